@@ -1,1 +1,12 @@
-//! rtl
+//! The hardware: clocked, bit-width-accurate blocks of a GPU cache hierarchy.
+//!
+//! Every block is a state machine that reads what its neighbours committed before this clock
+//! edge and talks to them through registered channels only, so that the order in which blocks
+//! are evaluated can never change a result. [`kernel`] holds that contract; everything else is
+//! hardware written on top of it, one block a file.
+
+pub mod config;
+pub mod dram;
+pub mod kernel;
+pub mod l1;
+pub mod noc;

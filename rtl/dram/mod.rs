@@ -1,0 +1,3 @@
+//! GDDR5: the controller of one channel and the memory behind it.
+
+pub mod message;

@@ -1,0 +1,413 @@
+//! # Memories with counted ports
+//! SRAM, CAM, register file or flip-flop array of `rows` rows with `columns` cells each (a row of
+//! a tag array is a set, its cells are the ways). A read or a write uses a port; one access more
+//! in a cycle than there are ports is a panic that names cycle and array. What a read sees of a
+//! write in the same cycle is declared: the old cell, the new one (forwarding), or it may not
+//! happen.
+
+use std::cell::Cell;
+use std::hash::Hash;
+
+use super::describe::misfit;
+use super::{Edge, Fields, Payload, digest_of, width_of};
+
+/// How the cells are built, for structure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// Static RAM.
+    Sram,
+    /// Content-addressed: every row compares in a search.
+    Cam,
+    /// Register file.
+    RegisterFile,
+    /// Flip-flops or latches: a few words only.
+    Flops,
+}
+
+/// What a read sees of a write to the same row in the same cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collide {
+    /// The cell as of the start of the cycle; writes are applied by [`Array::edge`].
+    Old,
+    /// The new cell, by forwarding in program order of `eval`.
+    New,
+    /// Nothing: such a cycle is a design error.
+    Forbidden,
+}
+
+/// Shape of a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArraySpec {
+    /// Full path, for messages: `sm3.l1.tags`.
+    pub path: String,
+    /// How it is built.
+    pub storage: Storage,
+    /// Rows.
+    pub rows: u32,
+    /// Cells a row.
+    pub columns: u32,
+    /// Reads a cycle.
+    pub reads: u32,
+    /// Writes a cycle.
+    pub writes: u32,
+    /// Read during write.
+    pub collide: Collide,
+}
+
+/// A memory as its description's readers see it.
+pub trait ArrayView {
+    /// Its shape.
+    fn spec(&self) -> &ArraySpec;
+    /// Bits of one cell.
+    fn cell_bits(&self) -> u32;
+    /// Digest of the contents, 0 unless recorded.
+    fn digest(&self) -> u64;
+    /// The fields of one cell.
+    fn cell(&self, row: u32, column: u32, to: &mut dyn Fields);
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    tick: u64,
+    reads: u32,
+    writes: u32,
+}
+
+/// A memory.
+#[derive(Clone, Debug)]
+pub struct Array<T: Payload> {
+    spec: ArraySpec,
+    shape: T::Shape,
+    cells: Box<[T]>,
+    staged: Vec<(usize, T)>,
+    /// Rows touched in the current cycle, for `Collide::Forbidden`.
+    touched: Cell<(u64, u32)>,
+    used: Cell<Used>,
+    digest: Option<u64>,
+    /// Cells written so far, one bit each, while never-written reads are being looked for.
+    written: Option<Box<[u64]>>,
+}
+
+/// No row: rows fit 31 bits.
+const NO_ROW: u32 = u32::MAX;
+
+impl<T: Payload> Array<T> {
+    /// A memory whose cells hold the reset value of `T`.
+    #[must_use]
+    pub fn new(spec: ArraySpec, shape: T::Shape) -> Self {
+        let cells = vec![T::default(); spec.rows as usize * spec.columns as usize].into_boxed_slice();
+        Self {
+            staged: Vec::with_capacity(spec.writes as usize * spec.columns as usize),
+            touched: Cell::new((0, NO_ROW)),
+            used: Cell::default(),
+            digest: None,
+            written: None,
+            spec,
+            shape,
+            cells,
+        }
+    }
+
+    /// Reads one row.
+    ///
+    /// # Panics
+    /// If all read ports are used in this cycle, or the row is written in it and that is forbidden.
+    #[must_use]
+    pub fn read(&self, at: &Edge<'_>, row: u32) -> &[T] {
+        let mut used = self.used(at);
+        used.reads += 1;
+        if used.reads > self.spec.reads {
+            self.breach(at, &format!("read {} in one cycle, {} read ports", used.reads, self.spec.reads));
+        }
+        self.used.set(used);
+        self.collide(at, row, "read");
+        self.must_be_written(at, row);
+        self.row(row)
+    }
+
+    /// Writes one cell of a row.
+    ///
+    /// # Panics
+    /// If all write ports are used in this cycle, a field does not fit, or the row is read in this
+    /// cycle and that is forbidden.
+    pub fn write(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
+        self.use_write(at, row);
+        self.store(at, row, column, value);
+    }
+
+    /// Writes a whole row through one port.
+    ///
+    /// # Panics
+    /// As [`Self::write`].
+    pub fn write_row(&mut self, at: &Edge<'_>, row: u32, values: &[T]) {
+        self.use_write(at, row);
+        for (column, value) in values.iter().enumerate() {
+            self.store(at, row, column as u32, value.clone());
+        }
+    }
+
+    /// Changes one cell in place through a write port: for cells too large to copy, with partial
+    /// write enables. Only for memories that forward.
+    ///
+    /// # Panics
+    /// As [`Self::write`], or if the memory does not forward writes to reads.
+    pub fn update(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
+        if self.spec.collide == Collide::Old {
+            self.breach(at, "partial write to a memory that reads old data");
+        }
+        self.use_write(at, row);
+        let index = self.index(row, column);
+        let old = self.digest.is_some().then(|| digest_of(&(index, &self.cells[index])));
+        change(&mut self.cells[index]);
+        if let Some(what) = misfit(&self.cells[index], &self.shape) {
+            self.breach(at, &what);
+        }
+        self.exchange(index, old);
+        self.mark(index);
+    }
+
+    /// Applies this cycle's writes, where reads see the old data: the last line of `eval`.
+    pub fn edge(&mut self) {
+        while let Some((index, value)) = self.staged.pop() {
+            let old = self.digest.is_some().then(|| digest_of(&(index, &self.cells[index])));
+            self.cells[index] = value;
+            self.exchange(index, old);
+        }
+    }
+
+    /// Clears every cell in one cycle (a flash clear line, no port).
+    pub fn clear(&mut self) {
+        let recorded = self.digest.is_some();
+        self.cells.fill(T::default());
+        self.digest = None;
+        if recorded {
+            self.record();
+        }
+    }
+
+    /// One row without using a port: for waves, reports and checks, never for `eval`.
+    #[must_use]
+    pub fn row(&self, row: u32) -> &[T] {
+        let columns = self.spec.columns as usize;
+        &self.cells[row as usize * columns..][..columns]
+    }
+
+    /// Starts to keep a digest of the contents.
+    pub fn record(&mut self) {
+        let cells = self.cells.iter().enumerate();
+        self.digest = Some(cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell))));
+    }
+
+    /// Starts to refuse reads of rows with a cell that nobody wrote.
+    pub fn refuse_unwritten(&mut self) {
+        self.written = Some(vec![0; self.cells.len().div_ceil(64)].into_boxed_slice());
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub fn spec(&self) -> &ArraySpec {
+        &self.spec
+    }
+
+    fn index(&self, row: u32, column: u32) -> usize {
+        row as usize * self.spec.columns as usize + column as usize
+    }
+
+    fn used(&self, at: &Edge<'_>) -> Used {
+        let used = self.used.get();
+        if used.tick == at.tick { used } else { Used { tick: at.tick, reads: 0, writes: 0 } }
+    }
+
+    fn use_write(&mut self, at: &Edge<'_>, row: u32) {
+        let mut used = self.used(at);
+        used.writes += 1;
+        if used.writes > self.spec.writes {
+            self.breach(at, &format!("write {} in one cycle, {} write ports", used.writes, self.spec.writes));
+        }
+        self.used.set(used);
+        self.collide(at, row, "written");
+    }
+
+    fn store(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
+        if let Some(what) = misfit(&value, &self.shape) {
+            self.breach(at, &what);
+        }
+        let index = self.index(row, column);
+        self.mark(index);
+        if self.spec.collide == Collide::Old {
+            self.staged.push((index, value));
+        } else {
+            let old = self.digest.is_some().then(|| digest_of(&(index, &self.cells[index])));
+            self.cells[index] = value;
+            self.exchange(index, old);
+        }
+    }
+
+    fn exchange(&mut self, index: usize, old: Option<u64>) {
+        if let (Some(sum), Some(old)) = (&mut self.digest, old) {
+            *sum ^= old ^ digest_of(&(index, &self.cells[index]));
+        }
+    }
+
+    fn mark(&mut self, index: usize) {
+        if let Some(written) = &mut self.written {
+            written[index / 64] |= 1 << (index % 64);
+        }
+    }
+
+    fn must_be_written(&self, at: &Edge<'_>, row: u32) {
+        if let Some(written) = &self.written {
+            let first = self.index(row, 0);
+            for index in first..first + self.spec.columns as usize {
+                if written[index / 64] >> (index % 64) & 1 == 0 {
+                    self.breach(at, &format!("row {row} read, column {} was never written", index - first));
+                }
+            }
+        }
+    }
+
+    fn collide(&self, at: &Edge<'_>, row: u32, how: &str) {
+        if self.spec.collide == Collide::Forbidden {
+            let (tick, last) = self.touched.get();
+            if tick == at.tick && last == row {
+                self.breach(at, &format!("row {row} {how} in the cycle of another access to it"));
+            }
+            self.touched.set((at.tick, row));
+        }
+    }
+
+    fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
+        panic!("cycle {} (tick {}), {}: {what}", at.cycle, at.tick, self.spec.path)
+    }
+}
+
+impl<T: Payload + Hash> ArrayView for Array<T> {
+    fn spec(&self) -> &ArraySpec {
+        &self.spec
+    }
+
+    fn cell_bits(&self) -> u32 {
+        width_of::<T>(&self.shape)
+    }
+
+    fn digest(&self) -> u64 {
+        self.digest.unwrap_or(0)
+    }
+
+    fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
+        self.cells[self.index(row, column)].fields(&self.shape, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{FieldsExt, Wake};
+
+    #[derive(Clone, Debug, Default, Hash, PartialEq)]
+    struct Tag {
+        tag: u64,
+        valid: bool,
+    }
+
+    impl Payload for Tag {
+        type Shape = u32;
+        fn fields<F: Fields + ?Sized>(&self, tag_width: &u32, to: &mut F) {
+            let Self { tag, valid } = self;
+            to.sized("tag", *tag, *tag_width);
+            to.flag("valid", *valid);
+        }
+    }
+
+    fn tags(collide: Collide) -> Array<Tag> {
+        let spec = ArraySpec {
+            path: "l1.tags".to_owned(),
+            storage: Storage::Sram,
+            rows: 4,
+            columns: 2,
+            reads: 1,
+            writes: 1,
+            collide,
+        };
+        Array::new(spec, 20)
+    }
+
+    fn tag(tag: u64) -> Tag {
+        Tag { tag, valid: true }
+    }
+
+    #[test]
+    fn a_read_sees_old_or_new_data_as_declared() {
+        let mut wake = Wake::new(&[1]);
+        let at = Edge::new(5, 5, &mut wake);
+        let mut old = tags(Collide::Old);
+        old.write(&at, 1, 0, tag(9));
+        assert_eq!(old.read(&at, 1)[0], Tag::default());
+        old.edge();
+        assert_eq!(old.row(1)[0], tag(9));
+        let mut new = tags(Collide::New);
+        new.write(&at, 1, 0, tag(9));
+        assert_eq!(new.read(&at, 1)[0], tag(9));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 8 (tick 8), l1.tags: read 2 in one cycle, 1 read ports")]
+    fn a_second_read_on_one_port_names_cycle_and_array() {
+        let mut wake = Wake::new(&[1]);
+        let array = tags(Collide::Old);
+        let at = Edge::new(8, 8, &mut wake);
+        let _ = (array.read(&at, 0), array.read(&at, 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "write 2 in one cycle, 1 write ports")]
+    fn a_second_write_on_one_port_is_a_breach() {
+        let mut wake = Wake::new(&[1]);
+        let mut array = tags(Collide::New);
+        let at = Edge::new(8, 8, &mut wake);
+        array.write(&at, 0, 0, tag(1));
+        array.write(&at, 1, 0, tag(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "row 2 read in the cycle of another access to it")]
+    fn a_forbidden_collision_is_a_breach() {
+        let mut wake = Wake::new(&[1]);
+        let mut array = tags(Collide::Forbidden);
+        let at = Edge::new(8, 8, &mut wake);
+        array.write(&at, 2, 0, tag(1));
+        let _ = array.read(&at, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "tag is 0x100000, which needs more than its 20 bits")]
+    fn a_tag_wider_than_its_array_is_a_breach() {
+        let mut wake = Wake::new(&[1]);
+        tags(Collide::New).write(&Edge::new(8, 8, &mut wake), 2, 0, tag(1 << 20));
+    }
+
+    #[test]
+    #[should_panic(expected = "row 3 read, column 1 was never written")]
+    fn reading_a_cell_nobody_wrote_is_found_when_looked_for() {
+        let mut wake = Wake::new(&[1]);
+        let mut array = tags(Collide::New);
+        array.refuse_unwritten();
+        array.write(&Edge::new(8, 8, &mut wake), 3, 0, tag(1));
+        let _ = array.read(&Edge::new(9, 9, &mut wake), 3);
+    }
+
+    #[test]
+    fn the_digest_depends_on_contents_and_not_on_how_they_came_about() {
+        let mut wake = Wake::new(&[1]);
+        let (mut a, mut b) = (tags(Collide::Old), tags(Collide::New));
+        a.record();
+        b.record();
+        a.write(&Edge::new(1, 1, &mut wake), 2, 1, tag(5));
+        a.edge();
+        b.write(&Edge::new(1, 1, &mut wake), 2, 1, tag(7));
+        assert_ne!(a.digest(), b.digest());
+        b.update(&Edge::new(2, 2, &mut wake), 2, 1, |cell| cell.tag = 5);
+        assert_eq!(a.digest(), b.digest());
+        assert_eq!(a.cell_bits(), 21);
+    }
+}

@@ -1,0 +1,390 @@
+//! # Registered channel
+//! The only way for two blocks to talk. A beat carries the tick from which its receiver sees it,
+//! and a freed slot the tick from which its sender counts it, so nothing has to be committed and
+//! nobody's place in the order of evaluation matters.
+//!
+//! | end  | call    | contract                                                              |
+//! |------|---------|-----------------------------------------------------------------------|
+//! | `Tx` | `ready` | room for one more beat, as of the last edge, and none sent at this one |
+//! | `Tx` | `push`  | only while `ready`, once an edge                                       |
+//! | `Rx` | `peek`  | the head if it is visible and nothing was taken at this edge           |
+//! | `Rx` | `pop`   | only while `peek` shows a beat, once an edge                           |
+//!
+//! Latency: `latency` ticks from push to visible, at least one; `credit` ticks from pop to room,
+//! at least one. Depth 2 sustains a beat an edge at latency and credit of one period; a longer
+//! link needs `latency + credit` periods of depth for that. With a fixed `credit` the two sides
+//! of a link influence each other only after `min(latency, credit)` ticks.
+
+use std::collections::VecDeque;
+
+use super::describe::misfit;
+use super::{BlockId, Describe, DescribeExt, Digest, Edge, Payload, digest_of, width_of};
+use std::hash::Hasher;
+
+/// Shape of a channel.
+#[derive(Clone, Debug)]
+pub struct ChanSpec {
+    /// Full path, for messages: `sm3.l1.core_req`.
+    pub path: String,
+    /// Beats it holds, 2 or more.
+    pub depth: u32,
+    /// Ticks until a beat is visible, 1 or more.
+    pub latency: u64,
+    /// Ticks until a freed slot is counted by the sender, 1 or more.
+    pub credit: u64,
+    /// Who sends.
+    pub from: BlockId,
+    /// Who receives.
+    pub to: BlockId,
+}
+
+/// A registered valid/ready link between two blocks.
+#[derive(Clone, Debug)]
+pub struct Chan<T: Payload> {
+    spec: ChanSpec,
+    shape: T::Shape,
+    beats: VecDeque<(u64, T)>,
+    /// Pop ticks whose slots the sender does not count as free yet.
+    returning: VecDeque<u64>,
+    pushed_at: Option<u64>,
+    popped_at: Option<u64>,
+    idle: T,
+    history: Option<u64>,
+}
+
+impl<T: Payload> Chan<T> {
+    /// An empty channel.
+    ///
+    /// # Panics
+    /// If the depth is below 2 or a latency below one tick: the machine's wiring is wrong.
+    #[must_use]
+    pub fn new(spec: ChanSpec, shape: T::Shape) -> Self {
+        assert!(
+            spec.depth >= 2,
+            "{}: depth is {}, expected 2 or more: one slot halves the rate",
+            spec.path,
+            spec.depth
+        );
+        assert!(spec.latency >= 1 && spec.credit >= 1, "{}: a registered link takes a tick", spec.path);
+        Self {
+            beats: VecDeque::with_capacity(spec.depth as usize),
+            returning: VecDeque::with_capacity(spec.depth as usize + 1),
+            pushed_at: None,
+            popped_at: None,
+            idle: T::default(),
+            history: None,
+            spec,
+            shape,
+        }
+    }
+
+    /// The sending end.
+    pub fn tx(&mut self) -> Tx<'_, T> {
+        Tx(self)
+    }
+
+    /// The receiving end.
+    pub fn rx(&mut self) -> Rx<'_, T> {
+        Rx(self)
+    }
+
+    /// Starts to fold every beat and its time into a running digest.
+    pub fn record(&mut self) {
+        self.history = Some(0);
+    }
+
+    /// Digest of all beats so far, 0 unless recorded.
+    #[must_use]
+    pub fn history(&self) -> u64 {
+        self.history.unwrap_or(0)
+    }
+
+    /// True when no beat is inside, visible or not.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.beats.is_empty()
+    }
+
+    /// Beats inside, visible or not.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.beats.len()
+    }
+
+    /// The oldest beat, visible or not: for reports.
+    #[must_use]
+    pub fn oldest(&self) -> Option<&T> {
+        self.beats.front().map(|(_, beat)| beat)
+    }
+
+    /// The channel's full path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.spec.path
+    }
+
+    /// Lists the channel as a scope of its receiver: handshake, occupancy and the head beat.
+    /// Dead time shows the reset value of a beat, so that a waveform is quiet when the link is.
+    pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
+        to.enter(name, index);
+        to.channel(name, self.spec.depth, width_of::<T>(&self.shape));
+        to.probe_sized("valid", u64::from(!self.beats.is_empty()), 1);
+        to.probe_sized("level", self.beats.len() as u64, u32::BITS - self.spec.depth.leading_zeros());
+        let head = self.beats.front().map_or(&self.idle, |(_, beat)| beat);
+        let mut probes = AsProbes(to);
+        head.fields(&self.shape, &mut probes);
+        to.leave();
+    }
+
+    fn breach(&self, tick: u64, cycle: u64, what: &str) -> ! {
+        panic!("cycle {cycle} (tick {tick}), {}: {what}", self.spec.path)
+    }
+
+    fn note(&mut self, tick: u64, what: u64) {
+        if let Some(history) = &mut self.history {
+            let mut digest = Digest::default();
+            digest.word(*history);
+            digest.word(tick);
+            digest.word(what);
+            *history = digest.finish();
+        }
+    }
+
+    fn ready(&mut self, tick: u64) -> bool {
+        while self.returning.front().is_some_and(|&popped| popped + self.spec.credit <= tick) {
+            self.returning.pop_front();
+        }
+        self.pushed_at != Some(tick) && self.beats.len() + self.returning.len() < self.spec.depth as usize
+    }
+
+    fn visible(&self, tick: u64) -> bool {
+        self.popped_at != Some(tick) && self.beats.front().is_some_and(|(from, _)| *from <= tick)
+    }
+}
+
+/// Shows the fields of a beat without counting them as state.
+struct AsProbes<'a>(&'a mut dyn Describe);
+
+impl super::Fields for AsProbes<'_> {
+    fn field(&mut self, field: super::Field) {
+        self.0.probe(field);
+    }
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+/// The sending end of a channel, lent for one edge.
+pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
+
+impl<T: Payload> Tx<'_, T> {
+    /// True if a beat may be sent at this edge.
+    pub fn ready(&mut self, at: &Edge<'_>) -> bool {
+        self.0.ready(at.tick)
+    }
+
+    /// Sends one beat.
+    ///
+    /// # Panics
+    /// If the channel is not ready, or a field does not fit its width.
+    pub fn push(&mut self, at: &mut Edge<'_>, beat: T) {
+        let chan = &mut *self.0;
+        if !chan.ready(at.tick) {
+            let what =
+                if chan.pushed_at == Some(at.tick) { "second beat in one cycle" } else { "sent while ready is low" };
+            chan.breach(at.tick, at.cycle, what);
+        }
+        if let Some(what) = misfit(&beat, &chan.shape) {
+            chan.breach(at.tick, at.cycle, &what);
+        }
+        if chan.history.is_some() {
+            let what = digest_of(&beat);
+            chan.note(at.tick, what);
+        }
+        let from = at.tick + chan.spec.latency;
+        chan.pushed_at = Some(at.tick);
+        chan.beats.push_back((from, beat));
+        at.wake.at_tick(at.tick, chan.spec.to, from);
+        at.actions += 1;
+    }
+}
+
+/// The receiving end of a channel, lent for one edge.
+pub struct Rx<'a, T: Payload>(&'a mut Chan<T>);
+
+impl<T: Payload> Rx<'_, T> {
+    /// The head beat, if it is visible and nothing was taken at this edge.
+    #[must_use]
+    pub fn peek(&self, at: &Edge<'_>) -> Option<&T> {
+        if self.0.visible(at.tick) { self.0.beats.front().map(|(_, beat)| beat) } else { None }
+    }
+
+    /// True if a beat is there now or will be at the next edge because this edge took another:
+    /// a block may sleep until an event only while this is false. Beats still on their way wake
+    /// the receiver themselves.
+    #[must_use]
+    pub fn waiting(&self, at: &Edge<'_>) -> bool {
+        self.0.beats.front().is_some_and(|(from, _)| *from <= at.tick)
+    }
+
+    /// Takes the head beat.
+    ///
+    /// # Panics
+    /// If no beat is visible.
+    pub fn pop(&mut self, at: &mut Edge<'_>) -> T {
+        let chan = &mut *self.0;
+        if !chan.visible(at.tick) {
+            let what = if chan.popped_at == Some(at.tick) {
+                "second beat taken in one cycle"
+            } else {
+                "taken while valid is low"
+            };
+            chan.breach(at.tick, at.cycle, what);
+        }
+        let full = chan.beats.len() + chan.returning.len() >= chan.spec.depth as usize;
+        let Some((_, beat)) = chan.beats.pop_front() else { unreachable!("a visible beat is inside") };
+        chan.note(at.tick, 1);
+        chan.popped_at = Some(at.tick);
+        chan.returning.push_back(at.tick);
+        if full {
+            // Only a full channel can have a sender asleep on it. The credits of earlier pops that
+            // are still on their way woke it already, each at its own tick.
+            at.wake.at_tick(at.tick, chan.spec.from, at.tick + chan.spec.credit);
+        }
+        at.actions += 1;
+        beat
+    }
+}
+
+/// The receiving ends of several like channels, lent for one edge.
+pub struct RxBank<'a, T: Payload>(pub &'a mut [Chan<T>]);
+
+impl<T: Payload> RxBank<'_, T> {
+    /// One of the ends.
+    pub fn at(&mut self, index: usize) -> Rx<'_, T> {
+        self.0[index].rx()
+    }
+}
+
+/// The sending ends of several like channels, lent for one edge.
+pub struct TxBank<'a, T: Payload>(pub &'a mut [Chan<T>]);
+
+impl<T: Payload> TxBank<'_, T> {
+    /// One of the ends.
+    pub fn at(&mut self, index: usize) -> Tx<'_, T> {
+        self.0[index].tx()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Fields, FieldsExt, Wake};
+
+    #[derive(Clone, Debug, Default, Hash, PartialEq)]
+    struct Word {
+        value: u64,
+    }
+
+    impl Payload for Word {
+        type Shape = u32;
+        fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
+            let Self { value } = self;
+            to.sized("value", *value, *width);
+        }
+    }
+
+    const A: BlockId = BlockId { domain: 0, slot: 0 };
+    const B: BlockId = BlockId { domain: 0, slot: 1 };
+
+    fn chan(depth: u32, latency: u64, credit: u64) -> Chan<Word> {
+        let path = "sm3.l1.mshr.replay".to_owned();
+        Chan::new(ChanSpec { path, depth, latency, credit, from: A, to: B }, 8)
+    }
+
+    fn word(value: u64) -> Word {
+        Word { value }
+    }
+
+    #[test]
+    fn a_beat_is_seen_after_its_latency_and_never_before() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(4, 3, 1));
+        chan.tx().push(&mut Edge::new(10, 10, &mut wake), word(7));
+        assert_eq!(chan.rx().peek(&Edge::new(12, 12, &mut wake)), None);
+        assert_eq!(chan.rx().peek(&Edge::new(13, 13, &mut wake)), Some(&word(7)));
+        assert_eq!(wake.next_tick(), Some(13));
+    }
+
+    #[test]
+    fn a_slot_freed_in_this_cycle_counts_from_the_next_whoever_ran_first() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 1, 1));
+        chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+        chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
+        assert_eq!(chan.rx().pop(&mut Edge::new(2, 2, &mut wake)), word(1));
+        assert!(!chan.tx().ready(&Edge::new(2, 2, &mut wake)));
+        assert!(chan.tx().ready(&Edge::new(3, 3, &mut wake)));
+    }
+
+    #[test]
+    fn a_second_beat_is_not_shown_in_the_cycle_of_a_pop() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 1, 1));
+        chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+        chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
+        chan.rx().pop(&mut Edge::new(5, 5, &mut wake));
+        assert_eq!(chan.rx().peek(&Edge::new(5, 5, &mut wake)), None);
+        assert_eq!(chan.rx().peek(&Edge::new(6, 6, &mut wake)), Some(&word(2)));
+    }
+
+    #[test]
+    fn credits_of_a_long_link_come_back_after_their_own_latency() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 4, 6));
+        chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+        chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
+        chan.rx().pop(&mut Edge::new(4, 4, &mut wake));
+        chan.rx().pop(&mut Edge::new(5, 5, &mut wake));
+        assert!(!chan.tx().ready(&Edge::new(9, 9, &mut wake)));
+        assert!(chan.tx().ready(&Edge::new(10, 10, &mut wake)));
+    }
+
+    #[test]
+    fn a_pop_from_a_full_channel_wakes_the_sender_when_it_can_see_the_room() {
+        let (mut wake, mut chan) = (Wake::new(&[10]), chan(2, 1, 1));
+        chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+        chan.tx().push(&mut Edge::new(10, 1, &mut wake), word(2));
+        while let Some(tick) = wake.next_tick() {
+            wake.take(0, tick);
+        }
+        chan.rx().pop(&mut Edge::new(50, 5, &mut wake));
+        assert_eq!(wake.next_tick(), Some(60));
+        assert_eq!(wake.take(0, 60), Some((6, 1)));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 118 (tick 118), sm3.l1.mshr.replay: sent while ready is low")]
+    fn a_beat_without_room_names_channel_and_cycle() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 1, 1));
+        for tick in 116..119 {
+            chan.tx().push(&mut Edge::new(tick, tick, &mut wake), word(1));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "second beat in one cycle")]
+    fn two_beats_in_a_cycle_are_a_breach() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(4, 1, 1));
+        chan.tx().push(&mut Edge::new(7, 7, &mut wake), word(1));
+        chan.tx().push(&mut Edge::new(7, 7, &mut wake), word(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "taken while valid is low")]
+    fn taking_from_an_empty_channel_is_a_breach() {
+        let mut wake = Wake::new(&[1]);
+        chan(2, 1, 1).rx().pop(&mut Edge::new(7, 7, &mut wake));
+    }
+
+    #[test]
+    #[should_panic(expected = "value is 0x1ff, which needs more than its 8 bits")]
+    fn a_beat_wider_than_the_link_is_a_breach() {
+        let mut wake = Wake::new(&[1]);
+        chan(2, 1, 1).tx().push(&mut Edge::new(7, 7, &mut wake), word(0x1ff));
+    }
+}

@@ -1,0 +1,208 @@
+//! # One description, many readers
+//! A block lists its registers, arrays, logic and statistics once, in `describe`. The waveform
+//! writer, the structure counts, the state hash and the dumps of a deadlock are all readers of
+//! that list. The bundles that travel in channels and stand in array cells describe themselves
+//! the same way ([`Payload`]); their width is the sum of their fields, never typed twice.
+
+use arbitrary_int::traits::UnsignedInteger;
+use std::hash::Hash;
+
+use super::ArrayView;
+
+/// Names of the codes of a state register, for waves and dumps.
+pub trait Encoding: Copy {
+    /// Bits of the register.
+    const WIDTH: u32;
+    /// Name of code 0, 1, 2, ...
+    const NAMES: &'static [&'static str];
+    /// The code held.
+    fn code(self) -> u8;
+}
+
+/// One register or field: name, width in bits, value, and the names of its codes if it has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name inside its scope.
+    pub name: &'static str,
+    /// Bits, 1 to 64.
+    pub width: u32,
+    /// Value; bits above `width` are zero.
+    pub value: u64,
+    /// Names of the codes 0, 1, 2, ...; empty for a plain number.
+    pub names: &'static [&'static str],
+}
+
+/// A reader of fields.
+pub trait Fields {
+    /// A field of 1 to 64 bits.
+    fn field(&mut self, field: Field);
+    /// A field of any number of bytes, least significant byte first.
+    fn wide(&mut self, name: &'static str, bytes: &[u8]);
+}
+
+/// Typed ways to give a field, for every reader.
+pub trait FieldsExt: Fields {
+    /// A field whose type carries its width.
+    fn bits(&mut self, name: &'static str, value: impl UnsignedInteger) {
+        let width = value_width(value);
+        self.field(Field { name, width, value: value.as_u64(), names: &[] });
+    }
+
+    /// A single bit.
+    fn flag(&mut self, name: &'static str, value: bool) {
+        self.field(Field { name, width: 1, value: u64::from(value), names: &[] });
+    }
+
+    /// A field whose width follows from the configuration.
+    fn sized(&mut self, name: &'static str, value: u64, width: u32) {
+        self.field(Field { name, width, value, names: &[] });
+    }
+
+    /// A state register with named codes.
+    fn state<E: Encoding>(&mut self, name: &'static str, value: E) {
+        let value = u64::from(value.code());
+        self.field(Field { name, width: E::WIDTH, value, names: E::NAMES });
+    }
+}
+
+impl<F: Fields + ?Sized> FieldsExt for F {}
+
+fn value_width<T: UnsignedInteger>(_: T) -> u32 {
+    T::BITS as u32
+}
+
+/// What travels in a channel or stands in an array cell.
+pub trait Payload: Clone + Default + Hash {
+    /// Widths that follow from the configuration, held once by the channel or array.
+    type Shape: Clone;
+
+    /// Lists the fields; destructure `self` without `..`.
+    fn fields<F: Fields + ?Sized>(&self, shape: &Self::Shape, to: &mut F);
+}
+
+/// Bits of a payload: the sum over its fields.
+pub fn width_of<T: Payload>(shape: &T::Shape) -> u32 {
+    let mut sum = WidthSum(0);
+    T::default().fields(shape, &mut sum);
+    sum.0
+}
+
+struct WidthSum(u32);
+
+impl Fields for WidthSum {
+    fn field(&mut self, field: Field) {
+        self.0 += field.width;
+    }
+    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
+        self.0 += bytes.len() as u32 * 8;
+    }
+}
+
+/// The first field of a payload whose value does not fit its width, as text.
+pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<String> {
+    let mut check = Misfit(None);
+    value.fields(shape, &mut check);
+    check.0.map(|f| format!("{} is {:#x}, which needs more than its {} bits", f.name, f.value, f.width))
+}
+
+struct Misfit(Option<Field>);
+
+impl Fields for Misfit {
+    #[inline]
+    fn field(&mut self, field: Field) {
+        if field.width < 64 && field.value >> field.width != 0 {
+            self.0 = Some(field);
+        }
+    }
+    #[inline]
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+/// A piece of combinational logic, for structure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Logic {
+    /// One output bit as the exclusive or of `fan_in` inputs.
+    XorTree {
+        /// Inputs of the tree.
+        fan_in: u32,
+    },
+    /// `count` equality comparators of `width` bits.
+    Comparator {
+        /// Bits compared.
+        width: u32,
+        /// How many.
+        count: u32,
+    },
+    /// First set bit of `inputs`.
+    PriorityEncoder {
+        /// Request lines.
+        inputs: u32,
+    },
+    /// One of `ways` inputs of `width` bits.
+    Mux {
+        /// Inputs.
+        ways: u32,
+        /// Bits of each.
+        width: u32,
+    },
+    /// Adder, subtractor or counter.
+    Adder {
+        /// Bits.
+        width: u32,
+    },
+    /// Divider by a constant.
+    ConstantDivider {
+        /// Bits of the dividend.
+        width: u32,
+        /// The divisor.
+        divisor: u32,
+    },
+}
+
+/// A reader of blocks.
+pub trait Describe: Fields {
+    /// Opens a scope below the current one; `index` tells instances of one name apart.
+    fn enter(&mut self, name: &'static str, index: Option<u32>);
+    /// Closes the scope opened last.
+    fn leave(&mut self);
+    /// A signal worth seeing that is no state: waves and dumps only.
+    fn probe(&mut self, field: Field);
+    /// A statistic: reported and compared at the end of a run, no hardware.
+    fn stat(&mut self, name: &'static str, count: u64);
+    /// A memory.
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView);
+    /// A channel, as storage of its receiver.
+    fn channel(&mut self, name: &'static str, depth: u32, beat_bits: u32);
+    /// A piece of logic.
+    fn logic(&mut self, name: &'static str, logic: Logic);
+}
+
+/// Conveniences for every reader of blocks.
+pub trait DescribeExt: Describe {
+    /// Describes a part in a scope of its own.
+    fn part(&mut self, name: &'static str, describe: impl FnOnce(&mut Self)) {
+        self.enter(name, None);
+        describe(self);
+        self.leave();
+    }
+
+    /// Describes one of several parts of one name.
+    fn parts(&mut self, name: &'static str, index: u32, describe: impl FnOnce(&mut Self)) {
+        self.enter(name, Some(index));
+        describe(self);
+        self.leave();
+    }
+
+    /// A named state that is no register.
+    fn probe_state<E: Encoding>(&mut self, name: &'static str, value: E) {
+        let value = u64::from(value.code());
+        self.probe(Field { name, width: E::WIDTH, value, names: E::NAMES });
+    }
+
+    /// A number of the given width that is no register.
+    fn probe_sized(&mut self, name: &'static str, value: u64, width: u32) {
+        self.probe(Field { name, width, value, names: &[] });
+    }
+}
+
+impl<D: Describe + ?Sized> DescribeExt for D {}

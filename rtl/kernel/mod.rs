@@ -1,0 +1,83 @@
+//! The simulation kernel: clocks, registers, channels, arrays, and the one description of a
+//! block that waveforms, structure counts, state hashes and dumps all read.
+//!
+//! | file       | holds                                                                     |
+//! |------------|---------------------------------------------------------------------------|
+//! | `time`     | clock domains with exact rational ratios on one integer time base         |
+//! | `wake`     | which block is due at which edge: sleeping blocks cost nothing            |
+//! | `chan`     | registered valid/ready links, the only way for blocks to talk             |
+//! | `regs`     | flip-flops with a start-of-cycle copy `q` and a live value `d`            |
+//! | `array`    | SRAM, CAM and register files with counted ports                           |
+//! | `describe` | what a block is made of, listed once                                      |
+//! | `digest`   | state and beat hashes                                                     |
+//! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
+//!
+//! A block implements [`Block`]. Its `eval` is one rising clock edge: take `q` first, decide on
+//! `q`, write `d`, return when it wants to be evaluated next, judged on the *new* state only.
+
+mod array;
+mod chan;
+mod describe;
+mod digest;
+mod regs;
+mod sim;
+mod time;
+mod wake;
+
+pub use array::{Array, ArraySpec, ArrayView, Collide, Storage};
+pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank};
+pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, width_of};
+pub use digest::{Digest, digest_of};
+pub use regs::Regs;
+pub use sim::{Blocks, Mode, Simulator};
+pub use time::{ClockError, Clocks};
+pub use wake::{BlockId, Edge, Wake};
+
+/// When a block wants its next clock edge, decided on its new state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sleep {
+    /// At the next edge of its clock.
+    Next,
+    /// At the given cycle of its own clock, or earlier when a channel event wakes it.
+    At(u64),
+    /// Only when a beat arrives or a full channel gets room.
+    UntilEvent,
+}
+
+impl Sleep {
+    /// The earlier of two wishes: a block made of parts sleeps as long as its most impatient part.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Next, _) | (_, Self::Next) => Self::Next,
+            (Self::At(a), Self::At(b)) => Self::At(a.min(b)),
+            (Self::At(a), Self::UntilEvent) | (Self::UntilEvent, Self::At(a)) => Self::At(a),
+            (Self::UntilEvent, Self::UntilEvent) => Self::UntilEvent,
+        }
+    }
+}
+
+/// A clocked unit. Others see it only through channels, so its own state needs no commit phase.
+pub trait Block {
+    /// The channel ends that the parent lends for one edge: a block cannot use a port that it
+    /// does not name here.
+    type Io<'a>;
+
+    /// One clock edge.
+    fn eval(&mut self, io: Self::Io<'_>, at: &mut Edge<'_>) -> Sleep;
+
+    /// Lists every register, array and piece of logic once. Implementations destructure `Self`
+    /// without `..`, so that a register left out does not compile:
+    ///
+    /// ```compile_fail,E0027
+    /// # use rtl::kernel::{Describe, FieldsExt};
+    /// struct Counter { value: u8, limit: u8 }
+    /// impl Counter {
+    ///     fn describe(&self, to: &mut dyn Describe) {
+    ///         let Self { value } = self; // error: pattern does not mention field `limit`
+    ///         to.bits("value", *value);
+    ///     }
+    /// }
+    /// ```
+    fn describe(&self, to: &mut dyn Describe);
+}

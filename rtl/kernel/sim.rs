@@ -1,0 +1,368 @@
+//! # The evaluation loop
+//! Jumps to the next tick at which any block is due and evaluates the blocks due there. Because
+//! blocks see only what was committed before, the order among them is free: `shuffle` draws a new
+//! one at every edge. `evaluate_all` switches sleeping off; `lint` does too, and reports a block
+//! that acts although nothing had woken it (a missed wake-up, which would be a hang without it).
+
+use std::hash::Hasher;
+
+use super::{ArrayView, BlockId, Describe, Digest, Edge, Field, Fields, Logic, Sleep, Wake};
+
+/// How blocks are evaluated; all off is the fast way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mode {
+    /// Evaluate every block at every edge of its clock.
+    pub evaluate_all: bool,
+    /// Report blocks that act without having been woken; implies `evaluate_all`.
+    pub lint: bool,
+    /// Draw the order of evaluation anew at every edge, from this seed.
+    pub shuffle: Option<u64>,
+    /// Keep a digest of every block's state.
+    pub digest: bool,
+}
+
+impl Mode {
+    fn everyone(self) -> bool {
+        self.evaluate_all || self.lint
+    }
+}
+
+/// What the simulator evaluates: a machine, or a testbench.
+pub trait Blocks {
+    /// Blocks in each clock domain; block `slot` of a domain is below its count.
+    fn population(&self) -> Vec<u8>;
+    /// One edge of one block.
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
+    /// The description of one block.
+    fn describe(&self, block: BlockId, to: &mut dyn Describe);
+}
+
+/// The evaluation loop with its wake wheels.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    wake: Wake,
+    mode: Mode,
+    population: Vec<u8>,
+    digests: Vec<Vec<u64>>,
+    random: u64,
+    tick: u64,
+    started: bool,
+    /// Blocks evaluated at the last tick, a bit set per domain.
+    evaluated: Vec<u128>,
+}
+
+impl Simulator {
+    /// A simulator at tick 0 in which every block of `blocks` is due.
+    #[must_use]
+    pub fn new(periods: &[u32], blocks: &impl Blocks, mode: Mode) -> Self {
+        let population = blocks.population();
+        assert_eq!(population.len(), periods.len(), "one population per clock domain");
+        let mut wake = Wake::new(periods);
+        for (domain, &count) in population.iter().enumerate() {
+            assert!(count <= 128, "clock domain {domain} has {count} blocks, expected 128 or fewer: one bit each");
+            for slot in 0..count {
+                wake.at_cycle(0, BlockId { domain: domain as u8, slot }, 0);
+            }
+        }
+        let digests = population.iter().map(|&count| vec![0; usize::from(count)]).collect();
+        let evaluated = vec![0; population.len()];
+        Self { wake, mode, digests, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
+    }
+
+    /// Time of the last edge, in ticks.
+    #[must_use]
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// The next tick at which a block is due; `None` when all sleep for ever.
+    #[must_use]
+    pub fn next_tick(&self) -> Option<u64> {
+        let due = self.wake.next_tick()?;
+        if !self.mode.everyone() || !self.started {
+            return Some(due);
+        }
+        // Nobody sleeps through an edge, but the machine still rests when nothing is due any more.
+        let edges = (0..self.population.len()).filter(|&domain| self.population[domain] > 0);
+        edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
+    }
+
+    /// Wakes a block from outside (a host command) at its next edge after the current tick.
+    pub fn rouse(&mut self, block: BlockId) {
+        self.wake.at_tick(self.tick, block, self.tick + 1);
+    }
+
+    /// An edge outside the clock, for a host that loads a machine between two runs.
+    pub fn host_edge(&mut self) -> Edge<'_> {
+        Edge { tick: self.tick, cycle: self.tick / self.wake.period(0), wake: &mut self.wake, actions: 0 }
+    }
+
+    /// Bit set of the blocks of `domain` that were evaluated at the last tick.
+    #[must_use]
+    pub fn evaluated(&self, domain: usize) -> u128 {
+        self.evaluated[domain]
+    }
+
+    /// Evaluates everything due at the next tick and returns that tick, or `None` at rest.
+    ///
+    /// # Panics
+    /// In lint mode, if a block acts without having been woken.
+    pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
+        let tick = self.next_tick()?;
+        self.tick = tick;
+        self.started = true;
+        if self.mode.everyone() || self.mode.shuffle.is_some() {
+            self.step_slowly(blocks, tick);
+            return Some(tick);
+        }
+        for domain in 0..self.wake.num_domains() {
+            self.evaluated[domain] = 0;
+            let Some((cycle, mut due)) = self.wake.take(domain, tick) else { continue };
+            self.evaluated[domain] = due;
+            while due != 0 {
+                let slot = due.trailing_zeros() as u8;
+                due &= due - 1;
+                self.eval(blocks, BlockId { domain: domain as u8, slot }, cycle);
+            }
+        }
+        Some(tick)
+    }
+
+    /// Digest of the state of all blocks; needs `Mode::digest`.
+    #[must_use]
+    pub fn state_digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        for &block in self.digests.iter().flatten() {
+            digest.word(block);
+        }
+        digest.finish()
+    }
+
+    fn step_slowly(&mut self, blocks: &mut impl Blocks, tick: u64) {
+        let everyone = self.mode.everyone();
+        let mut order = Vec::new();
+        for domain in 0..self.wake.num_domains() {
+            let cycle = tick / self.wake.period(domain);
+            let woken = self.wake.take(domain, tick).map_or(0, |(_, due)| due);
+            self.evaluated[domain] = woken;
+            if tick != cycle * self.wake.period(domain) {
+                continue;
+            }
+            for slot in 0..self.population[domain] {
+                let due = woken >> slot & 1 != 0;
+                if everyone || due {
+                    order.push((BlockId { domain: domain as u8, slot }, cycle, due));
+                }
+            }
+        }
+        if self.mode.shuffle.is_some() {
+            for i in (1..order.len()).rev() {
+                self.random =
+                    self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                order.swap(i, (self.random >> 33) as usize % (i + 1));
+            }
+        }
+        for (block, cycle, due) in order {
+            let before = (self.mode.lint && !due).then(|| digest_of_block(blocks, block));
+            let actions = self.eval(blocks, block, cycle);
+            if let Some(before) = before {
+                let changed = digest_of_block(blocks, block) != before;
+                assert!(actions == 0 && !changed, "cycle {cycle}: block {block:?} acted although nothing had woken it");
+            }
+        }
+    }
+
+    fn eval(&mut self, blocks: &mut impl Blocks, block: BlockId, cycle: u64) -> u32 {
+        let mut at = Edge { tick: self.tick, cycle, wake: &mut self.wake, actions: 0 };
+        let sleep = blocks.eval(block, &mut at);
+        let actions = at.actions;
+        match sleep {
+            Sleep::Next => self.wake.at_cycle(self.tick, block, cycle + 1),
+            Sleep::At(wish) => self.wake.at_cycle(self.tick, block, wish.max(cycle + 1)),
+            Sleep::UntilEvent => {}
+        }
+        if self.mode.digest {
+            self.digests[usize::from(block.domain)][usize::from(block.slot)] = digest_of_block(blocks, block);
+        }
+        actions
+    }
+}
+
+/// Digest of one block's registers and memories.
+fn digest_of_block(blocks: &impl Blocks, block: BlockId) -> u64 {
+    let mut state = StateDigest(Digest::default());
+    blocks.describe(block, &mut state);
+    state.0.finish()
+}
+
+struct StateDigest(Digest);
+
+impl Fields for StateDigest {
+    fn field(&mut self, field: Field) {
+        self.0.word(field.value);
+    }
+    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+}
+
+impl Describe for StateDigest {
+    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
+    fn leave(&mut self) {}
+    fn probe(&mut self, _: Field) {}
+    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
+        self.0.word(array.digest());
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Block, Chan, ChanSpec, DescribeExt, FieldsExt, Payload, Rx, Tx};
+
+    /// A beat of the ring under test.
+    #[derive(Clone, Debug, Default, Hash)]
+    struct Token {
+        hops: u16,
+    }
+
+    impl Payload for Token {
+        type Shape = ();
+        fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+            let Self { hops } = self;
+            to.bits("hops", *hops);
+        }
+    }
+
+    /// Passes tokens on after thinking about each for some cycles; a token dies of old age.
+    #[derive(Default)]
+    struct Station {
+        held: Option<(u64, u16)>,
+        passed: u32,
+        sleeps_wrongly: bool,
+    }
+
+    impl Block for Station {
+        type Io<'a> = (Rx<'a, Token>, Tx<'a, Token>);
+        fn eval(&mut self, (mut from, mut to): Self::Io<'_>, at: &mut Edge<'_>) -> Sleep {
+            if let Some((due, hops)) = self.held {
+                if at.cycle >= due && to.ready(at) {
+                    if hops < 60 {
+                        to.push(at, Token { hops: hops + 1 });
+                        self.passed += 1;
+                    }
+                    self.held = None;
+                }
+            } else if from.peek(at).is_some() {
+                let hops = from.pop(at).hops;
+                self.held = Some((at.cycle + 3 + u64::from(hops % 5), hops));
+            }
+            match self.held {
+                Some(_) if self.sleeps_wrongly => Sleep::UntilEvent,
+                Some((due, _)) if due > at.cycle => Sleep::At(due),
+                Some(_) => Sleep::UntilEvent,
+                None if from.waiting(at) => Sleep::Next,
+                None => Sleep::UntilEvent,
+            }
+        }
+        fn describe(&self, to: &mut dyn Describe) {
+            let Self { held, passed, sleeps_wrongly: _ } = self;
+            to.flag("busy", held.is_some());
+            to.sized("due", held.map_or(0, |(due, _)| due), 64);
+            to.bits("hops", held.map_or(0, |(_, hops)| hops));
+            to.stat("passed", u64::from(*passed));
+        }
+    }
+
+    /// Stations of two clocks in a ring.
+    struct Ring {
+        stations: Vec<Station>,
+        links: Vec<Chan<Token>>,
+    }
+
+    fn id(i: usize) -> BlockId {
+        BlockId { domain: (i % 2) as u8, slot: (i / 2) as u8 }
+    }
+
+    impl Ring {
+        fn new(tokens: usize) -> Self {
+            let link = |i: usize| {
+                let path = format!("ring.link{i}");
+                Chan::new(ChanSpec { path, depth: 2, latency: 1, credit: 1, from: id((i + 7) % 8), to: id(i) }, ())
+            };
+            let mut ring =
+                Self { stations: (0..8).map(|_| Station::default()).collect(), links: (0..8).map(link).collect() };
+            ring.links.iter_mut().for_each(Chan::record);
+            for i in 0..tokens {
+                ring.stations[i].held = Some((i as u64, 0));
+            }
+            ring
+        }
+
+        fn run(&mut self, mode: Mode) -> (u64, u64, u64) {
+            let mut sim = Simulator::new(&[66, 50], self, Mode { digest: true, ..mode });
+            for _ in 0..40_000 {
+                if sim.step(self).is_none() {
+                    break;
+                }
+            }
+            let passed = self.stations.iter().map(|s| u64::from(s.passed)).sum();
+            let beats = self.links.iter().fold(0, |sum, link| sum ^ link.history());
+            (passed, beats, sim.state_digest())
+        }
+    }
+
+    impl Blocks for Ring {
+        fn population(&self) -> Vec<u8> {
+            vec![4, 4]
+        }
+        fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+            let i = usize::from(block.slot) * 2 + usize::from(block.domain);
+            let (a, b) = (i, (i + 1) % 8);
+            let [from, to] = self.links.get_disjoint_mut([a, b]).unwrap();
+            self.stations[i].eval((from.rx(), to.tx()), at)
+        }
+        fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+            let i = usize::from(block.slot) * 2 + usize::from(block.domain);
+            to.parts("station", i as u32, |to| self.stations[i].describe(to));
+        }
+    }
+
+    #[test]
+    fn sleeping_and_evaluating_everyone_agree_beat_for_beat() {
+        let asleep = Ring::new(5).run(Mode::default());
+        let awake = Ring::new(5).run(Mode { evaluate_all: true, ..Mode::default() });
+        assert_eq!(asleep, awake);
+        assert_eq!(asleep.0, 5 * 60);
+    }
+
+    #[test]
+    fn every_order_of_evaluation_gives_the_same_state() {
+        let plain = Ring::new(6).run(Mode::default());
+        for seed in 1..40 {
+            assert_eq!(Ring::new(6).run(Mode { shuffle: Some(seed), ..Mode::default() }), plain, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn different_inputs_give_different_digests() {
+        assert_ne!(Ring::new(6).run(Mode::default()), Ring::new(5).run(Mode::default()));
+    }
+
+    #[test]
+    #[should_panic(expected = "acted although nothing had woken it")]
+    fn the_lint_finds_a_block_that_sleeps_through_its_own_deadline() {
+        let mut ring = Ring::new(3);
+        ring.stations[1].sleeps_wrongly = true;
+        ring.run(Mode { lint: true, ..Mode::default() });
+    }
+
+    #[test]
+    fn the_lint_passes_a_sound_design() {
+        let (passed, ..) = Ring::new(3).run(Mode { lint: true, shuffle: Some(5), ..Mode::default() });
+        assert_eq!(passed, 180);
+    }
+}

@@ -1,0 +1,205 @@
+//! # Wake wheel: which block is due at which edge
+//! Every clock domain keeps a ring of 256 future cycles, each a bit set of blocks. A block that
+//! sleeps is in no set and costs nothing; time in which every set is empty is jumped. An extra
+//! wake is harmless, a missing one is a hang, so every rule here errs towards waking: a wish
+//! farther ahead than the ring becomes an early wake, after which the block wishes again.
+
+/// A block: its clock domain and its place in that domain's bit set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId {
+    /// Clock domain, an index into the machine's clocks.
+    pub domain: u8,
+    /// Position inside the domain, 0 to 127.
+    pub slot: u8,
+}
+
+/// Future cycles that one ring spans.
+const SPAN: u64 = 256;
+
+#[derive(Clone, Debug)]
+struct Domain {
+    period: u64,
+    /// No set is filled for a cycle before `base`; every filled one is below `base + SPAN`.
+    base: u64,
+    /// The earliest filled cycle, or `u64::MAX`.
+    next: u64,
+    slots: Box<[u128; SPAN as usize]>,
+    filled: [u64; 4],
+}
+
+impl Domain {
+    fn insert(&mut self, now: u64, cycle: u64, slot: u8) {
+        if cycle - self.base >= SPAN {
+            // The ring may lag behind a domain that has slept: nothing is due before its next edge.
+            self.base = self.next.min(now / self.period + 1);
+        }
+        let cycle = cycle.min(self.base + SPAN - 1);
+        let at = (cycle % SPAN) as usize;
+        self.slots[at] |= 1 << slot;
+        self.filled[at / 64] |= 1 << (at % 64);
+        self.next = self.next.min(cycle);
+    }
+
+    fn take(&mut self, cycle: u64) -> u128 {
+        let at = (cycle % SPAN) as usize;
+        self.filled[at / 64] &= !(1 << (at % 64));
+        self.base = cycle + 1;
+        self.next = self.first_filled();
+        std::mem::take(&mut self.slots[at])
+    }
+
+    fn first_filled(&self) -> u64 {
+        let start = (self.base % SPAN) as usize;
+        for step in 0..=4 {
+            let word = (start / 64 + step) % 4;
+            let mut bits = self.filled[word];
+            if step == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if step == 4 {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let at = word as u64 * 64 + u64::from(bits.trailing_zeros());
+                return self.base + (at + SPAN - start as u64) % SPAN;
+            }
+        }
+        u64::MAX
+    }
+}
+
+/// The wake wheels of all clock domains.
+#[derive(Clone, Debug)]
+pub struct Wake {
+    domains: Box<[Domain]>,
+}
+
+impl Wake {
+    /// An empty wheel for clocks of the given periods in ticks.
+    #[must_use]
+    pub fn new(periods: &[u32]) -> Self {
+        let domain = |&period: &u32| Domain {
+            period: u64::from(period),
+            base: 0,
+            next: u64::MAX,
+            slots: Box::new([0; SPAN as usize]),
+            filled: [0; 4],
+        };
+        Self { domains: periods.iter().map(domain).collect() }
+    }
+
+    /// Wakes `block` at its first edge at or after `tick`, seen from tick `now`.
+    pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
+        let domain = &mut self.domains[usize::from(block.domain)];
+        let cycle = tick.div_ceil(domain.period);
+        domain.insert(now, cycle, block.slot);
+    }
+
+    /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
+    pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
+        self.domains[usize::from(block.domain)].insert(now, cycle, block.slot);
+    }
+
+    /// The earliest tick at which any block is due.
+    #[must_use]
+    pub fn next_tick(&self) -> Option<u64> {
+        let due = self.domains.iter().filter(|d| d.next != u64::MAX);
+        due.map(|d| d.next * d.period).min()
+    }
+
+    /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle.
+    pub fn take(&mut self, domain: usize, tick: u64) -> Option<(u64, u128)> {
+        let d = &mut self.domains[domain];
+        if d.next == u64::MAX || d.next * d.period != tick {
+            return None;
+        }
+        let cycle = d.next;
+        Some((cycle, d.take(cycle)))
+    }
+
+    /// Number of clock domains.
+    #[must_use]
+    pub fn num_domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    /// Period of `domain` in ticks.
+    #[must_use]
+    pub fn period(&self, domain: usize) -> u64 {
+        self.domains[domain].period
+    }
+}
+
+/// One clock edge as a block sees it.
+#[derive(Debug)]
+pub struct Edge<'k> {
+    /// Time in ticks of the common time base.
+    pub tick: u64,
+    /// Cycle of the block's own clock.
+    pub cycle: u64,
+    pub(crate) wake: &'k mut Wake,
+    /// Counts channel beats sent and taken, for the lint mode of the simulator.
+    pub(crate) actions: u32,
+}
+
+impl<'k> Edge<'k> {
+    /// An edge for driving a block by hand, outside a [`Simulator`](super::Simulator).
+    pub fn new(tick: u64, cycle: u64, wake: &'k mut Wake) -> Self {
+        Self { tick, cycle, wake, actions: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(domain: u8, slot: u8) -> BlockId {
+        BlockId { domain, slot }
+    }
+
+    #[test]
+    fn blocks_of_two_clocks_are_due_at_their_own_edges() {
+        let mut wake = Wake::new(&[66, 50]);
+        wake.at_tick(0, block(0, 3), 1);
+        wake.at_tick(0, block(1, 5), 1);
+        assert_eq!(wake.next_tick(), Some(50));
+        assert_eq!(wake.take(0, 50), None);
+        assert_eq!(wake.take(1, 50), Some((1, 1 << 5)));
+        assert_eq!(wake.next_tick(), Some(66));
+        assert_eq!(wake.take(0, 66), Some((1, 1 << 3)));
+        assert_eq!(wake.next_tick(), None);
+    }
+
+    #[test]
+    fn a_wish_beyond_the_ring_wakes_early_and_never_late() {
+        let mut wake = Wake::new(&[10]);
+        wake.at_cycle(0, block(0, 0), 1000);
+        let tick = wake.next_tick().unwrap();
+        assert!(tick <= 10_000 && tick > 0);
+    }
+
+    #[test]
+    fn a_domain_that_slept_long_still_wakes_exactly() {
+        let mut wake = Wake::new(&[10]);
+        wake.at_cycle(0, block(0, 1), 4);
+        assert_eq!(wake.take(0, 40), Some((4, 2)));
+        wake.at_cycle(100_000, block(0, 1), 10_001);
+        wake.at_cycle(100_000, block(0, 2), 10_200);
+        assert_eq!(wake.next_tick(), Some(100_010));
+        assert_eq!(wake.take(0, 100_010), Some((10_001, 2)));
+        assert_eq!(wake.take(0, 102_000), Some((10_200, 4)));
+    }
+
+    #[test]
+    fn every_cycle_of_the_ring_can_be_the_next() {
+        for start in 0..300 {
+            for ahead in 1..256 {
+                let mut wake = Wake::new(&[1]);
+                wake.at_cycle(0, block(0, 0), start.min(255));
+                wake.take(0, start.min(255));
+                let target = start.min(255) + ahead;
+                wake.at_cycle(start.min(255), block(0, 9), target);
+                assert_eq!(wake.next_tick(), Some(target));
+            }
+        }
+    }
+}

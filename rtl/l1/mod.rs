@@ -1,0 +1,3 @@
+//! The load-store unit and its L1 data cache.
+
+pub mod access;

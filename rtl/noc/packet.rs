@@ -1,0 +1,206 @@
+//! # Messages between the SMs and the memory partitions
+//! A request names a line of up to 128 bytes and travels with its data; the reply carries the
+//! requester's `ticket` back unchanged, so that nothing on the memory side needs to know what
+//! waits for it. Sizes on the wire follow anssari2012 and khairy2015's 32-byte channel: control
+//! 8 bytes in one flit, a 128-byte line five flits, a store acknowledgement one flit.
+
+use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+
+/// Bytes of the largest line.
+pub const LINE_BYTES: usize = 128;
+/// Bytes of a flit.
+pub const FLIT_BYTES: u32 = 32;
+/// Bits of a ticket.
+pub const TICKET_BITS: u32 = 48;
+
+/// What a request asks of its memory partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RequestKind {
+    /// The whole line, please.
+    #[default]
+    Read,
+    /// Store the bytes selected by the mask; answered by an acknowledgement.
+    Write,
+}
+
+impl Encoding for RequestKind {
+    const WIDTH: u32 = 1;
+    const NAMES: &'static [&'static str] = &["READ", "WRITE"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Widths that the machine's configuration gives to messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketShape {
+    /// Bits of a line address.
+    pub line_bits: u32,
+    /// Bits of an SM number.
+    pub sm_bits: u32,
+    /// Bits of a partition number.
+    pub partition_bits: u32,
+}
+
+/// SM to memory partition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// What is asked.
+    pub kind: RequestKind,
+    /// Running number of the request in its SM, for those who follow it through a waveform.
+    pub id: u32,
+    /// Line address: byte address divided by the line size.
+    pub line: u64,
+    /// Asking SM.
+    pub sm: u8,
+    /// Memory partition that owns the line.
+    pub partition: u8,
+    /// Comes back unchanged with the reply.
+    pub ticket: u64,
+    /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
+    pub byte_mask: u128,
+    /// The line's bytes; only those under the mask have a meaning.
+    pub data: [u8; LINE_BYTES],
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            kind: RequestKind::Read,
+            id: 0,
+            line: 0,
+            sm: 0,
+            partition: 0,
+            ticket: 0,
+            byte_mask: 0,
+            data: [0; LINE_BYTES],
+        }
+    }
+}
+
+impl Payload for Request {
+    type Shape = PacketShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
+        let Self { kind, id, line, sm, partition, ticket, byte_mask, data } = self;
+        to.state("kind", *kind);
+        to.bits("id", *id);
+        to.sized("line", *line, shape.line_bits);
+        to.sized("sm", u64::from(*sm), shape.sm_bits);
+        to.sized("partition", u64::from(*partition), shape.partition_bits);
+        to.sized("ticket", *ticket, TICKET_BITS);
+        to.wide("byte_mask", &byte_mask.to_le_bytes());
+        to.wide("data", data);
+    }
+}
+
+/// What a reply brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ReplyKind {
+    /// A line.
+    #[default]
+    Data,
+    /// A store has reached the point of coherence.
+    Ack,
+}
+
+impl Encoding for ReplyKind {
+    const WIDTH: u32 = 1;
+    const NAMES: &'static [&'static str] = &["DATA", "ACK"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Memory partition to SM.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reply {
+    /// What is brought.
+    pub kind: ReplyKind,
+    /// Number of the request answered.
+    pub id: u32,
+    /// Line address.
+    pub line: u64,
+    /// SM that asked.
+    pub sm: u8,
+    /// The request's ticket.
+    pub ticket: u64,
+    /// The line's bytes.
+    pub data: [u8; LINE_BYTES],
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self { kind: ReplyKind::Data, id: 0, line: 0, sm: 0, ticket: 0, data: [0; LINE_BYTES] }
+    }
+}
+
+impl Payload for Reply {
+    type Shape = PacketShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
+        let Self { kind, id, line, sm, ticket, data } = self;
+        to.state("kind", *kind);
+        to.bits("id", *id);
+        to.sized("line", *line, shape.line_bits);
+        to.sized("sm", u64::from(*sm), shape.sm_bits);
+        to.sized("ticket", *ticket, TICKET_BITS);
+        to.wide("data", data);
+    }
+}
+
+/// What a crossbar must know of a message.
+pub trait Packet: Payload {
+    /// Output port.
+    fn destination(&self) -> usize;
+    /// Flits on the wire, the header flit included.
+    fn flits(&self) -> u32;
+}
+
+/// Flits of a packet that carries `bytes` of data behind its header flit.
+const fn with_data(bytes: u32) -> u32 {
+    1 + bytes.div_ceil(FLIT_BYTES)
+}
+
+impl Packet for Request {
+    fn destination(&self) -> usize {
+        usize::from(self.partition)
+    }
+    fn flits(&self) -> u32 {
+        match self.kind {
+            RequestKind::Read => 1,
+            // Only the 32-byte sectors that the mask touches travel.
+            RequestKind::Write => {
+                let touched = (0..4).filter(|sector| (self.byte_mask >> (32 * sector)) as u32 != 0);
+                with_data(touched.count() as u32 * FLIT_BYTES)
+            }
+        }
+    }
+}
+
+impl Packet for Reply {
+    fn destination(&self) -> usize {
+        usize::from(self.sm)
+    }
+    fn flits(&self) -> u32 {
+        match self.kind {
+            ReplyKind::Data => with_data(LINE_BYTES as u32),
+            ReplyKind::Ack => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_have_the_sizes_of_the_papers() {
+        let read = Request::default();
+        let store = |byte_mask| Request { kind: RequestKind::Write, byte_mask, ..Request::default() };
+        assert_eq!(read.flits(), 1);
+        assert_eq!(store(u128::MAX).flits(), 5);
+        assert_eq!(store(0xf).flits(), 2);
+        assert_eq!(store(1 << 32 | 1).flits(), 3);
+        assert_eq!(Reply::default().flits(), 5);
+        assert_eq!(Reply { kind: ReplyKind::Ack, ..Reply::default() }.flits(), 1);
+    }
+}
