@@ -166,6 +166,32 @@ impl<T: Payload> Array<T> {
         self.mark(index);
     }
 
+    /// Changes a whole row in place through one write port: a set with per-way write enables. Only
+    /// for memories that forward.
+    ///
+    /// # Panics
+    /// As [`Self::update`].
+    pub fn update_row(&mut self, at: &Edge<'_>, row: u32, change: impl FnOnce(&mut [T])) {
+        if self.spec.collide == Collide::Old {
+            self.breach(at, "partial write to a memory that reads old data");
+        }
+        self.use_write(at, row);
+        let columns = self.spec.columns as usize;
+        let first = row as usize * columns;
+        let old = self.digest.is_some().then(|| self.row_digest(first));
+        change(&mut self.cells[first..first + columns]);
+        for index in first..first + columns {
+            if let Some(what) = misfit(&self.cells[index], &self.shape) {
+                self.breach(at, &what);
+            }
+            self.mark(index);
+        }
+        if let Some(old) = old {
+            let new = self.row_digest(first);
+            self.digest = self.digest.map(|sum| sum ^ old ^ new);
+        }
+    }
+
     /// Applies this cycle's writes, where reads see the old data: the last line of `eval`.
     pub fn edge(&mut self) {
         while let Some((index, value)) = self.staged.pop() {
@@ -175,12 +201,13 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Clears every cell in one cycle (a flash clear line, no port).
-    pub fn clear(&mut self) {
-        let recorded = self.digest.is_some();
-        self.cells.fill(T::default());
-        self.digest = None;
-        if recorded {
+    /// Sets every cell in one cycle (a flash clear line, no port) to `value(row, column)`.
+    pub fn clear_with(&mut self, value: impl Fn(u32, u32) -> T) {
+        let columns = self.spec.columns;
+        for (index, cell) in (0..).zip(self.cells.iter_mut()) {
+            *cell = value(index / columns, index % columns);
+        }
+        if self.digest.is_some() {
             self.record();
         }
     }
@@ -247,6 +274,11 @@ impl<T: Payload> Array<T> {
         if let (Some(sum), Some(old)) = (&mut self.digest, old) {
             *sum ^= old ^ digest_of(&(index, &self.cells[index]));
         }
+    }
+
+    fn row_digest(&self, first: usize) -> u64 {
+        let cells = (first..).zip(&self.cells[first..first + self.spec.columns as usize]);
+        cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell)))
     }
 
     fn mark(&mut self, index: usize) {

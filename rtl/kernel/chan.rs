@@ -150,11 +150,11 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    fn ready(&mut self, tick: u64) -> bool {
+    fn full(&mut self, tick: u64) -> bool {
         while self.returning.front().is_some_and(|&popped| popped + self.spec.credit <= tick) {
             self.returning.pop_front();
         }
-        self.pushed_at != Some(tick) && self.beats.len() + self.returning.len() < self.spec.depth as usize
+        self.beats.len() + self.returning.len() >= self.spec.depth as usize
     }
 
     fn visible(&self, tick: u64) -> bool {
@@ -177,8 +177,20 @@ pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Tx<'_, T> {
     /// True if a beat may be sent at this edge.
-    pub fn ready(&mut self, at: &Edge<'_>) -> bool {
-        self.0.ready(at.tick)
+    pub fn ready(&mut self, at: &mut Edge<'_>) -> bool {
+        !self.blocked(at) && self.0.pushed_at != Some(at.tick)
+    }
+
+    /// True if the channel is full as far as the sender can know: it may sleep, and is woken when
+    /// it can see room. False right after a beat was sent means that the next edge can send again.
+    pub fn blocked(&mut self, at: &mut Edge<'_>) -> bool {
+        let chan = &mut *self.0;
+        let full = chan.full(at.tick);
+        if let (true, Some(popped)) = (full, chan.returning.front()) {
+            // Room is on its way from a pop that found the channel short of full.
+            at.wake.at_tick(at.tick, chan.spec.from, popped + chan.spec.credit);
+        }
+        full
     }
 
     /// Sends one beat.
@@ -187,7 +199,7 @@ impl<T: Payload> Tx<'_, T> {
     /// If the channel is not ready, or a field does not fit its width.
     pub fn push(&mut self, at: &mut Edge<'_>, beat: T) {
         let chan = &mut *self.0;
-        if !chan.ready(at.tick) {
+        if chan.pushed_at == Some(at.tick) || chan.full(at.tick) {
             let what =
                 if chan.pushed_at == Some(at.tick) { "second beat in one cycle" } else { "sent while ready is low" };
             chan.breach(at.tick, at.cycle, what);
@@ -239,14 +251,13 @@ impl<T: Payload> Rx<'_, T> {
             };
             chan.breach(at.tick, at.cycle, what);
         }
-        let full = chan.beats.len() + chan.returning.len() >= chan.spec.depth as usize;
+        let full = chan.full(at.tick);
         let Some((_, beat)) = chan.beats.pop_front() else { unreachable!("a visible beat is inside") };
         chan.note(at.tick, 1);
         chan.popped_at = Some(at.tick);
         chan.returning.push_back(at.tick);
         if full {
-            // Only a full channel can have a sender asleep on it. The credits of earlier pops that
-            // are still on their way woke it already, each at its own tick.
+            // Only a full channel can have a sender asleep on it.
             at.wake.at_tick(at.tick, chan.spec.from, at.tick + chan.spec.credit);
         }
         at.actions += 1;
@@ -319,8 +330,8 @@ mod tests {
         chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
         chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
         assert_eq!(chan.rx().pop(&mut Edge::new(2, 2, &mut wake)), word(1));
-        assert!(!chan.tx().ready(&Edge::new(2, 2, &mut wake)));
-        assert!(chan.tx().ready(&Edge::new(3, 3, &mut wake)));
+        assert!(!chan.tx().ready(&mut Edge::new(2, 2, &mut wake)));
+        assert!(chan.tx().ready(&mut Edge::new(3, 3, &mut wake)));
     }
 
     #[test]
@@ -340,8 +351,21 @@ mod tests {
         chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
         chan.rx().pop(&mut Edge::new(4, 4, &mut wake));
         chan.rx().pop(&mut Edge::new(5, 5, &mut wake));
-        assert!(!chan.tx().ready(&Edge::new(9, 9, &mut wake)));
-        assert!(chan.tx().ready(&Edge::new(10, 10, &mut wake)));
+        assert!(!chan.tx().ready(&mut Edge::new(9, 9, &mut wake)));
+        assert!(chan.tx().ready(&mut Edge::new(10, 10, &mut wake)));
+    }
+
+    #[test]
+    fn a_sender_that_finds_only_returning_credits_is_woken_when_the_first_arrives() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 1, 6));
+        chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+        chan.rx().pop(&mut Edge::new(1, 1, &mut wake));
+        chan.tx().push(&mut Edge::new(2, 2, &mut wake), word(2));
+        while let Some(tick) = wake.next_tick() {
+            wake.take(0, tick);
+        }
+        assert!(chan.tx().blocked(&mut Edge::new(3, 3, &mut wake)));
+        assert_eq!(wake.take(0, 7), Some((7, 1)));
     }
 
     #[test]

@@ -1,0 +1,187 @@
+//! # Coalescer by sets
+//! Turns the lanes of one warp memory instruction into the lines they touch.
+//!
+//! Every active lane is taken byte by byte and sorted into a map from line to what is asked of it;
+//! one request per line comes out, in ascending line order. When several lanes store to the same
+//! byte, the highest lane wins: CUDA leaves the winner open, and a fixed one keeps runs repeatable.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+/// The widest access of one lane in bytes.
+pub const MAX_WIDTH: usize = 16;
+
+/// One warp memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpAccess {
+    /// Bit `i` is set if lane `i` takes part.
+    pub active: u32,
+    /// Byte address of every lane; ignored where the lane does not take part.
+    pub addresses: [u64; LANES],
+    /// Bytes per lane: 1, 2, 4, 8 or 16.
+    pub width: usize,
+}
+
+/// What one warp instruction asks of one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineRequest {
+    /// Line number: byte address divided by the line size.
+    pub line: u64,
+    /// Bit `i` is set if lane `i` touches the line.
+    pub lanes: u32,
+    /// Bit `i` is set if byte `i` of the line is touched.
+    pub byte_mask: u128,
+}
+
+/// A [`LineRequest`] with the bytes to store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreRequest {
+    /// Line, lanes and bytes touched.
+    pub request: LineRequest,
+    /// One value per byte of the line, 0 outside of the byte mask.
+    pub bytes: Vec<u8>,
+}
+
+/// A lane whose address is not a multiple of the access width; it could straddle two lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misaligned {
+    /// Lane number.
+    pub lane: usize,
+    /// Its byte address.
+    pub address: u64,
+    /// Bytes per lane.
+    pub width: usize,
+}
+
+impl fmt::Display for Misaligned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Misaligned { lane, address, width } = self;
+        write!(f, "lane {lane}: address {address:#x} is not a multiple of the {width}-byte width")
+    }
+}
+
+impl std::error::Error for Misaligned {}
+
+/// The lines touched by `access`, ascending; `line_bytes` is a power of two from 16 to 128.
+///
+/// # Errors
+/// The lowest active lane with a misaligned address.
+///
+/// # Panics
+/// If `line_bytes` or the width is not a legal one.
+pub fn coalesce(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineRequest>, Misaligned> {
+    let data = [[0; MAX_WIDTH]; LANES];
+    Ok(coalesce_store(access, line_bytes, &data)?.into_iter().map(|store| store.request).collect())
+}
+
+/// The same for a store: lane `i` stores the first `width` bytes of `data[i]`, lowest address first.
+///
+/// # Errors
+/// The lowest active lane with a misaligned address.
+///
+/// # Panics
+/// If `line_bytes` or the width is not a legal one.
+pub fn coalesce_store(
+    access: &WarpAccess,
+    line_bytes: usize,
+    data: &[[u8; MAX_WIDTH]; LANES],
+) -> Result<Vec<StoreRequest>, Misaligned> {
+    assert!(matches!(line_bytes, 16 | 32 | 64 | 128), "line of {line_bytes} bytes");
+    assert!(matches!(access.width, 1 | 2 | 4 | 8 | 16), "access of {} bytes", access.width);
+    let mut lines: BTreeMap<u64, (u32, BTreeMap<usize, u8>)> = BTreeMap::new();
+    for lane in (0..LANES).filter(|lane| access.active >> lane & 1 == 1) {
+        let (address, width) = (access.addresses[lane], access.width);
+        if !address.is_multiple_of(width as u64) {
+            return Err(Misaligned { lane, address, width });
+        }
+        let (line, offset) = (address / line_bytes as u64, address as usize % line_bytes);
+        let (lanes, bytes) = lines.entry(line).or_default();
+        *lanes |= 1 << lane;
+        // Lanes come in ascending order, so that a later, higher lane overwrites a lower one.
+        bytes.extend((offset..).zip(data[lane].iter().copied().take(width)));
+    }
+    let store = |(line, (lanes, bytes)): (u64, (u32, BTreeMap<usize, u8>))| StoreRequest {
+        request: LineRequest { line, lanes, byte_mask: bytes.keys().fold(0, |mask, byte| mask | 1 << byte) },
+        bytes: (0..line_bytes).map(|byte| bytes.get(&byte).copied().unwrap_or(0)).collect(),
+    };
+    Ok(lines.into_iter().map(store).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn access(active: u32, width: usize, address: impl Fn(u64) -> u64) -> WarpAccess {
+        WarpAccess { active, addresses: std::array::from_fn(|lane| address(lane as u64)), width }
+    }
+
+    #[test]
+    fn consecutive_words_make_one_request_of_the_whole_line() {
+        let requests = coalesce(&access(u32::MAX, 4, |lane| 0x1000 + 4 * lane), 128).unwrap();
+        assert_eq!(requests, [LineRequest { line: 32, lanes: u32::MAX, byte_mask: u128::MAX }]);
+    }
+
+    #[test]
+    fn a_row_stride_makes_one_request_per_lane_in_ascending_line_order() {
+        let requests = coalesce(&access(u32::MAX, 4, |lane| (31 - lane) * 4096), 128).unwrap();
+        let lines: Vec<u64> = requests.iter().map(|request| request.line).collect();
+        assert_eq!(lines, (0..32).map(|n| n * 32).collect::<Vec<u64>>());
+        assert_eq!(requests[0].lanes, 1 << 31);
+        assert_eq!(requests[0].byte_mask, 0xf);
+    }
+
+    #[test]
+    fn inactive_lanes_ask_for_nothing() {
+        assert_eq!(coalesce(&access(0, 4, |lane| lane * 4), 128).unwrap(), []);
+        let requests = coalesce(&access(0b100, 4, |lane| lane * 4 + u64::from(lane != 2)), 128);
+        assert_eq!(requests.unwrap()[0].byte_mask, 0xf00);
+    }
+
+    #[test]
+    fn sixteen_byte_lanes_fill_four_lines() {
+        let requests = coalesce(&access(u32::MAX, 16, |lane| lane * 16), 128).unwrap();
+        let lanes: Vec<u32> = requests.iter().map(|request| request.lanes).collect();
+        assert_eq!(lanes, [0xff, 0xff00, 0xff_0000, 0xff00_0000]);
+    }
+
+    #[test]
+    fn the_highest_lane_wins_where_several_store_the_same_byte() {
+        let data = std::array::from_fn(|lane| [lane as u8; MAX_WIDTH]);
+        let stores = coalesce_store(&access(0b1011, 2, |_| 64), 128, &data).unwrap();
+        assert_eq!(stores.len(), 1);
+        assert_eq!(stores[0].request.lanes, 0b1011);
+        assert_eq!(stores[0].bytes[63..67], [0, 3, 3, 0]);
+    }
+
+    #[test]
+    fn a_misaligned_lane_is_named() {
+        let error = coalesce(&access(u32::MAX, 8, |lane| lane * 4), 128).unwrap_err();
+        assert_eq!(error.to_string(), "lane 1: address 0x4 is not a multiple of the 8-byte width");
+    }
+
+    proptest! {
+        #[test]
+        fn every_active_lane_finds_its_bytes_in_exactly_one_request(
+            active: u32,
+            log_width in 0u32..=4,
+            words in prop::collection::vec(0u64..64, LANES),
+        ) {
+            let width = 1usize << log_width;
+            let warp = access(active, width, |lane| words[lane as usize] * width as u64);
+            let requests = coalesce(&warp, 128).unwrap();
+            for (lane, address) in warp.addresses.iter().enumerate() {
+                let holders: Vec<_> = requests.iter().filter(|r| r.lanes >> lane & 1 == 1).collect();
+                prop_assert_eq!(holders.len(), (active >> lane & 1) as usize);
+                for holder in holders {
+                    prop_assert_eq!(holder.line, address / 128);
+                    let wanted = ((1u128 << width) - 1) << (address % 128);
+                    prop_assert_eq!(holder.byte_mask & wanted, wanted);
+                }
+            }
+            prop_assert!(requests.is_sorted_by(|a, b| a.line < b.line));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! # DRAM command checker
+//! Runs down the table of [`rules`](super::rules) for every command of a trace and lists what is
+//! broken. For each distance it looks back over exactly the cycles in which the earlier command may
+//! not lie, so it keeps no timers that could go wrong the way a controller's do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::command::{BankId, Command, Kind};
+use super::rules::{Form, RULES, Rule, Scope};
+use super::timing::Timing;
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Number of the rule.
+    pub rule: u8,
+    /// The command that breaks it; none if one is missing.
+    pub command: Option<Command>,
+    /// The command with which it collides, if it is about two.
+    pub earlier: Option<Command>,
+    /// What is wrong, in words, with cycles and banks.
+    pub text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule {}: {}", self.rule, self.text)
+    }
+}
+
+/// A table of rules with the distances of one timing set.
+#[derive(Clone, Debug)]
+pub struct Checker {
+    pub(super) timing: Timing,
+    refresh: bool,
+    /// One per row of [`RULES`].
+    bounds: Vec<u64>,
+}
+
+impl Checker {
+    /// The rules for `timing`; with `refresh` the longest gap between refreshes is checked too, from
+    /// cycle 0 to the last command.
+    pub fn new(timing: Timing, refresh: bool) -> Self {
+        let bounds = RULES.iter().map(|rule| (rule.minimum)(&timing)).collect();
+        Checker { timing, refresh, bounds }
+    }
+
+    /// The distance checked by row `row` of [`RULES`].
+    pub fn bound(&self, row: usize) -> u64 {
+        self.bounds[row]
+    }
+
+    /// The same checker with another distance in row `row` of [`RULES`].
+    pub fn with_bound(mut self, row: usize, cycles: u64) -> Self {
+        self.bounds[row] = cycles;
+        self
+    }
+
+    /// Checks all rules about commands alone (1 to 22); `commands` are in the order of the bus.
+    pub fn check(&self, commands: &[Command]) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let mut rows: BTreeMap<BankId, u32> = BTreeMap::new();
+        for (place, command) in commands.iter().enumerate() {
+            let history = &commands[..place];
+            for (rule, &bound) in RULES.iter().zip(&self.bounds) {
+                if rule.to.contains(&command.kind) {
+                    found.extend(self.check_rule(rule, bound, history, command));
+                }
+            }
+            found.extend(check_state(&rows, command));
+            advance(&mut rows, command);
+        }
+        if self.refresh {
+            found.extend(self.check_end(commands));
+        }
+        found
+    }
+
+    fn check_rule(&self, rule: &Rule, bound: u64, history: &[Command], command: &Command) -> Option<Violation> {
+        match rule.form {
+            Form::Distance { back } => {
+                let earlier =
+                    recent(history, command, bound).filter(|earlier| concerns(rule, earlier, command)).nth(back - 1)?;
+                Some(too_close(rule, bound, earlier, command))
+            }
+            Form::AutoPrecharge => {
+                let own = self.timing.ras + self.timing.rp;
+                let reach = bound.max(own);
+                let ready = |earlier: &Command| {
+                    let opened = opening(history, earlier).map_or(0, |act| act.cycle + own);
+                    opened.max(earlier.cycle + bound)
+                };
+                let earlier = recent(history, command, reach)
+                    .filter(|earlier| concerns(rule, earlier, command))
+                    .find(|earlier| command.cycle < ready(earlier))?;
+                let least = ready(earlier) - earlier.cycle;
+                Some(too_close(rule, least, earlier, command))
+            }
+            Form::AtMost if self.refresh => {
+                let last = history.iter().rev().find(|earlier| rule.from.contains(&earlier.kind));
+                let since = last.map_or(0, |earlier| earlier.cycle);
+                let gap = command.cycle.saturating_sub(since);
+                (gap > bound).then(|| Violation {
+                    rule: rule.number,
+                    command: Some(*command),
+                    earlier: last.copied(),
+                    text: format!(
+                        "{command} comes {gap} cycles after the refresh (or start) at {since}, \
+                         expected at most {bound} ({})",
+                        rule.expression
+                    ),
+                })
+            }
+            Form::DataBus => {
+                let start = self.burst_start(command)?;
+                let reach = self.timing.cl.abs_diff(self.timing.wl) + bound;
+                let earlier = recent(history, command, reach)
+                    .find(|earlier| self.burst_start(earlier).is_some_and(|other| start.abs_diff(other) < bound))?;
+                let text = format!(
+                    "data of {command} overlap those of {earlier} on the bus: each takes {bound} \
+                     cycles ({})",
+                    rule.expression
+                );
+                Some(about(rule.number, earlier, command, text))
+            }
+            Form::AtMost | Form::BankState | Form::Requests => None,
+        }
+    }
+
+    /// When the data of a column command begin.
+    fn burst_start(&self, command: &Command) -> Option<u64> {
+        match command.kind {
+            kind if kind.is_read() => Some(command.cycle + self.timing.cl),
+            kind if kind.is_write() => Some(command.cycle + self.timing.wl),
+            _ => None,
+        }
+    }
+
+    /// Between the last refresh and the end of the trace a refresh may be missing, too.
+    fn check_end(&self, commands: &[Command]) -> Option<Violation> {
+        let row = RULES.iter().position(|rule| rule.form == Form::AtMost)?;
+        let end = commands.last()?;
+        let last = commands.iter().rev().find(|command| command.kind == Kind::Ref);
+        let since = last.map_or(0, |command| command.cycle);
+        let (gap, bound) = (end.cycle.saturating_sub(since), self.bounds[row]);
+        (gap > bound).then(|| Violation {
+            rule: RULES[row].number,
+            command: None,
+            earlier: last.copied(),
+            text: format!("no refresh from {since} to the end at {}, expected one within {bound} cycles", end.cycle),
+        })
+    }
+}
+
+/// The commands less than `window` cycles before `command`, latest first. One that stands earlier in
+/// the trace with a later cycle counts as simultaneous.
+fn recent<'a>(history: &'a [Command], command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
+    let now = command.cycle;
+    history.iter().rev().take_while(move |earlier| now.saturating_sub(earlier.cycle) < window)
+}
+
+fn concerns(rule: &Rule, earlier: &Command, command: &Command) -> bool {
+    let in_scope = match (earlier.bank, command.bank) {
+        (Some(a), Some(b)) => match rule.scope {
+            Scope::Bank => a == b,
+            Scope::Group => a.group == b.group,
+            Scope::OtherBankOfGroup => a.group == b.group && a != b,
+            Scope::OtherBank => a != b,
+            Scope::Channel => true,
+        },
+        _ => !matches!(rule.scope, Scope::OtherBank | Scope::OtherBankOfGroup),
+    };
+    in_scope && rule.from.contains(&earlier.kind)
+}
+
+/// The ACT that opened the row which a column command used.
+fn opening<'a>(history: &'a [Command], column: &Command) -> Option<&'a Command> {
+    history
+        .iter()
+        .rev()
+        .find(|earlier| earlier.kind == Kind::Act && earlier.bank == column.bank && earlier.cycle <= column.cycle)
+}
+
+fn check_state(rows: &BTreeMap<BankId, u32>, command: &Command) -> Option<Violation> {
+    let fault = |rule, text| Some(Violation { rule, command: Some(*command), earlier: None, text });
+    let Some(bank) = command.bank else {
+        return match rows.first_key_value() {
+            _ if !command.kind.is_channel_wide() => {
+                fault(22, format!("{command} names no bank, and {:?} needs one", command.kind))
+            }
+            Some((bank, row)) if command.kind == Kind::Ref => {
+                fault(16, format!("{command} finds {bank} open at row {row}, expected all closed"))
+            }
+            _ => None,
+        };
+    };
+    match (command.kind, rows.get(&bank)) {
+        (Kind::Act, Some(row)) => fault(22, format!("{command} finds the bank open at row {row}, expected closed")),
+        (Kind::Act, None) if command.row.is_none() => fault(22, format!("{command} names no row")),
+        (Kind::Pre, None) => fault(22, format!("{command} finds the bank closed already")),
+        (kind, None) if kind.is_column() => {
+            fault(22, format!("{command} finds the bank closed, expected its row open"))
+        }
+        (kind, Some(open)) if kind.is_column() && command.row.is_some_and(|row| row != *open) => {
+            fault(22, format!("{command} finds row {open} open"))
+        }
+        _ => None,
+    }
+}
+
+/// The open rows after `command`.
+pub(super) fn advance(rows: &mut BTreeMap<BankId, u32>, command: &Command) {
+    match (command.kind, command.bank, command.row) {
+        (Kind::Act, Some(bank), Some(row)) => {
+            rows.insert(bank, row);
+        }
+        (Kind::Pre | Kind::Rda | Kind::Wra, Some(bank), _) => {
+            rows.remove(&bank);
+        }
+        (Kind::Prea, ..) => rows.clear(),
+        _ => {}
+    }
+}
+
+fn too_close(rule: &Rule, bound: u64, earlier: &Command, command: &Command) -> Violation {
+    let distance = command.cycle.saturating_sub(earlier.cycle);
+    let text =
+        format!("{command} comes {distance} cycles after {earlier}, expected at least {bound} ({})", rule.expression);
+    about(rule.number, earlier, command, text)
+}
+
+fn about(rule: u8, earlier: &Command, command: &Command, text: String) -> Violation {
+    Violation { rule, command: Some(*command), earlier: Some(*earlier), text }
+}
+
+#[cfg(test)]
+mod tests;

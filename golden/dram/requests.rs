@@ -1,0 +1,139 @@
+//! # Requests against commands
+//! Rule 23 of the table: every request has exactly one column command, at its own bank, row and
+//! column and after its acceptance; requests to one burst are served in their order, so that no read
+//! or write passes a write; data are there when the command says so.
+//!
+//! Requests and commands are sorted into one list per burst of the channel and paired off in order.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::checker::{Checker, Violation, advance};
+use super::command::{BankId, Command, Op, Request, Service};
+use super::rules::{Form, RULES};
+
+/// Which address bits select what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Bits of the row.
+    pub row: Range<u32>,
+    /// Bits of the bank within its group.
+    pub bank: Range<u32>,
+    /// Bits of the bank group.
+    pub group: Range<u32>,
+    /// Bits of the burst within the row.
+    pub col: Range<u32>,
+}
+
+impl Mapping {
+    /// 64-byte bursts, 64 of them in a row, 4 groups of 4 banks, 4,096 rows.
+    pub const USED_HERE: Mapping = Mapping { row: 16..28, bank: 14..16, group: 12..14, col: 6..12 };
+
+    /// Where a byte address lies.
+    pub fn place(&self, address: u64) -> Place {
+        let field = |bits: &Range<u32>| (address >> bits.start & ((1 << bits.len()) - 1)) as u32;
+        let bank = BankId { group: field(&self.group), bank: field(&self.bank) };
+        Place { bank, row: field(&self.row), col: field(&self.col) }
+    }
+}
+
+/// One burst of the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Its bank.
+    pub bank: BankId,
+    /// Its row.
+    pub row: u32,
+    /// Its number within the row.
+    pub col: u32,
+}
+
+#[derive(Default)]
+struct Visitors<'a> {
+    requests: Vec<&'a Request>,
+    commands: Vec<&'a Command>,
+}
+
+impl Checker {
+    /// Checks rule 23; `requests` are in the order of their acceptance.
+    pub fn check_requests(&self, mapping: &Mapping, requests: &[Request], commands: &[Command]) -> Vec<Violation> {
+        let mut places: BTreeMap<Place, Visitors> = BTreeMap::new();
+        for request in requests.iter().filter(|request| request.service == Service::Column) {
+            places.entry(mapping.place(request.address)).or_default().requests.push(request);
+        }
+        let mut rows = BTreeMap::new();
+        for command in commands {
+            if let (true, Some(bank), Some(col)) = (command.kind.is_column(), command.bank, command.col) {
+                // A closed bank is the business of rule 22; the trace's word is taken here.
+                let row = rows.get(&bank).copied().or(command.row).unwrap_or(0);
+                places.entry(Place { bank, row, col }).or_default().commands.push(command);
+            }
+            advance(&mut rows, command);
+        }
+        places.iter().flat_map(|(place, visitors)| self.check_place(place, visitors)).collect()
+    }
+
+    fn check_place(&self, place: &Place, visitors: &Visitors) -> Vec<Violation> {
+        let Visitors { requests, commands } = visitors;
+        let paired = requests.len().min(commands.len());
+        let pairs = requests.iter().zip(commands);
+        let mut found: Vec<Violation> =
+            pairs.flat_map(|(request, command)| self.check_pair(request, command)).collect();
+        let Place { bank, row, col } = place;
+        found.extend(requests[paired..].iter().map(|request| Violation {
+            rule: 23,
+            command: None,
+            earlier: None,
+            text: format!(
+                "request {} ({:?} of {:#x}) has no command at {bank} row {row} col {col}",
+                request.number, request.op, request.address
+            ),
+        }));
+        found.extend(commands[paired..].iter().map(|command| Violation {
+            rule: 23,
+            command: Some(**command),
+            earlier: None,
+            text: format!("{command} serves no request"),
+        }));
+        found
+    }
+
+    fn check_pair(&self, request: &Request, command: &Command) -> Vec<Violation> {
+        let Request { number, op, accept, complete, .. } = request;
+        let mut texts = Vec::new();
+        let as_asked = match op {
+            Op::Read => command.kind.is_read(),
+            Op::Write => command.kind.is_write(),
+        };
+        if !as_asked {
+            texts.push(format!(
+                "{command} stands where request {number} ({op:?}) is due: requests to one address \
+                 keep their order"
+            ));
+        }
+        if command.cycle <= *accept {
+            texts.push(format!("{command} serves request {number}, accepted at {accept}: expected later"));
+        }
+        let latency = match op {
+            Op::Read => self.read_latency(),
+            Op::Write => self.timing.write_burst(),
+        };
+        let due = command.cycle + latency;
+        if let Some(complete) = complete.filter(|&complete| complete != due && as_asked) {
+            texts.push(format!(
+                "request {number} ({op:?}) is complete at {complete}, expected {due}: {latency} \
+                 cycles after {command}"
+            ));
+        }
+        let violation = |text| Violation { rule: 23, command: Some(*command), earlier: None, text };
+        texts.into_iter().map(violation).collect()
+    }
+
+    fn read_latency(&self) -> u64 {
+        let row = RULES.iter().position(|rule| rule.form == Form::Requests);
+        row.map_or(0, |row| self.bound(row))
+    }
+}
+
+#[cfg(test)]
+mod tests;

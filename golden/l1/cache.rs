@@ -1,0 +1,282 @@
+//! # L1 data cache by lists
+//! Predicts what the L1D does with each event, given the events in the order in which the cache
+//! took them (li2015 section 2.2, khairy2015 section 3.1): write-evict for global stores, write-back
+//! for local ones, no write-allocate, allocate on miss, LRU.
+//!
+//! A set is a list of lines from least to most recently used; a way without a line does not exist
+//! here, so the twin knows lines, never way numbers. Within one cycle the events follow each other
+//! as the cache works: fill, drain, then the access.
+//!
+//! [`Cache::predict`] tells what an event must lead to, [`Cache::step`] does it, [`Cache::check`]
+//! does it only if the cache under test did the same, and explains the difference otherwise.
+
+use std::fmt::Debug;
+
+use super::event::{
+    Breach, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, Space, Victim, WriteOutcome,
+};
+use super::mshr::{Mshr, NotPending, Verdict};
+use crate::index::SetIndex;
+
+/// Geometry of the cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Line to set.
+    pub index: SetIndex,
+    /// Lines of a set.
+    pub ways: usize,
+    /// Lines on their way at a time.
+    pub mshr_entries: usize,
+    /// Loads that wait for one line, the first included.
+    pub mshr_slots: usize,
+    /// Slots of the miss queue.
+    pub miss_queue: usize,
+    /// Which failing condition is reported first.
+    pub fail_order: FailOrder,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// On its way; `doomed` if it must not stay.
+    Reserved {
+        doomed: bool,
+    },
+    Valid,
+    Modified,
+}
+
+/// The twin; `W` names a waiting load.
+#[derive(Clone, Debug)]
+pub struct Cache<W> {
+    config: Config,
+    /// Per set: lines from least to most recently used.
+    sets: Vec<Vec<(u64, Status)>>,
+    mshr: Mshr<W>,
+}
+
+impl<W: Copy + Debug + PartialEq> Cache<W> {
+    /// An empty cache.
+    pub fn new(config: Config) -> Self {
+        let mshr = Mshr::new(config.mshr_entries, config.mshr_slots);
+        Cache { config, sets: vec![Vec::new(); config.index.sets()], mshr }
+    }
+
+    /// What `event` must lead to in the present state.
+    ///
+    /// # Errors
+    /// If no correct cache lets the event happen.
+    pub fn predict(&self, event: &Event<W>) -> Result<Outcome<W>, Breach> {
+        match *event {
+            Event::Load { line, queue_used, .. } => Ok(Outcome::Load(self.predict_load(line, queue_used))),
+            Event::Store { line, space, queue_used } => self.predict_store(line, space, queue_used).map(Outcome::Write),
+            Event::Atomic { line } => self.predict_overtaking(line).map(Outcome::Write),
+            Event::Bypass { line } => match self.status(line) {
+                Some(Status::Modified) => Err(Breach::Modified(line)),
+                _ => Ok(Outcome::Done),
+            },
+            Event::Fill { line } => {
+                let waiters = self.mshr.waiters(line).ok_or(Breach::Fill(NotPending(line)))?;
+                let kept = self.status(line) == Some(Status::Reserved { doomed: false });
+                Ok(Outcome::Filled { kept, waiters })
+            }
+            Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
+            Event::Flush => match self.mshr.used() {
+                0 => Ok(Outcome::Done),
+                used => Err(Breach::FlushBusy(used)),
+            },
+        }
+    }
+
+    /// Does what `event` says. A refused access changes nothing.
+    ///
+    /// # Errors
+    /// If no correct cache lets the event happen.
+    pub fn step(&mut self, event: Event<W>) -> Result<Outcome<W>, Breach> {
+        let outcome = self.predict(&event)?;
+        self.apply(&event, &outcome)?;
+        Ok(outcome)
+    }
+
+    /// Does what `event` says if the cache under test did the same.
+    ///
+    /// # Errors
+    /// If the two differ, or no correct cache lets the event happen: the text tells the event, both
+    /// outcomes and the state that decided. The twin stays as it was.
+    pub fn check(&mut self, event: Event<W>, seen: &Outcome<W>) -> Result<(), Mismatch> {
+        let differs = match self.predict(&event) {
+            Ok(expected) if expected == *seen => match self.apply(&event, seen) {
+                Ok(()) => return Ok(()),
+                Err(breach) => format!("but {breach}"),
+            },
+            Ok(expected) => format!("the twin {expected:?}"),
+            Err(breach) => format!("but {breach}"),
+        };
+        let state = self.explain(&event);
+        Err(Mismatch(format!("{event:?}: the cache says {seen:?}, {differs}; {state}")))
+    }
+
+    /// The part of the state that decides about `event`, in words.
+    pub fn explain(&self, event: &Event<W>) -> String {
+        let (used, entries) = (self.mshr.used(), self.config.mshr_entries);
+        let mshr = format!("{used} of {entries} MSHR entries in use");
+        let Some(line) = event.line() else { return mshr };
+        let set = self.set_of(line);
+        let lines: Vec<String> = self.sets[set].iter().map(|(line, status)| format!("{line:#x} {status:?}")).collect();
+        let draining = if self.mshr.is_draining(line) { ", the line is draining" } else { "" };
+        format!("set {set} holds, oldest first, [{}]; {mshr}{draining}", lines.join(", "))
+    }
+
+    /// Invariant: the lines reserved in the sets are exactly those pending in the MSHR, no set is
+    /// over-full, no line is held twice.
+    pub fn is_consistent(&self) -> bool {
+        let mut reserved: Vec<u64> = self
+            .sets
+            .iter()
+            .flatten()
+            .filter(|(_, status)| matches!(status, Status::Reserved { .. }))
+            .map(|(line, _)| *line)
+            .collect();
+        reserved.sort_unstable();
+        let once = |set: &Vec<(u64, Status)>| {
+            set.iter().all(|(line, _)| set.iter().filter(|(other, _)| other == line).count() == 1)
+        };
+        self.mshr.pending_lines().eq(reserved) && self.sets.iter().all(|set| set.len() <= self.config.ways && once(set))
+    }
+
+    fn predict_load(&self, line: u64, queue_used: usize) -> LoadOutcome {
+        let verdict = self.mshr.verdict(line);
+        let all = match self.status(line) {
+            Some(Status::Valid | Status::Modified) => return LoadOutcome::Hit,
+            Some(Status::Reserved { .. }) if verdict == Verdict::Merged => {
+                return LoadOutcome::HitPending;
+            }
+            Some(Status::Reserved { .. }) => Fails { mshr_merge: true, ..Fails::default() },
+            None => {
+                let (victim, line_alloc) = self.victim_for(line);
+                let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified));
+                Fails {
+                    line_alloc,
+                    mshr_entry: verdict != Verdict::Primary,
+                    mshr_merge: false,
+                    miss_queue: queue_used + needed > self.config.miss_queue,
+                }
+            }
+        };
+        match all.first(self.config.fail_order) {
+            None => LoadOutcome::Miss { victim: self.victim_for(line).0 },
+            Some(first) => LoadOutcome::Refused { first, all },
+        }
+    }
+
+    fn predict_store(&self, line: u64, space: Space, queue_used: usize) -> Result<WriteOutcome, Breach> {
+        // A local store that hits stays here, and so needs no miss-queue slot.
+        if space == Space::Local && matches!(self.status(line), Some(Status::Valid | Status::Modified)) {
+            return Ok(WriteOutcome::WrittenBack);
+        }
+        if queue_used >= self.config.miss_queue {
+            let all = Fails { miss_queue: true, ..Fails::default() };
+            return Ok(WriteOutcome::Refused { first: Fail::MissQueue, all });
+        }
+        self.predict_overtaking(line)
+    }
+
+    /// A write goes past the cache: no copy here may outlive it.
+    fn predict_overtaking(&self, line: u64) -> Result<WriteOutcome, Breach> {
+        match self.status(line) {
+            None => Ok(WriteOutcome::Missed),
+            Some(Status::Modified) => Err(Breach::Modified(line)),
+            Some(Status::Valid) => Ok(WriteOutcome::Evicted),
+            Some(Status::Reserved { .. }) => Ok(WriteOutcome::Pending),
+        }
+    }
+
+    /// Carries out an outcome that [`Cache::predict`] gave for this very state.
+    fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
+        match (*event, *outcome) {
+            (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => self.touch(line),
+            (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
+                self.mshr.alloc(line, waiter);
+                self.touch(line);
+            }
+            (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::Miss { victim })) => {
+                if let Some(victim) = victim {
+                    self.remove(victim.line);
+                }
+                self.mshr.alloc(line, waiter);
+                let set = self.set_of(line);
+                self.sets[set].push((line, Status::Reserved { doomed: false }));
+            }
+            (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => {
+                self.touch(line);
+                self.set_status(line, Status::Modified);
+            }
+            (Event::Store { line, .. } | Event::Atomic { line }, Outcome::Write(WriteOutcome::Evicted)) => {
+                self.remove(line)
+            }
+            (Event::Store { line, .. } | Event::Atomic { line }, Outcome::Write(WriteOutcome::Pending)) => {
+                self.set_status(line, Status::Reserved { doomed: true });
+                self.mshr.close(line);
+            }
+            (Event::Fill { line }, Outcome::Filled { kept, .. }) => {
+                self.mshr.fill(line).map_err(Breach::Fill)?;
+                if kept {
+                    self.set_status(line, Status::Valid);
+                } else {
+                    self.remove(line);
+                }
+            }
+            (Event::Drain, _) => {
+                self.mshr.pop();
+            }
+            (Event::Flush, _) => self.sets.iter_mut().for_each(Vec::clear),
+            // Refusals, stores that miss and bypasses leave no trace.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The line that would give way for `line`, and whether it needs one and there is none.
+    fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
+        let set = &self.sets[self.set_of(line)];
+        if set.len() < self.config.ways {
+            return (None, false);
+        }
+        let victim = set.iter().find_map(|(line, status)| match status {
+            Status::Reserved { .. } => None,
+            Status::Valid => Some(Victim { line: *line, modified: false }),
+            Status::Modified => Some(Victim { line: *line, modified: true }),
+        });
+        (victim, victim.is_none())
+    }
+
+    fn set_of(&self, line: u64) -> usize {
+        self.config.index.set_of_line(line)
+    }
+
+    fn status(&self, line: u64) -> Option<Status> {
+        let set = &self.sets[self.set_of(line)];
+        set.iter().find(|(other, _)| *other == line).map(|(_, status)| *status)
+    }
+
+    fn set_status(&mut self, line: u64, to: Status) {
+        let set = self.set_of(line);
+        for (_, status) in self.sets[set].iter_mut().filter(|(other, _)| *other == line) {
+            *status = to;
+        }
+    }
+
+    /// Makes the line the most recently used of its set.
+    fn touch(&mut self, line: u64) {
+        let set = self.set_of(line);
+        // The sort is stable: all the others keep their order.
+        self.sets[set].sort_by_key(|(other, _)| *other == line);
+    }
+
+    fn remove(&mut self, line: u64) {
+        let set = self.set_of(line);
+        self.sets[set].retain(|(other, _)| *other != line);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! # Events of the L1 data cache
+//! What happens to the cache, and what it may do about it: the vocabulary shared by the twin and
+//! by whoever watches the clocked cache.
+
+use std::fmt;
+
+use super::mshr::{NotPending, Replay};
+
+/// Which of several failing conditions is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailOrder {
+    /// Line, MSHR, miss queue.
+    #[default]
+    MshrFirst,
+    /// Line, miss queue, MSHR.
+    QueueFirst,
+}
+
+/// Why an access is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fail {
+    /// Every line of the set waits for a fill.
+    LineAlloc,
+    /// No MSHR entry is free, or the line is still draining.
+    MshrEntry,
+    /// The pending line is full or closed.
+    MshrMerge,
+    /// The miss queue lacks room.
+    MissQueue,
+}
+
+/// The conditions that fail at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fails {
+    /// See [`Fail::LineAlloc`].
+    pub line_alloc: bool,
+    /// See [`Fail::MshrEntry`].
+    pub mshr_entry: bool,
+    /// See [`Fail::MshrMerge`].
+    pub mshr_merge: bool,
+    /// See [`Fail::MissQueue`].
+    pub miss_queue: bool,
+}
+
+impl Fails {
+    /// The reported reason, or `None` if nothing fails.
+    pub fn first(&self, order: FailOrder) -> Option<Fail> {
+        let line = (self.line_alloc, Fail::LineAlloc);
+        let merge = (self.mshr_merge, Fail::MshrMerge);
+        let entry = (self.mshr_entry, Fail::MshrEntry);
+        let queue = (self.miss_queue, Fail::MissQueue);
+        let reasons = match order {
+            FailOrder::MshrFirst => [line, merge, entry, queue],
+            FailOrder::QueueFirst => [line, queue, merge, entry],
+        };
+        reasons.into_iter().find(|(fails, _)| *fails).map(|(_, reason)| reason)
+    }
+}
+
+/// A line that gave way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Line number.
+    pub line: u64,
+    /// Whether it must be written back.
+    pub modified: bool,
+}
+
+/// Address space of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Shared with other SMs: write-evict.
+    Global,
+    /// Private to a thread: write-back.
+    Local,
+}
+
+/// What becomes of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOutcome {
+    /// The data are here.
+    Hit,
+    /// Waits for a line already asked for.
+    HitPending,
+    /// Memory is asked; the victim, if a full set had to give one.
+    Miss {
+        /// The line that gave way.
+        victim: Option<Victim>,
+    },
+    /// Nothing changed.
+    Refused {
+        /// The reason reported.
+        first: Fail,
+        /// All failing conditions.
+        all: Fails,
+    },
+}
+
+/// What becomes of a store or an atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// The copy is dropped, the data go to memory.
+    Evicted,
+    /// The copy holds the data and is modified.
+    WrittenBack,
+    /// No copy; the data go to memory.
+    Missed,
+    /// The line is on its way: it will be dropped when it arrives, and takes no further load.
+    Pending,
+    /// Nothing changed.
+    Refused {
+        /// The reason reported.
+        first: Fail,
+        /// All failing conditions.
+        all: Fails,
+    },
+}
+
+/// Something that happens to the cache; `queue_used` is the occupancy of the miss queue that the
+/// cache saw when it decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<W> {
+    /// A load that may allocate.
+    Load {
+        /// Line number.
+        line: u64,
+        /// Who waits for the data.
+        waiter: W,
+        /// Miss-queue slots in use.
+        queue_used: usize,
+    },
+    /// A store.
+    Store {
+        /// Line number.
+        line: u64,
+        /// Address space.
+        space: Space,
+        /// Miss-queue slots in use.
+        queue_used: usize,
+    },
+    /// An atomic, which always takes the bypass path.
+    Atomic {
+        /// Line number.
+        line: u64,
+    },
+    /// A load on the bypass path.
+    Bypass {
+        /// Line number.
+        line: u64,
+    },
+    /// Data of a line arrive.
+    Fill {
+        /// Line number.
+        line: u64,
+    },
+    /// One waiter leaves.
+    Drain,
+    /// The kernel ends.
+    Flush,
+}
+
+impl<W> Event<W> {
+    /// The line concerned, if it is a single one.
+    pub fn line(&self) -> Option<u64> {
+        match *self {
+            Event::Load { line, .. }
+            | Event::Store { line, .. }
+            | Event::Atomic { line }
+            | Event::Bypass { line }
+            | Event::Fill { line } => Some(line),
+            Event::Drain | Event::Flush => None,
+        }
+    }
+}
+
+/// What the cache did with an [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<W> {
+    /// Of a load.
+    Load(LoadOutcome),
+    /// Of a store or an atomic.
+    Write(WriteOutcome),
+    /// Of a fill: whether the line stayed, and how many waiters it serves.
+    Filled {
+        /// False if a store came in between.
+        kept: bool,
+        /// Loads served.
+        waiters: usize,
+    },
+    /// Of a drain: the waiter, if there was one.
+    Drained(Option<Replay<W>>),
+    /// Of a bypass or a flush.
+    Done,
+}
+
+/// An event that no correct cache lets happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// A fill of a line nobody asked for.
+    Fill(NotPending),
+    /// A bypass or global access of a modified local line, whose only current copy is here.
+    Modified(u64),
+    /// The kernel ends with lines on their way.
+    FlushBusy(usize),
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Breach::Fill(error) => error.fmt(f),
+            Breach::Modified(line) => {
+                write!(f, "line {line:#x} is modified local data, but is accessed past the L1D or as global")
+            }
+            Breach::FlushBusy(used) => {
+                write!(f, "flush with {used} MSHR entries in use, expected 0")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Breach {}
+
+/// The cache did one thing, the twin another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch(pub(super) String);
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Mismatch {}

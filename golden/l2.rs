@@ -1,0 +1,325 @@
+//! # L2 bank as a map
+//! Write-back, write-allocate bank with LRU sets, as in li2015 and khairy2015: predicts hit, miss,
+//! victim and every byte read, given accesses and fills in the order in which the bank took them.
+//!
+//! An access to a line on its way is put down in the line's list and takes effect, in that order,
+//! when the line arrives; so a read sees exactly the writes accepted before it. Time, queues and
+//! the number of outstanding lines are the clocked bank's own business.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::index::SetIndex;
+
+/// The bytes of one line.
+pub type Line = Vec<u8>;
+
+/// A write to part of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Bit `i` is set if byte `i` is written.
+    pub byte_mask: u128,
+    /// One value per byte of the line; ignored outside of the mask.
+    pub bytes: Line,
+}
+
+impl Write {
+    fn apply(&self, line: &mut Line) {
+        let chosen = |(i, _): &(usize, _)| self.byte_mask >> i & 1 == 1;
+        for (_, (old, new)) in line.iter_mut().zip(&self.bytes).enumerate().filter(chosen) {
+            *old = *new;
+        }
+    }
+}
+
+/// One accepted request; `R` names a reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access<R> {
+    /// Wants the line.
+    Read(R),
+    /// Changes part of it.
+    Write(Write),
+}
+
+/// A dirty or clean line that gave way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Line number within the bank.
+    pub line: u64,
+    /// Its bytes, if they must be written to memory.
+    pub write_back: Option<Line>,
+}
+
+/// What becomes of an access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The line is here: its bytes after the access.
+    Hit(Line),
+    /// The line is on its way already.
+    HitPending,
+    /// Memory is asked for the line; the victim, if a full set had to give one.
+    Miss {
+        /// The line that gave way.
+        victim: Option<Victim>,
+    },
+    /// Every line of the set is on its way; nothing changed.
+    Refused,
+}
+
+/// A fill of a line that is not on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotPending(pub u64);
+
+impl fmt::Display for NotPending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {:#x} is filled, but no access of this bank waits for it", self.0)
+    }
+}
+
+impl std::error::Error for NotPending {}
+
+#[derive(Clone, Debug)]
+enum Entry<R> {
+    Pending(Vec<Access<R>>),
+    Here { bytes: Line, dirty: bool },
+}
+
+/// One bank; lines are numbered within the bank (see [`locate`]).
+#[derive(Clone, Debug)]
+pub struct Bank<R> {
+    index: SetIndex,
+    ways: usize,
+    lines: BTreeMap<u64, Entry<R>>,
+    /// Per set: lines from least to most recently used.
+    order: Vec<Vec<u64>>,
+}
+
+/// The bank that serves a line, and the line's number within it: the remainder and the quotient of
+/// the division by the number of banks.
+pub fn locate(line: u64, banks: u64) -> (u64, u64) {
+    (line % banks, line / banks)
+}
+
+impl<R: Clone> Bank<R> {
+    /// An empty bank with `ways` lines in each set.
+    pub fn new(index: SetIndex, ways: usize) -> Self {
+        Bank { index, ways, lines: BTreeMap::new(), order: vec![Vec::new(); index.sets()] }
+    }
+
+    /// An access to `line`. Both reads and writes make it the most recently used of its set.
+    pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
+        let set = self.index.set_of_line(line);
+        let outcome = match self.lines.get_mut(&line) {
+            Some(Entry::Pending(waiting)) => {
+                waiting.push(access);
+                Outcome::HitPending
+            }
+            Some(Entry::Here { bytes, dirty }) => {
+                if let Access::Write(write) = access {
+                    write.apply(bytes);
+                    *dirty = true;
+                }
+                Outcome::Hit(bytes.clone())
+            }
+            None => {
+                let Some(victim) = self.make_room(set) else { return Outcome::Refused };
+                self.lines.insert(line, Entry::Pending(vec![access]));
+                Outcome::Miss { victim }
+            }
+        };
+        self.order[set].retain(|other| *other != line);
+        self.order[set].push(line);
+        outcome
+    }
+
+    /// The bytes of `line` arrive from memory: the waiting accesses take effect in their order, and
+    /// each reader is returned with the bytes it sees. A fill does not count as a use.
+    ///
+    /// # Errors
+    /// If the line is not on its way.
+    pub fn fill(&mut self, line: u64, mut bytes: Line) -> Result<Vec<(R, Line)>, NotPending> {
+        let Some(Entry::Pending(waiting)) = self.lines.get(&line) else {
+            return Err(NotPending(line));
+        };
+        let mut answers = Vec::new();
+        let mut dirty = false;
+        for access in waiting {
+            match access {
+                Access::Read(reader) => answers.push((reader.clone(), bytes.clone())),
+                Access::Write(write) => {
+                    write.apply(&mut bytes);
+                    dirty = true;
+                }
+            }
+        }
+        self.lines.insert(line, Entry::Here { bytes, dirty });
+        Ok(answers)
+    }
+
+    /// The lines whose bytes here are newer than those in memory, ascending.
+    pub fn dirty_lines(&self) -> impl Iterator<Item = (u64, &Line)> {
+        self.lines.iter().filter_map(|(line, entry)| match entry {
+            Entry::Here { bytes, dirty: true } => Some((*line, bytes)),
+            _ => None,
+        })
+    }
+
+    /// The lines on their way, ascending.
+    pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
+        let pending = |(_, entry): &(&u64, &Entry<R>)| matches!(entry, Entry::Pending(_));
+        self.lines.iter().filter(pending).map(|(line, _)| *line)
+    }
+
+    /// Evicts the least recently used line of a full set that is here: `None` if there is none,
+    /// `Some(None)` if there was room.
+    fn make_room(&mut self, set: usize) -> Option<Option<Victim>> {
+        if self.order[set].len() < self.ways {
+            return Some(None);
+        }
+        let here = |line: &&u64| matches!(self.lines.get(line), Some(Entry::Here { .. }));
+        let line = *self.order[set].iter().find(here)?;
+        self.order[set].retain(|other| *other != line);
+        let write_back = match self.lines.remove(&line) {
+            Some(Entry::Here { bytes, dirty: true }) => Some(bytes),
+            _ => None,
+        };
+        Some(Some(Victim { line, write_back }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Function;
+    use proptest::prelude::*;
+
+    const LINE_BYTES: usize = 4;
+
+    fn one_set(ways: usize) -> Bank<char> {
+        Bank::new(SetIndex::new(Function::Linear { bits: 0 }, 2, 32).unwrap(), ways)
+    }
+
+    fn write(byte_mask: u128, value: u8) -> Access<char> {
+        Access::Write(Write { byte_mask, bytes: vec![value; LINE_BYTES] })
+    }
+
+    const COLD: Outcome = Outcome::Miss { victim: None };
+
+    #[test]
+    fn a_read_misses_waits_and_then_hits_with_the_bytes_of_memory() {
+        let mut bank = one_set(2);
+        assert_eq!(bank.access(5, Access::Read('a')), COLD);
+        assert_eq!(bank.access(5, Access::Read('b')), Outcome::HitPending);
+        let line = vec![1, 2, 3, 4];
+        let answers = bank.fill(5, line.clone()).unwrap();
+        assert_eq!(answers, [('a', line.clone()), ('b', line.clone())]);
+        assert_eq!(bank.access(5, Access::Read('c')), Outcome::Hit(line));
+    }
+
+    #[test]
+    fn a_read_accepted_before_a_write_does_not_see_it() {
+        let mut bank = one_set(2);
+        bank.access(5, Access::Read('a'));
+        bank.access(5, write(0b0110, 9));
+        bank.access(5, Access::Read('b'));
+        let answers = bank.fill(5, vec![1, 2, 3, 4]).unwrap();
+        assert_eq!(answers, [('a', vec![1, 2, 3, 4]), ('b', vec![1, 9, 9, 4])]);
+    }
+
+    #[test]
+    fn a_write_that_misses_allocates_the_line_and_leaves_it_dirty() {
+        let mut bank = one_set(2);
+        assert_eq!(bank.access(5, write(0b1000, 9)), COLD);
+        assert_eq!(bank.pending_lines().collect::<Vec<_>>(), [5]);
+        bank.fill(5, vec![1, 2, 3, 4]).unwrap();
+        assert_eq!(bank.dirty_lines().collect::<Vec<_>>(), [(5, &vec![1, 2, 3, 9])]);
+    }
+
+    #[test]
+    fn a_dirty_victim_brings_its_bytes_and_a_clean_one_does_not() {
+        let mut bank = one_set(1);
+        bank.access(1, Access::Read('a'));
+        bank.fill(1, vec![0; 4]).unwrap();
+        bank.access(1, write(0b0001, 7));
+        let victim = Some(Victim { line: 1, write_back: Some(vec![7, 0, 0, 0]) });
+        assert_eq!(bank.access(2, Access::Read('b')), Outcome::Miss { victim });
+        bank.fill(2, vec![0; 4]).unwrap();
+        let victim = Some(Victim { line: 2, write_back: None });
+        assert_eq!(bank.access(3, Access::Read('c')), Outcome::Miss { victim });
+    }
+
+    #[test]
+    fn the_least_recently_used_line_that_is_here_gives_way() {
+        let mut bank = one_set(3);
+        for line in [1, 2, 3] {
+            bank.access(line, Access::Read('a'));
+        }
+        bank.fill(2, vec![0; 4]).unwrap();
+        bank.fill(3, vec![0; 4]).unwrap();
+        bank.access(2, Access::Read('a'));
+        let victim = Some(Victim { line: 3, write_back: None });
+        assert_eq!(bank.access(4, Access::Read('a')), Outcome::Miss { victim });
+    }
+
+    #[test]
+    fn a_set_of_lines_on_their_way_refuses_a_new_one() {
+        let mut bank = one_set(1);
+        bank.access(1, Access::Read('a'));
+        assert_eq!(bank.access(2, Access::Read('b')), Outcome::Refused);
+        assert_eq!(bank.fill(2, vec![0; 4]), Err(NotPending(2)));
+    }
+
+    #[test]
+    fn six_banks_take_turns_line_by_line() {
+        let places: Vec<_> = (5..8).map(|line| locate(line, 6)).collect();
+        assert_eq!(places, [(5, 0), (0, 1), (1, 1)]);
+    }
+
+    proptest! {
+        #[test]
+        fn bank_and_memory_together_hold_what_a_flat_array_holds(
+            steps in prop::collection::vec(
+                (0u64..6, any::<bool>(), 0u128..16, any::<u8>(), any::<bool>()),
+                1..150,
+            ),
+        ) {
+            let mut bank = one_set(2);
+            let mut memory = vec![vec![0u8; LINE_BYTES]; 6];
+            let mut flat = memory.clone();
+            let fill = |bank: &mut Bank<char>, memory: &[Line]| {
+                for line in bank.pending_lines().collect::<Vec<_>>() {
+                    bank.fill(line, memory[line as usize].clone()).unwrap();
+                }
+            };
+            for (line, is_write, mask, value, fill_now) in steps {
+                let access = if is_write { write(mask, value) } else { Access::Read('r') };
+                match bank.access(line, access) {
+                    Outcome::Refused => {
+                        fill(&mut bank, &memory);
+                        continue;
+                    }
+                    Outcome::Miss { victim: Some(Victim { line, write_back: Some(bytes) }) } => {
+                        memory[line as usize] = bytes;
+                    }
+                    Outcome::Hit(bytes) if !is_write => {
+                        prop_assert_eq!(&bytes, &flat[line as usize]);
+                    }
+                    _ => {}
+                }
+                if is_write {
+                    for byte in (0..LINE_BYTES).filter(|byte| mask >> byte & 1 == 1) {
+                        flat[line as usize][byte] = value;
+                    }
+                }
+                if fill_now {
+                    fill(&mut bank, &memory);
+                }
+            }
+            fill(&mut bank, &memory);
+            for (line, bytes) in bank.dirty_lines() {
+                memory[line as usize] = bytes.clone();
+            }
+            prop_assert_eq!(memory, flat);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! # Flat memory
+//! Device memory as the kernel's author sees it: named buffers at fixed addresses, nothing
+//! between them. Every access is checked, since a wrong address is a fault of the kernel or
+//! of its launch file and must be told as such.
+
+use std::fmt;
+
+/// A run of bytes at a fixed place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Name in the launch file.
+    pub name: String,
+    /// Address of the first byte.
+    pub base: u64,
+    /// Contents.
+    pub bytes: Vec<u8>,
+}
+
+impl Buffer {
+    /// One past the last address.
+    pub fn end(&self) -> u64 {
+        self.base + self.bytes.len() as u64
+    }
+}
+
+/// Buffers in order of address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlatMemory {
+    buffers: Vec<Buffer>,
+}
+
+/// Why an access is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessError {
+    /// First address.
+    pub address: u64,
+    /// Bytes of the access, also the alignment that it needs.
+    pub bytes: u32,
+    /// Whether the address is inside, but no multiple of the size.
+    pub misaligned: bool,
+    /// The buffer that the access hits or comes nearest to: name, first address and one past
+    /// the last.
+    pub nearest: Option<(String, u64, u64)>,
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AccessError { address, bytes, .. } = self;
+        write!(f, "{bytes} bytes at {address:#x}: ")?;
+        if self.misaligned {
+            return write!(f, "misaligned, expected a multiple of {bytes}");
+        }
+        match &self.nearest {
+            None => write!(f, "out of range, there is no buffer at all"),
+            Some((name, base, end)) => {
+                write!(f, "out of range, the nearest is `{name}` from {base:#x} to below {end:#x}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+/// Why a buffer cannot be placed: it would share addresses with another, or leave the
+/// address space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceError {
+    /// The new buffer.
+    pub name: String,
+    /// The buffer in the way; `None` if the address space ends first.
+    pub other: Option<String>,
+}
+
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.other {
+            Some(other) => write!(f, "buffer `{}` overlaps buffer `{other}`", self.name),
+            None => write!(f, "buffer `{}` reaches beyond the last address", self.name),
+        }
+    }
+}
+
+impl std::error::Error for PlaceError {}
+
+impl FlatMemory {
+    /// Memory without buffers.
+    pub fn new() -> FlatMemory {
+        FlatMemory::default()
+    }
+
+    /// Places a buffer at `base`.
+    pub fn place(&mut self, name: &str, base: u64, bytes: Vec<u8>) -> Result<(), PlaceError> {
+        let fail = |other: Option<&Buffer>| PlaceError {
+            name: name.to_string(),
+            other: other.map(|b| b.name.clone()),
+        };
+        let end = base.checked_add(bytes.len() as u64).ok_or_else(|| fail(None))?;
+        if let Some(other) = self.buffers.iter().find(|b| b.base < end && base < b.end()) {
+            return Err(fail(Some(other)));
+        }
+        let at = self.buffers.partition_point(|b| b.base < base);
+        let name = name.to_string();
+        self.buffers.insert(at, Buffer { name, base, bytes });
+        Ok(())
+    }
+
+    /// All buffers in order of address.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The buffer called `name`.
+    pub fn buffer(&self, name: &str) -> Option<&Buffer> {
+        self.buffers.iter().find(|b| b.name == name)
+    }
+
+    /// The bytes of an aligned access, to be read.
+    #[inline]
+    pub fn read(&self, address: u64, bytes: u32) -> Result<&[u8], AccessError> {
+        let (at, start) = self.locate(address, bytes)?;
+        Ok(&self.buffers[at].bytes[start..start + bytes as usize])
+    }
+
+    /// The bytes of an aligned access, to be written.
+    #[inline]
+    pub fn write(&mut self, address: u64, bytes: u32) -> Result<&mut [u8], AccessError> {
+        let (at, start) = self.locate(address, bytes)?;
+        Ok(&mut self.buffers[at].bytes[start..start + bytes as usize])
+    }
+
+    /// Buffer and offset of an access.
+    #[inline]
+    fn locate(&self, address: u64, bytes: u32) -> Result<(usize, usize), AccessError> {
+        let after = self.buffers.partition_point(|b| b.base <= address);
+        if let Some(buffer) = after.checked_sub(1).map(|at| &self.buffers[at]) {
+            let start = address - buffer.base;
+            let fits = start + u64::from(bytes) <= buffer.bytes.len() as u64;
+            if fits && address.is_multiple_of(u64::from(bytes.max(1))) {
+                return Ok((after - 1, start as usize));
+            }
+        }
+        Err(self.refuse(address, bytes))
+    }
+
+    #[cold]
+    fn refuse(&self, address: u64, bytes: u32) -> AccessError {
+        let distance = |b: &&Buffer| match address {
+            _ if address < b.base => b.base - address,
+            _ => (address + 1).saturating_sub(b.end()),
+        };
+        let nearest = self.buffers.iter().min_by_key(distance);
+        AccessError {
+            address,
+            bytes,
+            misaligned: !address.is_multiple_of(u64::from(bytes.max(1))),
+            nearest: nearest.map(|b| (b.name.clone(), b.base, b.end())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> FlatMemory {
+        let mut memory = FlatMemory::new();
+        memory.place("b", 0x200, vec![2; 16]).unwrap();
+        memory.place("a", 0x100, (0..16).collect()).unwrap();
+        memory
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut memory = memory();
+        memory.write(0x204, 4).unwrap().copy_from_slice(&[9, 8, 7, 6]);
+        assert_eq!(memory.read(0x200, 8).unwrap(), [2, 2, 2, 2, 9, 8, 7, 6]);
+        assert_eq!(memory.read(0x10c, 4).unwrap(), [12, 13, 14, 15]);
+        assert_eq!(memory.buffer("a").unwrap().base, 0x100);
+    }
+
+    #[test]
+    fn an_access_outside_names_the_nearest_buffer() {
+        let text = |address, bytes| memory().read(address, bytes).unwrap_err().to_string();
+        let behind = "4 bytes at 0x110: out of range, the nearest is `a` from 0x100 to below 0x110";
+        assert_eq!(text(0x110, 4), behind);
+        assert!(text(0x1fc, 4).contains("nearest is `b`"));
+        assert!(text(0, 1).contains("nearest is `a`"));
+        assert!(text(u64::MAX, 1).contains("nearest is `b`"));
+        assert!(text(0x108, 16).contains("misaligned"));
+        let empty = FlatMemory::new().read(0, 4).unwrap_err().to_string();
+        assert_eq!(empty, "4 bytes at 0x0: out of range, there is no buffer at all");
+    }
+
+    #[test]
+    fn a_misaligned_access_is_refused_even_inside() {
+        let error = memory().write(0x102, 4).unwrap_err();
+        assert_eq!(error.to_string(), "4 bytes at 0x102: misaligned, expected a multiple of 4");
+    }
+
+    #[test]
+    fn buffers_may_touch_but_not_overlap() {
+        let mut memory = memory();
+        memory.place("c", 0x110, vec![0; 4]).unwrap();
+        let error = memory.place("d", 0xf8, vec![0; 9]).unwrap_err();
+        assert_eq!(error.to_string(), "buffer `d` overlaps buffer `a`");
+        let error = memory.place("e", u64::MAX, vec![0; 2]).unwrap_err();
+        assert_eq!(error.to_string(), "buffer `e` reaches beyond the last address");
+    }
+}

@@ -1,0 +1,293 @@
+//! # Crossbar scoreboard
+//! Watches what enters and leaves a network: per source, destination and message class everything
+//! arrives once, unchanged and in the order in which it was sent. Different routes and classes owe
+//! each other no order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::{self, Debug};
+
+/// Message classes, each with buffers of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// From an SM to a memory partition.
+    Request,
+    /// From a tracker to the SM asked to supply a line.
+    Forward,
+    /// To the SM that asked.
+    Reply,
+    /// Answer to an invalidation.
+    InvalidateAck,
+}
+
+/// Where a message goes and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Route {
+    /// Input port.
+    pub source: usize,
+    /// Output port.
+    pub destination: usize,
+    /// Message class.
+    pub class: Class,
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} from {} to {}", self.class, self.source, self.destination)
+    }
+}
+
+/// A broken promise of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Violation<P> {
+    /// It overtook `passed` older messages of its route.
+    Reordered {
+        /// Route taken.
+        route: Route,
+        /// What arrived.
+        payload: P,
+        /// Messages overtaken.
+        passed: usize,
+    },
+    /// It arrived at this route although sent on another.
+    Misrouted {
+        /// Route by which it arrived.
+        route: Route,
+        /// Route on which it was sent.
+        sent_on: Route,
+        /// What arrived.
+        payload: P,
+    },
+    /// It has arrived before.
+    Duplicated {
+        /// Route taken.
+        route: Route,
+        /// What arrived.
+        payload: P,
+    },
+    /// Nobody sent it: invented, or changed on the way.
+    Unknown {
+        /// Route taken.
+        route: Route,
+        /// What arrived.
+        payload: P,
+        /// What should have arrived next on this route.
+        expected: Option<P>,
+    },
+    /// Sent, and never arrived.
+    Lost {
+        /// Route of the message.
+        route: Route,
+        /// What was sent.
+        payload: P,
+    },
+}
+
+impl<P: Debug> fmt::Display for Violation<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Violation::Reordered { route, payload, passed } => {
+                write!(f, "{route}: {payload:?} overtook {passed} older messages")
+            }
+            Violation::Misrouted { route, sent_on, payload } => {
+                write!(f, "{route}: {payload:?} arrived, but was sent as {sent_on}")
+            }
+            Violation::Duplicated { route, payload } => {
+                write!(f, "{route}: {payload:?} arrived a second time")
+            }
+            Violation::Unknown { route, payload, expected: Some(expected) } => {
+                write!(f, "{route}: {payload:?} arrived, expected {expected:?}")
+            }
+            Violation::Unknown { route, payload, expected: None } => {
+                write!(f, "{route}: {payload:?} arrived, but nothing is on its way")
+            }
+            Violation::Lost { route, payload } => {
+                write!(f, "{route}: {payload:?} was sent and never arrived")
+            }
+        }
+    }
+}
+
+/// How many delivered messages a route remembers to tell a duplicate from an invention.
+const REMEMBERED: usize = 64;
+
+#[derive(Clone, Debug)]
+struct Traffic<P> {
+    under_way: VecDeque<P>,
+    delivered: VecDeque<P>,
+}
+
+/// The record of one network; payloads are compared whole, so give each a serial number if equal
+/// ones must be told apart.
+#[derive(Clone, Debug)]
+pub struct Scoreboard<P> {
+    routes: BTreeMap<Route, Traffic<P>>,
+}
+
+impl<P> Default for Scoreboard<P> {
+    fn default() -> Self {
+        Scoreboard { routes: BTreeMap::new() }
+    }
+}
+
+impl<P: Clone + PartialEq> Scoreboard<P> {
+    /// A network with nothing on its way.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The network accepted `payload`.
+    pub fn send(&mut self, route: Route, payload: P) {
+        self.traffic(route).under_way.push_back(payload);
+    }
+
+    /// The network delivered `payload`.
+    ///
+    /// # Errors
+    /// What is wrong with it. A message out of order, or out of place, is taken off the record, so
+    /// that one mistake is reported once.
+    pub fn receive(&mut self, route: Route, payload: &P) -> Result<(), Violation<P>> {
+        let payload = payload.clone();
+        if let Some(passed) = self.take(route, &payload) {
+            let delivered = &mut self.traffic(route).delivered;
+            delivered.push_back(payload.clone());
+            if delivered.len() > REMEMBERED {
+                delivered.pop_front();
+            }
+            return match passed {
+                0 => Ok(()),
+                _ => Err(Violation::Reordered { route, payload, passed }),
+            };
+        }
+        if self.traffic(route).delivered.contains(&payload) {
+            return Err(Violation::Duplicated { route, payload });
+        }
+        let others: Vec<Route> = self.routes.keys().copied().collect();
+        match others.into_iter().find(|other| self.take(*other, &payload).is_some()) {
+            Some(sent_on) => Err(Violation::Misrouted { route, sent_on, payload }),
+            None => {
+                let expected = self.traffic(route).under_way.front().cloned();
+                Err(Violation::Unknown { route, payload, expected })
+            }
+        }
+    }
+
+    /// Messages on their way.
+    pub fn under_way(&self) -> usize {
+        self.routes.values().map(|traffic| traffic.under_way.len()).sum()
+    }
+
+    /// The run is over: everything still on its way is lost.
+    pub fn finish(self) -> Vec<Violation<P>> {
+        let lost = |(route, traffic): (Route, Traffic<P>)| {
+            traffic.under_way.into_iter().map(move |payload| Violation::Lost { route, payload })
+        };
+        self.routes.into_iter().flat_map(lost).collect()
+    }
+
+    fn traffic(&mut self, route: Route) -> &mut Traffic<P> {
+        let empty = || Traffic { under_way: VecDeque::new(), delivered: VecDeque::new() };
+        self.routes.entry(route).or_insert_with(empty)
+    }
+
+    /// Takes the message off the route's record; its place in the queue, if it was there.
+    fn take(&mut self, route: Route, payload: &P) -> Option<usize> {
+        let under_way = &mut self.traffic(route).under_way;
+        let place = under_way.iter().position(|sent| sent == payload)?;
+        under_way.remove(place);
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const A: Route = Route { source: 0, destination: 1, class: Class::Request };
+    const B: Route = Route { source: 2, destination: 1, class: Class::Request };
+
+    fn with(sent: &[(Route, u32)]) -> Scoreboard<u32> {
+        let mut board = Scoreboard::new();
+        sent.iter().for_each(|(route, payload)| board.send(*route, *payload));
+        board
+    }
+
+    #[test]
+    fn messages_of_one_route_in_their_order_are_right() {
+        let mut board = with(&[(A, 1), (A, 2)]);
+        assert_eq!(board.receive(A, &1), Ok(()));
+        assert_eq!(board.receive(A, &2), Ok(()));
+        assert_eq!(board.finish(), []);
+    }
+
+    #[test]
+    fn an_overtaking_message_is_reported_with_the_number_it_passed() {
+        let mut board = with(&[(A, 1), (A, 2), (A, 3)]);
+        let violation = Violation::Reordered { route: A, payload: 3, passed: 2 };
+        assert_eq!(board.receive(A, &3), Err(violation));
+        assert_eq!(board.receive(A, &1), Ok(()));
+    }
+
+    #[test]
+    fn classes_between_the_same_ports_may_overtake_each_other() {
+        let reply = Route { class: Class::Reply, ..A };
+        let mut board = with(&[(A, 1), (reply, 2)]);
+        assert_eq!(board.receive(reply, &2), Ok(()));
+        assert_eq!(board.receive(A, &1), Ok(()));
+    }
+
+    #[test]
+    fn a_second_arrival_is_a_duplicate() {
+        let mut board = with(&[(A, 1)]);
+        assert_eq!(board.receive(A, &1), Ok(()));
+        assert_eq!(board.receive(A, &1), Err(Violation::Duplicated { route: A, payload: 1 }));
+    }
+
+    #[test]
+    fn a_message_at_the_wrong_port_is_reported_with_the_route_it_was_sent_on() {
+        let mut board = with(&[(A, 1)]);
+        let violation = Violation::Misrouted { route: B, sent_on: A, payload: 1 };
+        assert_eq!(board.receive(B, &1), Err(violation));
+        assert_eq!(board.under_way(), 0);
+    }
+
+    #[test]
+    fn a_changed_message_is_reported_beside_the_expected_one() {
+        let mut board = with(&[(A, 1)]);
+        let violation = board.receive(A, &9).unwrap_err();
+        assert_eq!(violation.to_string(), "Request from 0 to 1: 9 arrived, expected 1");
+    }
+
+    #[test]
+    fn what_never_arrives_is_lost() {
+        let board = with(&[(B, 4), (A, 1)]);
+        let lost: Vec<String> = board.finish().iter().map(Violation::to_string).collect();
+        assert_eq!(
+            lost,
+            ["Request from 0 to 1: 1 was sent and never arrived", "Request from 2 to 1: 4 was sent and never arrived"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_interleaving_of_routes_that_keeps_each_in_order_is_right(
+            routes in prop::collection::vec(0usize..4, 1..80),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 80),
+        ) {
+            let mut board = Scoreboard::new();
+            let mut queues = vec![VecDeque::new(); 4];
+            let at = |source| Route { source, ..A };
+            for (serial, &source) in routes.iter().enumerate() {
+                board.send(at(source), serial);
+                queues[source].push_back(serial);
+            }
+            for pick in order.iter().take(routes.len()) {
+                let ready: Vec<usize> = (0..4).filter(|&source| !queues[source].is_empty()).collect();
+                let source = ready[pick.index(ready.len())];
+                let serial = queues[source].pop_front().unwrap();
+                prop_assert_eq!(board.receive(at(source), &serial), Ok(()));
+            }
+            prop_assert_eq!(board.finish(), vec![]);
+        }
+    }
+}

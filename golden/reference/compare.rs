@@ -1,0 +1,344 @@
+//! Comparison of a result with what it should be, and a report of where they differ.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use super::element::Array;
+
+/// How far a result may be from the expected values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rule {
+    /// Bit for bit, and the same element type.
+    Exact,
+    /// `|got - expected| <= absolute + relative * |expected|`, element by element.
+    Tolerance {
+        /// Share of the expected magnitude.
+        relative: f64,
+        /// Distance allowed in any case.
+        absolute: f64,
+    },
+    /// `|got - expected| <= bounds[i]`: one proven error bound per element.
+    Bounds(Vec<f64>),
+    /// The same elements, bit for bit, in any order.
+    Multiset,
+}
+
+/// Number of differing elements that a report lists.
+const LISTED: usize = 8;
+
+/// Where a result differs from what was expected. `Display` gives a short table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mismatch {
+    /// The two cannot be compared element by element.
+    Shape {
+        /// Element count and type of the result, as printed.
+        got: String,
+        /// Element count and type expected, as printed.
+        expected: String,
+    },
+    /// Elements differ by more than the rule allows.
+    Elements {
+        /// Number of elements that differ.
+        differing: usize,
+        /// Number of elements compared.
+        compared: usize,
+        /// The first of them, in index order.
+        first: Vec<Difference>,
+        /// The one that exceeds what is allowed by most; none under an exact rule.
+        worst: Option<Difference>,
+    },
+    /// As multisets, the two differ.
+    Multiset {
+        /// Elements of the result for which none is left among the expected ones.
+        unexpected: Vec<String>,
+        /// Expected elements that the result lacks.
+        missing: Vec<String>,
+        /// Number of elements of the result that are not expected, and so of missing ones.
+        differing: usize,
+    },
+}
+
+/// One element that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Index of the element.
+    pub index: usize,
+    /// The result, printed.
+    pub got: String,
+    /// What was expected, printed.
+    pub expected: String,
+    /// Distance and the distance allowed; none under an exact rule.
+    pub distance: Option<(f64, f64)>,
+}
+
+/// Compares a result with the expected values.
+///
+/// A NaN where NaN is expected passes every rule but the exact ones, which look at its bits.
+///
+/// # Errors
+/// Says which elements differ, how many, and by how much.
+///
+/// # Panics
+/// If [`Rule::Bounds`] does not hold one bound per expected element.
+pub fn compare(got: &Array, expected: &Array, rule: &Rule) -> Result<(), Box<Mismatch>> {
+    let bitwise = matches!(rule, Rule::Exact | Rule::Multiset);
+    if got.len() != expected.len() || (bitwise && got.element() != expected.element()) {
+        return Err(Box::new(Mismatch::Shape { got: shape(got), expected: shape(expected) }));
+    }
+    let allowed = |idx: usize| match rule {
+        Rule::Exact | Rule::Multiset => 0.0,
+        Rule::Tolerance { relative, absolute } => absolute + relative * expected.real(idx).abs(),
+        Rule::Bounds(bounds) => bounds[idx],
+    };
+    match rule {
+        Rule::Multiset => compare_multisets(got, expected),
+        Rule::Exact => report(got.len(), |idx| {
+            (got.raw(idx) != expected.raw(idx)).then(|| Difference {
+                index: idx,
+                got: got.show(idx),
+                expected: expected.show(idx),
+                distance: None,
+            })
+        }),
+        Rule::Tolerance { .. } | Rule::Bounds(_) => report(got.len(), |idx| {
+            let (is, should) = (got.real(idx), expected.real(idx));
+            let distance = (is - should).abs();
+            // Equal infinities have no distance; a NaN is at no distance from anything.
+            let agree = is == should || (is.is_nan() && should.is_nan()) || distance <= allowed(idx);
+            (!agree).then(|| Difference {
+                index: idx,
+                got: got.show(idx),
+                expected: expected.show(idx),
+                distance: Some((distance, allowed(idx))),
+            })
+        }),
+    }
+}
+
+fn shape(array: &Array) -> String {
+    format!("{} x {}", array.len(), array.element())
+}
+
+fn report(compared: usize, differ: impl Fn(usize) -> Option<Difference>) -> Result<(), Box<Mismatch>> {
+    let mut differing = 0;
+    let mut first = Vec::new();
+    let mut worst: Option<Difference> = None;
+    for difference in (0..compared).filter_map(differ) {
+        differing += 1;
+        if excess(&difference) > worst.as_ref().map_or(f64::NEG_INFINITY, excess) {
+            worst = Some(difference.clone());
+        }
+        if first.len() < LISTED {
+            first.push(difference);
+        }
+    }
+    if differing == 0 {
+        return Ok(());
+    }
+    Err(Box::new(Mismatch::Elements { differing, compared, first, worst }))
+}
+
+/// How far beyond the allowed distance; without a limit for NaN, least for an exact rule.
+fn excess(difference: &Difference) -> f64 {
+    match difference.distance {
+        None => f64::NEG_INFINITY,
+        Some((distance, _)) if distance.is_nan() => f64::INFINITY,
+        Some((distance, allowed)) => distance - allowed,
+    }
+}
+
+fn compare_multisets(got: &Array, expected: &Array) -> Result<(), Box<Mismatch>> {
+    let sorted = |array: &Array| {
+        let mut order: Vec<usize> = (0..array.len()).collect();
+        order.sort_by(|&x, &y| array.raw(x).cmp(array.raw(y)));
+        order
+    };
+    let (got_order, expected_order) = (sorted(got), sorted(expected));
+    let (mut unexpected, mut missing) = (Vec::new(), Vec::new());
+    let (mut at, mut want) = (0, 0);
+    while at < got_order.len() || want < expected_order.len() {
+        let order = match (got_order.get(at), expected_order.get(want)) {
+            (Some(&x), Some(&y)) => got.raw(x).cmp(expected.raw(y)),
+            (Some(_), None) => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        if order == Ordering::Less {
+            unexpected.push(got_order[at]);
+        } else if order == Ordering::Greater {
+            missing.push(expected_order[want]);
+        }
+        at += usize::from(order.is_le());
+        want += usize::from(order.is_ge());
+    }
+    if unexpected.is_empty() {
+        return Ok(());
+    }
+    let show = |array: &Array, indices: &[usize]| {
+        let listed = indices.iter().take(LISTED);
+        listed.map(|&idx| array.show(idx)).collect()
+    };
+    Err(Box::new(Mismatch::Multiset {
+        unexpected: show(got, &unexpected),
+        missing: show(expected, &missing),
+        differing: unexpected.len(),
+    }))
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape { got, expected } => write!(f, "got {got}, expected {expected}"),
+            Self::Elements { differing, compared, first, worst } => {
+                write!(f, "{differing} of {compared} elements differ")?;
+                if let Some(worst) = worst {
+                    write!(f, ", the worst at [{}]", worst.index)?;
+                }
+                let listed_worst = first.iter().any(|d| Some(d) == worst.as_ref());
+                let last = worst.as_ref().filter(|_| !listed_worst);
+                let rows: Vec<_> = first.iter().chain(last).map(row).collect();
+                let with_distance = worst.is_some();
+                table(f, &rows, if with_distance { 5 } else { 3 })?;
+                let hidden = differing - rows.len();
+                if hidden > 0 {
+                    write!(f, "\n  and {hidden} more")?;
+                }
+                Ok(())
+            }
+            Self::Multiset { unexpected, missing, differing } => {
+                let dots = if *differing > LISTED { ", ..." } else { "" };
+                write!(
+                    f,
+                    "{differing} elements differ, order aside\n  not expected: {}{dots}\n  missing: {}{dots}",
+                    unexpected.join(", "),
+                    missing.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+const HEADINGS: [&str; 5] = ["index", "got", "expected", "distance", "allowed"];
+
+fn row(difference: &Difference) -> [String; 5] {
+    let (distance, allowed) = match difference.distance {
+        None => Default::default(),
+        Some((distance, allowed)) => (format!("{distance:.3e}"), format!("{allowed:.3e}")),
+    };
+    [difference.index.to_string(), difference.got.clone(), difference.expected.clone(), distance, allowed]
+}
+
+/// Prints the first `columns` cells of every row below the headings, right-aligned.
+fn table(f: &mut fmt::Formatter<'_>, rows: &[[String; 5]], columns: usize) -> fmt::Result {
+    let headings = HEADINGS.map(str::to_owned);
+    let widths: [usize; 5] = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|row| row[column].len());
+        cells.fold(headings[column].len(), usize::max)
+    });
+    for row in std::iter::once(&headings).chain(rows) {
+        f.write_str("\n")?;
+        for (cell, &width) in row.iter().zip(&widths).take(columns) {
+            write!(f, "  {cell:>width$}")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::element::ElementType::{F32, F64, I32};
+    use super::*;
+
+    fn reals(values: &[f64]) -> Array {
+        Array::from_reals(F32, values.iter().copied())
+    }
+
+    fn integers(values: &[i128]) -> Array {
+        Array::from_integers(I32, values.iter().copied())
+    }
+
+    fn mismatch(got: &Array, expected: &Array, rule: &Rule) -> String {
+        compare(got, expected, rule).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_exact_mismatch_lists_index_got_and_expected() {
+        let text = mismatch(&integers(&[1, 2, 7, 4]), &integers(&[1, 2, 3, -4]), &Rule::Exact);
+        assert_eq!(
+            text,
+            "2 of 4 elements differ\n\
+             \x20 index  got  expected\n\
+             \x20     2    7         3\n\
+             \x20     3    4        -4"
+        );
+    }
+
+    #[test]
+    fn exact_looks_at_bits() {
+        assert!(compare(&reals(&[0.0]), &reals(&[-0.0]), &Rule::Exact).is_err());
+        assert!(compare(&reals(&[f64::NAN]), &reals(&[f64::NAN]), &Rule::Exact).is_ok());
+    }
+
+    #[test]
+    fn a_tolerance_allows_exactly_its_distance() {
+        let rule = Rule::Tolerance { relative: 0.25, absolute: 0.5 };
+        assert!(compare(&reals(&[5.5]), &reals(&[4.0]), &rule).is_ok());
+        assert!(compare(&reals(&[5.51]), &reals(&[4.0]), &rule).is_err());
+    }
+
+    #[test]
+    fn a_tolerance_compares_f32_with_f64() {
+        let expected = Array::from_reals(F64, [0.1]);
+        let rule = Rule::Tolerance { relative: 1e-7, absolute: 0.0 };
+        assert!(compare(&reals(&[0.1]), &expected, &rule).is_ok());
+        assert_eq!(mismatch(&reals(&[0.1]), &expected, &Rule::Exact), "got 1 x f32, expected 1 x f64");
+    }
+
+    #[test]
+    fn bounds_hold_element_by_element_and_the_worst_is_named() {
+        let text = mismatch(&reals(&[1.0, 2.0, 3.5]), &reals(&[1.5, 2.25, 3.0]), &Rule::Bounds(vec![0.5, 0.125, 0.0]));
+        assert_eq!(
+            text,
+            "2 of 3 elements differ, the worst at [2]\n\
+             \x20 index  got  expected  distance   allowed\n\
+             \x20     1  2.0      2.25  2.500e-1  1.250e-1\n\
+             \x20     2  3.5       3.0  5.000e-1   0.000e0"
+        );
+    }
+
+    #[test]
+    fn nan_agrees_only_with_nan_under_a_tolerance() {
+        let rule = Rule::Tolerance { relative: 1.0, absolute: 1e9 };
+        assert!(compare(&reals(&[f64::NAN]), &reals(&[f64::NAN]), &rule).is_ok());
+        assert!(compare(&reals(&[f64::NAN]), &reals(&[1.0]), &rule).is_err());
+        assert!(compare(&reals(&[1.0]), &reals(&[f64::NAN]), &rule).is_err());
+        let infinite = reals(&[f64::INFINITY]);
+        assert!(compare(&infinite, &infinite, &rule).is_ok());
+    }
+
+    #[test]
+    fn a_long_report_lists_eight_and_the_worst_and_counts_the_rest() {
+        let got: Vec<f64> = (0..20).map(|i| if i == 15 { 9.0 } else { 1.0 }).collect();
+        let rule = Rule::Tolerance { relative: 0.0, absolute: 0.5 };
+        let text = mismatch(&reals(&got), &reals(&[0.0; 20]), &rule);
+        assert!(text.starts_with("20 of 20 elements differ, the worst at [15]"));
+        assert!(text.contains("\n     15  9.0"), "{text}");
+        assert!(text.ends_with("\n  and 11 more"), "{text}");
+    }
+
+    #[test]
+    fn a_multiset_ignores_order_but_counts_copies() {
+        let expected = integers(&[3, 1, 2, 2]);
+        assert!(compare(&integers(&[2, 3, 2, 1]), &expected, &Rule::Multiset).is_ok());
+        assert_eq!(
+            mismatch(&integers(&[3, 3, 2, 1]), &expected, &Rule::Multiset),
+            "1 elements differ, order aside\n  not expected: 3\n  missing: 2"
+        );
+    }
+
+    #[test]
+    fn a_wrong_length_is_told_before_any_element() {
+        assert_eq!(mismatch(&integers(&[1]), &integers(&[1, 2]), &Rule::Exact), "got 1 x i32, expected 2 x i32");
+    }
+}

@@ -1,0 +1,67 @@
+//! Matrix products: `mm2` (plain) and `sgemm` (scaled and accumulated).
+
+use super::bounded_sum::BoundedSum;
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
+
+/// `c[i][j] = sum over k of a[i][k] * b[k][j]`, where rows of `a` are `lda` elements apart.
+pub(super) static MM2: Reference = Reference {
+    name: "mm2",
+    summary: "C = A * B: ni x nj, A with rows of nk elements, lda apart",
+    inputs: &[input("a", ElementType::F32), input("b", ElementType::F32)],
+    parameters: &[count("ni"), count("nj"), count("nk"), count("lda")],
+    output: ElementType::F32,
+    compute: mm2,
+};
+
+/// `c[i][j] = alpha * sum over t of a[i][t] * b[t][j] + beta * c[i][j]`.
+pub(super) static SGEMM: Reference = Reference {
+    name: "sgemm",
+    summary: "C = alpha * A * B + beta * C: m x n, A with rows of k elements",
+    inputs: &[input("a", ElementType::F32), input("b", ElementType::F32), input("c", ElementType::F32)],
+    parameters: &[count("m"), count("n"), count("k"), real("alpha"), real("beta")],
+    output: ElementType::F32,
+    compute: sgemm,
+};
+
+fn mm2(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [ni, nj, nk, lda] = ["ni", "nj", "nk", "lda"].map(|name| arguments.count(name));
+    let a = arguments.matrix("a", ni, nk, "lda")?;
+    let b = arguments.input("b", nk * nj, "nk * nj")?;
+    let element = |idx: usize| {
+        let mut sum = BoundedSum::default();
+        add_row_times_column(&mut sum, 1.0, (a, idx / nj * lda), (b, idx % nj, nj), nk);
+        // A product and at most nk additions.
+        (sum.value, sum.f32_bound(nk + 1))
+    };
+    Ok(Expected::bounded((0..ni * nj).map(element)))
+}
+
+fn sgemm(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [m, n, k] = ["m", "n", "k"].map(|name| arguments.count(name));
+    let [alpha, beta] = ["alpha", "beta"].map(|name| arguments.real(name));
+    let a = arguments.input("a", m * k, "m * k")?;
+    let b = arguments.input("b", k * n, "k * n")?;
+    let c = arguments.input("c", m * n, "m * n")?;
+    let element = |idx: usize| {
+        let mut sum = BoundedSum::default();
+        add_row_times_column(&mut sum, alpha, (a, idx / n * k), (b, idx % n, n), k);
+        sum.add(beta * c.real(idx));
+        // A product and at most k additions, then the scaling and the last addition.
+        (sum.value, sum.f32_bound(k + 3))
+    };
+    Ok(Expected::bounded((0..m * n).map(element)))
+}
+
+/// Adds `scale * sum of row[k] * column[k]`. The row begins at an index of its array, the column
+/// at another, its elements a stride apart.
+fn add_row_times_column(
+    sum: &mut BoundedSum,
+    scale: f64,
+    (row, row_at): (&Array, usize),
+    (column, column_at, stride): (&Array, usize, usize),
+    len: usize,
+) {
+    for k in 0..len {
+        sum.add(scale * row.real(row_at + k) * column.real(column_at + k * stride));
+    }
+}

@@ -1,0 +1,23 @@
+//! `c = a + b`, element by element.
+
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// `c = a + b` over `n` elements: one rounded addition each, so exactly what a GPU gives.
+pub(super) static VADD: Reference = Reference {
+    name: "vadd",
+    summary: "c = a + b over n elements",
+    inputs: &[input("a", ElementType::F32), input("b", ElementType::F32)],
+    parameters: &[count("n")],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let n = arguments.count("n");
+    let a = arguments.input("a", n, "n")?;
+    let b = arguments.input("b", n, "n")?;
+    // An f64 sum of two f32 rounded to f32 is the f32 sum: f64 has more than twice its precision,
+    // so that rounding twice gives what rounding once does.
+    let sums = (0..n).map(|i| a.real(i) + b.real(i));
+    Ok(Expected::exact(Array::from_reals(ElementType::F32, sums)))
+}

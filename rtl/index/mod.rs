@@ -1,0 +1,297 @@
+//! # XOR index unit
+//! Turns a line address into a set index. Every function here is linear over GF(2): index bit `j`
+//! is the exclusive or of a fixed selection of line-address bits, one XOR tree an output. The
+//! selections are the rows of a matrix H; plain bit selection, the pseudo-random interleaving of
+//! khairy2015 (section 4.3) and the set hash of GPGPU-Sim's Fermi model differ in H only.
+//!
+//! | port    | dir | payload      | contract                                   |
+//! |---------|-----|--------------|--------------------------------------------|
+//! | `line`  | in  | line address | any                                        |
+//! | `index` | out | set          | combinational, below the number of sets    |
+//!
+//! Latency: none, the unit sits in front of the tag array in the same cycle. Depth is the log2 of
+//! the largest fan-in in two-input gates: four levels for Poly(37) over 20 bits.
+//! For fixed upper address bits each function maps the low bits one to one onto the sets, so the
+//! tag of an ordinary cache (the line address above its index bits) stays sufficient.
+
+mod polynomial;
+
+pub use polynomial::is_irreducible;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Rules;
+use crate::kernel::{Describe, Logic};
+
+/// Which index function a cache uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum IndexConfig {
+    /// The low bits of the line address.
+    Linear,
+    /// Line address modulo an irreducible polynomial (khairy2015 section 4.3, PRIC).
+    IPoly {
+        /// The polynomial in decimal, bit `k` the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`.
+        polynomial: u32,
+        /// Byte-address bits that take part, from bit 0: 27 as in khairy2015 Figure 7, or all.
+        addr_bits: u32,
+        /// Index bits in reverse order, as in khairy2015 Figure 5(b).
+        reversed: bool,
+    },
+    /// The L1 set hash of GPGPU-Sim's Fermi model, for 32 or 64 sets of 128-byte lines.
+    Fermi,
+}
+
+/// Address bits that the Fermi hash folds into index bits 0 to 4.
+const FERMI_FOLD: [u32; 5] = [13, 14, 15, 17, 19];
+
+impl IndexConfig {
+    /// Checks the function against the cache it indexes.
+    pub fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
+        match self {
+            Self::Linear => {}
+            Self::IPoly { polynomial, addr_bits, reversed: _ } => {
+                let degree = polynomial.checked_ilog2().unwrap_or(0);
+                rules.expect(
+                    (1..=12).contains(&degree) && *polynomial != 2 && is_irreducible(*polynomial),
+                    "polynomial",
+                    polynomial,
+                    "an irreducible polynomial of degree 1 to 12 other than x",
+                    "a reducible one maps some strides onto few sets, and x ignores all bits but one",
+                );
+                rules.expect(
+                    1u64 << degree == u64::from(sets),
+                    "polynomial",
+                    format!("{polynomial} (degree {degree})"),
+                    &format!("degree {}", sets.max(1).ilog2()),
+                    "the degree is the number of index bits",
+                );
+                let least = line_bytes.max(1).ilog2() + degree;
+                rules.range(
+                    "addr_bits",
+                    u64::from(*addr_bits),
+                    u64::from(least)..=64,
+                    "the address must hold the line offset and the index bits",
+                );
+            }
+            Self::Fermi => rules.expect(
+                matches!(sets, 32 | 64) && line_bytes == 128,
+                "kind",
+                format!("fermi with {sets} sets of {line_bytes} bytes"),
+                "32 or 64 sets of 128 bytes",
+                "the hash is only known for these",
+            ),
+        }
+    }
+}
+
+/// The index unit: the rows of H, and the same function as tables for the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexUnit {
+    /// Row `j` selects the line-address bits whose exclusive or is index bit `j`.
+    rows: Box<[u64]>,
+    /// Index of every value of every line-address byte; a linear function of the whole is the
+    /// exclusive or of its parts.
+    tables: Box<[[u16; 256]]>,
+    /// The low line-address bits that alone give an index; a victim's address is rebuilt so.
+    low_bits: Box<[u32]>,
+}
+
+impl IndexUnit {
+    /// Builds H for a cache of `sets` sets and line addresses of `line_bits` bits.
+    ///
+    /// # Panics
+    /// If the configuration was not validated.
+    #[must_use]
+    pub fn new(config: &IndexConfig, sets: u32, line_bytes: u32, line_bits: u32) -> Self {
+        let bits = sets.ilog2();
+        let offset = line_bytes.ilog2();
+        let columns: Vec<u16> = (0..line_bits)
+            .map(|k| match *config {
+                IndexConfig::Linear => identity(k, bits),
+                IndexConfig::IPoly { polynomial, addr_bits, reversed } => {
+                    let column = if k + offset < addr_bits { polynomial::power_of_x(k, polynomial) } else { 0 };
+                    if reversed { column.reverse_bits() >> (16 - bits) } else { column }
+                }
+                IndexConfig::Fermi => {
+                    let fold = FERMI_FOLD.iter().position(|&bit| bit == k + offset);
+                    identity(k, bits) ^ fold.map_or(0, |j| 1 << j)
+                }
+            })
+            .collect();
+        let row = |j: u32| columns.iter().enumerate().fold(0, |row, (k, h)| row | u64::from(h >> j & 1) << k);
+        let table = |byte: usize| {
+            let mut table = [0; 256];
+            for (value, entry) in table.iter_mut().enumerate() {
+                let set_bits = (0..8).filter(|bit| value >> bit & 1 != 0);
+                *entry = set_bits.filter_map(|bit| columns.get(byte * 8 + bit)).fold(0, |index, h| index ^ h);
+            }
+            table
+        };
+        let bytes = (line_bits as usize).div_ceil(8);
+        let mut unit = Self {
+            rows: (0..bits).map(row).collect(),
+            tables: (0..bytes).map(table).collect(),
+            low_bits: Box::default(),
+        };
+        let mut low_bits = vec![0; sets as usize];
+        for low in 0..sets {
+            low_bits[unit.index(u64::from(low)) as usize] = low;
+        }
+        unit.low_bits = low_bits.into();
+        unit
+    }
+
+    /// The set of a line.
+    #[inline]
+    #[must_use]
+    pub fn index(&self, line: u64) -> u32 {
+        let parts = self.tables.iter().zip(line.to_le_bytes());
+        u32::from(parts.fold(0, |index, (table, byte)| index ^ table[usize::from(byte)]))
+    }
+
+    /// The low line-address bits that alone give `index`: the map of the low bits, undone.
+    #[must_use]
+    pub fn low_bits_of(&self, index: u32) -> u32 {
+        self.low_bits[index as usize]
+    }
+
+    /// Index bits.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.rows.len() as u32
+    }
+
+    /// Inputs of the XOR tree of every index bit; 1 is a wire.
+    pub fn fan_ins(&self) -> impl Iterator<Item = u32> + '_ {
+        self.rows.iter().map(|row| row.count_ones())
+    }
+
+    /// The line-address bits whose exclusive or is index bit `j`, as a mask.
+    #[must_use]
+    pub fn row(&self, j: usize) -> u64 {
+        self.rows[j]
+    }
+
+    /// Lists one XOR tree for each index bit that is more than a wire.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        // Tables are the host's form of the rows; undoing the low bits costs hardware the same trees.
+        let Self { rows, tables: _, low_bits: _ } = self;
+        for row in rows {
+            if row.count_ones() > 1 {
+                to.logic("index_bit", Logic::XorTree { fan_in: row.count_ones() });
+            }
+        }
+    }
+}
+
+fn identity(k: u32, bits: u32) -> u16 {
+    if k < bits { 1 << k } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poly(polynomial: u32, addr_bits: u32, reversed: bool, line_bytes: u32, line_bits: u32) -> IndexUnit {
+        let sets = 1 << polynomial.ilog2();
+        let config = IndexConfig::IPoly { polynomial, addr_bits, reversed };
+        let mut rules = Rules::default();
+        config.validate(sets, line_bytes, &mut rules);
+        assert!(rules.into_violations().is_empty());
+        IndexUnit::new(&config, sets, line_bytes, line_bits)
+    }
+
+    #[test]
+    fn poly_37_over_27_address_bits_is_the_five_equations_of_khairy2015_figure_7() {
+        let unit = poly(37, 27, false, 128, 25);
+        let terms: [&[u32]; 5] = [
+            &[7, 12, 15, 17, 18, 21, 22, 23, 24, 25],
+            &[8, 13, 16, 18, 19, 22, 23, 24, 25, 26],
+            &[9, 12, 14, 15, 18, 19, 20, 21, 22, 26],
+            &[10, 13, 15, 16, 19, 20, 21, 22, 23],
+            &[11, 14, 16, 17, 20, 21, 22, 23, 24],
+        ];
+        for (j, bits) in terms.iter().enumerate() {
+            assert_eq!(unit.row(j) << 7, bits.iter().fold(0, |row, bit| row | 1 << bit), "I{j}");
+        }
+        assert_eq!(unit.fan_ins().collect::<Vec<_>>(), [10, 10, 10, 9, 9]);
+        let mut plain = vec![0u32; 1 << 20];
+        for (line, entry) in plain.iter_mut().enumerate() {
+            *entry = (0..5).fold(0, |index, j| index | ((line as u64 & unit.row(j)).count_ones() & 1) << j);
+        }
+        assert!(plain.iter().enumerate().all(|(line, index)| unit.index(line as u64) == *index));
+    }
+
+    #[test]
+    fn poly_13_with_reversed_index_bits_places_all_64_addresses_as_khairy2015_figure_5b() {
+        let unit = poly(13, 6, true, 1, 6);
+        let columns = [4, 2, 1, 5, 7, 6];
+        for address in 0..64u64 {
+            let expected = (0..6).filter(|k| address >> k & 1 != 0).fold(0, |index, k| index ^ columns[k]);
+            assert_eq!(unit.index(address), expected, "address {address}");
+        }
+    }
+
+    #[test]
+    fn poly_37_over_32_bits_follows_the_powers_of_x() {
+        let unit = poly(37, 32, false, 128, 25);
+        let powers = [1, 2, 4, 8, 16, 5, 10, 20, 13, 26, 17, 7, 14, 28, 29, 31, 27, 19, 3, 6, 12, 24, 21, 15, 30];
+        for (k, power) in powers.iter().enumerate() {
+            assert_eq!(unit.index(1 << k), *power);
+        }
+    }
+
+    #[test]
+    fn strides_spread_over_the_sets_as_published() {
+        let linear = IndexUnit::new(&IndexConfig::Linear, 32, 128, 25);
+        let fermi = IndexUnit::new(&IndexConfig::Fermi, 32, 128, 25);
+        let pric = poly(37, 32, false, 128, 25);
+        let sets = |unit: &IndexUnit, stride: u64| {
+            (0..32).fold(0u32, |seen, i| seen | 1 << unit.index(i * stride)).count_ones()
+        };
+        let rows = [
+            (1, 32, 32, 32),
+            (2, 16, 32, 16),
+            (8, 4, 32, 16),
+            (32, 1, 32, 8),
+            (96, 1, 23, 16),
+            (100, 8, 17, 21),
+            (1000, 4, 22, 17),
+            (1024, 1, 32, 4),
+        ];
+        for (stride, a, b, c) in rows {
+            assert_eq!(
+                (sets(&linear, stride), sets(&pric, stride), sets(&fermi, stride)),
+                (a, b, c),
+                "stride {stride}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_degree_maps_the_low_bits_one_to_one() {
+        for polynomial in [3, 7, 11, 19, 37, 67, 131, 285, 529, 1033, 2053, 4179] {
+            let unit = poly(polynomial, 32, false, 128, 25);
+            for upper in [0u64, 1, 5] {
+                let sets = 1u64 << unit.bits();
+                let mut seen: Vec<u32> = (0..sets).map(|low| unit.index(upper * sets + low)).collect();
+                seen.sort_unstable();
+                assert!(seen.iter().enumerate().all(|(i, index)| i as u32 == *index), "polynomial {polynomial}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reducible_polynomial_and_one_of_the_wrong_degree_are_refused() {
+        let check = |polynomial, sets| {
+            let mut rules = Rules::default();
+            IndexConfig::IPoly { polynomial, addr_bits: 32, reversed: false }.validate(sets, 128, &mut rules);
+            rules.into_violations()
+        };
+        assert_eq!(check(33, 32).len(), 1);
+        assert_eq!(check(67, 32).len(), 1);
+        assert_eq!(check(2, 2).len(), 1);
+        assert_eq!(check(37, 32).len(), 0);
+    }
+}

@@ -1,0 +1,260 @@
+//! # Coalescer
+//! Splits one warp memory instruction into line requests, one a cycle: the lowest lane that still
+//! waits names the line, every waiting lane in that line joins.
+//!
+//! | port   | dir | payload      | contract                                                    |
+//! |--------|-----|--------------|-------------------------------------------------------------|
+//! | `take` | in  | `WarpAccess` | only while idle; at least one lane active                   |
+//! | `emit` | out | `LineAccess` | one a cycle while busy, first line first                    |
+//!
+//! Latency: an instruction taken in one cycle gives its first request in the next. Lines come in
+//! the order of their lowest lanes, so a store's bytes and a load's lanes are deterministic. Of two
+//! lanes of one store that write the same byte the higher lane wins.
+//! Area: 32 comparators of a line address, one priority encoder over the lanes.
+
+use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
+use crate::noc::packet::LINE_BYTES;
+
+/// One line request of one warp instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LineAccess {
+    /// Load or store.
+    pub kind: AccessKind,
+    /// Address space.
+    pub space: MemorySpace,
+    /// True if the L1 must not be looked up for it.
+    pub uncached: bool,
+    /// Running number in this SM.
+    pub id: u32,
+    /// Warp slot.
+    pub warp: u8,
+    /// Row of the pending table.
+    pub slot: u8,
+    /// Line address.
+    pub line: u64,
+    /// Lanes served.
+    pub lanes: u32,
+    /// Bytes stored.
+    pub byte_mask: u128,
+    /// Data stored.
+    pub data: [u8; LINE_BYTES],
+}
+
+impl Default for LineAccess {
+    fn default() -> Self {
+        Self {
+            kind: AccessKind::Load,
+            space: MemorySpace::Global,
+            uncached: false,
+            id: 0,
+            warp: 0,
+            slot: 0,
+            line: 0,
+            lanes: 0,
+            byte_mask: 0,
+            data: [0; LINE_BYTES],
+        }
+    }
+}
+
+/// Bits of a line address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineShape {
+    /// Bits of a line address.
+    pub line_bits: u32,
+}
+
+impl Payload for LineAccess {
+    type Shape = LineShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
+        let Self { kind, space, uncached, id, warp, slot, line, lanes, byte_mask, data } = self;
+        to.state("kind", *kind);
+        to.state("space", *space);
+        to.flag("uncached", *uncached);
+        to.bits("id", *id);
+        to.sized("warp", u64::from(*warp), 6);
+        to.sized("slot", u64::from(*slot), 6);
+        to.sized("line", *line, shape.line_bits);
+        to.bits("lanes", *lanes);
+        to.wide("byte_mask", &byte_mask.to_le_bytes());
+        to.wide("data", data);
+    }
+}
+
+/// The instruction being split.
+#[derive(Clone, Debug)]
+pub struct Coalescer {
+    access: WarpAccess,
+    slot: u8,
+    waiting: u32,
+    next_id: u32,
+    line_log2: u32,
+    line_bits: u32,
+}
+
+impl Coalescer {
+    /// An idle coalescer for lines of `line_bytes`.
+    #[must_use]
+    pub fn new(line_bytes: u32, line_bits: u32) -> Self {
+        Self {
+            access: WarpAccess::default(),
+            slot: 0,
+            waiting: 0,
+            next_id: 0,
+            line_log2: line_bytes.ilog2(),
+            line_bits,
+        }
+    }
+
+    /// True while an instruction has lanes left to send.
+    #[must_use]
+    pub fn busy(&self) -> bool {
+        self.waiting != 0
+    }
+
+    /// Takes an instruction whose pending-table row is `slot`.
+    pub fn take(&mut self, access: WarpAccess, slot: u8) {
+        debug_assert!(!self.busy() && access.mask != 0, "an instruction is taken while idle, with a lane");
+        self.waiting = access.mask;
+        self.slot = slot;
+        self.access = access;
+    }
+
+    /// The next line request.
+    pub fn emit(&mut self) -> LineAccess {
+        debug_assert!(self.busy());
+        let access = &self.access;
+        let leader = self.waiting.trailing_zeros() as usize;
+        let line = access.address[leader] >> self.line_log2;
+        let lanes = self.waiting & same_line(&access.address, line, self.line_log2);
+        let (byte_mask, data) = match access.kind {
+            AccessKind::Load => (0, [0; LINE_BYTES]),
+            AccessKind::Store => gather(access, lanes, self.line_log2),
+        };
+        let request = LineAccess {
+            kind: access.kind,
+            space: access.space,
+            uncached: access.uncached,
+            id: self.next_id,
+            warp: access.warp,
+            slot: self.slot,
+            line,
+            lanes,
+            byte_mask,
+            data,
+        };
+        self.waiting &= !lanes;
+        self.next_id = self.next_id.wrapping_add(1);
+        request
+    }
+
+    /// Lists the instruction register and the comparators.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { access, slot, waiting, next_id, line_log2, line_bits } = self;
+        let addr_bits = *line_bits + *line_log2;
+        to.state("kind", access.kind);
+        to.state("space", access.space);
+        to.flag("uncached", access.uncached);
+        to.sized("warp", u64::from(access.warp), 6);
+        to.sized("size_log2", u64::from(access.size_log2), 2);
+        to.sized("slot", u64::from(*slot), 6);
+        to.bits("waiting", *waiting);
+        to.bits("next_id", *next_id);
+        for lane in access.address {
+            to.sized("address", lane, addr_bits);
+        }
+        for word in access.data.as_flattened() {
+            to.bits("data", *word);
+        }
+        to.logic("same_line", Logic::Comparator { width: *line_bits, count: LANES as u32 });
+        to.logic("leader", Logic::PriorityEncoder { inputs: LANES as u32 });
+    }
+}
+
+/// Lanes whose address lies in `line`.
+fn same_line(address: &[u64; LANES], line: u64, line_log2: u32) -> u32 {
+    // Most warps stay in one line: one pass without a branch decides that.
+    let spread = address.iter().fold(0, |spread, lane| spread | (lane >> line_log2 ^ line));
+    if spread == 0 {
+        return u32::MAX;
+    }
+    let matches = address.iter().enumerate();
+    matches.fold(0, |lanes, (lane, at)| lanes | u32::from(at >> line_log2 == line) << lane)
+}
+
+/// The bytes that `lanes` store, placed in their line.
+fn gather(access: &WarpAccess, lanes: u32, line_log2: u32) -> (u128, [u8; LINE_BYTES]) {
+    let mut data = [0; LINE_BYTES];
+    let mut byte_mask = 0;
+    let bytes = 1usize << access.size_log2;
+    let lane_mask = (1u128 << bytes) - 1;
+    let mut left = lanes;
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let offset = (access.address[lane] & ((1 << line_log2) - 1)) as usize;
+        let value = u64::from(access.data[0][lane]) | u64::from(access.data[1][lane]) << 32;
+        data[offset..offset + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        byte_mask |= lane_mask << offset;
+    }
+    (byte_mask, data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(access: WarpAccess) -> Vec<LineAccess> {
+        let mut coalescer = Coalescer::new(128, 25);
+        coalescer.take(access, 3);
+        let mut lines = Vec::new();
+        while coalescer.busy() {
+            lines.push(coalescer.emit());
+        }
+        lines
+    }
+
+    fn load(mask: u32, address: impl Fn(u64) -> u64) -> WarpAccess {
+        let address = std::array::from_fn(|lane| address(lane as u64));
+        WarpAccess { size_log2: 2, mask, address, ..WarpAccess::default() }
+    }
+
+    #[test]
+    fn a_unit_stride_load_is_one_line() {
+        let lines = split(load(u32::MAX, |lane| 0x1000 + 4 * lane));
+        assert_eq!(lines.len(), 1);
+        assert_eq!((lines[0].line, lines[0].lanes), (0x20, u32::MAX));
+    }
+
+    #[test]
+    fn a_row_stride_load_is_32_lines_in_lane_order() {
+        let lines = split(load(u32::MAX, |lane| 0x1000 + 4096 * lane));
+        assert_eq!(lines.len(), 32);
+        assert!(lines.iter().enumerate().all(|(i, l)| l.lanes == 1 << i && l.line == 0x20 + 32 * i as u64));
+    }
+
+    #[test]
+    fn inactive_lanes_ask_for_nothing() {
+        let lines = split(load(0b1010, |lane| lane * 128));
+        let seen: Vec<_> = lines.iter().map(|l| (l.line, l.lanes)).collect();
+        assert_eq!(seen, [(1, 0b10), (3, 0b1000)]);
+    }
+
+    #[test]
+    fn a_store_carries_its_bytes_and_the_higher_lane_wins_a_conflict() {
+        let mut store = load(0b111, |lane| 0x80 + [8, 12, 8, 0][lane.min(3) as usize]);
+        store.kind = AccessKind::Store;
+        store.data[0][..3].copy_from_slice(&[0x1111_1111, 0x2222_2222, 0x3333_3333]);
+        let lines = split(store);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0].byte_mask, 0xff00);
+        assert_eq!(lines[0].data[8..16], [0x33, 0x33, 0x33, 0x33, 0x22, 0x22, 0x22, 0x22]);
+    }
+
+    #[test]
+    fn requests_are_numbered_without_gaps() {
+        let lines = split(load(0b1011, |lane| lane * 128));
+        assert_eq!(lines.iter().map(|l| l.id).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Configuration of the load-store unit and its L1 data cache.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Rules;
+use crate::index::IndexConfig;
+use crate::noc::packet::LINE_BYTES;
+
+/// Which failing condition is reported when several refuse a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailOrder {
+    /// Line, MSHR, miss queue.
+    MshrFirst,
+    /// Line, miss queue, MSHR: GPGPU-Sim's order.
+    QueueFirst,
+}
+
+/// Which loads go past the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bypass {
+    /// Those whose instruction says so.
+    None,
+    /// Every global load (li2015 section 6.1, BALL).
+    All,
+}
+
+/// The L1 data cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L1Config {
+    /// Sets.
+    pub sets: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// Lines on their way at a time.
+    pub mshr_entries: u32,
+    /// Loads that wait for one line, the first included.
+    pub mshr_merges: u32,
+    /// Requests waiting for the network.
+    pub miss_queue: u32,
+    /// Which failing condition is reported.
+    pub fail_order: FailOrder,
+    /// Which loads go past the cache.
+    pub bypass: Bypass,
+    /// Set index function.
+    pub index: IndexConfig,
+}
+
+impl L1Config {
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
+        rules.range("ways", u64::from(self.ways), 1..=256, "a set is read in one cycle");
+        rules.expect(
+            self.line_bytes as usize == LINE_BYTES,
+            "line_bytes",
+            self.line_bytes,
+            "128",
+            "an L1 line is the unit of a coalesced warp access",
+        );
+        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=64, "the search is one bit an entry");
+        rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
+        rules.range("miss_queue", u64::from(self.miss_queue), 1..=64, "a store needs one entry to make progress");
+        if self.sets.is_power_of_two() {
+            rules.group("index", |rules| self.index.validate(self.sets, self.line_bytes, rules));
+        }
+    }
+}
+
+/// The load-store unit around the L1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LsuConfig {
+    /// Warp memory instructions between first request and last answer.
+    pub slots: u32,
+    /// Line requests between coalescer and tags.
+    pub access_queue: u32,
+    /// Core cycles from the core's address stage to the coalescer.
+    pub request_latency: u32,
+    /// Core cycles from the pending table to the core's writeback.
+    pub reply_latency: u32,
+}
+
+impl LsuConfig {
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        rules.range("slots", u64::from(self.slots), 1..=64, "the table of outstanding instructions is one bit a row");
+        rules.range("access_queue", u64::from(self.access_queue), 1..=64, "the tags take their accesses from it");
+        rules.range("request_latency", u64::from(self.request_latency), 1..=200, "a registered link takes a cycle");
+        rules.range("reply_latency", u64::from(self.reply_latency), 1..=200, "a registered link takes a cycle");
+    }
+}

@@ -1,0 +1,169 @@
+//! # Miss queue
+//! What the L1D wants from memory, in order: line reads, stores, write-backs of local lines. The
+//! head leaves when the network takes it; FIFO order is what keeps a load behind the SM's own
+//! earlier store to the same line (spec A1.4).
+//!
+//! | port   | dir | payload     | contract                                   |
+//! |--------|-----|-------------|--------------------------------------------|
+//! | `push` | in  | `MissEntry` | only while there is room                   |
+//! | `head` | out | `MissEntry` | the oldest; `pop` removes it               |
+//!
+//! `holds_write` compares a line with every queued store: a load on the bypass path must not pass
+//! a store of its own line.
+
+use super::coalescer::LineShape;
+use crate::cells::fifo::Fifo;
+use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
+use crate::noc::packet::{LINE_BYTES, TICKET_BITS};
+
+/// What memory is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissKind {
+    /// The line, for a primary miss.
+    #[default]
+    Read,
+    /// A store's bytes.
+    Write,
+    /// A modified local line that gave way.
+    WriteBack,
+}
+
+impl Encoding for MissKind {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MissEntry {
+    /// What is asked.
+    pub kind: MissKind,
+    /// Running number of the request.
+    pub id: u32,
+    /// Line address.
+    pub line: u64,
+    /// Comes back with the answer.
+    pub ticket: u64,
+    /// Bytes to store.
+    pub byte_mask: u128,
+    /// Data to store.
+    pub data: [u8; LINE_BYTES],
+}
+
+impl Default for MissEntry {
+    fn default() -> Self {
+        Self { kind: MissKind::Read, id: 0, line: 0, ticket: 0, byte_mask: 0, data: [0; LINE_BYTES] }
+    }
+}
+
+impl Payload for MissEntry {
+    type Shape = LineShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
+        let Self { kind, id, line, ticket, byte_mask, data } = self;
+        to.state("kind", *kind);
+        to.bits("id", *id);
+        to.sized("line", *line, shape.line_bits);
+        to.sized("ticket", *ticket, TICKET_BITS);
+        to.wide("byte_mask", &byte_mask.to_le_bytes());
+        to.wide("data", data);
+    }
+}
+
+/// The queue with its search for stores.
+#[derive(Clone, Debug)]
+pub struct MissQueue {
+    entries: Fifo<MissEntry>,
+    depth: u32,
+    line_bits: u32,
+}
+
+impl MissQueue {
+    /// An empty queue of `depth` entries.
+    #[must_use]
+    pub fn new(depth: u32, line_bits: u32) -> Self {
+        Self { entries: Fifo::new(depth, LineShape { line_bits }), depth, line_bits }
+    }
+
+    /// Entries in use.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// True when nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Entries free.
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        self.depth - self.len()
+    }
+
+    /// Appends an entry; only while there is room.
+    pub fn push(&mut self, entry: MissEntry) {
+        self.entries.push(entry);
+    }
+
+    /// The oldest entry.
+    #[must_use]
+    pub fn head(&self) -> Option<&MissEntry> {
+        self.entries.front()
+    }
+
+    /// Removes the oldest entry.
+    pub fn pop(&mut self) -> Option<MissEntry> {
+        self.entries.pop()
+    }
+
+    /// True if a store or write-back of the line waits here.
+    #[must_use]
+    pub fn holds_write(&self, line: u64) -> bool {
+        self.entries.iter().any(|entry| entry.kind != MissKind::Read && entry.line == line)
+    }
+
+    /// Lists the entries and the comparators of the bypass path.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { entries, depth, line_bits } = self;
+        entries.describe(to);
+        to.logic("same_line", Logic::Comparator { width: *line_bits, count: *depth });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: MissKind, line: u64) -> MissEntry {
+        MissEntry { kind, line, ..MissEntry::default() }
+    }
+
+    #[test]
+    fn entries_leave_in_order() {
+        let mut queue = MissQueue::new(3, 25);
+        let mut left = Vec::new();
+        for line in 0..10 {
+            queue.push(entry(MissKind::Read, line));
+            if queue.room() == 0 {
+                left.extend(queue.pop().map(|entry| entry.line));
+            }
+        }
+        assert_eq!(left, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn only_queued_stores_of_the_line_stop_a_bypassing_load() {
+        let mut queue = MissQueue::new(4, 25);
+        queue.push(entry(MissKind::Read, 5));
+        queue.push(entry(MissKind::Write, 6));
+        assert!(!queue.holds_write(5) && queue.holds_write(6));
+        queue.pop();
+        queue.pop();
+        assert!(!queue.holds_write(6));
+    }
+}

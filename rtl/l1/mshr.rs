@@ -1,0 +1,327 @@
+//! # MSHR: miss status holding registers
+//! Remembers which lines are on their way, so that a second miss to such a line waits for the
+//! first fill instead of asking memory again (li2015 section 2.2; spec A1.1).
+//!
+//! | port    | dir | payload        | contract                                                  |
+//! |---------|-----|----------------|-----------------------------------------------------------|
+//! | `alloc` | in  | line, waiter   | the line is untracked and an entry is free                |
+//! | `merge` | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
+//! | `close` | in  | entry          | a store overtook the line: no later load may join         |
+//! | `fill`  | in  | line           | names a pending line; its waiters become ready            |
+//! | `pop`   | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
+//!
+//! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry frees with its last
+//! waiter; until then its line cannot be allocated again, because a second entry for the line would
+//! make the search ambiguous.
+//! Area order: one comparator of a line address an entry, entries x merges waiters.
+
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
+
+/// A load that waits for a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Waiter {
+    /// Row of the pending table.
+    pub slot: u8,
+    /// Lanes served by the line.
+    pub lanes: u32,
+}
+
+/// What an entry is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Pending,
+    Ready,
+}
+
+impl Encoding for State {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["FREE", "PENDING", "READY"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// What the search for a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Tracked and open: a load may join.
+    Open(u8),
+    /// Tracked, but closed by a store or out of slots.
+    Full(u8),
+    /// Filled, waiters still leaving.
+    Draining,
+    /// Not tracked, an entry is free.
+    Free(u8),
+    /// Not tracked, no entry is free.
+    None,
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub struct Mshr {
+    /// Entries in use, and those among them that are filled.
+    used: u64,
+    ready: u64,
+    closed: u64,
+    lines: Box<[u64]>,
+    set_way: Box<[u32]>,
+    count: Box<[u8]>,
+    head: Box<[u8]>,
+    waiters: Box<[Waiter]>,
+    /// Ready entries in order of their fills.
+    order: Box<[u8]>,
+    order_len: u8,
+    merges: u8,
+    line_bits: u32,
+    set_way_bits: u32,
+}
+
+impl Mshr {
+    /// Empty registers: `entries` lines (1 to 64) of `merges` waiters each.
+    #[must_use]
+    pub fn new(entries: u32, merges: u32, line_bits: u32, set_way_bits: u32) -> Self {
+        let n = entries as usize;
+        Self {
+            used: 0,
+            ready: 0,
+            closed: 0,
+            lines: vec![0; n].into(),
+            set_way: vec![0; n].into(),
+            count: vec![0; n].into(),
+            head: vec![0; n].into(),
+            waiters: vec![Waiter::default(); n * merges as usize].into(),
+            order: vec![0; n].into(),
+            order_len: 0,
+            merges: merges as u8,
+            line_bits,
+            set_way_bits,
+        }
+    }
+
+    /// Searches for a line.
+    #[must_use]
+    pub fn lookup(&self, line: u64) -> Lookup {
+        let mut candidates = self.used;
+        while candidates != 0 {
+            let entry = candidates.trailing_zeros() as usize;
+            candidates &= candidates - 1;
+            if self.lines[entry] == line {
+                return if self.ready >> entry & 1 != 0 {
+                    Lookup::Draining
+                } else if self.closed >> entry & 1 != 0 || self.count[entry] == self.merges {
+                    Lookup::Full(entry as u8)
+                } else {
+                    Lookup::Open(entry as u8)
+                };
+            }
+        }
+        let free = (!self.used).trailing_zeros();
+        if free < self.lines.len() as u32 { Lookup::Free(free as u8) } else { Lookup::None }
+    }
+
+    /// Tracks a new line that will fill `set_way`, with its first waiter.
+    pub fn alloc(&mut self, entry: u8, line: u64, set_way: u32, waiter: Waiter) {
+        let e = usize::from(entry);
+        debug_assert!(self.used >> e & 1 == 0, "entry {e} is free");
+        self.used |= 1 << e;
+        self.lines[e] = line;
+        self.set_way[e] = set_way;
+        self.count[e] = 0;
+        self.head[e] = 0;
+        self.push(e, waiter);
+    }
+
+    /// Adds a waiter to an open entry.
+    pub fn merge(&mut self, entry: u8, waiter: Waiter) {
+        self.push(usize::from(entry), waiter);
+    }
+
+    /// Refuses later loads: a store to the line has gone to memory.
+    pub fn close(&mut self, entry: u8) {
+        self.closed |= 1 << entry;
+    }
+
+    /// The line has arrived; returns the place it was to fill. `None` if it is not pending.
+    pub fn fill(&mut self, line: u64) -> Option<u32> {
+        let entry = self.pending(line)?;
+        self.ready |= 1 << entry;
+        self.order[usize::from(self.order_len)] = entry as u8;
+        self.order_len += 1;
+        Some(self.set_way[entry])
+    }
+
+    /// The place that a pending line will fill.
+    #[must_use]
+    pub fn set_way_of(&self, line: u64) -> Option<u32> {
+        self.pending(line).map(|entry| self.set_way[entry])
+    }
+
+    /// True if waiters of an earlier line still have to read `set_way`.
+    #[must_use]
+    pub fn drains(&self, set_way: u32) -> bool {
+        let order = &self.order[..usize::from(self.order_len)];
+        order.iter().any(|&entry| self.set_way[usize::from(entry)] == set_way)
+    }
+
+    /// True if a filled entry still has waiters.
+    #[must_use]
+    pub fn has_ready(&self) -> bool {
+        self.order_len != 0
+    }
+
+    /// Takes one waiter of the entry filled first: line, place of its data, waiter.
+    pub fn pop(&mut self) -> Option<(u64, u32, Waiter)> {
+        if self.order_len == 0 {
+            return None;
+        }
+        let e = usize::from(self.order[0]);
+        let waiter = self.waiters[e * usize::from(self.merges) + usize::from(self.head[e])];
+        self.head[e] += 1;
+        if self.head[e] == self.count[e] {
+            self.used &= !(1 << e);
+            self.ready &= !(1 << e);
+            self.closed &= !(1 << e);
+            self.order_len -= 1;
+            self.order.copy_within(1..=usize::from(self.order_len), 0);
+        }
+        Some((self.lines[e], self.set_way[e], waiter))
+    }
+
+    /// True when no line is tracked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Lines on their way.
+    #[must_use]
+    pub fn pending_lines(&self) -> u32 {
+        (self.used & !self.ready).count_ones()
+    }
+
+    /// Lists entries and search logic. Registers of a free entry keep what they held last, as
+    /// flip-flops do.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            used,
+            ready,
+            closed,
+            lines,
+            set_way,
+            count,
+            head,
+            waiters,
+            order,
+            order_len,
+            merges,
+            line_bits,
+            set_way_bits,
+        } = self;
+        let entries = lines.len() as u32;
+        let count_bits = u32::BITS - u32::from(*merges).leading_zeros();
+        to.sized("used", *used, entries);
+        to.sized("ready", *ready, entries);
+        to.sized("closed", *closed, entries);
+        to.sized("ready_entries", u64::from(*order_len), u32::BITS - entries.leading_zeros());
+        for e in 0..lines.len() {
+            to.enter("entry", Some(e as u32));
+            let state = match (used >> e & 1 != 0, ready >> e & 1 != 0) {
+                (false, _) => State::Free,
+                (true, false) => State::Pending,
+                (true, true) => State::Ready,
+            };
+            to.probe_state("state", state);
+            to.sized("line", lines[e], *line_bits);
+            to.sized("set_way", u64::from(set_way[e]), *set_way_bits);
+            to.sized("count", u64::from(count[e]), count_bits);
+            to.sized("head", u64::from(head[e]), count_bits);
+            to.sized("order", u64::from(order[e]), entries.max(2).next_power_of_two().ilog2());
+            for waiter in &waiters[e * usize::from(*merges)..][..usize::from(*merges)] {
+                let Waiter { slot, lanes } = waiter;
+                to.sized("slot", u64::from(*slot), 6);
+                to.bits("lanes", *lanes);
+            }
+            to.leave();
+        }
+        to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
+        to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
+    }
+
+    fn push(&mut self, e: usize, waiter: Waiter) {
+        debug_assert!(self.count[e] < self.merges, "entry {e} has a free slot");
+        self.waiters[e * usize::from(self.merges) + usize::from(self.count[e])] = waiter;
+        self.count[e] += 1;
+    }
+
+    fn pending(&self, line: u64) -> Option<usize> {
+        let mut candidates = self.used & !self.ready;
+        while candidates != 0 {
+            let entry = candidates.trailing_zeros() as usize;
+            if self.lines[entry] == line {
+                return Some(entry);
+            }
+            candidates &= candidates - 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiter(slot: u8) -> Waiter {
+        Waiter { slot, lanes: 1 << slot }
+    }
+
+    #[test]
+    fn waiters_leave_in_order_of_fills_then_of_arrival() {
+        let mut mshr = Mshr::new(4, 3, 25, 7);
+        mshr.alloc(0, 10, 40, waiter(1));
+        mshr.alloc(1, 20, 41, waiter(2));
+        mshr.merge(0, waiter(3));
+        assert_eq!(mshr.fill(20), Some(41));
+        assert_eq!(mshr.fill(10), Some(40));
+        let left: Vec<_> = std::iter::from_fn(|| mshr.pop()).map(|(line, at, w)| (line, at, w.slot)).collect();
+        assert_eq!(left, [(20, 41, 2), (10, 40, 1), (10, 40, 3)]);
+        assert!(mshr.is_empty());
+    }
+
+    #[test]
+    fn an_entry_without_slots_or_closed_by_a_store_takes_no_waiter() {
+        let mut mshr = Mshr::new(2, 2, 25, 7);
+        mshr.alloc(0, 10, 0, waiter(1));
+        assert_eq!(mshr.lookup(10), Lookup::Open(0));
+        mshr.merge(0, waiter(2));
+        assert_eq!(mshr.lookup(10), Lookup::Full(0));
+        mshr.alloc(1, 20, 1, waiter(1));
+        mshr.close(1);
+        assert_eq!(mshr.lookup(20), Lookup::Full(1));
+        assert_eq!(mshr.lookup(30), Lookup::None);
+    }
+
+    #[test]
+    fn a_draining_line_is_told_from_a_free_entry() {
+        let mut mshr = Mshr::new(2, 2, 25, 7);
+        mshr.alloc(0, 10, 5, waiter(1));
+        mshr.merge(0, waiter(2));
+        mshr.fill(10);
+        assert_eq!(mshr.lookup(10), Lookup::Draining);
+        assert!(mshr.drains(5) && !mshr.drains(6));
+        mshr.pop();
+        assert_eq!(mshr.lookup(10), Lookup::Draining);
+        mshr.pop();
+        assert_eq!(mshr.lookup(10), Lookup::Free(0));
+        assert!(!mshr.drains(5));
+    }
+
+    #[test]
+    fn a_fill_of_an_unknown_line_is_told() {
+        let mut mshr = Mshr::new(2, 2, 25, 7);
+        mshr.alloc(0, 10, 5, waiter(1));
+        assert_eq!(mshr.fill(11), None);
+        assert_eq!(mshr.fill(10), Some(5));
+        assert_eq!(mshr.fill(10), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! # Pending table
+//! One row for each warp memory instruction between its first line request and its last answer. A
+//! load collects the bytes of its lanes as lines arrive; a store collects acknowledgements. Line
+//! requests carry the row and the lanes they serve, so that answers may come in any order.
+//!
+//! | port          | dir | payload            | contract                                        |
+//! |---------------|-----|--------------------|-------------------------------------------------|
+//! | `alloc`       | in  | `WarpAccess`       | only while a row is free                        |
+//! | `deliver`     | in  | row, lanes, line   | the lanes wait for this line                    |
+//! | `acknowledge` | in  | row, lanes         | a store's lanes have reached memory             |
+//! | `take`        | out | `WarpReply`        | a row whose lanes all have their answer         |
+//!
+//! Latency: a row completed in one cycle can be taken in the next. Among complete rows the one after
+//! the row taken last goes first, so that none starves.
+
+use super::access::{AccessKind, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use crate::kernel::{Describe, FieldsExt, Logic};
+use crate::noc::packet::LINE_BYTES;
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    kind: AccessKind,
+    warp: u8,
+    pc: u32,
+    mask: u32,
+    left: u32,
+    size_log2: u8,
+    /// Byte offset of each lane in its line.
+    offset: [u8; LANES],
+    data: [[u32; LANES]; 2],
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    rows: Box<[Row]>,
+    used: u64,
+    done: u64,
+    last_taken: u8,
+    offset_bits: u32,
+    pc_bits: u32,
+}
+
+impl Pending {
+    /// An empty table of `rows` rows (1 to 64) for lines of `line_bytes`.
+    #[must_use]
+    pub fn new(rows: u32, line_bytes: u32, pc_bits: u32) -> Self {
+        let row = Row {
+            kind: AccessKind::Load,
+            warp: 0,
+            pc: 0,
+            mask: 0,
+            left: 0,
+            size_log2: 0,
+            offset: [0; LANES],
+            data: [[0; LANES]; 2],
+        };
+        Self {
+            rows: vec![row; rows as usize].into(),
+            used: 0,
+            done: 0,
+            last_taken: 0,
+            offset_bits: line_bytes.ilog2(),
+            pc_bits,
+        }
+    }
+
+    /// A free row, if there is one.
+    #[must_use]
+    pub fn free(&self) -> Option<u8> {
+        let row = (!self.used).trailing_zeros();
+        (row < self.rows.len() as u32).then_some(row as u8)
+    }
+
+    /// True if no instruction is outstanding.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Opens a row for an instruction.
+    pub fn alloc(&mut self, slot: u8, access: &WarpAccess) {
+        debug_assert!(self.used >> slot & 1 == 0);
+        self.used |= 1 << slot;
+        let row = &mut self.rows[usize::from(slot)];
+        row.kind = access.kind;
+        row.warp = access.warp;
+        row.pc = access.pc;
+        row.mask = access.mask;
+        row.left = access.mask;
+        row.size_log2 = access.size_log2;
+        let in_line = (1u64 << self.offset_bits) - 1;
+        for (offset, address) in row.offset.iter_mut().zip(&access.address) {
+            *offset = (address & in_line) as u8;
+        }
+    }
+
+    /// Gives `lanes` of a load their bytes of a line.
+    pub fn deliver(&mut self, slot: u8, lanes: u32, line: &[u8; LINE_BYTES]) {
+        let row = &mut self.rows[usize::from(slot)];
+        debug_assert!(row.kind == AccessKind::Load && row.left & lanes == lanes, "each lane is answered once");
+        let mut todo = lanes;
+        match row.size_log2 {
+            // The common case, without the general one's byte handling.
+            2 => {
+                while todo != 0 {
+                    let lane = todo.trailing_zeros() as usize;
+                    todo &= todo - 1;
+                    row.data[0][lane] = word(line, usize::from(row.offset[lane]));
+                }
+            }
+            3 => {
+                while todo != 0 {
+                    let lane = todo.trailing_zeros() as usize;
+                    todo &= todo - 1;
+                    row.data[0][lane] = word(line, usize::from(row.offset[lane]));
+                    row.data[1][lane] = word(line, usize::from(row.offset[lane]) + 4);
+                }
+            }
+            narrow => {
+                while todo != 0 {
+                    let lane = todo.trailing_zeros() as usize;
+                    todo &= todo - 1;
+                    let at = usize::from(row.offset[lane]);
+                    let low = u32::from(line[at]);
+                    row.data[0][lane] = if narrow == 0 { low } else { low | u32::from(line[at + 1]) << 8 };
+                }
+            }
+        }
+        self.finish(slot, lanes);
+    }
+
+    /// Lanes of a store have reached memory.
+    pub fn acknowledge(&mut self, slot: u8, lanes: u32) {
+        debug_assert!(self.rows[usize::from(slot)].kind == AccessKind::Store);
+        self.finish(slot, lanes);
+    }
+
+    /// True if a row is complete.
+    #[must_use]
+    pub fn has_done(&self) -> bool {
+        self.done != 0
+    }
+
+    /// Closes a complete row and gives its answer.
+    pub fn take(&mut self) -> Option<WarpReply> {
+        if self.done == 0 {
+            return None;
+        }
+        let after = self.done & (u64::MAX << self.last_taken << 1);
+        let slot = if after != 0 { after } else { self.done }.trailing_zeros();
+        self.done &= !(1 << slot);
+        self.used &= !(1 << slot);
+        self.last_taken = slot as u8;
+        let row = &self.rows[slot as usize];
+        let kind = match row.kind {
+            AccessKind::Load => WarpReplyKind::Loaded,
+            AccessKind::Store => WarpReplyKind::Stored,
+        };
+        Some(WarpReply { kind, warp: row.warp, pc: row.pc, mask: row.mask, data: row.data })
+    }
+
+    /// Lists the rows.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { rows, used, done, last_taken, offset_bits, pc_bits } = self;
+        let n = rows.len() as u32;
+        to.sized("used", *used, n);
+        to.sized("done", *done, n);
+        to.sized("last_taken", u64::from(*last_taken), 6);
+        for (i, row) in (0..).zip(rows) {
+            let Row { kind, warp, pc, mask, left, size_log2, offset, data } = row;
+            to.enter("row", Some(i));
+            to.state("kind", *kind);
+            to.sized("warp", u64::from(*warp), 6);
+            to.sized("pc", u64::from(*pc), *pc_bits);
+            to.bits("mask", *mask);
+            to.bits("left", *left);
+            to.sized("size_log2", u64::from(*size_log2), 2);
+            for lane in offset {
+                to.sized("offset", u64::from(*lane), *offset_bits);
+            }
+            for word in data.as_flattened() {
+                to.bits("data", *word);
+            }
+            to.leave();
+        }
+        to.logic("free_row", Logic::PriorityEncoder { inputs: n });
+        to.logic("done_row", Logic::PriorityEncoder { inputs: n });
+    }
+
+    fn finish(&mut self, slot: u8, lanes: u32) {
+        let row = &mut self.rows[usize::from(slot)];
+        debug_assert!(self.used >> slot & 1 != 0 && row.left & lanes == lanes, "each lane is answered once");
+        row.left &= !lanes;
+        if row.left == 0 {
+            self.done |= 1 << slot;
+        }
+    }
+}
+
+fn word(line: &[u8; LINE_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([line[at], line[at + 1], line[at + 2], line[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> [u8; LINE_BYTES] {
+        std::array::from_fn(|i| i as u8)
+    }
+
+    fn load(size_log2: u8, mask: u32, address: impl Fn(u64) -> u64) -> WarpAccess {
+        let address = std::array::from_fn(|lane| address(lane as u64));
+        WarpAccess { size_log2, mask, address, ..WarpAccess::default() }
+    }
+
+    #[test]
+    fn a_load_is_complete_when_its_last_lane_has_arrived() {
+        let mut pending = Pending::new(4, 128, 8);
+        pending.alloc(0, &load(2, 0b11, |lane| lane * 128 + 4));
+        pending.deliver(0, 0b10, &line());
+        assert!(!pending.has_done());
+        pending.deliver(0, 0b01, &line());
+        let reply = pending.take().unwrap();
+        assert_eq!(reply.data[0][..2], [0x0706_0504, 0x0706_0504]);
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn every_access_size_reads_its_bytes() {
+        for (size_log2, low, high) in [(0, 0x10, 0), (1, 0x1110, 0), (2, 0x1312_1110, 0), (3, 0x1312_1110, 0x1716_1514)]
+        {
+            let mut pending = Pending::new(1, 128, 8);
+            pending.alloc(0, &load(size_log2, 1, |_| 0x90));
+            pending.deliver(0, 1, &line());
+            let reply = pending.take().unwrap();
+            assert_eq!((reply.data[0][0], reply.data[1][0]), (low, high));
+        }
+    }
+
+    #[test]
+    fn complete_rows_take_turns() {
+        let mut pending = Pending::new(3, 128, 8);
+        for slot in 0..3 {
+            pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) });
+            pending.deliver(slot, 1, &line());
+        }
+        let first = pending.take().map(|reply| reply.warp);
+        pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) });
+        pending.deliver(1, 1, &line());
+        let order: Vec<_> = std::iter::from_fn(|| pending.take()).map(|reply| reply.warp).collect();
+        assert_eq!((first, order), (Some(1), vec![2, 0, 9]));
+    }
+}

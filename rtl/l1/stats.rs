@@ -1,0 +1,59 @@
+//! Statistics of the L1D: reported at the end of a run, no hardware.
+
+use super::watch::NUM_FAILS;
+use crate::kernel::Describe;
+
+/// Counters, all over accepted accesses except the refusals, which count cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct L1Stats {
+    /// Loads accepted: hits, pending hits, misses and bypasses together.
+    pub accesses: u64,
+    /// Loads that found their line.
+    pub hits: u64,
+    /// Loads that joined a line on its way.
+    pub hit_pending: u64,
+    /// Loads that asked memory.
+    pub misses: u64,
+    /// Loads on the bypass path.
+    pub bypasses: u64,
+    /// Stores that found a copy.
+    pub store_hits: u64,
+    /// Stores that found none, or a line on its way.
+    pub store_misses: u64,
+    /// Lines that gave way to another.
+    pub evictions: u64,
+    /// Cycles in which the head was refused, by reason.
+    pub fails: [u64; NUM_FAILS],
+    /// Cycles in which each condition failed, whichever was reported.
+    pub failing: [u64; NUM_FAILS],
+}
+
+impl L1Stats {
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            accesses,
+            hits,
+            hit_pending,
+            misses,
+            bypasses,
+            store_hits,
+            store_misses,
+            evictions,
+            fails,
+            failing: _,
+        } = self;
+        to.stat("accesses", *accesses);
+        to.stat("hits", *hits);
+        to.stat("hit_pending", *hit_pending);
+        to.stat("misses", *misses);
+        to.stat("bypasses", *bypasses);
+        to.stat("store_hits", *store_hits);
+        to.stat("store_misses", *store_misses);
+        to.stat("evictions", *evictions);
+        for (name, count) in
+            ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"].iter().zip(fails)
+        {
+            to.stat(name, *count);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! # Tag store of the baseline L1D
+//! Set-associative tags with true LRU (spec A1.1, A1.3). One probe and one fill a cycle; a fill is
+//! forwarded to the probe of the same cycle.
+//!
+//! | port    | dir | payload        | contract                                              |
+//! |---------|-----|----------------|-------------------------------------------------------|
+//! | `probe` | in  | line           | once a cycle; says hit, reserved, or the victim       |
+//! | `touch` | in  | set, way       | the accepted access becomes most recently used        |
+//! | `claim` | in  | set, way, line | the victim's way is reserved for the line             |
+//! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
+//!
+//! Victim: the lowest invalid way, else the least recently used way that holds data; a reserved way
+//! is never a victim, because its fill is on the way.
+
+use crate::index::IndexUnit;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+};
+
+/// State of a way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Holds nothing.
+    #[default]
+    Invalid,
+    /// Its line is on the way.
+    Reserved,
+    /// Holds a line.
+    Valid,
+    /// Holds a line of local memory newer than memory's.
+    Modified,
+}
+
+impl Encoding for Status {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// One way of one set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TagEntry {
+    /// State.
+    pub status: Status,
+    /// Line address above the index bits.
+    pub tag: u64,
+    /// Rank in its set, 0 the most recently used.
+    pub lru: u8,
+    /// A store overtook the line on its way: it must not stay.
+    pub inv_on_fill: bool,
+}
+
+/// Widths of a tag entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagShape {
+    /// Bits of the tag.
+    pub tag_bits: u32,
+    /// Bits of the LRU rank.
+    pub lru_bits: u32,
+}
+
+impl Payload for TagEntry {
+    type Shape = TagShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
+        let Self { status, tag, lru, inv_on_fill } = self;
+        to.state("status", *status);
+        to.sized("tag", *tag, shape.tag_bits);
+        to.sized("lru", u64::from(*lru), shape.lru_bits);
+        to.flag("inv_on_fill", *inv_on_fill);
+    }
+}
+
+/// The way that a miss would take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Way.
+    pub way: u32,
+    /// Line that gives way, if the way holds one.
+    pub line: Option<u64>,
+    /// Whether that line must be written back.
+    pub modified: bool,
+}
+
+/// What a probe finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// Data are here.
+    Present {
+        /// Way.
+        way: u32,
+        /// Newer than memory.
+        modified: bool,
+    },
+    /// On its way.
+    Reserved {
+        /// Way.
+        way: u32,
+    },
+    /// Not here; the victim, or `None` if every way is reserved.
+    Absent {
+        /// Who would give way.
+        victim: Option<Victim>,
+    },
+}
+
+/// The tag store.
+#[derive(Clone, Debug)]
+pub struct Tags {
+    entries: Array<TagEntry>,
+    index: IndexUnit,
+    line_bits: u32,
+}
+
+impl Tags {
+    /// All ways invalid, ranked by way number.
+    #[must_use]
+    pub fn new(path: &str, sets: u32, ways: u32, index: IndexUnit, line_bits: u32) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.tags"),
+            storage: Storage::Sram,
+            rows: sets,
+            columns: ways,
+            reads: 1,
+            writes: 2,
+            collide: Collide::New,
+        };
+        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), lru_bits: ways.next_power_of_two().ilog2() };
+        let mut tags = Self { entries: Array::new(spec, shape), index, line_bits };
+        tags.clear();
+        tags
+    }
+
+    /// The set of a line.
+    #[must_use]
+    pub fn set_of(&self, line: u64) -> u32 {
+        self.index.index(line)
+    }
+
+    /// Looks a line up.
+    #[must_use]
+    pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+        let tag = line >> self.index.bits();
+        let row = self.entries.read(at, set);
+        let mut invalid = None;
+        let mut oldest: Option<(u32, u8)> = None;
+        for (way, entry) in (0..).zip(row) {
+            match entry.status {
+                Status::Invalid => invalid = invalid.or(Some(way)),
+                _ if entry.tag == tag => {
+                    return match entry.status {
+                        Status::Reserved => Probe::Reserved { way },
+                        status => Probe::Present { way, modified: status == Status::Modified },
+                    };
+                }
+                Status::Reserved => {}
+                Status::Valid | Status::Modified => {
+                    if oldest.is_none_or(|(_, rank)| entry.lru > rank) {
+                        oldest = Some((way, entry.lru));
+                    }
+                }
+            }
+        }
+        let victim = match (invalid, oldest) {
+            (Some(way), _) => Some(Victim { way, line: None, modified: false }),
+            (None, Some((way, _))) => {
+                let entry = &row[way as usize];
+                let modified = entry.status == Status::Modified;
+                Some(Victim { way, line: Some(self.line_of(set, entry.tag)), modified })
+            }
+            (None, None) => None,
+        };
+        Probe::Absent { victim }
+    }
+
+    /// Makes a way the most recently used of its set, and modified if it was stored to.
+    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+        self.entries.update_row(at, set, |row| {
+            promote(row, way as usize);
+            if stored {
+                row[way as usize].status = Status::Modified;
+            }
+        });
+    }
+
+    /// Reserves a way for a line.
+    pub fn claim(&mut self, at: &Edge<'_>, set: u32, way: u32, line: u64) {
+        let tag = line >> self.index.bits();
+        self.entries.update_row(at, set, |row| {
+            promote(row, way as usize);
+            let entry = &mut row[way as usize];
+            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, lru: entry.lru };
+        });
+    }
+
+    /// Drops a line.
+    pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        self.entries.update(at, set, way, |entry| entry.status = Status::Invalid);
+    }
+
+    /// Marks a reserved way so that its line does not stay.
+    pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        self.entries.update(at, set, way, |entry| entry.inv_on_fill = true);
+    }
+
+    /// A reserved way gets its line; returns whether it stays.
+    ///
+    /// # Panics
+    /// If the way is not reserved: MSHR and tags disagree.
+    pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+        let entry = &self.entries.row(set)[way as usize];
+        if entry.status != Status::Reserved {
+            let path = &self.entries.spec().path;
+            panic!("cycle {}, {path}: fill of set {set} way {way}, which is {:?}", at.cycle, entry.status);
+        }
+        let kept = !entry.inv_on_fill;
+        self.entries.update(at, set, way, |entry| {
+            entry.status = if kept { Status::Valid } else { Status::Invalid };
+            entry.inv_on_fill = false;
+        });
+        kept
+    }
+
+    /// Forgets everything (kernel end).
+    pub fn clear(&mut self) {
+        self.entries.clear_with(|_, way| TagEntry { lru: way as u8, ..TagEntry::default() });
+    }
+
+    /// Reserved ways, for invariants.
+    #[must_use]
+    pub fn reserved(&self) -> u32 {
+        let spec = self.entries.spec();
+        let rows = (0..spec.rows).flat_map(|set| self.entries.row(set));
+        rows.filter(|entry| entry.status == Status::Reserved).count() as u32
+    }
+
+    /// Starts to keep a digest.
+    pub fn record(&mut self) {
+        self.entries.record();
+    }
+
+    /// Lists the array, the comparators and the index unit.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { entries, index, line_bits } = self;
+        let ways = entries.spec().columns;
+        to.array("entries", entries);
+        to.part("index", |to| index.describe(to));
+        to.logic("hit", Logic::Comparator { width: *line_bits - index.bits(), count: ways });
+        to.logic("victim", Logic::PriorityEncoder { inputs: ways });
+    }
+
+    /// The line that a tag of a set stands for: the index function is undone by trying the low
+    /// bits, which it maps one to one.
+    fn line_of(&self, set: u32, tag: u64) -> u64 {
+        let upper = tag << self.index.bits();
+        // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
+        upper | u64::from(self.index.low_bits_of(set ^ self.index.index(upper)))
+    }
+}
+
+fn promote(row: &mut [TagEntry], way: usize) {
+    let rank = row[way].lru;
+    for entry in row.iter_mut() {
+        entry.lru += u8::from(entry.lru < rank);
+    }
+    row[way].lru = 0;
+}

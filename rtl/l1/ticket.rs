@@ -1,0 +1,28 @@
+//! Where an answer goes is written in its ticket: lanes in bits 31 to 0, pending-table row in bits 37 to 32,
+//! and which path asked.
+
+const BYPASS: u64 = 1 << 47;
+const WRITE_BACK: u64 = 1 << 46;
+
+/// A load through the cache, or a store.
+pub(super) fn of(slot: u8, lanes: u32) -> u64 {
+    u64::from(slot) << 32 | u64::from(lanes)
+}
+/// A load past the cache.
+pub(super) fn bypass(slot: u8, lanes: u32) -> u64 {
+    BYPASS | of(slot, lanes)
+}
+/// A write-back, which nobody waits for.
+pub(super) fn write_back() -> u64 {
+    WRITE_BACK
+}
+pub(super) fn is_bypass(ticket: u64) -> bool {
+    ticket & BYPASS != 0
+}
+pub(super) fn is_write_back(ticket: u64) -> bool {
+    ticket & WRITE_BACK != 0
+}
+/// Row of the pending table and lanes.
+pub(super) fn target(ticket: u64) -> (u8, u32) {
+    ((ticket >> 32 & 0x3f) as u8, ticket as u32)
+}

@@ -1,0 +1,86 @@
+//! # What the L1D did at one edge
+//! The cache reports its accepted and refused events to whoever checks it: testbenches, and the
+//! golden twin that runs in lockstep under `--check`. Off, it costs one branch a cycle.
+
+use super::access::MemorySpace;
+use super::mshr::Waiter;
+
+/// Why an access was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fail {
+    /// Every way of the set is reserved.
+    LineAlloc,
+    /// No MSHR entry, or the line still drains.
+    MshrEntry,
+    /// The pending line is closed or full.
+    MshrMerge,
+    /// The miss queue lacks room.
+    MissQueue,
+}
+
+/// Number of reasons.
+pub const NUM_FAILS: usize = 4;
+
+/// What becomes of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A load found its line.
+    Hit,
+    /// A load waits for a line on its way.
+    HitPending,
+    /// A load asked memory; the line that gave way and whether it was modified.
+    Miss(Option<(u64, bool)>),
+    /// A global store dropped the copy.
+    Evicted,
+    /// A local store wrote the copy.
+    WrittenBack,
+    /// A store found no copy.
+    StoreMissed,
+    /// A store overtook a line on its way.
+    Overtook,
+    /// Refused: the reason reported and all failing conditions, bit `Fail as u8` each.
+    Refused(Fail, u8),
+}
+
+/// One access at the tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load that may allocate.
+    Load {
+        /// Line address.
+        line: u64,
+        /// Who waits.
+        waiter: Waiter,
+        /// Miss-queue entries in use when it was decided.
+        queue_used: u32,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// A store.
+    Store {
+        /// Line address.
+        line: u64,
+        /// Global or local.
+        space: MemorySpace,
+        /// Miss-queue entries in use when it was decided.
+        queue_used: u32,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// A load on the bypass path.
+    Bypass {
+        /// Line address.
+        line: u64,
+    },
+}
+
+/// Events of one edge, in the order in which they happened: fill, drain, access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// A line arrived: its address, and whether it stays.
+    pub fill: Option<(u64, bool)>,
+    /// A waiter left the MSHR: line and waiter.
+    pub drain: Option<(u64, Waiter)>,
+    /// The access at the tags.
+    pub access: Option<Access>,
+}

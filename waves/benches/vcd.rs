@@ -1,0 +1,105 @@
+//! Cost of a value change and of an unchanged sample, in changes (elements) per second.
+//! `cargo bench -p waves --bench vcd`
+
+use std::hint::black_box;
+use std::io;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use waves::scope::Selection;
+use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
+use waves::vcd::{TimeUnit, Timescale, VcdWriter};
+
+/// Signals of one width: codes of two and three letters, as in a dump of a few SMs.
+const SIGNALS: usize = 4000;
+const CYCLES: u64 = 50;
+
+const PICOSECOND: fn() -> Timescale = || Timescale::new(1, TimeUnit::PS);
+
+fn describe(width: u32) -> (Tree, Vec<SignalId>) {
+    let mut build = TreeBuilder::new("machine");
+    let display = if width == 1 { Display::Bit } else { Display::Hex };
+    let ids = (0..SIGNALS).map(|n| build.signal(&format!("s{n}"), width, Kind::Reg, display)).collect();
+    (build.finish(), ids)
+}
+
+fn writer(width: u32) -> (VcdWriter<io::Sink>, Vec<SignalId>) {
+    let (tree, ids) = describe(width);
+    let dump = VcdWriter::new(io::sink(), &tree, &Selection::default_of(&tree), PICOSECOND());
+    let mut dump = dump.expect("a sink takes everything");
+    dump.time(0).expect("a sink takes everything");
+    (dump, ids)
+}
+
+/// A value that fills the width and differs from that of the cycle before, in every signal.
+fn value(width: u32, cycle: u64, signal: usize) -> u64 {
+    let mixed = (cycle * SIGNALS as u64 + signal as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (64 - width)) & !1 | cycle & 1
+}
+
+fn changes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("vcd");
+    group.throughput(Throughput::Elements(CYCLES * SIGNALS as u64));
+    for width in [1, 8, 32, 64] {
+        let run = |same: bool| {
+            move |(mut dump, ids): (VcdWriter<io::Sink>, Vec<SignalId>)| -> io::Result<u64> {
+                for cycle in 1..=CYCLES {
+                    dump.time(cycle)?;
+                    for (n, &id) in ids.iter().enumerate() {
+                        dump.sample(id, black_box(if same { 1 } else { value(width, cycle, n) }))?;
+                    }
+                }
+                Ok(dump.bytes())
+            }
+        };
+        group.bench_function(format!("change/{width}"), |b| {
+            b.iter_batched(|| writer(width), run(false), BatchSize::LargeInput)
+        });
+        if width == 32 {
+            group
+                .bench_function("unchanged/32", |b| b.iter_batched(|| writer(width), run(true), BatchSize::LargeInput));
+        }
+    }
+    group.bench_function("change/1024", |b| {
+        b.iter_batched(
+            || writer(1024),
+            |(mut dump, ids)| -> io::Result<u64> {
+                let mut line = [0x5555_5555_5555_5555; 16];
+                for cycle in 1..=CYCLES {
+                    dump.time(cycle)?;
+                    line[15] = value(64, cycle, 0) | 1 << 63;
+                    for &id in &ids {
+                        dump.sample_wide(id, black_box(&line))?;
+                    }
+                }
+                Ok(dump.bytes())
+            },
+            BatchSize::LargeInput,
+        )
+    });
+    // Through the file system's cache: what a run pays.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    group.bench_function("file/32", |b| {
+        b.iter_batched(
+            || {
+                let (tree, ids) = describe(32);
+                let path = folder.path().join("a.vcd");
+                let dump = VcdWriter::create(&path, &tree, &Selection::default_of(&tree), PICOSECOND());
+                (dump.expect("room for a dump"), ids)
+            },
+            |(mut dump, ids)| -> io::Result<u64> {
+                for cycle in 0..CYCLES {
+                    dump.time(cycle)?;
+                    for (n, &id) in ids.iter().enumerate() {
+                        dump.sample(id, black_box(value(32, cycle, n)))?;
+                    }
+                }
+                Ok(dump.bytes())
+            },
+            BatchSize::LargeInput,
+        )
+    });
+    group.finish();
+}
+
+criterion_group!(benches, changes);
+criterion_main!(benches);

@@ -1,0 +1,121 @@
+//! # Part file: a file that appears whole or not at all
+//!
+//! Bytes go to `NAME.part`; [`PartFile::keep`] renames it to `NAME`. A file dropped before that is removed, so
+//! that a failed or abandoned run leaves neither half a dump nor a damaged older one.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file under construction.
+#[derive(Debug)]
+pub struct PartFile {
+    file: File,
+    part: PathBuf,
+    target: PathBuf,
+    kept: bool,
+}
+
+impl PartFile {
+    /// Opens `NAME.part` for the target `NAME`.
+    pub fn create(target: &Path) -> io::Result<PartFile> {
+        let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
+        // Found out now rather than by the rename after hours of simulation.
+        if target.is_dir() {
+            return Err(refuse("is a directory, expected a file name"));
+        }
+        let Some(name) = target.file_name() else {
+            return Err(refuse("names no file"));
+        };
+        let mut part_name = OsString::from(name);
+        part_name.push(".part");
+        let part = target.with_file_name(part_name);
+        let file = File::create(&part).map_err(|error| about("cannot create", &part, &error))?;
+        Ok(PartFile { file, part, target: target.to_owned(), kept: false })
+    }
+
+    /// Makes the file appear under its own name, which is returned.
+    pub fn keep(mut self) -> io::Result<PathBuf> {
+        // Some file systems report a full disk only here.
+        self.file.sync_data().map_err(|error| about("cannot write", &self.part, &error))?;
+        fs::rename(&self.part, &self.target)
+            .map_err(|error| about("cannot rename to its final name", &self.part, &error))?;
+        self.kept = true;
+        Ok(self.target.clone())
+    }
+}
+
+impl Write for PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| about("cannot write", &self.part, &error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| about("cannot write", &self.part, &error))
+    }
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nobody is left to tell: the error that led here has already been returned.
+            let _ = fs::remove_file(&self.part);
+        }
+    }
+}
+
+/// The same error with what was tried and on which file; the kind is kept, for callers that retry on it.
+fn about(action: &str, path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {action}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("folder exists");
+        entries.map(|entry| entry.expect("readable").file_name().into_string().expect("plain name")).collect()
+    }
+
+    #[test]
+    fn a_kept_file_stands_under_its_own_name_only() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("a.vcd");
+        let mut file = PartFile::create(&target)?;
+        file.write_all(b"whole")?;
+        assert_eq!(names_in(folder.path()), ["a.vcd.part"]);
+        assert_eq!(file.keep()?, target);
+        assert_eq!(names_in(folder.path()), ["a.vcd"]);
+        assert_eq!(fs::read(&target)?, b"whole");
+        Ok(())
+    }
+
+    #[test]
+    fn an_abandoned_file_leaves_the_older_one_alone() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("a.vcd");
+        fs::write(&target, "older")?;
+        PartFile::create(&target)?.write_all(b"half")?;
+        assert_eq!(names_in(folder.path()), ["a.vcd"]);
+        assert_eq!(fs::read(&target)?, b"older");
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_is_refused_before_anything_is_written() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let error = PartFile::create(folder.path()).expect_err("a folder cannot be a dump");
+        assert!(error.to_string().ends_with("is a directory, expected a file name"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_in_the_error() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let error = PartFile::create(&folder.path().join("none/a.vcd")).expect_err("the folder does not exist");
+        assert!(error.to_string().contains("none/a.vcd.part: cannot create: "), "{error}");
+        Ok(())
+    }
+}

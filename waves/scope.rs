@@ -1,0 +1,375 @@
+//! # Scope: which signals, and when
+//!
+//! [`Glob`]s choose signals by dotted path. `*` and `?` match within one name, `**` any number of whole names, and
+//! a glob that matches a scope takes all that is inside it. The root's name may be left out: `sm*.l1` is
+//! `machine.sm*.l1`.
+//!
+//! Array entries (`tags[5]`) would flood a dump, so nothing but a bracket takes them: `sm0.l1.tags[5]`,
+//! `sm0.l1.tags[*]`; neither `sm0.l1` nor `sm0.**` does. Inside an entry so taken, everything is.
+//!
+//! A [`Window`] says in which cycles to write.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::signal::{ScopeId, SignalId, Tree, is_entry};
+
+/// Names shown when a glob finds nothing.
+const SUGGESTIONS: usize = 3;
+
+/// A pattern over dotted paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob {
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    AnyDepth,
+    Name(String),
+}
+
+/// A text that is not a glob.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("scope `{0}` has an empty name, expected names separated by single dots, such as `sm0.l1.*`")]
+pub struct GlobError(String);
+
+impl FromStr for Glob {
+    type Err = GlobError;
+
+    fn from_str(text: &str) -> Result<Glob, GlobError> {
+        let part = |name: &str| match name {
+            "" => Err(GlobError(text.to_owned())),
+            "**" => Ok(Part::AnyDepth),
+            name => Ok(Part::Name(name.to_owned())),
+        };
+        let parts = text.split('.').map(part).collect::<Result<_, _>>()?;
+        Ok(Glob { text: text.to_owned(), parts })
+    }
+}
+
+impl fmt::Display for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Glob {
+    /// The signals chosen below a scope, paths being counted from that scope.
+    pub fn below(&self, tree: &Tree, scope: ScopeId) -> Vec<SignalId> {
+        let depth = tree.scope_names(scope).len();
+        tree.below(scope).filter(|&id| self.takes(&tree.names(id)[depth..])).collect()
+    }
+
+    /// True if the signal with these names is chosen: the glob matches all of them, or leading ones whose rest holds
+    /// no array entry.
+    fn takes(&self, names: &[&str]) -> bool {
+        (1..=names.len()).any(|taken| {
+            let (scope, inside) = names.split_at(taken);
+            let in_entry = is_entry(scope[taken - 1]);
+            matches(&self.parts, scope) && (in_entry || !inside.iter().any(|name| is_entry(name)))
+        })
+    }
+}
+
+/// True if the parts match exactly these names.
+fn matches(parts: &[Part], names: &[&str]) -> bool {
+    match (parts, names) {
+        ([], []) => true,
+        ([Part::AnyDepth, later @ ..], _) if matches(later, names) => true,
+        ([Part::AnyDepth, ..], [name, deeper @ ..]) => !is_entry(name) && matches(parts, deeper),
+        ([Part::Name(pattern), later @ ..], [name, deeper @ ..]) => {
+            let asked = !is_entry(name) || pattern.contains('[');
+            asked && name_matches(pattern.as_bytes(), name.as_bytes()) && matches(later, deeper)
+        }
+        _ => false,
+    }
+}
+
+fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        ([b'*', later @ ..], _) if name_matches(later, name) => true,
+        ([b'*', ..], [_, rest @ ..]) => name_matches(pattern, rest),
+        ([b'?', later @ ..], [_, rest @ ..]) => name_matches(later, rest),
+        ([letter, later @ ..], [first, rest @ ..]) => letter == first && name_matches(later, rest),
+        _ => false,
+    }
+}
+
+/// A glob that chooses nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no signal matches scope `{glob}`{}", nearest(near))]
+pub struct NoMatch {
+    /// The glob.
+    pub glob: String,
+    /// Paths of existing scopes and signals close to it, nearest first.
+    pub near: Vec<String>,
+}
+
+fn nearest(near: &[String]) -> String {
+    let quoted: Vec<String> = near.iter().map(|path| format!("`{path}`")).collect();
+    if near.is_empty() { String::new() } else { format!("; nearest: {}", quoted.join(", ")) }
+}
+
+/// A set of signals of one tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    chosen: Vec<bool>,
+}
+
+impl Selection {
+    /// Everything but array entries.
+    pub fn default_of(tree: &Tree) -> Selection {
+        let plain = |id| !tree.names(id).into_iter().any(is_entry);
+        Selection { chosen: tree.ids().map(plain).collect() }
+    }
+
+    /// What any of the globs chooses. Each must choose something: a misspelt scope is not a smaller dump.
+    pub fn new(tree: &Tree, globs: &[Glob]) -> Result<Selection, NoMatch> {
+        let mut chosen = vec![false; tree.len()];
+        for glob in globs {
+            let mut found = glob.below(tree, ScopeId::ROOT);
+            if found.is_empty() {
+                found = tree.ids().filter(|&id| glob.takes(&tree.names(id))).collect();
+            }
+            if found.is_empty() {
+                return Err(NoMatch { glob: glob.text.clone(), near: near(tree, glob) });
+            }
+            found.into_iter().for_each(|id| chosen[id.index()] = true);
+        }
+        Ok(Selection { chosen })
+    }
+
+    /// True if the signal is chosen.
+    #[inline]
+    pub fn contains(&self, id: SignalId) -> bool {
+        self.chosen[id.index()]
+    }
+
+    /// True if a signal inside the scope, at any depth, is chosen: otherwise its block need not be sampled.
+    pub fn touches(&self, tree: &Tree, scope: ScopeId) -> bool {
+        tree.below(scope).any(|id| self.contains(id))
+    }
+
+    /// The chosen signals, in order.
+    pub fn ids(&self) -> impl Iterator<Item = SignalId> + '_ {
+        SignalId::first(self.chosen.len()).filter(|&id| self.contains(id))
+    }
+}
+
+/// What stands where the glob goes astray: the names inside the deepest scopes that its leading parts match, those
+/// most like its next part first, one path for each name.
+fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
+    for depth in (0..=glob.parts.len()).rev() {
+        let (leading, later) = glob.parts.split_at(depth);
+        let wanted = match later.first() {
+            Some(Part::Name(name)) => name.as_str(),
+            Some(Part::AnyDepth) | None => "",
+        };
+        let mut found: Vec<(&str, String)> = Vec::new();
+        for scope in tree.scope_ids() {
+            let names = tree.scope_names(scope);
+            let here = matches(leading, &names[1..]) || depth > 0 && matches(leading, &names);
+            if !here {
+                continue;
+            }
+            let about = tree.scope(scope);
+            let scopes = about.scopes.iter().map(|&id| (tree.scope(id).name.as_str(), tree.scope_path(id)));
+            let signals = about.signals.iter().map(|&id| (tree.signal(id).name.as_str(), tree.path(id)));
+            for (name, path) in scopes.chain(signals) {
+                if found.iter().all(|&(seen, _)| seen != name) {
+                    found.push((name, path));
+                }
+            }
+        }
+        if !found.is_empty() {
+            found.sort_by_key(|(name, _)| strsim::osa_distance(name, wanted));
+            return found.into_iter().take(SUGGESTIONS).map(|(_, path)| path).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// The cycles in which a dump is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    from: u64,
+    to: Option<u64>,
+}
+
+/// A window that ends before it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the wave window ends in cycle {to}, before it starts in cycle {from}: nothing would be written")]
+pub struct WindowError {
+    from: u64,
+    to: u64,
+}
+
+impl Window {
+    /// Every cycle.
+    pub const ALL: Window = Window { from: 0, to: None };
+
+    /// From the first cycle to the last, both included; `None` is the start or the end of the run.
+    pub fn new(from: Option<u64>, to: Option<u64>) -> Result<Window, WindowError> {
+        let from = from.unwrap_or(0);
+        match to {
+            Some(to) if to < from => Err(WindowError { from, to }),
+            _ => Ok(Window { from, to }),
+        }
+    }
+
+    /// First cycle.
+    pub fn from(&self) -> u64 {
+        self.from
+    }
+
+    /// True if the cycle is written.
+    #[inline]
+    pub fn contains(&self, cycle: u64) -> bool {
+        cycle >= self.from && !self.is_over(cycle)
+    }
+
+    /// True if neither this cycle nor any later one is written: the dump can be finished.
+    #[inline]
+    pub fn is_over(&self, cycle: u64) -> bool {
+        self.to.is_some_and(|to| cycle > to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::{Display, Kind, TreeBuilder};
+
+    /// Two SMs with an L1 that has two signals, an array of tags, and an MSHR of structured entries.
+    fn tree() -> Tree {
+        let mut build = TreeBuilder::new("machine");
+        let word = |build: &mut TreeBuilder, name: &str| {
+            build.signal(name, 8, Kind::Reg, Display::Hex);
+        };
+        for sm in ["sm0", "sm1"] {
+            build.enter(sm);
+            word(&mut build, "pc");
+            build.enter("l1");
+            word(&mut build, "status");
+            word(&mut build, "tags[0]");
+            word(&mut build, "tags[5]");
+            build.enter("mshr");
+            word(&mut build, "free");
+            build.enter("entry[2]");
+            word(&mut build, "line");
+            word(&mut build, "slot[0]");
+            build.leave();
+            build.leave();
+            build.leave();
+            build.leave();
+        }
+        build.finish()
+    }
+
+    fn select(globs: &[&str]) -> Result<String, NoMatch> {
+        let tree = tree();
+        let globs: Vec<Glob> = globs.iter().map(|text| text.parse().expect("a glob")).collect();
+        let selection = Selection::new(&tree, &globs)?;
+        let paths: Vec<String> = selection.ids().map(|id| tree.path(id).replace("machine.", "")).collect();
+        Ok(paths.join(" "))
+    }
+
+    fn chosen(glob: &str) -> String {
+        select(&[glob]).unwrap_or_else(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_path_takes_its_whole_subtree_without_array_entries() {
+        assert_eq!(chosen("machine.sm0"), "sm0.pc sm0.l1.status sm0.l1.mshr.free");
+        assert_eq!(chosen("machine.sm0.l1.status"), "sm0.l1.status");
+    }
+
+    #[test]
+    fn the_name_of_the_root_may_be_left_out() {
+        assert_eq!(chosen("sm0.l1"), chosen("machine.sm0.l1"));
+        assert_eq!(chosen("machine"), chosen("**"));
+    }
+
+    #[test]
+    fn a_star_stays_within_one_name_and_two_cross_names() {
+        assert_eq!(chosen("sm*.pc"), "sm0.pc sm1.pc");
+        assert_eq!(chosen("sm?.*.mshr"), "sm0.l1.mshr.free sm1.l1.mshr.free");
+        assert_eq!(chosen("**.free"), "sm0.l1.mshr.free sm1.l1.mshr.free");
+        assert_eq!(chosen("sm1.l1.**"), "sm1.l1.status sm1.l1.mshr.free");
+        assert_eq!(chosen("sm0.**.l1.status"), "sm0.l1.status");
+    }
+
+    #[test]
+    fn array_entries_are_taken_by_a_bracket_only() {
+        assert_eq!(chosen("sm0.l1.tags[5]"), "sm0.l1.tags[5]");
+        assert_eq!(chosen("sm0.l1.tags[*]"), "sm0.l1.tags[0] sm0.l1.tags[5]");
+        assert_eq!(chosen("**.tags[5]"), "sm0.l1.tags[5] sm1.l1.tags[5]");
+        assert_eq!(chosen("sm0.**.entry[2]"), "sm0.l1.mshr.entry[2].line sm0.l1.mshr.entry[2].slot[0]");
+    }
+
+    #[test]
+    fn several_globs_add_up() {
+        assert_eq!(select(&["sm1.pc", "sm0.pc"]), Ok("sm0.pc sm1.pc".to_owned()));
+    }
+
+    #[test]
+    fn a_glob_that_chooses_nothing_names_the_nearest_paths() {
+        assert_eq!(
+            chosen("sm0.l1.statsu"),
+            "no signal matches scope `sm0.l1.statsu`; nearest: `machine.sm0.l1.status`, `machine.sm0.l1.tags[0]`, \
+             `machine.sm0.l1.tags[5]`"
+        );
+        assert_eq!(chosen("sn0.l1"), "no signal matches scope `sn0.l1`; nearest: `machine.sm0`, `machine.sm1`");
+        assert_eq!(
+            select(&["sm0.pc", "machine.sm0.p"]).map_err(|error| error.near[0].clone()),
+            Err("machine.sm0.pc".into())
+        );
+    }
+
+    #[test]
+    fn an_array_without_a_bracket_is_pointed_to_its_entries() {
+        let near = select(&["sm0.l1.tags"]).expect_err("entries need a bracket").near;
+        assert!(near.contains(&"machine.sm0.l1.tags[0]".to_owned()), "{near:?}");
+    }
+
+    #[test]
+    fn an_empty_name_in_a_glob_is_refused() {
+        let error = "sm0..l1".parse::<Glob>().expect_err("two dots");
+        assert_eq!(
+            error.to_string(),
+            "scope `sm0..l1` has an empty name, expected names separated by single dots, such as `sm0.l1.*`"
+        );
+    }
+
+    #[test]
+    fn a_scope_is_touched_when_a_signal_inside_is_chosen() {
+        let tree = tree();
+        let globs = ["sm1.l1.mshr".parse().expect("a glob")];
+        let selection = Selection::new(&tree, &globs).expect("it exists");
+        let touched = |path| selection.touches(&tree, tree.find_scope(path).expect("it exists"));
+        assert!(touched("sm1"));
+        assert!(!touched("sm0"));
+    }
+
+    #[test]
+    fn a_window_includes_both_ends() {
+        let window = Window::new(Some(10), Some(12)).expect("a window");
+        let inside: Vec<u64> = (0..20).filter(|&cycle| window.contains(cycle)).collect();
+        assert_eq!(inside, [10, 11, 12]);
+        assert!(!window.is_over(12) && window.is_over(13));
+        assert_eq!(Window::new(None, None), Ok(Window::ALL));
+        assert!(!Window::ALL.is_over(u64::MAX));
+    }
+
+    #[test]
+    fn a_window_that_ends_before_it_starts_is_refused() {
+        let error = Window::new(Some(10), Some(9)).expect_err("it is empty");
+        assert_eq!(
+            error.to_string(),
+            "the wave window ends in cycle 9, before it starts in cycle 10: nothing would be written"
+        );
+    }
+}

@@ -1,0 +1,369 @@
+//! # Signals: what a dump contains
+//!
+//! A [`Tree`] of scopes and signals, described in one pass (`enter`, `signal`, `leave`). Ids are dense and given in
+//! the order of description, so that the signals below a scope are one range of ids and a per-signal table is a
+//! plain vector.
+//!
+//! A name is a letter or `_`, then letters, digits and `_`, then any number of `[n]`. A name that ends in `]` is an
+//! **array entry**: entries are left out of a dump unless they are asked for (see [`crate::scope`]).
+//! A breach of these rules is a mistake in the describing program, hence a panic that names the path.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Widest signal, in bits: one 512-byte row of data.
+pub const MAX_WIDTH: u32 = 4096;
+
+/// Names of the codes 0, 1, 2, ... of an enumerated signal; an empty name is a code that is not used.
+pub type EnumNames = &'static [&'static str];
+
+/// A signal of one tree: 0, 1, 2, ... in the order of description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SignalId(u32);
+
+impl SignalId {
+    /// Place in a vector with one element per signal of the tree.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The first so many ids.
+    pub(crate) fn first(count: usize) -> impl ExactSizeIterator<Item = SignalId> {
+        (0..count as u32).map(SignalId)
+    }
+}
+
+/// A scope of one tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeId(u32);
+
+impl ScopeId {
+    /// The outermost scope of every tree.
+    pub const ROOT: ScopeId = ScopeId(0);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Whether a signal is combinational or a flip-flop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A value of this cycle only: port, handshake, computed value.
+    Wire,
+    /// A value held in flip-flops.
+    Reg,
+}
+
+/// How a viewer shows the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Display {
+    /// One bit, drawn as a level.
+    Bit,
+    /// Addresses, tags, data.
+    Hex,
+    /// Counts, indices.
+    Unsigned,
+    /// Masks, one-hot vectors.
+    Binary,
+    /// States, statuses: shown by name.
+    Enum(EnumNames),
+}
+
+/// One signal.
+#[derive(Debug, Clone)]
+pub struct Signal {
+    /// Name within the scope.
+    pub name: String,
+    /// Bits, 1 to [`MAX_WIDTH`].
+    pub width: u32,
+    /// Wire or register.
+    pub kind: Kind,
+    /// How it is shown.
+    pub display: Display,
+    /// The scope it stands in.
+    pub scope: ScopeId,
+}
+
+/// One scope.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// Name within the parent.
+    pub name: String,
+    /// The enclosing scope; `None` for the root.
+    pub parent: Option<ScopeId>,
+    /// Scopes directly inside, in order.
+    pub scopes: Vec<ScopeId>,
+    /// Signals directly inside, in order.
+    pub signals: Vec<SignalId>,
+    below: Range<u32>,
+}
+
+/// A finished description.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    scopes: Vec<Scope>,
+    signals: Vec<Signal>,
+}
+
+impl Tree {
+    /// Number of signals.
+    pub fn len(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// True if no signal was described.
+    pub fn is_empty(&self) -> bool {
+        self.signals.is_empty()
+    }
+
+    /// Every signal id, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = SignalId> + use<> {
+        SignalId::first(self.signals.len())
+    }
+
+    /// Every scope id, each before the scopes inside it.
+    pub fn scope_ids(&self) -> impl ExactSizeIterator<Item = ScopeId> + use<> {
+        (0..self.scopes.len() as u32).map(ScopeId)
+    }
+
+    /// A signal.
+    pub fn signal(&self, id: SignalId) -> &Signal {
+        &self.signals[id.index()]
+    }
+
+    /// A scope.
+    pub fn scope(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id.index()]
+    }
+
+    /// Every signal inside the scope, at any depth.
+    pub fn below(&self, scope: ScopeId) -> impl ExactSizeIterator<Item = SignalId> + use<> {
+        self.scope(scope).below.clone().map(SignalId)
+    }
+
+    /// Dotted path of a signal, from the root: `machine.sm0.l1.status`.
+    pub fn path(&self, id: SignalId) -> String {
+        self.names(id).join(".")
+    }
+
+    /// Dotted path of a scope, from the root.
+    pub fn scope_path(&self, id: ScopeId) -> String {
+        self.scope_names(id).join(".")
+    }
+
+    /// The names on the way from the root to a signal, both included.
+    pub fn names(&self, id: SignalId) -> Vec<&str> {
+        let signal = self.signal(id);
+        let mut names = self.scope_names(signal.scope);
+        names.push(&signal.name);
+        names
+    }
+
+    /// The names on the way from the root to a scope, both included.
+    pub fn scope_names(&self, id: ScopeId) -> Vec<&str> {
+        let up = |&at: &ScopeId| self.scope(at).parent;
+        let mut names: Vec<&str> = std::iter::successors(Some(id), up).map(|at| self.scope(at).name.as_str()).collect();
+        names.reverse();
+        names
+    }
+
+    /// The scope of this dotted path; the root's name may be left out.
+    pub fn find_scope(&self, path: &str) -> Option<ScopeId> {
+        let step = |from: ScopeId, name: &str| {
+            let inside = &self.scope(from).scopes;
+            inside.iter().copied().find(|&scope| self.scope(scope).name == name)
+        };
+        let walk = |path: &str| path.split('.').try_fold(ScopeId::ROOT, step);
+        let root = &self.scope(ScopeId::ROOT).name;
+        if path == root {
+            return Some(ScopeId::ROOT);
+        }
+        let below_root = path.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        walk(path).or_else(|| walk(below_root?))
+    }
+}
+
+/// Describes a tree in one pass.
+#[derive(Debug)]
+pub struct TreeBuilder {
+    tree: Tree,
+    open: Vec<ScopeId>,
+    taken: HashSet<(ScopeId, String)>,
+}
+
+impl TreeBuilder {
+    /// Starts a tree; the root scope is open from here to [`TreeBuilder::finish`].
+    pub fn new(root: &str) -> TreeBuilder {
+        assert!(is_name(root), "{root}: {NAME_RULE}");
+        let root = Scope { name: root.to_owned(), parent: None, scopes: vec![], signals: vec![], below: 0..0 };
+        let tree = Tree { scopes: vec![root], signals: vec![] };
+        TreeBuilder { tree, open: vec![ScopeId::ROOT], taken: HashSet::new() }
+    }
+
+    /// Opens a scope inside the current one.
+    pub fn enter(&mut self, name: &str) -> ScopeId {
+        let parent = self.claim(name);
+        let id = ScopeId(u32::try_from(self.tree.scopes.len()).expect("fewer than 2^32 scopes"));
+        let start = self.tree.signals.len() as u32;
+        let scope =
+            Scope { name: name.to_owned(), parent: Some(parent), scopes: vec![], signals: vec![], below: start..start };
+        self.tree.scopes.push(scope);
+        self.tree.scopes[parent.index()].scopes.push(id);
+        self.open.push(id);
+        id
+    }
+
+    /// Describes a signal of the current scope.
+    pub fn signal(&mut self, name: &str, width: u32, kind: Kind, display: Display) -> SignalId {
+        let scope = self.claim(name);
+        let path = || format!("{}.{name}", self.tree.scope_path(scope));
+        assert!((1..=MAX_WIDTH).contains(&width), "{}: width is {width}, expected 1 to {MAX_WIDTH}", path());
+        match display {
+            Display::Bit => assert!(width == 1, "{}: shown as a bit, but {width} bits wide", path()),
+            Display::Enum(names) => {
+                assert!(width <= 64, "{}: an enumeration of {width} bits, expected 1 to 64", path());
+                let last = names.len().saturating_sub(1) as u64;
+                assert!(fits(last, width), "{}: code {last} needs more than {width} bits", path());
+                let plain = names.iter().all(|name| !name.contains(char::is_control));
+                assert!(plain, "{}: a name among {names:?} has control characters", path());
+            }
+            Display::Hex | Display::Unsigned | Display::Binary => {}
+        }
+        let id = SignalId(u32::try_from(self.tree.signals.len()).expect("fewer than 2^32 signals"));
+        self.tree.signals.push(Signal { name: name.to_owned(), width, kind, display, scope });
+        self.tree.scopes[scope.index()].signals.push(id);
+        id
+    }
+
+    /// Closes the current scope.
+    pub fn leave(&mut self) {
+        assert!(self.open.len() > 1, "leave without a matching enter: only the root scope is open");
+        self.close();
+    }
+
+    /// Closes the root and hands out the tree.
+    pub fn finish(mut self) -> Tree {
+        let innermost = *self.open.last().expect("the root is open until here");
+        assert!(self.open.len() == 1, "{}: entered but never left", self.tree.scope_path(innermost));
+        self.close();
+        self.tree
+    }
+
+    fn close(&mut self) {
+        let scope = self.open.pop().expect("checked by the callers");
+        self.tree.scopes[scope.index()].below.end = self.tree.signals.len() as u32;
+    }
+
+    /// Checks the name and that it is new in the current scope, which is returned.
+    fn claim(&mut self, name: &str) -> ScopeId {
+        let scope = *self.open.last().expect("the root is open until finish");
+        assert!(is_name(name), "{}.{name}: {NAME_RULE}", self.tree.scope_path(scope));
+        let new = self.taken.insert((scope, name.to_owned()));
+        assert!(new, "{}.{name}: described twice", self.tree.scope_path(scope));
+        scope
+    }
+}
+
+const NAME_RULE: &str = "a name is a letter or `_`, then letters, digits and `_`, then any number of `[n]`: viewers split paths at the rest";
+
+fn is_name(name: &str) -> bool {
+    let (base, indices) = name.split_at(name.find('[').unwrap_or(name.len()));
+    let first = base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let index = |text: &str| {
+        let digits = text.strip_suffix(']').unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())
+    };
+    first && base.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') && indices.split('[').skip(1).all(index)
+}
+
+/// True if the name is that of one entry of an array: `tags[5]`.
+pub fn is_entry(name: &str) -> bool {
+    name.ends_with(']')
+}
+
+/// True if the value has no bit at or above `width`.
+pub(crate) fn fits(value: u64, width: u32) -> bool {
+    width >= 64 || value >> width == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Tree {
+        let mut build = TreeBuilder::new("machine");
+        build.enter("sm0");
+        build.signal("cycle", 64, Kind::Reg, Display::Unsigned);
+        build.enter("l1");
+        build.signal("hit", 1, Kind::Wire, Display::Bit);
+        build.signal("tags[0]", 20, Kind::Reg, Display::Hex);
+        build.leave();
+        build.signal("done", 1, Kind::Wire, Display::Bit);
+        build.leave();
+        build.signal("halt", 1, Kind::Wire, Display::Bit);
+        build.finish()
+    }
+
+    #[test]
+    fn ids_are_dense_and_a_scope_holds_one_range_of_them() {
+        let tree = small();
+        let below = |path| {
+            let scope = tree.find_scope(path).expect("scope exists");
+            tree.below(scope).map(SignalId::index).collect::<Vec<_>>()
+        };
+        assert_eq!(below("machine"), [0, 1, 2, 3, 4]);
+        assert_eq!(below("machine.sm0"), [0, 1, 2, 3]);
+        assert_eq!(below("sm0.l1"), [1, 2]);
+    }
+
+    #[test]
+    fn a_path_names_every_scope_from_the_root() {
+        let tree = small();
+        let paths: Vec<String> = tree.ids().map(|id| tree.path(id)).collect();
+        assert_eq!(
+            paths,
+            ["machine.sm0.cycle", "machine.sm0.l1.hit", "machine.sm0.l1.tags[0]", "machine.sm0.done", "machine.halt"]
+        );
+        assert_eq!(tree.find_scope("sm0.l2"), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "machine.a.b: described twice")]
+    fn a_second_signal_of_the_same_name_is_refused() {
+        let mut build = TreeBuilder::new("machine");
+        build.enter("a");
+        build.signal("b", 1, Kind::Reg, Display::Bit);
+        build.enter("b");
+    }
+
+    #[test]
+    #[should_panic(expected = "machine.a: width is 4097, expected 1 to 4096")]
+    fn a_signal_wider_than_the_limit_is_refused() {
+        TreeBuilder::new("machine").signal("a", 4097, Kind::Reg, Display::Hex);
+    }
+
+    #[test]
+    #[should_panic(expected = "machine.a: code 2 needs more than 1 bits")]
+    fn an_enumeration_wider_than_its_signal_is_refused() {
+        TreeBuilder::new("machine").signal("a", 1, Kind::Reg, Display::Enum(&["PENDING", "FILLED", "READY"]));
+    }
+
+    #[test]
+    #[should_panic(expected = "machine.a: entered but never left")]
+    fn a_scope_left_open_is_refused() {
+        let mut build = TreeBuilder::new("machine");
+        build.enter("a");
+        build.finish();
+    }
+
+    #[test]
+    fn names_that_viewers_would_split_are_refused() {
+        for good in ["a", "_a9", "tags[5]", "slot[3][12]"] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", "9a", "a.b", "a b", "a[", "a[]", "a[x]", "[5]", "a[5]b", "a*", "é"] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Opens a dump, its save file and a view in GTKWave itself, under Xvfb, and asks GTKWave what it shows. Without the
+//! two programs the test says that it was skipped.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use waves::gtkw::{Item, Marker, SaveFile, by_block, save_path};
+use waves::scope::Selection;
+use waves::signal::{Display, Kind, Tree, TreeBuilder};
+use waves::vcd::{TimeUnit, Timescale, VcdWriter};
+use waves::view::View;
+
+const STATUS: &[&str] = &["HIT", "HIT_PENDING", "MISS", "RESERVATION_FAIL"];
+const STATE: &[&str] = &["PENDING", "?darkred?READY"];
+const VIEW: &str = "[Access]
+access.valid yellow
+status red
+fail
+[MSHR]
+mshr.used
+mshr.entry[*]
+[Arrays]
+tags[0]
+dirty[1]
+";
+
+/// Thirty cycles of something like an L1D, with every way of display, an array and a wide line.
+fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
+    let mut build = TreeBuilder::new("machine");
+    build.enter("sm0");
+    let pc = build.signal("pc", 32, Kind::Reg, Display::Hex);
+    build.enter("l1");
+    let status = build.signal("status", 2, Kind::Wire, Display::Enum(STATUS));
+    let fail = build.signal("fail", 4, Kind::Wire, Display::Binary);
+    let tags = [0, 1].map(|n| build.signal(&format!("tags[{n}]"), 20, Kind::Reg, Display::Hex));
+    let dirty = [0, 1].map(|n| build.signal(&format!("dirty[{n}]"), 1, Kind::Reg, Display::Bit));
+    build.enter("access");
+    let valid = build.signal("valid", 1, Kind::Wire, Display::Bit);
+    let line = build.signal("line", 1024, Kind::Wire, Display::Hex);
+    build.leave();
+    build.enter("mshr");
+    let used = build.signal("used", 6, Kind::Reg, Display::Unsigned);
+    build.enter("entry[3]");
+    let state = build.signal("state", 1, Kind::Reg, Display::Enum(STATE));
+    build.leave();
+    build.leave();
+    build.leave();
+    build.leave();
+    let tree = build.finish();
+    let globs: Vec<_> =
+        ["**", "**.tags[*]", "**.dirty[*]", "**.entry[*]"].map(|glob| glob.parse().expect("a glob")).into();
+    let selection = Selection::new(&tree, &globs).expect("they exist");
+
+    let mut dump = VcdWriter::create(path, &tree, &selection, Timescale::new(1, TimeUnit::NS))?;
+    for cycle in 0..30 {
+        dump.time(cycle)?;
+        dump.sample(pc, 0x400 + 8 * cycle)?;
+        dump.sample(status, cycle / 2 % 4)?;
+        dump.sample(fail, if cycle / 2 % 4 == 3 { 0b0101 } else { 0 })?;
+        dump.sample(tags[cycle as usize % 2], 0xabc00 + cycle)?;
+        dump.sample(dirty[1], cycle & 1)?;
+        dump.sample(valid, cycle & 1)?;
+        dump.sample_wide(line, &[cycle * 0x0101_0101_0101; 16])?;
+        dump.sample(used, cycle)?;
+        dump.sample(state, cycle / 8 % 2)?;
+    }
+    dump.finish()?;
+    Ok((tree, selection))
+}
+
+/// A command under a virtual display, ended with all that it started after some seconds.
+fn under_display(program: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["20", "xvfb-run", "-a", "-s", "-screen 0 1400x900x24", program]).stdin(Stdio::null());
+    command
+}
+
+/// Whether both programs are there and a display can be opened.
+fn gtkwave_can_run() -> bool {
+    let runs = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    runs(Command::new("gtkwave").arg("--version")) && runs(&mut under_display("true"))
+}
+
+/// Runs GTKWave with a script that prints the displayed signals and their values at time 7, then quits.
+fn ask_gtkwave(folder: &Path, dump: &Path, save: &Path) -> io::Result<String> {
+    let script = folder.join("ask.tcl");
+    fs::write(
+        &script,
+        "gtkwave::setMarker 7\n\
+         foreach name [gtkwave::getDisplayedSignals] {\n\
+           puts \"shown $name = [gtkwave::getTraceValueAtMarkerFromName $name]\"\n\
+         }\n\
+         flush stdout\n\
+         exit\n",
+    )?;
+    let mut command = under_display("gtkwave");
+    command.args(["--nomenu", "-f"]).arg(dump).arg("-a").arg(save).arg("-S").arg(&script);
+    // An empty home: the user's own settings of GTKWave would change what is shown.
+    let output = command.env("HOME", folder).current_dir(folder).output()?;
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(text.concat())
+}
+
+#[test]
+fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
+    if !gtkwave_can_run() {
+        eprintln!("skipped: gtkwave and xvfb-run are not both installed and able to run");
+        return Ok(());
+    }
+    // Spaces in the path, which a save file must survive.
+    let folder = tempfile::Builder::new().prefix("wave test ").tempdir()?;
+    let path = folder.path().join("a run.vcd");
+    let (tree, selection) = dump(&path)?;
+    let markers = [Marker { time: 6, label: "first fail".to_owned() }];
+    let save = |items: &[Item], view: Option<&str>| -> io::Result<String> {
+        let save = save_path(&path, view);
+        SaveFile { dump: &path, tree: &tree, items, markers: &markers, sight: (0, 29) }.write(&save)?;
+        ask_gtkwave(folder.path(), &path, &save)
+    };
+
+    let answer = save(&by_block(&tree, &selection), None)?;
+    assert_eq!(answer.matches("shown machine.").count(), tree.len(), "every signal is found in the dump:\n{answer}");
+
+    let view = View::parse("life", VIEW).expect("a view");
+    let applied = view.apply(&tree, &selection, tree.find_scope("sm0.l1").expect("it exists"));
+    let answer = save(&applied.items, Some(view.name()))?;
+    let shown: Vec<&str> = answer.lines().filter_map(|line| line.strip_prefix("shown machine.sm0.l1.")).collect();
+    let expected = [
+        "access.valid = 1",
+        "status[1:0] = RESERVATION_FAIL",
+        "fail[3:0] = 0101",
+        "mshr.used[5:0] = 7",
+        "mshr.entry[3].state = PENDING",
+        "tags[0][19:0] = ABC06",
+        "dirty[1][0] = 1",
+    ];
+    assert_eq!(shown, expected, "{answer}");
+    Ok(())
+}

@@ -1,0 +1,419 @@
+//! # VCD: the dump every viewer reads
+//!
+//! The header is written by the `vcd` crate. Its body writer formats bit by bit, which would cost more than the
+//! simulation, so the body is written here: eight digits at a time into a fixed buffer, nothing allocated.
+//!
+//! Protocol: [`VcdWriter::time`] with strictly increasing times, then the values of that time. Values given in the
+//! first time are the initial ones (`$dumpvars`); a signal not given by then is unknown (`x`) until its first value.
+//! A time in which nothing changes costs nothing in the file. Signals outside the selection are accepted and
+//! ignored. No date and no version number is written: equal runs give equal bytes.
+//!
+//! An error of the output comes back from the call that met it and again from every later one that has to write,
+//! so that it cannot be lost.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::part_file::PartFile;
+use crate::scope::Selection;
+use crate::signal::{Kind, MAX_WIDTH, ScopeId, SignalId, Tree, fits, is_entry};
+
+pub use vcd::TimescaleUnit as TimeUnit;
+
+/// Large enough to make a system call rare, small enough to stay in the second-level cache.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// A time stamp, 64 digits, the letter `b`, the code, with room to write whole words.
+const NARROW_BYTES: usize = 128;
+/// The same for the widest signal.
+const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
+
+/// What one unit of [`VcdWriter::time`] means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timescale {
+    count: u32,
+    unit: TimeUnit,
+}
+
+impl Timescale {
+    /// `count` (1, 10 or 100) of a unit.
+    pub fn new(count: u32, unit: TimeUnit) -> Timescale {
+        assert!(matches!(count, 1 | 10 | 100), "timescale is {count} {unit}, expected 1, 10 or 100 of a unit");
+        Timescale { count, unit }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Not in the dump.
+    Unselected,
+    /// In the dump, no value given yet.
+    Unknown,
+    /// In the dump, `last` is what the viewer shows.
+    Known,
+}
+
+/// All that a change touches of its signal: 24 bytes.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// Last value; for a wide signal, where its words start in `wide`.
+    last: u64,
+    /// Space, code, end of line.
+    tail: [u8; 8],
+    tail_len: u8,
+    width: u16,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No time given yet.
+    Header,
+    /// In the first time, between `$dumpvars` and its `$end`.
+    Initial,
+    /// In a later time that nothing has changed in yet: its stamp waits for a change.
+    Unstamped,
+    /// In a later time, its stamp written.
+    Stamped,
+}
+
+/// Writes one dump to `W`.
+#[derive(Debug)]
+pub struct VcdWriter<W: Write> {
+    out: W,
+    buffer: Box<[u8]>,
+    used: usize,
+    flushed: u64,
+    slots: Vec<Slot>,
+    /// Last values of the signals wider than 64 bits, least significant word first.
+    wide: Vec<u64>,
+    /// Paths of the selected signals, for messages.
+    paths: Vec<String>,
+    phase: Phase,
+    now: u64,
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+impl VcdWriter<PartFile> {
+    /// Starts a dump that appears under this name when it is finished.
+    pub fn create(path: &Path, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<Self> {
+        VcdWriter::new(PartFile::create(path)?, tree, selection, timescale)
+    }
+
+    /// Writes what is left and gives the file its name, which is returned.
+    pub fn finish(self) -> io::Result<PathBuf> {
+        self.into_inner()?.keep()
+    }
+}
+
+impl<W: Write> VcdWriter<W> {
+    /// Writes the header: the selected signals and the scopes that hold them.
+    pub fn new(mut out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<Self> {
+        let unselected = Slot { last: 0, tail: [0; 8], tail_len: 0, width: 0, state: State::Unselected };
+        let mut slots = vec![unselected; tree.len()];
+        let mut paths = vec![String::new(); tree.len()];
+        let mut codes = vec![None; tree.len()];
+        let mut wide = Vec::new();
+        for (number, id) in selection.ids().enumerate() {
+            let code = vcd::IdCode::from(number as u64);
+            codes[id.index()] = Some(code);
+            let width = tree.signal(id).width;
+            let last = if width > 64 { wide.len() as u64 } else { 0 };
+            if width > 64 {
+                wide.resize(wide.len() + words(width), 0);
+            }
+            let text = format!(" {code}\n");
+            let mut tail = [0; 8];
+            // Six characters name 94^6 signals, more than a `SignalId` can.
+            tail[..text.len()].copy_from_slice(text.as_bytes());
+            slots[id.index()] =
+                Slot { last, tail, tail_len: text.len() as u8, width: width as u16, state: State::Unknown };
+            paths[id.index()] = tree.path(id);
+        }
+
+        let mut header = vcd::Writer::new(Vec::new());
+        header.version("warpsieve")?;
+        header.timescale(timescale.count, timescale.unit)?;
+        declare(&mut header, tree, &codes, ScopeId::ROOT)?;
+        header.enddefinitions()?;
+        out.write_all(header.writer())?;
+        let flushed = header.writer().len() as u64;
+
+        let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
+        Ok(VcdWriter { out, buffer, used: 0, flushed, slots, wide, paths, phase: Phase::Header, now: 0, failed: None })
+    }
+
+    /// Moves to a later time.
+    pub fn time(&mut self, now: u64) -> io::Result<()> {
+        let later = self.phase == Phase::Header || now > self.now;
+        assert!(later, "waveform: time {now} after time {}, expected a later one", self.now);
+        self.now = now;
+        match self.phase {
+            Phase::Header => {
+                self.stamp();
+                self.put(b"$dumpvars\n");
+                self.phase = Phase::Initial;
+            }
+            Phase::Initial => self.close_initial()?,
+            Phase::Stamped => self.phase = Phase::Unstamped,
+            Phase::Unstamped => {}
+        }
+        Ok(())
+    }
+
+    /// Writes a value of a signal of at most 64 bits, which the caller knows to have changed.
+    #[inline]
+    pub fn change(&mut self, id: SignalId, value: u64) -> io::Result<()> {
+        let slot = &mut self.slots[id.index()];
+        if slot.state == State::Unselected {
+            return Ok(());
+        }
+        let width = u32::from(slot.width);
+        if width > 64 || !fits(value, width) {
+            panic!("{}: value {value:#x} given to a signal of {width} bits", self.paths[id.index()]);
+        }
+        slot.last = value;
+        slot.state = State::Known;
+        let Slot { tail, tail_len, .. } = *slot;
+        self.make_room(NARROW_BYTES)?;
+        if width == 1 {
+            // A bit has neither the letter nor the space.
+            self.used = put_word(&mut self.buffer, self.used, [b'0' + value as u8, 0, 0, 0, 0, 0, 0, 0], 1);
+            self.used =
+                put_word(&mut self.buffer, self.used, (u64::from_le_bytes(tail) >> 8).to_le_bytes(), tail_len - 1);
+        } else {
+            self.buffer[self.used] = b'b';
+            self.used = put_number(&mut self.buffer, self.used + 1, value);
+            self.used = put_word(&mut self.buffer, self.used, tail, tail_len);
+        }
+        Ok(())
+    }
+
+    /// Writes a value of a signal of any width, least significant word first; unused bits of the last word are 0.
+    pub fn change_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
+        let Some((width, start)) = self.wide_slot(id, value) else {
+            return Ok(());
+        };
+        if width <= 64 {
+            return self.change(id, value[0]);
+        }
+        self.wide[start..start + value.len()].copy_from_slice(value);
+        let slot = &mut self.slots[id.index()];
+        slot.state = State::Known;
+        let Slot { tail, tail_len, .. } = *slot;
+        self.make_room(WIDE_BYTES)?;
+        self.buffer[self.used] = b'b';
+        let top = value.iter().rposition(|&word| word != 0).unwrap_or(0);
+        self.used = put_number(&mut self.buffer, self.used + 1, value[top]);
+        for &word in value[..top].iter().rev() {
+            self.used = put_digits(&mut self.buffer, self.used, word, 64);
+        }
+        self.used = put_word(&mut self.buffer, self.used, tail, tail_len);
+        Ok(())
+    }
+
+    /// Writes the value if it differs from the last one.
+    #[inline]
+    pub fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()> {
+        let slot = &self.slots[id.index()];
+        if slot.state == State::Known && slot.last == value && slot.width <= 64 {
+            return Ok(());
+        }
+        self.change(id, value)
+    }
+
+    /// [`VcdWriter::sample`] for any width.
+    pub fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
+        let Some((width, start)) = self.wide_slot(id, value) else {
+            return Ok(());
+        };
+        if width <= 64 {
+            return self.sample(id, value[0]);
+        }
+        let known = self.slots[id.index()].state == State::Known;
+        if known && self.wide[start..start + value.len()] == *value {
+            return Ok(());
+        }
+        self.change_wide(id, value)
+    }
+
+    /// [`VcdWriter::sample`] of whole bytes, least significant byte first.
+    pub fn sample_bytes(&mut self, id: SignalId, bytes: &[u8]) -> io::Result<()> {
+        let mut value = [0; words(MAX_WIDTH)];
+        for (word, chunk) in value.iter_mut().zip(bytes.chunks(8)) {
+            let mut eight = [0; 8];
+            eight[..chunk.len()].copy_from_slice(chunk);
+            *word = u64::from_le_bytes(eight);
+        }
+        self.sample_wide(id, &value[..bytes.len().div_ceil(8)])
+    }
+
+    /// Bytes of the dump so far.
+    pub fn bytes(&self) -> u64 {
+        self.flushed + self.used as u64
+    }
+
+    /// Writes what is left and hands the output back.
+    pub fn into_inner(mut self) -> io::Result<W> {
+        match self.phase {
+            Phase::Header | Phase::Stamped => {}
+            Phase::Initial => self.close_initial()?,
+            // Stamped even without a change: the viewer shows the dump up to there.
+            Phase::Unstamped => self.make_room(NARROW_BYTES)?,
+        }
+        self.flush()?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// Width of a selected signal and where its words lie, after a check of the value's shape.
+    fn wide_slot(&self, id: SignalId, value: &[u64]) -> Option<(u32, usize)> {
+        let slot = &self.slots[id.index()];
+        if slot.state == State::Unselected {
+            return None;
+        }
+        let width = u32::from(slot.width);
+        let top_bits = (width - 1) % 64 + 1;
+        if value.len() != words(width) || !fits(value[value.len() - 1], top_bits) {
+            panic!("{}: value {value:#x?} given to a signal of {width} bits", self.paths[id.index()]);
+        }
+        Some((width, slot.last as usize))
+    }
+
+    /// Makes sure that so many bytes fit, with the stamp of this time in front of them where it is due.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) -> io::Result<()> {
+        if self.buffer.len() - self.used < bytes {
+            self.flush()?;
+        }
+        match self.phase {
+            Phase::Stamped | Phase::Initial => {}
+            Phase::Unstamped => {
+                self.stamp();
+                self.phase = Phase::Stamped;
+            }
+            Phase::Header => panic!("waveform: a value before the first time"),
+        }
+        Ok(())
+    }
+
+    fn stamp(&mut self) {
+        self.put(b"#");
+        // Digits from the last to the first; 20 hold any time.
+        let mut digits = [0; 20];
+        let mut first = digits.len();
+        let mut rest = self.now;
+        loop {
+            first -= 1;
+            digits[first] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.put(&digits[first..]);
+        self.put(b"\n");
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.buffer[self.used..self.used + bytes.len()].copy_from_slice(bytes);
+        self.used += bytes.len();
+    }
+
+    /// Ends `$dumpvars`: what has no value yet is unknown.
+    fn close_initial(&mut self) -> io::Result<()> {
+        for at in 0..self.slots.len() {
+            let Slot { tail, tail_len, width, state, .. } = self.slots[at];
+            if state == State::Unknown {
+                self.make_room(NARROW_BYTES)?;
+                let tail = &tail[..usize::from(tail_len)];
+                self.put(if width == 1 { b"x" } else { b"bx" });
+                self.put(if width == 1 { &tail[1..] } else { tail });
+            }
+        }
+        self.make_room(NARROW_BYTES)?;
+        self.put(b"$end\n");
+        self.phase = Phase::Unstamped;
+        Ok(())
+    }
+
+    #[cold]
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some((kind, text)) = &self.failed {
+            return Err(io::Error::new(*kind, text.clone()));
+        }
+        let done = self.out.write_all(&self.buffer[..self.used]);
+        if let Err(error) = &done {
+            self.failed = Some((error.kind(), error.to_string()));
+        }
+        self.flushed += self.used as u64;
+        self.used = 0;
+        done
+    }
+}
+
+/// Words that hold so many bits.
+const fn words(width: u32) -> usize {
+    width.div_ceil(64) as usize
+}
+
+/// Writes a word and counts only its first bytes: the rest is overwritten by what follows.
+#[inline]
+fn put_word(buffer: &mut [u8], at: usize, word: [u8; 8], count: u8) -> usize {
+    buffer[at..at + 8].copy_from_slice(&word);
+    at + usize::from(count)
+}
+
+/// Writes a number in binary without leading zeros.
+#[inline]
+fn put_number(buffer: &mut [u8], at: usize, value: u64) -> usize {
+    let digits = 64 - (value | 1).leading_zeros();
+    put_digits(buffer, at, value << (64 - digits), digits)
+}
+
+/// Writes the top `count` bits of a word, eight at a time; what the last eight hold beyond is overwritten.
+#[inline]
+fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> usize {
+    let chunks = count.div_ceil(8) as usize;
+    for (byte, digits) in top.to_be_bytes().into_iter().zip(buffer[at..at + 8 * chunks].chunks_exact_mut(8)) {
+        digits.copy_from_slice(&eight_digits(byte));
+    }
+    at + count as usize
+}
+
+/// The digits of a byte: each lane of a word keeps one bit, carries it into its top bit, then becomes `0` or `1`.
+#[inline]
+fn eight_digits(byte: u8) -> [u8; 8] {
+    let lanes = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x0102_0408_1020_4080;
+    let ones = ((lanes + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
+    (ones | 0x3030_3030_3030_3030).to_le_bytes()
+}
+
+/// Declares the signals that have a code in a scope and in the scopes inside it; a scope without any is left out.
+fn declare<W: Write>(
+    header: &mut vcd::Writer<W>,
+    tree: &Tree,
+    codes: &[Option<vcd::IdCode>],
+    scope: ScopeId,
+) -> io::Result<()> {
+    if tree.below(scope).all(|id| codes[id.index()].is_none()) {
+        return Ok(());
+    }
+    let about = tree.scope(scope);
+    header.add_module(&about.name)?;
+    for &id in &about.signals {
+        let Some(code) = codes[id.index()] else { continue };
+        let signal = tree.signal(id);
+        let kind = match signal.kind {
+            Kind::Wire => vcd::VarType::Wire,
+            Kind::Reg => vcd::VarType::Reg,
+        };
+        // The range keeps viewers from reading the `[5]` of an array entry as a bit number.
+        let ranged = signal.width > 1 || is_entry(&signal.name);
+        let range = ranged.then_some(vcd::ReferenceIndex::Range(signal.width as i32 - 1, 0));
+        header.var_def(kind, signal.width, code, &signal.name, range)?;
+    }
+    for &inner in &about.scopes {
+        declare(header, tree, codes, inner)?;
+    }
+    header.upscope()
+}

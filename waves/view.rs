@@ -1,0 +1,239 @@
+//! # Views: curated lists of signals, kept as data
+//!
+//! A view is a text file in `waves/views`, built into the program and applied to one scope (`machine.sm0.l1`):
+//!
+//! ```text
+//! # What it shows, and how to read it.
+//! [Title of a group]
+//! status            red
+//! mshr.free
+//! mshr.entry[*].*
+//! ```
+//!
+//! Each line is a glob of [`crate::scope`], counted from the scope that the view is applied to, and optionally a
+//! colour. Order in the file is order on the screen. To add a view: write the file, add its line to [`BUILT_IN`].
+
+use crate::gtkw::{Colour, Item};
+use crate::scope::{Glob, Selection};
+use crate::signal::{ScopeId, Tree};
+
+/// Name and text of every view that is built in.
+pub const BUILT_IN: &[(&str, &str)] = &[("l1d", include_str!("views/l1d.txt"))];
+
+/// A view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    name: String,
+    groups: Vec<Group>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Group {
+    title: String,
+    lines: Vec<(Glob, Option<Colour>)>,
+}
+
+/// Why there is no view.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ViewError {
+    /// No such name.
+    #[error("no view is called `{name}`; did you mean `{nearest}`?")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The built-in name most like it.
+        nearest: &'static str,
+    },
+    /// A line that cannot be read.
+    #[error("view {view}, line {line}: {problem}")]
+    Line {
+        /// Name of the view.
+        view: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong, and what is expected.
+        problem: String,
+    },
+}
+
+/// A view applied to a scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// What the save file shows.
+    pub items: Vec<Item>,
+    /// Globs for which the scope has no signal at all: the design lacks that part, or a signal was renamed.
+    pub missing: Vec<String>,
+}
+
+impl View {
+    /// The built-in view of this name.
+    pub fn named(name: &str) -> Result<View, ViewError> {
+        if let Some((name, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            return View::parse(name, text);
+        }
+        let names = BUILT_IN.iter().map(|(built_in, _)| *built_in);
+        let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, name)).unwrap_or_default();
+        Err(ViewError::Unknown { name: name.to_owned(), nearest })
+    }
+
+    /// Reads a view; the name is for messages and file names.
+    pub fn parse(name: &str, text: &str) -> Result<View, ViewError> {
+        let mut groups: Vec<Group> = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            let refuse = |problem: String| ViewError::Line { view: name.to_owned(), line: at + 1, problem };
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(title) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                groups.push(Group { title: title.trim().to_owned(), lines: Vec::new() });
+                continue;
+            }
+            let mut words = line.split_whitespace();
+            let glob = words.next().unwrap_or_default();
+            let glob: Glob = glob.parse().map_err(|error| refuse(format!("{error}")))?;
+            let colour = words.next().map(|word| colour(word).map_err(&refuse)).transpose()?;
+            if let Some(extra) = words.next() {
+                return Err(refuse(format!("`{extra}` after the colour, expected a glob and at most one colour")));
+            }
+            let group = groups.last_mut();
+            let group = group.ok_or_else(|| refuse("a signal before the first `[Title of a group]`".to_owned()))?;
+            group.lines.push((glob, colour));
+        }
+        Ok(View { name: name.to_owned(), groups })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The view's signals of this scope, as far as they are in the dump. Groups that stay empty are left out; a
+    /// signal that several lines choose is shown where it is first chosen.
+    pub fn apply(&self, tree: &Tree, selection: &Selection, scope: ScopeId) -> Applied {
+        let mut seen = vec![false; tree.len()];
+        let mut applied = Applied { items: Vec::new(), missing: Vec::new() };
+        for group in &self.groups {
+            let mut items = Vec::new();
+            for (glob, colour) in &group.lines {
+                let found = glob.below(tree, scope);
+                if found.is_empty() {
+                    applied.missing.push(glob.to_string());
+                }
+                for id in found.into_iter().filter(|&id| selection.contains(id)) {
+                    if !std::mem::replace(&mut seen[id.index()], true) {
+                        items.push(Item::Signal { id, colour: *colour });
+                    }
+                }
+            }
+            if !items.is_empty() {
+                applied.items.push(Item::Group { title: group.title.clone(), open: true, items });
+            }
+        }
+        applied
+    }
+}
+
+fn colour(word: &str) -> Result<Colour, String> {
+    let found = Colour::NAMES.iter().find(|(name, _)| *name == word);
+    found.map(|&(_, colour)| colour).ok_or_else(|| {
+        let names: Vec<&str> = Colour::NAMES.iter().map(|(name, _)| *name).collect();
+        format!("colour is `{word}`, expected one of {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::{Display, Kind, TreeBuilder};
+
+    fn tree() -> Tree {
+        let mut build = TreeBuilder::new("machine");
+        for sm in ["sm0", "sm1"] {
+            build.enter(sm);
+            build.enter("l1");
+            for name in ["status", "tags[0]", "tags[1]", "hit"] {
+                build.signal(name, 2, Kind::Reg, Display::Hex);
+            }
+            build.leave();
+            build.leave();
+        }
+        build.finish()
+    }
+
+    /// `title: path/colour path/colour | title: ...`
+    fn shown(tree: &Tree, items: &[Item]) -> String {
+        let groups: Vec<String> = items
+            .iter()
+            .map(|item| match item {
+                Item::Group { title, items, .. } => format!("{title}: {}", shown(tree, items)),
+                Item::Signal { id, colour } => format!("{}/{}", tree.path(*id), colour.map_or(0, |c| c as u8 + 1)),
+            })
+            .collect();
+        groups.join(" ")
+    }
+
+    #[test]
+    fn a_view_shows_its_lines_in_order_with_their_colours() {
+        let tree = tree();
+        let view = View::parse("v", "# how\n[Probe]\n hit\nstatus  red\n\n[Tags]\ntags[*] blue\n").expect("a view");
+        let globs = ["**".parse().expect("a glob"), "sm1.l1.tags[1]".parse().expect("a glob")];
+        let selection = Selection::new(&tree, &globs).expect("they exist");
+        let scope = tree.find_scope("sm1.l1").expect("it exists");
+        let applied = view.apply(&tree, &selection, scope);
+        assert_eq!(
+            shown(&tree, &applied.items),
+            "Probe: machine.sm1.l1.hit/0 machine.sm1.l1.status/1 Tags: machine.sm1.l1.tags[1]/5"
+        );
+        assert_eq!(applied.missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_line_without_any_signal_is_reported_as_missing() {
+        let tree = tree();
+        let view = View::parse("v", "[A]\nstatsu\ntags[0]\n").expect("a view");
+        let applied = view.apply(&tree, &Selection::default_of(&tree), ScopeId::ROOT);
+        assert_eq!(applied.missing, ["statsu", "tags[0]"]);
+        let scope = tree.find_scope("sm0.l1").expect("it exists");
+        let applied = view.apply(&tree, &Selection::default_of(&tree), scope);
+        assert_eq!(applied.missing, ["statsu"], "an entry that is only left out of the dump is not missing");
+        assert_eq!(applied.items, []);
+    }
+
+    #[test]
+    fn a_signal_chosen_twice_is_shown_once() {
+        let tree = tree();
+        let view = View::parse("v", "[A]\nhit red\n*\n").expect("a view");
+        let scope = tree.find_scope("sm0.l1").expect("it exists");
+        let applied = view.apply(&tree, &Selection::default_of(&tree), scope);
+        assert_eq!(shown(&tree, &applied.items), "A: machine.sm0.l1.hit/1 machine.sm0.l1.status/0");
+    }
+
+    #[test]
+    fn lines_that_cannot_be_read_are_named() {
+        let problem = |text| View::parse("v", text).expect_err("not a view").to_string();
+        assert_eq!(
+            problem("[A]\nhit rde"),
+            "view v, line 2: colour is `rde`, expected one of red, orange, yellow, green, blue, indigo, violet"
+        );
+        assert_eq!(problem("\nhit"), "view v, line 2: a signal before the first `[Title of a group]`");
+        assert_eq!(
+            problem("[A]\nhit red blue"),
+            "view v, line 2: `blue` after the colour, expected a glob and at most one colour"
+        );
+        assert!(problem("[A]\na..b").starts_with("view v, line 2: scope `a..b` has an empty name"));
+    }
+
+    #[test]
+    fn an_unknown_view_is_answered_with_the_nearest_name() {
+        let error = View::named("l1").expect_err("there is none");
+        assert_eq!(error.to_string(), "no view is called `l1`; did you mean `l1d`?");
+    }
+
+    #[test]
+    fn every_built_in_view_can_be_read() {
+        for (name, _) in BUILT_IN {
+            assert_eq!(View::named(name).expect("it is well formed").name(), *name);
+        }
+    }
+}
