@@ -13,16 +13,20 @@
 mod code;
 
 use std::fmt;
+use std::ops::Range;
 
-use isa::lanes::{alu, compare, convert};
-use isa::program::{MemOp, NO_PC, Op, Program};
-use isa::types::{Logic, Space};
+use isa::program::{MemOp, Op, Program};
+use isa::types::Space;
 
-use self::code::{Code, Slot, decode};
+use self::code::{Code, decode, special};
 use crate::memory::{AccessError, FlatMemory};
 
 /// Most threads of a CTA (PTX ISA, limits of the target).
 pub const MAX_THREADS: u64 = 1024;
+
+/// Most registers and constants of all threads of a CTA: 512 MiB of them. The machine's own
+/// limit of 255 words a thread lies far below.
+const MAX_VALUES: usize = 1 << 26;
 
 /// A kernel and how it is started.
 #[derive(Clone, Copy, Debug)]
@@ -139,13 +143,22 @@ pub fn run(launch: &Launch<'_>, memory: &mut FlatMemory) -> Result<Counts, Inter
     check(launch)?;
     let code = decode(launch.program);
     let threads = launch.block.iter().product::<u32>() as usize;
+    let values = threads * code.frame.len();
+    if values > MAX_VALUES {
+        return Err(InterpError::Launch(format!(
+            "kernel `{}`: {threads} threads with {} registers and constants each, expected at most \
+             {MAX_VALUES} in all",
+            launch.program.name,
+            code.frame.len()
+        )));
+    }
     let shared_bytes = launch.program.shared_bytes as usize + launch.dynamic_shared as usize;
     let mut cta = Cta {
         launch,
         code: &code,
         memory,
         shared: vec![0; shared_bytes],
-        values: vec![0; threads * code.frame.len()],
+        values: vec![0; values],
         threads: vec![Thread::default(); threads],
         index: [0; 3],
         executed: 0,
@@ -232,8 +245,8 @@ impl Cta<'_> {
             let values = &mut self.values[number * frame..][..frame];
             values.copy_from_slice(&self.code.frame);
             let thread = thread_index(self.launch.block, number);
-            for &(special, slot) in &self.code.specials {
-                values[slot] = code::special(special, self.launch, index, thread, number);
+            for &(name, slot) in &self.code.specials {
+                values[slot] = special(name, self.launch, index, thread, number);
             }
         }
         loop {
@@ -268,86 +281,104 @@ impl Cta<'_> {
 
     /// Runs a thread until it waits or exits.
     fn step(&mut self, number: usize) -> Result<(), InterpError> {
+        let Launch { params, max_instructions, .. } = *self.launch;
         let frame = self.code.frame.len();
+        let values = &mut self.values[number * frame..][..frame];
         let mut pc = self.threads[number].pc;
-        let mut left = self.launch.max_instructions - self.executed;
-        let budget = left;
-        let outcome = loop {
-            let values = &mut self.values[number * frame..][..frame];
+        let mut state = State::Running;
+        let mut executed = self.executed;
+        while state == State::Running {
             let inst = &self.code.insts[pc as usize];
-            if left == 0 {
-                break Err(FaultKind::Runaway(self.launch.max_instructions));
+            if executed == max_instructions {
+                return Err(self.fault(number, pc, FaultKind::Runaway(max_instructions)));
             }
-            left -= 1;
-            let here = pc;
+            executed += 1;
             pc += 1;
             if inst.guard.is_some_and(|guard| !guard.truth(values)) {
                 continue;
             }
-            let [a, b, c, _] = inst.srcs;
             match &inst.op {
-                Op::Alu(op) => {
-                    let inputs = [a, b, c].map(|slot| [slot.read(values)]);
-                    let [result] = alu(op, &inputs[0], &inputs[1], &inputs[2]);
-                    inst.dsts[0].write(values, result);
-                }
-                Op::Mov(_) => inst.dsts[0].write(values, a.read(values)),
-                Op::Compare(op) => {
-                    let holds = compare(op, &[a.read(values)], &[b.read(values)]);
-                    let third = u64::from(c.truth(values));
-                    let (first, second) = op.combined(holds, third);
-                    inst.dsts[0].write(values, first & 1);
-                    inst.dsts[1].write(values, second & 1);
-                }
-                Op::Select(_) => {
-                    let chosen = if c.truth(values) { a } else { b };
-                    inst.dsts[0].write(values, chosen.read(values));
-                }
-                Op::Convert(op) => {
-                    let [result] = convert(op, &[a.read(values)]);
-                    inst.dsts[0].write(values, result);
-                }
-                Op::Pred(logic) => {
-                    let (a, b) = (a.truth(values), b.truth(values));
-                    let result = match logic {
-                        None => a,
-                        Some(Logic::And) => a & b,
-                        Some(Logic::Or) => a | b,
-                        Some(Logic::Xor) => a ^ b,
-                    };
-                    inst.dsts[0].write(values, u64::from(result));
-                }
-                Op::Pack { part_bits } => {
-                    let mut whole = 0;
-                    for (i, part) in inst.srcs.iter().enumerate().take(64 / *part_bits as usize) {
-                        let mask = (1 << part_bits) - 1;
-                        whole |= (part.read(values) & mask) << (i * *part_bits as usize);
-                    }
-                    inst.dsts[0].write(values, whole);
-                }
-                Op::Unpack { part_bits } => {
-                    let whole = a.read(values);
-                    for (i, part) in inst.dsts.iter().enumerate().take(64 / *part_bits as usize) {
-                        let mask = (1 << part_bits) - 1;
-                        part.write(values, whole >> (i * *part_bits as usize) & mask);
-                    }
-                }
+                Op::Branch { target, .. } => pc = *target,
+                Op::Barrier { id } => state = State::Waiting(*id),
+                Op::Exit => state = State::Done,
                 Op::Load(mem) => {
                     let address = mem.address(inst.base.read(values));
                     let bytes = match mem.space {
-                        Space::Global => self.memory.read(address, mem.bytes()).map_err(FaultKind::Global),
-                        Space::Shared => window("shared memory", &self.shared, address, mem.bytes()),
-                        Space::Param => window("the parameters", self.launch.params, address, mem.bytes()),
+                        Space::Global => self.memory.read(address, mem.bytes()).map_err(global),
+                        Space::Shared => {
+                            let at = window("shared memory", self.shared.len(), mem, address);
+                            at.map(|at| &self.shared[at])
+                        }
+                        Space::Param => {
+                            let at = window("the parameters", params.len(), mem, address);
+                            at.map(|at| &params[at])
+                        }
                     };
                     match bytes {
-                        Ok(bytes) => load(mem, bytes, &inst.dsts, &inst.wide, values),
-                        Err(kind) => break Err(kind).map_err(|kind| (here, kind)).map_err(|(_, k)| k),
+                        Ok(bytes) => inst.load(mem, bytes, values),
+                        Err(kind) => return Err(self.fault(number, pc - 1, kind)),
                     }
                 }
-                _ => {}
+                Op::Store(mem) => {
+                    let address = mem.address(inst.base.read(values));
+                    let bytes = match mem.space {
+                        Space::Global => self.memory.write(address, mem.bytes()).map_err(global),
+                        // Lowering refuses stores to parameters; the window has no room for any.
+                        Space::Param => window("writable parameters", 0, mem, address).map(|_| [].as_mut_slice()),
+                        Space::Shared => {
+                            let at = window("shared memory", self.shared.len(), mem, address);
+                            at.map(|at| &mut self.shared[at])
+                        }
+                    };
+                    match bytes {
+                        Ok(bytes) => inst.store(mem, bytes, values),
+                        Err(kind) => return Err(self.fault(number, pc - 1, kind)),
+                    }
+                }
+                _ => inst.compute(values),
             }
-        };
-        let _ = (budget, outcome);
+        }
+        self.executed = executed;
+        self.threads[number] = Thread { pc, state };
         Ok(())
     }
+
+    #[cold]
+    fn fault(&self, number: usize, pc: u32, kind: FaultKind) -> InterpError {
+        let program = self.launch.program;
+        InterpError::Fault(Box::new(Fault {
+            file: program.file.to_string(),
+            line: program.insts[pc as usize].line,
+            kernel: program.name.clone(),
+            pc,
+            cta: self.index,
+            thread: thread_index(self.launch.block, number),
+            kind,
+        }))
+    }
 }
+
+/// Index of the thread with this number in its CTA.
+fn thread_index(block: [u32; 3], number: usize) -> [u32; 3] {
+    let number = number as u32;
+    let [x, y, _] = block;
+    [number % x, number / x % y, number / x / y]
+}
+
+fn global(error: AccessError) -> FaultKind {
+    FaultKind::Global(error)
+}
+
+/// The bytes of an aligned access to a window that begins at address 0.
+fn window(what: &'static str, size: usize, mem: &MemOp, address: u64) -> Result<Range<usize>, FaultKind> {
+    let bytes = mem.bytes();
+    let end = address.checked_add(u64::from(bytes));
+    if end.is_some_and(|end| end <= size as u64) && address.is_multiple_of(u64::from(bytes)) {
+        return Ok(address as usize..address as usize + bytes as usize);
+    }
+    Err(FaultKind::Window { what, address, bytes, size })
+}
+
+#[cfg(test)]
+#[path = "interp/tests.rs"]
+mod tests;

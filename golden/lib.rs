@@ -5,7 +5,9 @@
 pub mod coalescer;
 pub mod dram;
 pub mod index;
+pub mod interp;
 pub mod l1;
 pub mod l2;
+pub mod memory;
 pub mod noc;
 pub mod reference;

@@ -90,10 +90,7 @@ impl FlatMemory {
 
     /// Places a buffer at `base`.
     pub fn place(&mut self, name: &str, base: u64, bytes: Vec<u8>) -> Result<(), PlaceError> {
-        let fail = |other: Option<&Buffer>| PlaceError {
-            name: name.to_string(),
-            other: other.map(|b| b.name.clone()),
-        };
+        let fail = |other: Option<&Buffer>| PlaceError { name: name.to_string(), other: other.map(|b| b.name.clone()) };
         let end = base.checked_add(bytes.len() as u64).ok_or_else(|| fail(None))?;
         if let Some(other) = self.buffers.iter().find(|b| b.base < end && base < b.end()) {
             return Err(fail(Some(other)));
@@ -146,7 +143,7 @@ impl FlatMemory {
     fn refuse(&self, address: u64, bytes: u32) -> AccessError {
         let distance = |b: &&Buffer| match address {
             _ if address < b.base => b.base - address,
-            _ => (address + 1).saturating_sub(b.end()),
+            _ => address.saturating_add(1).saturating_sub(b.end()),
         };
         let nearest = self.buffers.iter().min_by_key(distance);
         AccessError {

@@ -1,0 +1,268 @@
+//! A program as the interpreter runs it: every operand is a place in one array per thread,
+//! its *frame*, which holds registers, predicates (as 0 or 1), constants and special registers
+//! alike. Reading an operand is then one indexed load, whatever it is.
+
+use isa::lanes::{alu, compare, convert};
+use isa::program::{Dst, Form, Guard, Inst, MemOp, Op, Program, Reg, Src};
+use isa::types::{Axis, Logic, Special};
+use rustc_hash::FxHashMap;
+
+use super::Launch;
+
+/// Bits of one physical register.
+const WORD: u64 = u32::MAX as u64;
+
+/// A decoded program.
+pub(super) struct Code {
+    pub(super) insts: Vec<Decoded>,
+    /// The frame of a thread that starts: constants in place, all else zero.
+    pub(super) frame: Vec<u64>,
+    /// Special registers in use and their places.
+    pub(super) specials: Vec<(Special, usize)>,
+}
+
+/// An instruction with its operands as places.
+pub(super) struct Decoded {
+    pub(super) op: Op,
+    pub(super) guard: Option<Slot>,
+    pub(super) base: Slot,
+    dsts: [Slot; 4],
+    srcs: [Slot; 4],
+}
+
+/// A place in a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    at: u32,
+    /// Whether the value has 64 bits.
+    wide: bool,
+    /// Whether a wide value takes this place and the next, 32 bits each.
+    split: bool,
+    /// Whether a predicate is meant inverted.
+    negated: bool,
+}
+
+impl Slot {
+    #[inline]
+    pub(super) fn read(self, values: &[u64]) -> u64 {
+        let low = values[self.at as usize];
+        if self.split { low | values[self.at as usize + 1] << 32 } else { low }
+    }
+
+    #[inline]
+    fn write(self, values: &mut [u64], value: u64) {
+        if self.split {
+            values[self.at as usize] = value & WORD;
+            values[self.at as usize + 1] = value >> 32;
+        } else {
+            values[self.at as usize] = value;
+        }
+    }
+
+    /// The value of a predicate.
+    #[inline]
+    pub(super) fn truth(self, values: &[u64]) -> bool {
+        (values[self.at as usize] != 0) != self.negated
+    }
+}
+
+impl Decoded {
+    /// Runs an instruction that touches nothing but the frame.
+    #[inline]
+    pub(super) fn compute(&self, values: &mut [u64]) {
+        let [a, b, c, _] = self.srcs;
+        let [first, second, ..] = self.dsts;
+        match &self.op {
+            Op::Alu(op) => {
+                let [a, b, c] = [a, b, c].map(|slot| [slot.read(values)]);
+                let [result] = alu(op, &a, &b, &c);
+                first.write(values, result);
+            }
+            Op::Mov(_) => first.write(values, a.read(values)),
+            Op::Select(_) => {
+                let chosen = if c.truth(values) { a } else { b };
+                first.write(values, chosen.read(values));
+            }
+            Op::Convert(op) => {
+                let [result] = convert(op, &[a.read(values)]);
+                first.write(values, result);
+            }
+            Op::Compare(op) => {
+                let holds = compare(op, &[a.read(values)], &[b.read(values)]);
+                let (yes, no) = op.combined(holds, u64::from(c.truth(values)));
+                first.write(values, yes & 1);
+                second.write(values, no & 1);
+            }
+            Op::Pred(logic) => {
+                let (a, b) = (a.truth(values), b.truth(values));
+                let result = match logic {
+                    None => a,
+                    Some(Logic::And) => a & b,
+                    Some(Logic::Or) => a | b,
+                    Some(Logic::Xor) => a ^ b,
+                };
+                first.write(values, u64::from(result));
+            }
+            Op::Pack { part_bits } => {
+                let parts = self.srcs.iter().zip((0..64).step_by(usize::from(*part_bits)));
+                let mask = (1 << part_bits) - 1;
+                let whole = parts.fold(0, |whole, (part, at)| whole | (part.read(values) & mask) << at);
+                first.write(values, whole);
+            }
+            Op::Unpack { part_bits } => {
+                let whole = a.read(values);
+                let mask = (1 << part_bits) - 1;
+                for (part, at) in self.dsts.iter().zip((0..64).step_by(usize::from(*part_bits))) {
+                    part.write(values, whole >> at & mask);
+                }
+            }
+            Op::Load(_) | Op::Store(_) | Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => {}
+        }
+    }
+
+    /// Puts the elements in `bytes` into the destinations, each extended to its register.
+    #[inline]
+    pub(super) fn load(&self, mem: &MemOp, bytes: &[u8], values: &mut [u64]) {
+        let size = mem.ty.bytes() as usize;
+        for (element, dst) in bytes.chunks_exact(size).zip(self.dsts) {
+            let raw = match *element {
+                [a] => u64::from(a),
+                [a, b] => u64::from(u16::from_le_bytes([a, b])),
+                [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+                [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+                _ => 0,
+            };
+            let unused = 64 - mem.ty.bits();
+            let extended = match mem.ty.is_signed() {
+                true => ((raw << unused) as i64 >> unused) as u64,
+                false => raw,
+            };
+            dst.write(values, if dst.wide { extended } else { extended & WORD });
+        }
+    }
+
+    /// Puts the sources into `bytes`.
+    #[inline]
+    pub(super) fn store(&self, mem: &MemOp, bytes: &mut [u8], values: &[u64]) {
+        let size = mem.ty.bytes() as usize;
+        for (element, src) in bytes.chunks_exact_mut(size).zip(self.srcs) {
+            element.copy_from_slice(&src.read(values).to_le_bytes()[..size]);
+        }
+    }
+}
+
+/// Lays out the frame: registers, predicates, then as they turn up constants and special
+/// registers; a zero for absent inputs and a place for unwanted results are among them.
+struct Layout<'a> {
+    program: &'a Program,
+    frame: Vec<u64>,
+    constants: FxHashMap<u64, u32>,
+    specials: Vec<(Special, usize)>,
+    unwanted: u32,
+}
+
+/// Decodes `program`.
+pub(super) fn decode(program: &Program) -> Code {
+    let unwanted = u32::from(program.regs) + u32::from(program.preds);
+    let mut layout = Layout {
+        program,
+        frame: vec![0; unwanted as usize + 1],
+        constants: FxHashMap::default(),
+        specials: Vec::new(),
+        unwanted,
+    };
+    let insts = program.insts.iter().map(|inst| layout.inst(inst)).collect();
+    Code { insts, frame: layout.frame, specials: layout.specials }
+}
+
+impl Layout<'_> {
+    fn inst(&mut self, inst: &Inst) -> Decoded {
+        let base = inst.mem().and_then(|mem| mem.base);
+        Decoded {
+            op: inst.op,
+            guard: inst.guard.map(|guard| self.pred(guard)),
+            base: match base {
+                Some(reg) => self.reg(reg),
+                None => self.constant(0),
+            },
+            dsts: inst.dsts.map(|dst| match dst {
+                Dst::None => Slot { at: self.unwanted, wide: false, split: false, negated: false },
+                Dst::Reg(reg) => self.reg(reg),
+                Dst::Pred(pred) => self.pred(Guard { pred, negated: false }),
+            }),
+            srcs: inst.srcs.map(|src| match src {
+                Src::None => self.constant(0),
+                Src::Reg(reg) => self.reg(reg),
+                Src::Pred(guard) => self.pred(guard),
+                Src::Imm(value) => self.constant(value),
+                Src::Special(special) => self.special(special),
+            }),
+        }
+    }
+
+    fn reg(&self, reg: Reg) -> Slot {
+        let split = reg.wide && self.program.form == Form::Physical;
+        Slot { at: u32::from(reg.index), wide: reg.wide, split, negated: false }
+    }
+
+    fn pred(&self, guard: Guard) -> Slot {
+        let at = u32::from(self.program.regs) + u32::from(guard.pred);
+        Slot { at, wide: false, split: false, negated: guard.negated }
+    }
+
+    fn constant(&mut self, value: u64) -> Slot {
+        let at = match self.constants.get(&value) {
+            Some(&at) => at,
+            None => {
+                let at = self.append(value);
+                self.constants.insert(value, at);
+                at
+            }
+        };
+        Slot { at, wide: true, split: false, negated: false }
+    }
+
+    fn special(&mut self, special: Special) -> Slot {
+        let known = self.specials.iter().find(|(s, _)| *s == special);
+        let at = match known {
+            Some(&(_, at)) => at as u32,
+            None => {
+                let at = self.append(0);
+                self.specials.push((special, at as usize));
+                at
+            }
+        };
+        Slot { at, wide: true, split: false, negated: false }
+    }
+
+    fn append(&mut self, value: u64) -> u32 {
+        self.frame.push(value);
+        self.frame.len() as u32 - 1
+    }
+}
+
+/// The value of a special register for one thread.
+pub(super) fn special(special: Special, launch: &Launch<'_>, cta: [u32; 3], thread: [u32; 3], number: usize) -> u64 {
+    let along = |triple: [u32; 3], axis| match axis {
+        Axis::X => triple[0],
+        Axis::Y => triple[1],
+        Axis::Z => triple[2],
+    };
+    let number = number as u32;
+    u64::from(match special {
+        Special::Tid(axis) => along(thread, axis),
+        Special::Ntid(axis) => along(launch.block, axis),
+        Special::Ctaid(axis) => along(cta, axis),
+        Special::Nctaid(axis) => along(launch.grid, axis),
+        Special::LaneId => number % 32,
+        Special::WarpId => number / 32,
+        Special::NWarpId => 48,
+        Special::NSmId => 1,
+        Special::DynamicSharedSize => launch.dynamic_shared,
+        Special::TotalSharedSize => launch.program.shared_bytes + launch.dynamic_shared,
+        Special::LaneMaskEq | Special::LaneMaskLt | Special::LaneMaskLe | Special::LaneMaskGt | Special::LaneMaskGe => {
+            special.lane_mask(number % 32).unwrap_or(0)
+        }
+        Special::SmId | Special::GridId | Special::Clock | Special::ClockHi | Special::Clock64 => 0,
+    })
+}

@@ -1,0 +1,230 @@
+//! `[[buffer]]`: names, types, sizes and initial contents.
+
+use golden::reference::ElementType;
+
+use super::model::{Buffer, Init, Number};
+use super::node::{Node, Table};
+use super::npy::read_npy;
+use super::problem::{Problems, suggestion};
+use super::read::Scope;
+
+/// A buffer as far as it could be read: others may name it even if it breaks a rule.
+pub(super) struct Declared {
+    pub name: String,
+    pub element: Option<ElementType>,
+    pub elements: Option<usize>,
+    init: Option<Init>,
+}
+
+impl Declared {
+    pub fn into_buffer(self) -> Option<Buffer> {
+        Some(Buffer { name: self.name, element: self.element?, elements: self.elements?, init: self.init? })
+    }
+}
+
+/// A buffer must leave room for others in a 32-bit address space.
+const MAX_BYTES: usize = 1 << 31;
+
+pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Declared> {
+    let mut declared: Vec<Declared> = Vec::new();
+    for node in root.tables("buffer", problems) {
+        let keys = &["name", "type", "elements", "init"];
+        let Some(table) = node.table(keys, problems) else {
+            continue;
+        };
+        let name = table.require("name", problems);
+        let name = name.and_then(|name| {
+            let text = name.text("the name of a buffer", problems)?;
+            if declared.iter().any(|other| other.name == text) {
+                let expected = "a name of its own: a buffer above has the same";
+                problems.refuse(&name.place, expected);
+                return None;
+            }
+            Some(text.to_owned())
+        });
+        let element = table.require("type", problems);
+        let element = element.and_then(|node| read_element(&node, problems));
+        let (elements, init) = read_contents(scope, &table, element, problems);
+        if let Some(name) = name {
+            declared.push(Declared { name, element, elements, init });
+        }
+    }
+    declared
+}
+
+fn read_element(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<ElementType> {
+    let name = node.text("the name of an element type", problems)?;
+    let element = ElementType::from_name(name);
+    if element.is_none() {
+        let names = ElementType::ALL.map(ElementType::name);
+        let help = suggestion(name, "element types", &names);
+        problems.refuse_with_help(&node.place, "an element type", Some(help));
+    }
+    element
+}
+
+/// Element count and initial contents; each may depend on the other.
+fn read_contents(
+    scope: &Scope<'_>,
+    table: &Table<'_>,
+    element: Option<ElementType>,
+    problems: &mut Problems<'_>,
+) -> (Option<usize>, Option<Init>) {
+    let init = table.get("init");
+    let from_file = init.as_ref().is_some_and(|node| node.has_key("file"));
+    let elements = if from_file { table.get("elements") } else { table.require("elements", problems) };
+    let most = MAX_BYTES / element.map_or(1, ElementType::bytes);
+    let stated = elements.as_ref().and_then(|node| {
+        let why = "a buffer has at least one element and at most 2 GiB";
+        let count = node.integer(1..=most as i128, why, problems)?;
+        usize::try_from(count).ok()
+    });
+    let (Some(init), Some(element)) = (init, element) else {
+        return (stated, Some(Init::Zeros));
+    };
+    let init = read_init(scope, &init, element, stated, problems);
+    let found = match &init {
+        Some(Init::File(array)) => Some(array.len()),
+        _ => None,
+    };
+    if let (Some(found), Some(stated), Some(node)) = (found, stated, &elements)
+        && found != stated
+    {
+        problems.refuse(&node.place, format!("{found}: the file of `init` has so many"));
+    }
+    (stated.or(found), init)
+}
+
+fn read_init(
+    scope: &Scope<'_>,
+    node: &Node<'_>,
+    element: ElementType,
+    elements: Option<usize>,
+    problems: &mut Problems<'_>,
+) -> Option<Init> {
+    match node.as_text() {
+        Some("zeros") => return Some(Init::Zeros),
+        Some("iota") => return read_iota(node, None, element, elements, problems),
+        _ => {}
+    }
+    let forms = "\"zeros\", \"iota\", or a table of one of iota, random, file";
+    if !node.is_table() {
+        problems.refuse(&node.place, forms);
+        return None;
+    }
+    let table = node.table(&["iota", "random", "file"], problems)?;
+    let mut entries = table.entries();
+    match (entries.next(), entries.next()) {
+        (Some(("iota", inner)), None) => {
+            let table = inner.table(&["start", "step"], problems)?;
+            read_iota(&inner, Some(&table), element, elements, problems)
+        }
+        (Some(("random", inner)), None) => read_random(&inner, element, problems),
+        (Some(("file", inner)), None) => read_file(scope, &inner, element, problems),
+        // An unknown key has been reported.
+        (Some(_), None) => None,
+        _ => {
+            problems.refuse(&node.place, forms);
+            None
+        }
+    }
+}
+
+fn read_iota(
+    node: &Node<'_>,
+    table: Option<&Table<'_>>,
+    element: ElementType,
+    elements: Option<usize>,
+    problems: &mut Problems<'_>,
+) -> Option<Init> {
+    let mut value = |key, default| match table.and_then(|table| table.get(key)) {
+        None => Some(default),
+        Some(node) => read_number(&node, element, problems),
+    };
+    let zero = if element.is_real() {
+        [Number::Real(0.0), Number::Real(1.0)]
+    } else {
+        [Number::Integer(0), Number::Integer(1)]
+    };
+    let (start, step) = (value("start", zero[0]), value("step", zero[1]));
+    let (start, step) = (start?, step?);
+    if let (Some(range), Some(elements)) = (element.integer_range(), elements) {
+        let last = start.integer()? + (elements as i128 - 1) * step.integer()?;
+        if !(range.0..=range.1).contains(&last) {
+            let (low, high) = range;
+            problems
+                .refuse(&node.place, format!("values of {element}, {low} to {high}: the last element would be {last}"));
+            return None;
+        }
+    }
+    Some(Init::Iota { start, step })
+}
+
+fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Init> {
+    let table = node.table(&["seed", "low", "high"], problems)?;
+    let seed = table.require("seed", problems);
+    let seed = seed.and_then(|seed| {
+        let why = "a seed is 63 bits";
+        seed.integer(0..=i128::from(i64::MAX), why, problems)
+    });
+    let low = table.require("low", problems);
+    let low = low.and_then(|node| read_number(&node, element, problems));
+    let high_node = table.require("high", problems);
+    let high = high_node.as_ref().and_then(|node| {
+        // The end is excluded, so it may lie one beyond the type.
+        match (node.number(), element.integer_range()) {
+            (Some(Number::Integer(end)), Some((_, last))) if end == last + 1 => Some(Number::Integer(end)),
+            _ => read_number(node, element, problems),
+        }
+    });
+    let (seed, low, high) = (seed?, low?, high?);
+    let ordered = match (low, high) {
+        (Number::Integer(low), Number::Integer(high)) => low < high,
+        _ => low.real() < high.real(),
+    };
+    if !ordered {
+        let low = match low {
+            Number::Integer(low) => low.to_string(),
+            Number::Real(low) => format!("{low:?}"),
+        };
+        let expected = format!("more than `low`, {low}: values are drawn from low to below high");
+        problems.refuse(&high_node?.place, expected);
+        return None;
+    }
+    let seed = u64::try_from(seed).ok()?;
+    Some(Init::Random { seed, low, high })
+}
+
+fn read_file(scope: &Scope<'_>, node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Init> {
+    let text = node.text("the path of a .npy file", problems)?;
+    match read_npy(&scope.folder.join(text), element) {
+        Ok(array) if array.is_empty() => {
+            problems.refuse(&node.place, "a file with at least one element");
+            None
+        }
+        Ok(array) => Some(Init::File(array)),
+        Err(error) => {
+            problems.refuse(&node.place, format!("a .npy file of {element}: {error}"));
+            None
+        }
+    }
+}
+
+/// A value of the element type: an integer in its range, or a real number rounded to the type,
+/// finite after that.
+pub(super) fn read_number(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
+    if let Some((low, high)) = element.integer_range() {
+        let why = format!("the values of {element}");
+        return node.integer(low..=high, &why, problems).map(Number::Integer);
+    }
+    let number = node.number().map(Number::real);
+    let rounded = number.map(|value| match element {
+        ElementType::F32 => f64::from(value as f32),
+        _ => value,
+    });
+    let finite = rounded.filter(|value| value.is_finite());
+    if finite.is_none() {
+        problems.refuse(&node.place, format!("a number that is finite in {element}"));
+    }
+    finite.map(Number::Real)
+}

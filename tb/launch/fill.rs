@@ -1,0 +1,157 @@
+//! What buffers hold before the first launch, and what outputs should hold after the last.
+
+use std::collections::BTreeMap;
+
+use golden::reference::{Array, ElementType, Expected, Reference};
+
+use super::model::{Buffer, Expect, Init, LaunchFile, Number, Output};
+use super::problem::{LaunchError, Problems};
+
+impl LaunchFile {
+    /// The initial contents of every buffer, in order. The same on every machine.
+    pub fn initial(&self) -> Vec<Array> {
+        self.buffers.iter().map(Buffer::initial).collect()
+    }
+
+    /// What each output should hold, given the buffers' initial contents.
+    ///
+    /// # Errors
+    /// If a reference cannot be computed from its inputs and parameters, or gives more or fewer
+    /// values than the output has elements. All such problems are listed.
+    pub fn expected(&self, initial: &[Array]) -> Result<Vec<Option<Expected>>, LaunchError> {
+        let mut problems = Problems::new(&self.path, &self.text);
+        let mut all = Vec::new();
+        for output in &self.outputs {
+            let expected = output.expected(initial);
+            let buffer = &self.buffers[output.buffer.0];
+            match &expected {
+                Err(reason) => problems.add(output.place.span.clone(), reason.clone(), None),
+                Ok(Some(Expected { values, .. })) if values.len() != buffer.elements => {
+                    let (name, has) = (&buffer.name, buffer.elements);
+                    let count = values.len();
+                    let message =
+                        format!("output `{name}` has {has} elements, expected {count}: what its reference computes");
+                    problems.add(output.place.span.clone(), message, None);
+                }
+                Ok(_) => {}
+            }
+            all.push(expected.ok().flatten());
+        }
+        problems.or(Some(all))
+    }
+}
+
+impl Output {
+    fn expected(&self, initial: &[Array]) -> Result<Option<Expected>, String> {
+        match &self.expect {
+            None => Ok(None),
+            Some(Expect::File { values, rule }) => Ok(Some(Expected { values: values.clone(), rule: rule.clone() })),
+            Some(Expect::Reference { reference, inputs, parameters, rule }) => {
+                let inputs = inputs.iter().map(|&(name, id)| (name, &initial[id.0]));
+                let parameters: BTreeMap<_, _> = parameters.iter().copied().collect();
+                let computed = Reference::expected(reference, &inputs.collect(), &parameters);
+                let mut expected = computed.map_err(|error| error.to_string())?;
+                if let Some(rule) = rule {
+                    expected.rule = rule.clone();
+                }
+                Ok(Some(expected))
+            }
+        }
+    }
+}
+
+impl Buffer {
+    /// What the buffer holds before the first launch.
+    pub fn initial(&self) -> Array {
+        let count = self.elements;
+        match &self.init {
+            Init::Zeros => Array::zeros(self.element, count),
+            Init::File(array) => array.clone(),
+            Init::Iota { start, step } => self.filled((0..count).map(|idx| match (start, step) {
+                (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + idx as i128 * step),
+                _ => Number::Real(start.real() + idx as f64 * step.real()),
+            })),
+            Init::Random { seed, low, high } => {
+                let mut random = SplitMix(*seed);
+                self.filled((0..count).map(|_| match (low, high) {
+                    (Number::Integer(low), Number::Integer(high)) => Number::Integer(random.integer(*low, *high)),
+                    _ => Number::Real(random.real(low.real(), high.real(), self.element)),
+                }))
+            }
+        }
+    }
+
+    fn filled(&self, values: impl Iterator<Item = Number>) -> Array {
+        if self.element.is_real() {
+            Array::from_reals(self.element, values.map(Number::real))
+        } else {
+            Array::from_integers(self.element, values.filter_map(Number::integer))
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Written out so that the data of a launch file
+/// stay the same whatever becomes of a library's generator.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Even over `low..high`, which must not be empty and not wider than 2^64.
+    fn integer(&mut self, low: i128, high: i128) -> i128 {
+        low + ((u128::from(self.bits()) * (high - low) as u128) >> 64) as i128
+    }
+
+    /// Even over `low..high`, a value of the element type. Draws again where rounding to the type
+    /// would give `high` itself.
+    fn real(&mut self, low: f64, high: f64, element: ElementType) -> f64 {
+        loop {
+            let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+            let value = low + (high - low) * unit;
+            let value = match element {
+                ElementType::F32 => f64::from(value as f32),
+                _ => value,
+            };
+            if value < high {
+                return value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_gives_the_published_sequence_of_seed_zero() {
+        let mut random = SplitMix(0);
+        assert_eq!(random.bits(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random.bits(), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!(random.bits(), 0x06c4_5d18_8009_454f);
+    }
+
+    #[test]
+    fn integers_reach_both_ends_and_no_further() {
+        let mut random = SplitMix(7);
+        let drawn: Vec<_> = (0..1000).map(|_| random.integer(-2, 3)).collect();
+        assert_eq!(drawn.iter().min(), Some(&-2));
+        assert_eq!(drawn.iter().max(), Some(&2));
+    }
+
+    #[test]
+    fn reals_stay_below_the_end_even_after_rounding() {
+        let mut random = SplitMix(7);
+        let high = f64::from(1.0_f32.next_up());
+        for _ in 0..100 {
+            // Rounding to f32 leaves only two values here, 1 and `high`.
+            assert_eq!(random.real(1.0, high, ElementType::F32), 1.0);
+        }
+    }
+}

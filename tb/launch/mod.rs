@@ -1,0 +1,34 @@
+//! # Launch files: what to run, on which data, and what should come out
+//! A TOML file names buffers and how they begin, kernel launches in order, and expected results.
+//! [`LaunchFile::read`] turns it into a typed model or refuses it with every rule it breaks, each
+//! with line, column, value and what would be legal. `docs/launch-files.md` lists every key.
+//!
+//! What a run does with it, in order:
+//! 1. [`LaunchFile::read`]; parse the PTX files it names; [`LaunchFile::check_kernels`].
+//! 2. [`LaunchFile::initial`] gives each buffer's bytes; [`LaunchFile::expected`] each output's.
+//! 3. Run the [`Step`]s. Before each iteration of a [`Repeat::UntilZero`] the host clears the
+//!    flag buffer; after it, the step ends if every byte of the flag is zero.
+//! 4. `golden::reference::compare` judges each [`Output`]; [`write_npy`] stores those that ask
+//!    for it.
+
+mod arguments;
+mod buffers;
+mod fill;
+mod model;
+mod node;
+mod npy;
+mod outputs;
+mod problem;
+mod read;
+mod steps;
+
+pub use arguments::{KernelShape, ParameterShape};
+pub use model::{
+    Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Repeat, Step,
+};
+pub use node::Place;
+pub use npy::{NpyError, read_npy, write_npy};
+pub use problem::{LaunchError, Problem};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! The typed contents of a launch file, after every rule has been checked.
+
+use std::path::PathBuf;
+
+use golden::reference::{Array, ElementType, ParameterValue, Reference, Rule};
+
+use super::node::Place;
+
+/// A launch file that breaks no rule.
+#[derive(Debug)]
+pub struct LaunchFile {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// What it is for, in one line.
+    pub title: Option<String>,
+    /// The buffers; a [`BufferId`] indexes them.
+    pub buffers: Vec<Buffer>,
+    /// What to run, in order.
+    pub steps: Vec<Step>,
+    /// Which buffers are results, and what they should hold.
+    pub outputs: Vec<Output>,
+    pub(super) text: String,
+}
+
+/// Index into [`LaunchFile::buffers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BufferId(pub usize);
+
+/// A piece of device memory.
+#[derive(Debug)]
+pub struct Buffer {
+    /// Name, unique in the file.
+    pub name: String,
+    /// Type of its elements.
+    pub element: ElementType,
+    /// Number of elements, at least 1.
+    pub elements: usize,
+    /// What it holds before the first launch.
+    pub init: Init,
+}
+
+impl Buffer {
+    /// Size in bytes.
+    pub const fn bytes(&self) -> usize {
+        self.elements * self.element.bytes()
+    }
+}
+
+/// A number of the file: real for buffers of reals, integer for the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// An integer.
+    Integer(i128),
+    /// A real number.
+    Real(f64),
+}
+
+impl Number {
+    /// As a real number.
+    pub const fn real(self) -> f64 {
+        match self {
+            Self::Integer(integer) => integer as f64,
+            Self::Real(real) => real,
+        }
+    }
+
+    /// As an integer, if it is one.
+    pub const fn integer(self) -> Option<i128> {
+        match self {
+            Self::Integer(integer) => Some(integer),
+            Self::Real(_) => None,
+        }
+    }
+}
+
+/// What a buffer holds before the first launch.
+#[derive(Debug)]
+pub enum Init {
+    /// Zeros.
+    Zeros,
+    /// `start + idx * step`.
+    Iota {
+        /// Element 0.
+        start: Number,
+        /// Distance from an element to the next.
+        step: Number,
+    },
+    /// Even distribution over `low` to `high`, `high` excluded; the same for the same seed.
+    Random {
+        /// Chooses the sequence.
+        seed: u64,
+        /// Smallest value.
+        low: Number,
+        /// First value beyond.
+        high: Number,
+    },
+    /// The contents of a `.npy` file.
+    File(Array),
+}
+
+/// One or more launches, run once or repeatedly.
+#[derive(Debug)]
+pub struct Step {
+    /// How often.
+    pub repeat: Repeat,
+    /// The launches of an iteration, in order.
+    pub launches: Vec<KernelLaunch>,
+}
+
+/// How often a step runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many times.
+    Times(u32),
+    /// Until the flag buffer is all zeros after an iteration. It is cleared before each.
+    UntilZero {
+        /// The flag.
+        flag: BufferId,
+        /// Iterations after which a flag still set is an error.
+        at_most: u32,
+    },
+}
+
+/// One kernel launch.
+#[derive(Debug)]
+pub struct KernelLaunch {
+    /// File that holds the kernel.
+    pub ptx: PathBuf,
+    /// Its name.
+    pub kernel: String,
+    /// CTAs in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y, z: 1 to 1024 in all.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a CTA, on top of what the kernel declares.
+    pub shared_bytes: u32,
+    /// One argument per parameter of the kernel.
+    pub args: Vec<Argument>,
+    pub(super) kernel_place: Place,
+    pub(super) args_place: Place,
+    pub(super) arg_places: Vec<Place>,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The address of a buffer.
+    Buffer(BufferId),
+    /// A value: an array of one element.
+    Scalar(Array),
+}
+
+/// A buffer whose contents after the last launch matter.
+#[derive(Debug)]
+pub struct Output {
+    /// Which buffer.
+    pub buffer: BufferId,
+    /// Where to write it as `.npy`.
+    pub write: Option<PathBuf>,
+    /// What it should hold.
+    pub expect: Option<Expect>,
+    /// How it is compared with what the functional interpreter leaves in memory.
+    pub compare: Comparison,
+    pub(super) place: Place,
+}
+
+/// How a result of the clocked machine is compared with the functional interpreter's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comparison {
+    /// By this rule. Anything but [`Rule::Exact`] comes with a reason in the file.
+    Rule(Rule),
+    /// Not at all: only [`Output::expect`] judges it.
+    Reference,
+}
+
+/// What an output should hold.
+#[derive(Debug)]
+pub enum Expect {
+    /// The contents of a `.npy` file.
+    File {
+        /// The values.
+        values: Array,
+        /// How far the output may be off.
+        rule: Rule,
+    },
+    /// What a built-in reference computes from the initial buffers.
+    Reference {
+        /// The reference.
+        reference: &'static Reference,
+        /// Its inputs, by its names.
+        inputs: Vec<(&'static str, BufferId)>,
+        /// Its parameters, by name.
+        parameters: Vec<(&'static str, ParameterValue)>,
+        /// How far the output may be off, if not as far as the reference says.
+        rule: Option<Rule>,
+    },
+}

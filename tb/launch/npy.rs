@@ -1,0 +1,172 @@
+//! `.npy` files: reading them as arrays of one type, writing them whole or not at all.
+
+use std::fs::File;
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use golden::reference::{Array, ElementType};
+use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
+use tempfile::{Builder, NamedTempFile};
+use thiserror::Error;
+
+/// Why a `.npy` file could not be used.
+#[derive(Debug, Error)]
+pub enum NpyError {
+    /// It could not be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is no `.npy` file, or ends early.
+    #[error("{} is not a readable .npy file: {source}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What the reader says.
+        source: io::Error,
+    },
+    /// Its elements have another type.
+    #[error("{} holds {found}, expected {expected}", path.display())]
+    Type {
+        /// The file.
+        path: PathBuf,
+        /// The type it states.
+        found: String,
+        /// The type of the buffer.
+        expected: ElementType,
+    },
+    /// Its elements are in an order that a flat buffer does not have.
+    #[error("{} is in Fortran order, expected C order: a buffer has its last index fastest", path.display())]
+    Order {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Reads a `.npy` file of any shape as a flat array of `element`.
+///
+/// # Errors
+/// If it cannot be read, or holds another type.
+pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
+    let path = || path.to_owned();
+    let file = File::open(path()).map_err(|source| NpyError::Open { path: path(), source })?;
+    let format = |source| NpyError::Format { path: path(), source };
+    let npy = NpyFile::new(BufReader::new(file)).map_err(format)?;
+    let found = npy.dtype();
+    if !holds(&found, element) {
+        return Err(NpyError::Type { path: path(), found: found.descr(), expected: element });
+    }
+    if npy.order() == Order::Fortran && npy.shape().len() > 1 {
+        return Err(NpyError::Order { path: path() });
+    }
+    let bytes = match element {
+        ElementType::U8 => read_as(npy, u8::to_le_bytes),
+        ElementType::I8 => read_as(npy, i8::to_le_bytes),
+        ElementType::U16 => read_as(npy, u16::to_le_bytes),
+        ElementType::I16 => read_as(npy, i16::to_le_bytes),
+        ElementType::U32 => read_as(npy, u32::to_le_bytes),
+        ElementType::I32 => read_as(npy, i32::to_le_bytes),
+        ElementType::U64 => read_as(npy, u64::to_le_bytes),
+        ElementType::I64 => read_as(npy, i64::to_le_bytes),
+        ElementType::F32 => read_as(npy, f32::to_le_bytes),
+        ElementType::F64 => read_as(npy, f64::to_le_bytes),
+    };
+    Ok(Array::from_bytes(element, bytes.map_err(format)?))
+}
+
+/// Whether a file of type `found`, in either byte order, holds `element`.
+fn holds(found: &DType, element: ElementType) -> bool {
+    let kind = match element {
+        _ if element.is_real() => TypeChar::Float,
+        _ if element.integer_range().is_some_and(|(low, _)| low < 0) => TypeChar::Int,
+        _ => TypeChar::Uint,
+    };
+    match found {
+        DType::Plain(found) => found.type_char() == kind && found.num_bytes() == Some(element.bytes()),
+        _ => false,
+    }
+}
+
+fn read_as<T: Deserialize, const N: usize>(
+    npy: NpyFile<BufReader<File>>,
+    to_bytes: impl Fn(T) -> [u8; N],
+) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for value in npy.data::<T>().map_err(io::Error::other)? {
+        bytes.extend_from_slice(&to_bytes(value?));
+    }
+    Ok(bytes)
+}
+
+/// Writes a one-dimensional `.npy` file. A file of that name is replaced only by a whole one.
+///
+/// # Errors
+/// If the file cannot be written; then nothing is left behind.
+pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
+    let write = || -> io::Result<()> {
+        let mut temporary = temporary_beside(path)?;
+        let mut out = BufWriter::new(temporary.as_file_mut());
+        match array.element() {
+            ElementType::U8 => write_as(&mut out, array, u8::from_le_bytes),
+            ElementType::I8 => write_as(&mut out, array, i8::from_le_bytes),
+            ElementType::U16 => write_as(&mut out, array, u16::from_le_bytes),
+            ElementType::I16 => write_as(&mut out, array, i16::from_le_bytes),
+            ElementType::U32 => write_as(&mut out, array, u32::from_le_bytes),
+            ElementType::I32 => write_as(&mut out, array, i32::from_le_bytes),
+            ElementType::U64 => write_as(&mut out, array, u64::from_le_bytes),
+            ElementType::I64 => write_as(&mut out, array, i64::from_le_bytes),
+            ElementType::F32 => write_as(&mut out, array, f32::from_le_bytes),
+            ElementType::F64 => write_as(&mut out, array, f64::from_le_bytes),
+        }?;
+        out.flush()?;
+        drop(out);
+        temporary.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|source| NpyError::Write { path: path.to_owned(), source })
+}
+
+/// A file in the same folder, so that renaming it is atomic. It is removed when dropped.
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = Builder::new();
+    // A temporary file is private by default; a result is as readable as any other file.
+    #[cfg(unix)]
+    let readable = {
+        use std::os::unix::fs::PermissionsExt;
+        Permissions::from_mode(0o666)
+    };
+    #[cfg(unix)]
+    builder.permissions(readable);
+    builder.prefix(".npy-").tempfile_in(folder)
+}
+
+fn write_as<T: AutoSerialize, const N: usize>(
+    out: &mut impl Write,
+    array: &Array,
+    from_bytes: impl Fn([u8; N]) -> T,
+) -> io::Result<()> {
+    let options = npyz::WriteOptions::new().default_dtype();
+    let mut writer = options.shape(&[array.len() as u64]).writer(out).begin_nd()?;
+    let (elements, _) = array.bytes().as_chunks::<N>();
+    for &element in elements {
+        writer.push(&from_bytes(element))?;
+    }
+    writer.finish()
+}

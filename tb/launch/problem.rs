@@ -1,0 +1,147 @@
+//! What is wrong with a launch file, and where.
+
+use std::fmt::Display;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use thiserror::Error;
+
+use super::node::Place;
+
+/// Why a launch file cannot be used. Printed through `miette`, each problem shows its line.
+#[derive(Debug, Error, Diagnostic)]
+pub enum LaunchError {
+    /// The file itself could not be read.
+    #[error("{}: cannot read the launch file: {source}", path.display())]
+    Unreadable {
+        /// The launch file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file breaks rules: all of them are listed.
+    #[error("{}: {}", text.name(), counted(problems.len()))]
+    Invalid {
+        /// The launch file's path and contents.
+        #[source_code]
+        text: NamedSource<String>,
+        /// Every broken rule, in the order of the file's lines.
+        #[related]
+        problems: Vec<Problem>,
+    },
+}
+
+/// One broken rule.
+#[derive(Clone, Debug, Error, Diagnostic)]
+#[error("{message}")]
+pub struct Problem {
+    /// Key, value, what is legal, and why.
+    pub message: String,
+    /// Names that may have been meant, or all that are legal.
+    #[help]
+    pub help: Option<String>,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    #[label]
+    span: SourceSpan,
+}
+
+impl LaunchError {
+    /// One line per problem, `file:line:column: message`, for a terminal without excerpts.
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Unreadable { .. } => vec![self.to_string()],
+            Self::Invalid { text, problems } => {
+                let line = |p: &Problem| {
+                    let help = p.help.as_ref().map(|help| format!(" ({help})"));
+                    let help = help.unwrap_or_default();
+                    format!("{}:{}:{}: {p}{help}", text.name(), p.line, p.column)
+                };
+                problems.iter().map(line).collect()
+            }
+        }
+    }
+}
+
+fn counted(problems: usize) -> String {
+    match problems {
+        1 => "1 problem".to_owned(),
+        _ => format!("{problems} problems"),
+    }
+}
+
+/// Collects problems, so that one reading reports all of them.
+pub(super) struct Problems<'a> {
+    path: &'a Path,
+    text: &'a str,
+    list: Vec<Problem>,
+}
+
+impl<'a> Problems<'a> {
+    pub fn new(path: &'a Path, text: &'a str) -> Self {
+        let list = Vec::new();
+        Self { path, text, list }
+    }
+
+    /// Any problem at a span of the file.
+    pub fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+        let before = &self.text[..self.text.floor_char_boundary(span.start)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        self.list.push(Problem {
+            message,
+            help,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            span: span.into(),
+        });
+    }
+
+    /// The value at `place` is not legal: `expected` says what is, and why.
+    pub fn refuse(&mut self, place: &Place, expected: impl Display) {
+        self.refuse_with_help(place, expected, None);
+    }
+
+    /// Like [`refuse`](Self::refuse), with names that may have been meant.
+    pub fn refuse_with_help(&mut self, place: &Place, expected: impl Display, help: Option<String>) {
+        let message = format!("`{}` is {}, expected {expected}", place.path, place.value);
+        self.add(place.span.clone(), message, help);
+    }
+
+    /// `value`, unless problems were found.
+    ///
+    /// # Panics
+    /// If a reader gave up (`None`) without saying why.
+    pub fn or<T>(mut self, value: Option<T>) -> Result<T, LaunchError> {
+        if self.list.is_empty() {
+            return Ok(value.expect("a reader that gives up adds a problem"));
+        }
+        self.list.sort_by_key(|problem| problem.span.offset());
+        Err(LaunchError::Invalid {
+            text: NamedSource::new(self.path.display().to_string(), self.text.to_owned()),
+            problems: self.list,
+        })
+    }
+}
+
+/// The candidate nearest to a name that is none of them, if one is near enough to be a typing slip.
+fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = name.chars().count();
+    // A slip leaves most of the word standing; a word of one letter has no near ones.
+    let slips = (length / 3).max(1).min(length.saturating_sub(1));
+    let distances = candidates.into_iter().map(|c| (strsim::damerau_levenshtein(name, c), c));
+    let nearest = distances.min_by_key(|&(distance, _)| distance);
+    nearest.filter(|&(distance, _)| distance <= slips).map(|(_, c)| c)
+}
+
+/// `did you mean ..?` for a slip, else the whole list, introduced by `what`.
+pub(super) fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
+    match nearest(name, candidates.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if candidates.is_empty() => format!("there are no {what}"),
+        None => format!("{what}: {}", candidates.join(", ")),
+    }
+}

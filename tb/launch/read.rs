@@ -1,0 +1,103 @@
+//! Reading a launch file: TOML to the typed model, with every broken rule reported.
+//!
+//! The document is walked by hand rather than derived: a derived reader stops at its first error.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::DeTable;
+
+use super::model::{BufferId, LaunchFile};
+use super::node::{Node, Table};
+use super::problem::{LaunchError, Problems, suggestion};
+use super::{buffers, outputs, steps};
+
+/// What the rest of the file may refer to.
+pub(super) struct Scope<'a> {
+    /// Folder that paths are relative to.
+    pub folder: &'a Path,
+    /// The buffers, as far as they could be read.
+    pub buffers: Vec<buffers::Declared>,
+    /// The PTX file of launches that name none.
+    pub ptx: Option<PathBuf>,
+}
+
+impl LaunchFile {
+    /// Reads and checks a launch file and the data files that it names. PTX files must exist, but
+    /// are not opened.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or with every rule that it breaks.
+    pub fn read(path: &Path) -> Result<Self, LaunchError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| LaunchError::Unreadable { path: path.to_owned(), source })?;
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
+        let mut problems = Problems::new(path, text);
+        let (document, syntax_errors) = DeTable::parse_recoverable(text);
+        if !syntax_errors.is_empty() {
+            for error in syntax_errors {
+                let span = error.span().unwrap_or_default();
+                problems.add(span, format!("not TOML: {}", error.message()), None);
+            }
+            return problems.or(None);
+        }
+        let root = Table::root(&document, text);
+        let file = read_root(path, text, &root, &mut problems);
+        problems.or(file)
+    }
+}
+
+fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<LaunchFile> {
+    root.refuse_unknown(&["title", "ptx", "buffer", "step", "output"], problems);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let title = root.get("title");
+    let title = title.and_then(|node| node.text("a line of text", problems));
+    let mut scope = Scope { folder, buffers: Vec::new(), ptx: None };
+    let ptx = root.get("ptx");
+    scope.ptx = ptx.and_then(|node| existing_file(&scope, &node, "a PTX file", problems));
+    scope.buffers = buffers::read(&scope, root, problems);
+    let steps = steps::read(&scope, root, problems);
+    let outputs = outputs::read(&scope, root, problems);
+    let buffers: Option<Vec<_>> = scope.buffers.into_iter().map(|b| b.into_buffer()).collect();
+    Some(LaunchFile {
+        path: path.to_owned(),
+        title: title.map(str::to_owned),
+        buffers: buffers?,
+        steps: steps?,
+        outputs: outputs?,
+        text: text.to_owned(),
+    })
+}
+
+/// The path of a file that must exist.
+pub(super) fn existing_file(
+    scope: &Scope<'_>,
+    node: &Node<'_>,
+    what: &str,
+    problems: &mut Problems<'_>,
+) -> Option<PathBuf> {
+    let text = node.text(format!("the path of {what}"), problems)?;
+    let path = scope.folder.join(text);
+    if !path.is_file() {
+        let shown = path.display();
+        problems.refuse(&node.place, format!("{what}: there is no file {shown}"));
+        return None;
+    }
+    Some(path)
+}
+
+impl Scope<'_> {
+    /// The buffer that a value names.
+    pub fn buffer(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<BufferId> {
+        let name = node.text("the name of a buffer", problems)?;
+        let found = self.buffers.iter().position(|b| b.name == name);
+        if found.is_none() {
+            let names: Vec<_> = self.buffers.iter().map(|b| b.name.as_str()).collect();
+            let help = suggestion(name, "buffers", &names);
+            problems.refuse_with_help(&node.place, "the name of a buffer", Some(help));
+        }
+        found.map(BufferId)
+    }
+}

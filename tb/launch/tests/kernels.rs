@@ -1,0 +1,115 @@
+//! The launch files in `kernels/`: each reads without a problem, suits its PTX, and its reference
+//! suits its data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::{KernelShape, LaunchFile, ParameterShape};
+
+fn launch_files() -> Vec<PathBuf> {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let mut files = Vec::new();
+    for folder in fs::read_dir(kernels).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.is_dir() {
+            let inside = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            files.extend(inside.filter(|path| path.extension().is_some_and(|e| e == "toml")));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Kernels and their scalar parameters, from the declarations alone: one `.param` a line.
+fn kernels_of(ptx: &Path) -> Vec<KernelShape> {
+    let mut kernels: Vec<KernelShape> = Vec::new();
+    for line in fs::read_to_string(ptx).unwrap().lines() {
+        let words: Vec<_> = line.split([' ', '\t', ',', '(']).filter(|w| !w.is_empty()).collect();
+        match words.as_slice() {
+            [".visible", ".entry", name] => {
+                kernels.push(KernelShape { name: (*name).to_owned(), parameters: Vec::new() })
+            }
+            [".param", ty, name] => {
+                let bits: usize = ty[2..].parse().unwrap();
+                kernels.last_mut().unwrap().parameters.push(ParameterShape {
+                    name: (*name).to_owned(),
+                    type_name: ty[1..].to_owned(),
+                    bytes: bits / 8,
+                    is_pointer: false,
+                });
+            }
+            _ => {}
+        }
+    }
+    kernels
+}
+
+#[test]
+fn every_kernel_has_a_main_and_a_small_launch_file() {
+    let files = launch_files();
+    for key in ["bfs", "gesummv", "mm2", "sgemm", "syrk", "vadd"] {
+        for name in ["launch.toml", "small.toml"] {
+            let wanted = Path::new(key).join(name);
+            assert!(files.iter().any(|file| file.ends_with(&wanted)), "{wanted:?}");
+        }
+    }
+}
+
+#[test]
+fn every_launch_file_suits_its_kernel_and_its_reference() {
+    for path in launch_files() {
+        let file = LaunchFile::read(&path).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
+        let launches = file.steps.iter().flat_map(|step| &step.launches);
+        for ptx in launches.map(|launch| &launch.ptx) {
+            let kernels = kernels_of(ptx);
+            let checked = file.check_kernels(|_| &kernels);
+            checked.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
+        }
+        // The small ones cover every reference; the large would take seconds each.
+        if path.ends_with("small.toml") {
+            let expected = file.expected(&file.initial());
+            let expected = expected.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
+            assert!(expected.iter().any(Option::is_some), "{path:?} expects nothing");
+        }
+    }
+}
+
+#[test]
+fn the_small_graph_has_unreached_nodes_and_several_levels() {
+    let bfs = launch_files().into_iter().find(|path| path.ends_with("bfs/small.toml"));
+    let file = LaunchFile::read(&bfs.unwrap()).unwrap();
+    let expected = file.expected(&file.initial()).unwrap().remove(0).unwrap();
+    let levels: Vec<_> = (0..expected.values.len()).map(|v| expected.values.integer(v)).collect();
+    assert_eq!(levels[0], 0);
+    assert_eq!(levels.iter().min(), Some(&-1));
+    assert!((3..60).contains(levels.iter().max().unwrap()));
+}
+
+fn documentation() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/launch-files.md");
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_documentation_lists_every_reference_with_its_inputs_and_parameters() {
+    let quoted = |names: Vec<&str>| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let text = documentation();
+    for reference in golden::reference::ALL {
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` | ", reference.name)));
+        let row = row.unwrap_or_else(|| panic!("no row for `{}`", reference.name));
+        let inputs = quoted(reference.inputs.iter().map(|i| i.name).collect());
+        let parameters = quoted(reference.parameters.iter().map(|p| p.name).collect());
+        assert!(row.contains(&format!(", `{}` | {inputs}: `", reference.output)), "{row}");
+        assert!(row.ends_with(&format!(" | {parameters} |")), "{row}");
+    }
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_legal_launch_file() {
+    let text = documentation();
+    let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = super::Folder::new();
+    fs::write(folder.path("vadd.ptx"), "").unwrap();
+    let file = folder.read(example).unwrap();
+    assert!(file.expected(&file.initial()).unwrap()[0].is_some());
+}
