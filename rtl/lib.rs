@@ -5,8 +5,13 @@
 //! are evaluated can never change a result. [`kernel`] holds that contract; everything else is
 //! hardware written on top of it, one block a file.
 
+pub mod cells;
 pub mod config;
 pub mod dram;
+pub mod index;
 pub mod kernel;
 pub mod l1;
+pub mod l2;
+pub mod machine;
 pub mod noc;
+pub mod sm;

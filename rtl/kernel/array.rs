@@ -12,7 +12,8 @@ use super::describe::misfit;
 use super::{Edge, Fields, Payload, digest_of, width_of};
 
 /// How the cells are built, for structure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// Static RAM.
     Sram,

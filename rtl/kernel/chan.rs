@@ -18,8 +18,7 @@
 use std::collections::VecDeque;
 
 use super::describe::misfit;
-use super::{BlockId, Describe, DescribeExt, Digest, Edge, Payload, digest_of, width_of};
-use std::hash::Hasher;
+use super::{BlockId, Describe, DescribeExt, Edge, Payload, digest_of, width_of};
 
 /// Shape of a channel.
 #[derive(Clone, Debug)]
@@ -38,6 +37,9 @@ pub struct ChanSpec {
     pub to: BlockId,
 }
 
+const PUSHED: usize = 0;
+const POPPED: usize = 1;
+
 /// A registered valid/ready link between two blocks.
 #[derive(Clone, Debug)]
 pub struct Chan<T: Payload> {
@@ -49,7 +51,8 @@ pub struct Chan<T: Payload> {
     pushed_at: Option<u64>,
     popped_at: Option<u64>,
     idle: T,
-    history: Option<u64>,
+    /// Digests of all pushes and of all pops; apart, because either side may run first in a tick.
+    history: Option<[u64; 2]>,
 }
 
 impl<T: Payload> Chan<T> {
@@ -90,13 +93,13 @@ impl<T: Payload> Chan<T> {
 
     /// Starts to fold every beat and its time into a running digest.
     pub fn record(&mut self) {
-        self.history = Some(0);
+        self.history = Some([0; 2]);
     }
 
     /// Digest of all beats so far, 0 unless recorded.
     #[must_use]
     pub fn history(&self) -> u64 {
-        self.history.unwrap_or(0)
+        self.history.map_or(0, |both| digest_of(&both))
     }
 
     /// True when no beat is inside, visible or not.
@@ -140,13 +143,9 @@ impl<T: Payload> Chan<T> {
         panic!("cycle {cycle} (tick {tick}), {}: {what}", self.spec.path)
     }
 
-    fn note(&mut self, tick: u64, what: u64) {
+    fn note(&mut self, side: usize, tick: u64, what: u64) {
         if let Some(history) = &mut self.history {
-            let mut digest = Digest::default();
-            digest.word(*history);
-            digest.word(tick);
-            digest.word(what);
-            *history = digest.finish();
+            history[side] = digest_of(&(history[side], tick, what));
         }
     }
 
@@ -209,12 +208,13 @@ impl<T: Payload> Tx<'_, T> {
         }
         if chan.history.is_some() {
             let what = digest_of(&beat);
-            chan.note(at.tick, what);
+            chan.note(PUSHED, at.tick, what);
         }
         let from = at.tick + chan.spec.latency;
         chan.pushed_at = Some(at.tick);
         chan.beats.push_back((from, beat));
         at.wake.at_tick(at.tick, chan.spec.to, from);
+        at.wake.touch(chan.spec.to);
         at.actions += 1;
     }
 }
@@ -253,7 +253,7 @@ impl<T: Payload> Rx<'_, T> {
         }
         let full = chan.full(at.tick);
         let Some((_, beat)) = chan.beats.pop_front() else { unreachable!("a visible beat is inside") };
-        chan.note(at.tick, 1);
+        chan.note(POPPED, at.tick, 1);
         chan.popped_at = Some(at.tick);
         chan.returning.push_back(at.tick);
         if full {
@@ -353,6 +353,26 @@ mod tests {
         chan.rx().pop(&mut Edge::new(5, 5, &mut wake));
         assert!(!chan.tx().ready(&mut Edge::new(9, 9, &mut wake)));
         assert!(chan.tx().ready(&mut Edge::new(10, 10, &mut wake)));
+    }
+
+    #[test]
+    fn the_history_does_not_depend_on_which_side_runs_first() {
+        let history = |sender_first: bool| {
+            let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 1, 1));
+            chan.record();
+            chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+            for side in [sender_first, !sender_first] {
+                let mut at = Edge::new(1, 1, &mut wake);
+                if side {
+                    chan.tx().push(&mut at, word(2));
+                } else {
+                    chan.rx().pop(&mut at);
+                }
+            }
+            chan.history()
+        };
+        assert_eq!(history(true), history(false));
+        assert_ne!(history(true), 0);
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Fields for Misfit {
 }
 
 /// A piece of combinational logic, for structure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Logic {
     /// One output bit as the exclusive or of `fan_in` inputs.
     XorTree {
@@ -165,6 +166,11 @@ pub trait Describe: Fields {
     fn enter(&mut self, name: &'static str, index: Option<u32>);
     /// Closes the scope opened last.
     fn leave(&mut self);
+    /// False if nothing inside the scope opened last is of use to this reader: the scope may be
+    /// left at once.
+    fn wanted(&self) -> bool {
+        true
+    }
     /// A signal worth seeing that is no state: waves and dumps only.
     fn probe(&mut self, field: Field);
     /// A statistic: reported and compared at the end of a run, no hardware.
@@ -182,14 +188,18 @@ pub trait DescribeExt: Describe {
     /// Describes a part in a scope of its own.
     fn part(&mut self, name: &'static str, describe: impl FnOnce(&mut Self)) {
         self.enter(name, None);
-        describe(self);
+        if self.wanted() {
+            describe(self);
+        }
         self.leave();
     }
 
     /// Describes one of several parts of one name.
     fn parts(&mut self, name: &'static str, index: u32, describe: impl FnOnce(&mut Self)) {
         self.enter(name, Some(index));
-        describe(self);
+        if self.wanted() {
+            describe(self);
+        }
         self.leave();
     }
 

@@ -33,7 +33,8 @@ pub trait Blocks {
     fn population(&self) -> Vec<u8>;
     /// One edge of one block.
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
-    /// The description of one block.
+    /// The description of one block, inside the scopes that it stands in and with the channels
+    /// that it receives from.
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
 }
 
@@ -101,6 +102,12 @@ impl Simulator {
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {
         self.evaluated[domain]
+    }
+
+    /// Bit set of the blocks of `domain` that were sent a beat since this was last asked: with
+    /// [`Self::evaluated`], all whose description can have changed.
+    pub fn take_touched(&mut self, domain: usize) -> u128 {
+        self.wake.take_touched(domain)
     }
 
     /// Evaluates everything due at the next tick and returns that tick, or `None` at rest.
@@ -345,6 +352,18 @@ mod tests {
         for seed in 1..40 {
             assert_eq!(Ring::new(6).run(Mode { shuffle: Some(seed), ..Mode::default() }), plain, "seed {seed}");
         }
+    }
+
+    #[test]
+    fn whoever_is_sent_a_beat_is_touched_and_once_asked_no_more() {
+        let mut ring = Ring::new(1);
+        let mut sim = Simulator::new(&[66, 50], &ring, Mode::default());
+        while ring.stations[0].passed == 0 {
+            assert_eq!((sim.take_touched(0), sim.take_touched(1)), (0, 0));
+            sim.step(&mut ring);
+        }
+        assert_eq!((sim.take_touched(0), sim.take_touched(1)), (0, 1));
+        assert_eq!((sim.take_touched(0), sim.take_touched(1)), (0, 0));
     }
 
     #[test]

@@ -25,6 +25,8 @@ struct Domain {
     next: u64,
     slots: Box<[u128; SPAN as usize]>,
     filled: [u64; 4],
+    /// Blocks that were sent a beat, since somebody last asked.
+    touched: u128,
 }
 
 impl Domain {
@@ -83,6 +85,7 @@ impl Wake {
             next: u64::MAX,
             slots: Box::new([0; SPAN as usize]),
             filled: [0; 4],
+            touched: 0,
         };
         Self { domains: periods.iter().map(domain).collect() }
     }
@@ -114,6 +117,17 @@ impl Wake {
         }
         let cycle = d.next;
         Some((cycle, d.take(cycle)))
+    }
+
+    /// Notes that `block` was sent a beat: what is to be seen of its channels has changed, though
+    /// it may sleep on until the beat arrives.
+    pub(super) fn touch(&mut self, block: BlockId) {
+        self.domains[usize::from(block.domain)].touched |= 1 << block.slot;
+    }
+
+    /// Bit set of the blocks of `domain` that were sent a beat since this was last asked.
+    pub(super) fn take_touched(&mut self, domain: usize) -> u128 {
+        std::mem::take(&mut self.domains[domain].touched)
     }
 
     /// Number of clock domains.

@@ -141,7 +141,8 @@ pub struct WarpReply {
     pub pc: u32,
     /// Lanes loaded.
     pub mask: u32,
-    /// Bytes loaded, not extended: low word, high word.
+    /// Bytes loaded, not extended: low word, high word. Lanes out of the mask, the high words of
+    /// accesses below 8 bytes and the words of a store's reply hold whatever the row held last.
     pub data: [[u32; LANES]; 2],
 }
 

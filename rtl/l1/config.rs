@@ -64,7 +64,9 @@ impl L1Config {
         );
         rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=64, "the search is one bit an entry");
         rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
-        rules.range("miss_queue", u64::from(self.miss_queue), 1..=64, "a store needs one entry to make progress");
+        // With one entry, a set full of modified local lines would refuse every miss for ever.
+        let why = "a miss that displaces a modified line queues write-back and read at once";
+        rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
         if self.sets.is_power_of_two() {
             rules.group("index", |rules| self.index.validate(self.sets, self.line_bytes, rules));
         }

@@ -15,7 +15,8 @@
 //! probes the tags, where the fill of (1) is already visible; (5) the coalescer emits its next line request.
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
 //! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
-//! a refused access changes nothing. The data array has two read ports, because a hit and a waiter read in one cycle.
+//! a refused access changes nothing. The data array has two read ports, because a waiter reads in the cycle of a hit or of
+//! a modified line that gives way.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
 
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
@@ -172,10 +173,10 @@ impl Lsu {
         self.watch = Some(Watch::default());
     }
 
-    /// What happened at the last edge, if observed.
-    #[must_use]
-    pub fn watch(&self) -> Option<&Watch> {
-        self.watch.as_ref()
+    /// What happened at the last edge, if observed: nothing if the block slept through it. Each
+    /// edge's events are given once, so that a sleeping block does not repeat its last ones.
+    pub fn take_watch(&mut self) -> Option<Watch> {
+        self.watch.as_mut().map(std::mem::take)
     }
 
     /// Starts to keep digests of the arrays.
@@ -212,6 +213,12 @@ impl Lsu {
             self.refused = self.refused.map(|(_, fail, all)| (cycle - 1, fail, all));
         }
         self.stats
+    }
+
+    /// Counters, complete up to the cycle given to [`Self::settle`].
+    #[must_use]
+    pub fn stats(&self) -> &L1Stats {
+        &self.stats
     }
 
     /// Every reserved way has exactly one pending MSHR entry.
@@ -414,7 +421,7 @@ impl Lsu {
         let set_way = set * self.ways + victim.way;
         if let (Some(old), true) = (victim.line, victim.modified) {
             // The victim's bytes must leave before the fill overwrites them.
-            let data = self.data.row(set_way)[0].0;
+            let data = self.data.read(at, set_way)[0].0;
             self.miss_queue.push(MissEntry {
                 kind: MissKind::WriteBack,
                 id,

@@ -245,6 +245,7 @@ impl Mshr {
             to.leave();
         }
         to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
+        to.logic("drains", Logic::Comparator { width: *set_way_bits, count: entries });
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
     }
 

@@ -57,7 +57,7 @@ pub struct TagEntry {
 pub struct TagShape {
     /// Bits of the tag.
     pub tag_bits: u32,
-    /// Bits of the LRU rank.
+    /// Bits of the LRU rank: none for a direct-mapped cache.
     pub lru_bits: u32,
 }
 
@@ -67,7 +67,9 @@ impl Payload for TagEntry {
         let Self { status, tag, lru, inv_on_fill } = self;
         to.state("status", *status);
         to.sized("tag", *tag, shape.tag_bits);
-        to.sized("lru", u64::from(*lru), shape.lru_bits);
+        if shape.lru_bits > 0 {
+            to.sized("lru", u64::from(*lru), shape.lru_bits);
+        }
         to.flag("inv_on_fill", *inv_on_fill);
     }
 }
@@ -214,8 +216,9 @@ impl Tags {
             let path = &self.entries.spec().path;
             panic!("cycle {}, {path}: fill of set {set} way {way}, which is {:?}", at.cycle, entry.status);
         }
-        let kept = !entry.inv_on_fill;
+        let mut kept = false;
         self.entries.update(at, set, way, |entry| {
+            kept = !entry.inv_on_fill;
             entry.status = if kept { Status::Valid } else { Status::Invalid };
             entry.inv_on_fill = false;
         });

@@ -1,3 +1,5 @@
 //! The network between SMs and memory partitions: messages and crossbars.
 
+pub mod buffer;
 pub mod packet;
+pub mod xbar;

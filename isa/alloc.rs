@@ -1,0 +1,229 @@
+//! # Register allocation
+//! Turns a program on virtual registers into the same program on 32-bit words.
+//!
+//! Each lane has its own copy of a register and an instruction writes it only in the lanes
+//! in which it acts. What one lane does is therefore a plain walk along the control flow
+//! graph, and liveness along that graph is all that matters: no path of another lane can
+//! disturb it. A write under a guard may keep the old value, so it counts as a read too.
+//!
+//! Live values become intervals of program positions, from the first to the last point at
+//! which the value is live (a value live around a loop covers the loop). A linear scan in
+//! order of the first position then gives every interval the lowest free word, a 64-bit
+//! value the lowest free even pair.
+
+use crate::cfg::Cfg;
+use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Op, Program, Reg, RegMask, Src};
+
+/// Why a program cannot run on the machine's registers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{file}:{line}: kernel `{kernel}` needs more than {limit} {what} at this point, expected \
+     at most {limit}: a thread can name no more"
+)]
+pub struct AllocError {
+    /// Source file.
+    pub file: String,
+    /// Line at which the registers run out.
+    pub line: u32,
+    /// Kernel name.
+    pub kernel: String,
+    /// `32-bit registers` or `predicates`.
+    pub what: &'static str,
+    /// How many there are.
+    pub limit: u16,
+}
+
+/// Positions at which a value is live, both included. An instruction reads at `2 * pc` and
+/// writes at `2 * pc + 1`, so that a result may take the place of an operand that dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Interval {
+    value: u16,
+    wide: bool,
+    first: u32,
+    last: u32,
+}
+
+/// Where a value is read and written.
+#[derive(Clone, Debug, Default)]
+struct Touches {
+    /// Reads, and writes under a guard: the old value must be alive.
+    reads: Vec<u32>,
+    writes: Vec<u32>,
+    /// Unguarded writes: before them the old value is dead.
+    kills: Vec<u32>,
+    wide: bool,
+}
+
+/// Assigns physical registers to `program`, which must be in the virtual form (a program in
+/// the physical form is returned as it is).
+pub fn allocate(program: &Program) -> Result<Program, AllocError> {
+    if program.form == Form::Physical {
+        return Ok(program.clone());
+    }
+    let cfg = Cfg::new(&program.insts);
+    let mut words = vec![Touches::default(); usize::from(program.regs)];
+    let mut preds = vec![Touches::default(); usize::from(program.preds)];
+    for (pc, inst) in program.insts.iter().enumerate() {
+        let pc = pc as u32;
+        for reg in inst.source_regs() {
+            words[usize::from(reg.index)].read(pc, reg.wide);
+        }
+        for pred in inst.source_preds() {
+            preds[usize::from(pred)].read(pc, false);
+        }
+        let guarded = inst.guard.is_some();
+        for reg in inst.dest_regs() {
+            words[usize::from(reg.index)].write(pc, reg.wide, guarded);
+        }
+        for pred in inst.dest_preds() {
+            preds[usize::from(pred)].write(pc, false, guarded);
+        }
+    }
+    let fail = |position: u32, what, limit| AllocError {
+        file: program.file.to_string(),
+        line: program.insts[position as usize / 2].line,
+        kernel: program.name.clone(),
+        what,
+        limit,
+    };
+    let (word_of, regs) =
+        scan(&intervals(&cfg, &words), words.len(), MAX_WORDS).map_err(|at| fail(at, "32-bit registers", MAX_WORDS))?;
+    let (pred_of, num_preds) =
+        scan(&intervals(&cfg, &preds), preds.len(), MAX_PREDS).map_err(|at| fail(at, "predicates", MAX_PREDS))?;
+
+    let mut out = program.clone();
+    out.form = Form::Physical;
+    out.regs = regs;
+    out.preds = num_preds;
+    for inst in &mut out.insts {
+        rename(inst, &word_of, &pred_of);
+    }
+    Ok(out)
+}
+
+impl Touches {
+    fn read(&mut self, pc: u32, wide: bool) {
+        self.reads.push(pc);
+        self.wide |= wide;
+    }
+
+    fn write(&mut self, pc: u32, wide: bool, guarded: bool) {
+        if guarded {
+            self.reads.push(pc);
+        } else {
+            self.kills.push(pc);
+        }
+        self.writes.push(pc);
+        self.wide |= wide;
+    }
+}
+
+/// The interval of every value that is touched at all.
+fn intervals(cfg: &Cfg, values: &[Touches]) -> Vec<Interval> {
+    // `visited[b] == value` marks the blocks whose end was reached for the current value.
+    let mut visited = vec![u32::MAX; cfg.blocks.len()];
+    let mut work = Vec::new();
+    let mut found = Vec::with_capacity(values.len());
+    for (value, touches) in values.iter().enumerate() {
+        let mut first = u32::MAX;
+        let mut last = 0;
+        for &pc in &touches.writes {
+            first = first.min(2 * pc + 1);
+            last = last.max(2 * pc + 1);
+        }
+        for &pc in &touches.reads {
+            first = first.min(2 * pc);
+            last = last.max(2 * pc);
+            work.push((cfg.block_of(pc), pc));
+        }
+        // Walk back from every read until a write that kills, through all ways to come here.
+        while let Some((b, before)) = work.pop() {
+            let block = &cfg.blocks[b as usize];
+            let upto = touches.kills.partition_point(|&k| k < before);
+            if upto > 0 && touches.kills[upto - 1] >= block.start {
+                continue;
+            }
+            first = first.min(2 * block.start);
+            for &p in &block.preds {
+                if visited[p as usize] != value as u32 {
+                    visited[p as usize] = value as u32;
+                    let end = cfg.blocks[p as usize].end;
+                    last = last.max(2 * end - 1);
+                    work.push((p, end));
+                }
+            }
+        }
+        if first != u32::MAX {
+            found.push(Interval { value: value as u16, wide: touches.wide, first, last });
+        }
+    }
+    found.sort_by_key(|i| (i.first, i.value));
+    found
+}
+
+/// Gives each interval a place. Returns the place of every value and the number of places
+/// used, or the position at which they ran out.
+fn scan(intervals: &[Interval], values: usize, limit: u16) -> Result<(Vec<u16>, u16), u32> {
+    let mut place = vec![0; values];
+    let mut busy_until: Vec<Option<u32>> = vec![None; usize::from(limit)];
+    let mut used = 0;
+    for interval in intervals {
+        let free = |i: usize| busy_until[i].is_none_or(|last| last < interval.first);
+        // The last word has no partner if their number is odd: it counts as half a pair.
+        let pair_free = |i: usize| (i | 1) < busy_until.len() && free(i & !1) && free(i | 1);
+        let mut all = 0..busy_until.len();
+        let at = if interval.wide {
+            all.step_by(2).find(|&i| pair_free(i))
+        } else {
+            // Half pairs first, since 64-bit values need whole ones; only then break a pair.
+            let half = all.clone().find(|&i| free(i) && !pair_free(i) && i + 1 < limit.into());
+            half.or_else(|| all.find(|&i| free(i)))
+        };
+        let at = at.ok_or(interval.first)?;
+        let end = at + usize::from(interval.wide);
+        busy_until[at..=end].fill(Some(interval.last));
+        used = used.max(end as u16 + 1);
+        place[usize::from(interval.value)] = at as u16;
+    }
+    Ok((place, used))
+}
+
+/// Puts places for values, and notes what the instruction reads and writes.
+fn rename(inst: &mut Inst, word_of: &[u16], pred_of: &[u16]) {
+    let word = |reg: &mut Reg| reg.index = word_of[usize::from(reg.index)];
+    let pred = |p: &mut u16| *p = pred_of[usize::from(*p)];
+    for src in &mut inst.srcs {
+        match src {
+            Src::Reg(reg) => word(reg),
+            Src::Pred(guard) => pred(&mut guard.pred),
+            Src::None | Src::Imm(_) | Src::Special(_) => {}
+        }
+    }
+    for dst in &mut inst.dsts {
+        match dst {
+            Dst::Reg(reg) => word(reg),
+            Dst::Pred(p) => pred(p),
+            Dst::None => {}
+        }
+    }
+    if let Some(guard) = &mut inst.guard {
+        pred(&mut guard.pred);
+    }
+    if let Op::Load(mem) | Op::Store(mem) = &mut inst.op
+        && let Some(base) = &mut mem.base
+    {
+        word(base);
+    }
+    let mut reads = RegMask::default();
+    inst.source_regs().for_each(|reg| reads.insert_reg(reg));
+    inst.source_preds().for_each(|p| reads.insert_pred(p));
+    let mut writes = RegMask::default();
+    inst.dest_regs().for_each(|reg| writes.insert_reg(reg));
+    inst.dest_preds().for_each(|p| writes.insert_pred(p));
+    inst.reads = reads;
+    inst.writes = writes;
+}
+
+#[cfg(test)]
+#[path = "alloc_tests.rs"]
+mod tests;

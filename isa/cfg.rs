@@ -1,0 +1,182 @@
+//! # Control flow
+//! Basic blocks, their edges, and immediate post-dominators. A warp that diverges at a
+//! branch reconverges at the branch's immediate post-dominator, the first point that every
+//! path from the branch to the end of the thread passes.
+//!
+//! Post-dominators are found by the iterative scheme of Cooper, Harvey and Kennedy ("A
+//! simple, fast dominance algorithm") on the reversed graph with one added exit.
+//!
+//! An exit under a guard adds no edge: the lanes that take it leave for good, and those that
+//! stay go on as one group, so that it must not push the reconvergence of an enclosing
+//! branch to the end of the kernel.
+
+use crate::program::{Inst, NO_PC, Op};
+
+/// Basic blocks of a kernel, in program order.
+#[derive(Clone, Debug)]
+pub struct Cfg {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    block_of: Vec<u32>,
+}
+
+/// Instructions that are entered at the first and left after the last only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// First pc.
+    pub start: u32,
+    /// One past the last pc.
+    pub end: u32,
+    /// Blocks that may follow.
+    pub succs: Vec<u32>,
+    /// Blocks that may come before.
+    pub preds: Vec<u32>,
+    /// Immediate post-dominator; `None` if that is the end of the thread.
+    pub ipdom: Option<u32>,
+}
+
+impl Cfg {
+    /// Finds the blocks of `insts`. Branch targets must lie within.
+    pub fn new(insts: &[Inst]) -> Cfg {
+        let len = insts.len();
+        let mut leader = vec![false; len + 1];
+        leader[0] = true;
+        for (pc, inst) in insts.iter().enumerate() {
+            if let Op::Branch { target, .. } = inst.op {
+                leader[target as usize] = true;
+            }
+            if matches!(inst.op, Op::Branch { .. } | Op::Exit) {
+                leader[pc + 1] = true;
+            }
+        }
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut block_of = Vec::with_capacity(len);
+        for pc in 0..len as u32 {
+            if leader[pc as usize] {
+                let block = Block { start: pc, ..Block::default() };
+                blocks.push(block);
+            }
+            let current = blocks.len() - 1;
+            blocks[current].end = pc + 1;
+            block_of.push(current as u32);
+        }
+        for b in 0..blocks.len() {
+            let last = blocks[b].end as usize - 1;
+            let mut succs = Vec::with_capacity(2);
+            if let Op::Branch { target, .. } = insts[last].op {
+                succs.push(block_of[target as usize]);
+            }
+            if insts[last].falls_through() && last + 1 < len {
+                let next = b as u32 + 1;
+                if !succs.contains(&next) {
+                    succs.push(next);
+                }
+            }
+            for &s in &succs {
+                blocks[s as usize].preds.push(b as u32);
+            }
+            blocks[b].succs = succs;
+        }
+        let mut cfg = Cfg { blocks, block_of };
+        cfg.find_ipdoms();
+        cfg
+    }
+
+    /// The block that holds `pc`.
+    pub fn block_of(&self, pc: u32) -> u32 {
+        self.block_of[pc as usize]
+    }
+
+    /// Where the paths that part at the end of `pc`'s block meet again; [`NO_PC`] if only at
+    /// the end of the thread.
+    pub fn reconvergence(&self, pc: u32) -> u32 {
+        match self.blocks[self.block_of(pc) as usize].ipdom {
+            Some(block) => self.blocks[block as usize].start,
+            None => NO_PC,
+        }
+    }
+
+    /// Blocks from which the end can be reached, each after all that it reaches first
+    /// (post-order of the reversed graph, by an explicit stack: kernels may be deep).
+    fn reversed_postorder(&self) -> Vec<u32> {
+        let mut order = Vec::with_capacity(self.blocks.len());
+        let mut seen = vec![false; self.blocks.len()];
+        for root in (0..self.blocks.len()).filter(|&b| self.blocks[b].succs.is_empty()) {
+            seen[root] = true;
+            let mut stack = vec![(root as u32, 0)];
+            while let Some((b, next)) = stack.last_mut() {
+                match self.blocks[*b as usize].preds.get(*next) {
+                    Some(&p) => {
+                        *next += 1;
+                        if !seen[p as usize] {
+                            seen[p as usize] = true;
+                            stack.push((p, 0));
+                        }
+                    }
+                    None => {
+                        order.push(*b);
+                        stack.pop();
+                    }
+                }
+            }
+        }
+        order
+    }
+
+    fn find_ipdoms(&mut self) {
+        let order = self.reversed_postorder();
+        // Ranks grow toward the exit, whose rank tops all. A block that cannot reach the end
+        // (an endless loop) keeps no rank and constrains nobody.
+        let exit = order.len();
+        let mut rank = vec![None; self.blocks.len()];
+        for (r, &b) in order.iter().enumerate() {
+            rank[b as usize] = Some(r);
+        }
+        let mut dom: Vec<Option<usize>> = vec![None; exit + 1];
+        dom[exit] = Some(exit);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for r in (0..exit).rev() {
+                let succs = &self.blocks[order[r] as usize].succs;
+                let mut best = succs.is_empty().then_some(exit);
+                for s in succs.iter().filter_map(|&s| rank[s as usize]) {
+                    if dom[s].is_some() {
+                        best = Some(best.map_or(s, |other| meet(&dom, s, other)));
+                    }
+                }
+                if best != dom[r] {
+                    dom[r] = best;
+                    changed = true;
+                }
+            }
+        }
+        for (r, &b) in order.iter().enumerate() {
+            self.blocks[b as usize].ipdom = dom[r].filter(|&d| d != exit).map(|d| order[d]);
+        }
+    }
+}
+
+/// The nearest common ancestor of two ranks in the tree `dom`.
+fn meet(dom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        let low = if a < b { &mut a } else { &mut b };
+        // Only ranks with a known dominator come here, and their chain ends at the exit.
+        *low = dom[*low].unwrap_or(dom.len() - 1);
+    }
+    a
+}
+
+/// Fills in the reconvergence pc of every branch.
+pub fn resolve_reconvergence(insts: &mut [Inst]) {
+    let cfg = Cfg::new(insts);
+    for (pc, inst) in insts.iter_mut().enumerate() {
+        if let Op::Branch { reconverge, .. } = &mut inst.op {
+            *reconverge = cfg.reconvergence(pc as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "cfg_tests.rs"]
+mod tests;

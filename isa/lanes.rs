@@ -1,0 +1,27 @@
+//! # Lane semantics
+//! What an operation computes, for `N` lanes at once: 32 in the SM, 1 in the functional
+//! interpreter. The operation is decoded once, outside the loop over the lanes, so that the
+//! loops are plain arithmetic on arrays.
+//!
+//! * A value of fewer than 64 bits is zero extended in its `u64`; the upper bits of an
+//!   input are ignored.
+//! * Lanes do not see each other and are all computed; the caller drops inactive ones, so
+//!   nothing here may fail or trap for any input.
+//! * IEEE operations are exact in every rounding mode. A NaN result is the canonical NaN of
+//!   its type ([`F32_NAN`], [`F64_NAN`]), since PTX keeps no payloads for `.f32`.
+//! * Where PTX leaves a result open this is what happens: `.approx` and `.full` operations
+//!   return the result rounded to nearest of the function computed in double precision
+//!   (for `div`, `rcp` and `sqrt` this is the correctly rounded quotient or root); an
+//!   integer division by zero gives all ones and the remainder is the dividend; the most
+//!   negative integer divided by -1 is itself, remainder 0.
+
+mod alu;
+mod compare;
+mod convert;
+mod directed;
+mod float;
+
+pub use alu::{AluFn, AluOp, alu, alu32};
+pub use compare::{CompareOp, compare};
+pub use convert::{ConvertOp, convert};
+pub use float::{F32_NAN, F64_NAN};

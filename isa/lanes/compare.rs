@@ -1,0 +1,106 @@
+//! Comparisons: `setp`.
+
+use super::float::{flush, flush_wide};
+use crate::types::{Cmp, Logic, Type};
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CompareOp {
+    /// The relation. Integers are never unordered: both forms mean the same for them.
+    pub cmp: Cmp,
+    /// Type of both operands.
+    pub ty: Type,
+    /// Whether subnormal operands count as zero (`.f32`).
+    pub ftz: bool,
+    /// How the result, and its complement, meet predicate `srcs[2]`.
+    pub combine: Option<Logic>,
+}
+
+impl CompareOp {
+    /// The masks for `dsts[0]` and `dsts[1]`, from the mask that [`compare`] returned and the
+    /// mask of predicate `srcs[2]` (inverted already where the operand is negated; ignored
+    /// without `combine`).
+    #[inline]
+    pub fn combined(&self, holds: u64, third: u64) -> (u64, u64) {
+        match self.combine {
+            None => (holds, !holds),
+            Some(logic) => (logic.apply(holds, third), logic.apply(!holds, third)),
+        }
+    }
+}
+
+impl Logic {
+    /// The operation on whole masks.
+    #[inline]
+    pub fn apply(self, a: u64, b: u64) -> u64 {
+        match self {
+            Logic::And => a & b,
+            Logic::Or => a | b,
+            Logic::Xor => a ^ b,
+        }
+    }
+}
+
+/// Bit `i` of the result says whether the relation holds in lane `i`; at most 64 lanes.
+#[inline]
+pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u64 {
+    match op.ty {
+        Type::F32 => {
+            let value = |x: u64| {
+                let x = f32::from_bits(x as u32);
+                if op.ftz { flush(x) } else { x }
+            };
+            relation(op.cmp, a, b, value)
+        }
+        Type::F64 => {
+            let value = |x: u64| {
+                let x = f64::from_bits(x);
+                if op.ftz { flush_wide(x) } else { x }
+            };
+            relation(op.cmp, a, b, value)
+        }
+        Type::S8 => relation(op.cmp, a, b, |x| x as i8),
+        Type::S16 => relation(op.cmp, a, b, |x| x as i16),
+        Type::S32 => relation(op.cmp, a, b, |x| x as i32),
+        Type::S64 => relation(op.cmp, a, b, |x| x as i64),
+        Type::U8 | Type::B8 => relation(op.cmp, a, b, |x| x as u8),
+        Type::U16 | Type::B16 => relation(op.cmp, a, b, |x| x as u16),
+        Type::U32 | Type::B32 => relation(op.cmp, a, b, |x| x as u32),
+        Type::U64 | Type::B64 => relation(op.cmp, a, b, |x| x),
+        Type::Pred => relation(op.cmp, a, b, |x| x & 1),
+    }
+}
+
+/// The relation on lanes read by `value`. What holds for unordered operands too is the
+/// complement of the opposite ordered relation.
+#[inline]
+fn relation<T: PartialOrd, const N: usize>(cmp: Cmp, a: &[u64; N], b: &[u64; N], value: impl Fn(u64) -> T) -> u64 {
+    let mask = |test: fn(&T, &T) -> bool| {
+        let mut mask = 0;
+        for i in 0..N {
+            mask |= u64::from(test(&value(a[i]), &value(b[i]))) << i;
+        }
+        mask
+    };
+    let all = u64::MAX >> (64 - N);
+    match cmp {
+        Cmp::Eq => mask(T::eq),
+        Cmp::Lt => mask(T::lt),
+        Cmp::Le => mask(T::le),
+        Cmp::Gt => mask(T::gt),
+        Cmp::Ge => mask(T::ge),
+        Cmp::Neu => all & !mask(T::eq),
+        Cmp::Geu => all & !mask(T::lt),
+        Cmp::Gtu => all & !mask(T::le),
+        Cmp::Leu => all & !mask(T::gt),
+        Cmp::Ltu => all & !mask(T::ge),
+        Cmp::Ne => mask(T::lt) | mask(T::gt),
+        Cmp::Equ => all & !(mask(T::lt) | mask(T::gt)),
+        Cmp::Num => mask(T::le) | mask(T::gt),
+        Cmp::Nan => all & !(mask(T::le) | mask(T::gt)),
+    }
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

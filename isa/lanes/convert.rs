@@ -1,0 +1,145 @@
+//! Conversions: `cvt`.
+
+use std::array::from_fn;
+
+use super::directed;
+use super::float::{double_bits, flush, single_bits};
+use crate::types::{Rounding, Type};
+
+/// A conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConvertOp {
+    /// Type of the result.
+    pub to: Type,
+    /// Type of the operand.
+    pub from: Type,
+    /// Rounding of an inexact result.
+    pub rounding: Rounding,
+    /// From float to float: round to an integral value (`.rni` and its kin). A conversion to
+    /// an integer type always does.
+    pub integral: bool,
+    /// Whether a subnormal `.f32` operand or result becomes zero of the same sign.
+    pub ftz: bool,
+    /// Whether the result is clamped: to the range of an integer, to `[0, 1]` for a float.
+    /// Float to integer clamps in any case.
+    pub sat: bool,
+}
+
+/// Converts every lane.
+///
+/// An integer result narrower than 32 bits is extended by its signedness to 32 bits, since
+/// its register may be wider than the type. A NaN becomes the integer 0; a float outside the
+/// integer's range becomes the nearest end of that range.
+#[inline]
+pub fn convert<const N: usize>(op: &ConvertOp, a: &[u64; N]) -> [u64; N] {
+    match (op.from.is_float(), op.to.is_float()) {
+        (false, false) => from_fn(|i| integer_bits(op, integer(op.from, a[i]))),
+        (false, true) => from_fn(|i| from_integer(op, integer(op.from, a[i]))),
+        (true, false) => from_fn(|i| integer_bits(op, to_integer(op, operand(op, a[i])))),
+        (true, true) => from_fn(|i| float_to_float(op, operand(op, a[i]))),
+    }
+}
+
+/// The mathematical value of an integer of type `ty`.
+#[inline]
+fn integer(ty: Type, x: u64) -> i128 {
+    let up = 64 - ty.bits();
+    if ty.is_signed() { i128::from(((x << up) as i64) >> up) } else { i128::from(x << up >> up) }
+}
+
+/// Smallest and largest value of an integer type.
+#[inline]
+fn range(ty: Type) -> (i128, i128) {
+    let bits = ty.bits();
+    if ty.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+}
+
+/// Register bits of an integer result.
+#[inline]
+fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
+    let x = if op.sat {
+        let (low, high) = range(op.to);
+        x.clamp(low, high)
+    } else {
+        integer(op.to, x as u64)
+    };
+    if op.to.bits() <= 32 { u64::from(x as u32) } else { x as u64 }
+}
+
+/// The operand of a conversion from float; every single is a double.
+#[inline]
+fn operand(op: &ConvertOp, x: u64) -> f64 {
+    if op.from == Type::F64 {
+        return f64::from_bits(x);
+    }
+    let x = f32::from_bits(x as u32);
+    f64::from(if op.ftz { flush(x) } else { x })
+}
+
+#[inline]
+fn round_integral(x: f64, rounding: Rounding) -> f64 {
+    match rounding {
+        Rounding::Nearest => x.round_ties_even(),
+        Rounding::Zero => x.trunc(),
+        Rounding::Down => x.floor(),
+        Rounding::Up => x.ceil(),
+    }
+}
+
+/// Float to integer, within the range of the result. `as` maps NaN to 0.
+#[inline]
+fn to_integer(op: &ConvertOp, x: f64) -> i128 {
+    let (low, high) = range(op.to);
+    (round_integral(x, op.rounding) as i128).clamp(low, high)
+}
+
+#[inline]
+fn clamp_unit(sat: bool, x: f64) -> f64 {
+    match sat {
+        true if x > 0.0 => x.min(1.0),
+        true => 0.0,
+        false => x,
+    }
+}
+
+fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
+    let x = if op.integral { round_integral(x, op.rounding) } else { x };
+    let x = clamp_unit(op.sat, x);
+    if op.to == Type::F64 {
+        return double_bits(x);
+    }
+    let single = directed::narrow(x, op.rounding);
+    u64::from(single_bits(if op.ftz { flush(single) } else { single }))
+}
+
+/// Integer to float. The host rounds to nearest; the other modes step to the neighbour where
+/// that went the wrong way, which the exact difference tells.
+fn from_integer(op: &ConvertOp, x: i128) -> u64 {
+    let step = |nearest: i128| match op.rounding {
+        Rounding::Nearest => 0,
+        Rounding::Down => -i32::from(nearest > x),
+        Rounding::Up => i32::from(nearest < x),
+        Rounding::Zero if x >= 0 => -i32::from(nearest > x),
+        Rounding::Zero => i32::from(nearest < x),
+    };
+    if op.to == Type::F64 {
+        let nearest = x as f64;
+        let rounded = match step(nearest as i128) {
+            -1 => nearest.next_down(),
+            1 => nearest.next_up(),
+            _ => nearest,
+        };
+        return double_bits(clamp_unit(op.sat, rounded));
+    }
+    let nearest = x as f32;
+    let rounded = match step(nearest as i128) {
+        -1 => nearest.next_down(),
+        1 => nearest.next_up(),
+        _ => nearest,
+    };
+    u64::from(single_bits(clamp_unit(op.sat, f64::from(rounded)) as f32))
+}
+
+#[cfg(test)]
+#[path = "convert_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn op(to: Type, from: Type, rounding: Rounding) -> ConvertOp {
+    ConvertOp { to, from, rounding, integral: false, ftz: false, sat: false }
+}
+
+fn one(op: ConvertOp, x: u64) -> u64 {
+    convert(&op, &[x])[0]
+}
+
+fn single(x: f32) -> u64 {
+    u64::from(x.to_bits())
+}
+
+const NEAREST: Rounding = Rounding::Nearest;
+
+#[test]
+fn integers_are_extended_and_cut() {
+    assert_eq!(one(op(Type::S64, Type::S32, NEAREST), 0xffff_fffe), -2i64 as u64);
+    assert_eq!(one(op(Type::U64, Type::U32, NEAREST), 0xdead_0000_ffff_fffe), 0xffff_fffe);
+    assert_eq!(one(op(Type::U32, Type::U64, NEAREST), 0x1_0000_0002), 2);
+    assert_eq!(one(op(Type::S8, Type::S32, NEAREST), 0x1ff), 0xffff_ffff);
+    assert_eq!(one(op(Type::U8, Type::S32, NEAREST), 0x1ff), 0xff);
+    assert_eq!(one(op(Type::S32, Type::S16, NEAREST), 0x8000), 0xffff_8000);
+    assert_eq!(one(op(Type::U64, Type::S32, NEAREST), 0xffff_ffff), u64::MAX);
+}
+
+#[test]
+fn saturation_clamps_integers_to_the_target() {
+    let sat = |to, from, x| one(ConvertOp { sat: true, ..op(to, from, NEAREST) }, x);
+    assert_eq!(sat(Type::U8, Type::S32, 300), 255);
+    assert_eq!(sat(Type::U8, Type::S32, 0xffff_ffff), 0);
+    assert_eq!(sat(Type::S8, Type::S32, 0xffff_ff00), 0xffff_ff80);
+    assert_eq!(sat(Type::S64, Type::U64, u64::MAX), i64::MAX as u64);
+}
+
+#[test]
+fn floats_become_integers_by_the_stated_mode_within_range() {
+    let to = |ty, r, x: f32| one(op(ty, Type::F32, r), single(x));
+    let s32 = |r, x| to(Type::S32, r, x) as u32 as i32;
+    assert_eq!(s32(Rounding::Zero, -2.7), -2);
+    assert_eq!(s32(Rounding::Down, -2.2), -3);
+    assert_eq!(s32(Rounding::Up, 2.2), 3);
+    assert_eq!(s32(NEAREST, 2.5), 2);
+    assert_eq!(s32(NEAREST, 3.5), 4);
+    assert_eq!(s32(Rounding::Zero, 3e9), i32::MAX);
+    assert_eq!(s32(Rounding::Zero, f32::NEG_INFINITY), i32::MIN);
+    assert_eq!(s32(Rounding::Zero, f32::NAN), 0);
+    assert_eq!(to(Type::U32, Rounding::Zero, -1.0), 0);
+    assert_eq!(to(Type::U64, Rounding::Zero, 1e30), u64::MAX);
+    assert_eq!(to(Type::S64, Rounding::Zero, -1e30), i64::MIN as u64);
+    assert_eq!(to(Type::U8, Rounding::Zero, 300.0), 255);
+    assert_eq!(to(Type::S16, Rounding::Zero, -40000.0), 0xffff_8000);
+}
+
+#[test]
+fn integers_become_floats_by_the_stated_mode() {
+    let f32_of = |from, r, x| f32::from_bits(one(op(Type::F32, from, r), x) as u32);
+    let odd = (1u64 << 24) + 1;
+    assert_eq!(f32_of(Type::U32, NEAREST, odd), 16777216.0);
+    assert_eq!(f32_of(Type::U32, Rounding::Up, odd), 16777218.0);
+    assert_eq!(f32_of(Type::S64, Rounding::Down, (odd as i64).wrapping_neg() as u64), -16777218.0);
+    assert_eq!(f32_of(Type::S64, Rounding::Zero, (odd as i64).wrapping_neg() as u64), -16777216.0);
+    assert_eq!(f32_of(Type::S32, NEAREST, 0xffff_ffff), -1.0);
+    let f64_of = |r, x| f64::from_bits(one(op(Type::F64, Type::U64, r), x));
+    assert_eq!(f64_of(NEAREST, u64::MAX), 18446744073709551616.0);
+    assert_eq!(f64_of(Rounding::Zero, u64::MAX), 18446744073709549568.0);
+}
+
+#[test]
+fn doubles_become_singles_by_the_stated_mode() {
+    let cut = |r, x: f64| f32::from_bits(one(op(Type::F32, Type::F64, r), x.to_bits()) as u32);
+    assert_eq!(cut(Rounding::Down, 1e-300).to_bits(), 0);
+    assert_eq!(cut(Rounding::Up, 1e-300).to_bits(), 1);
+    assert_eq!(cut(Rounding::Zero, 1e300), f32::MAX);
+    assert_eq!(cut(Rounding::Zero, -1e300), f32::MIN);
+    assert_eq!(cut(NEAREST, 1e300), f32::INFINITY);
+    assert_eq!(cut(Rounding::Zero, f64::INFINITY), f32::INFINITY);
+    assert_eq!(cut(Rounding::Down, -1e-300).to_bits(), 0x8000_0001);
+    assert_eq!(cut(Rounding::Up, -1e-300).to_bits(), 0x8000_0000);
+    assert_eq!(one(op(Type::F64, Type::F32, NEAREST), single(f32::NAN)), super::super::F64_NAN);
+}
+
+#[test]
+fn floats_are_rounded_to_integral_values_and_clamped() {
+    let floor = ConvertOp { integral: true, ..op(Type::F32, Type::F32, Rounding::Down) };
+    assert_eq!(one(floor, single(-2.5)), single(-3.0));
+    let even = ConvertOp { rounding: NEAREST, ..floor };
+    assert_eq!(one(even, single(-0.5)), single(-0.0));
+    let unit = ConvertOp { sat: true, ..op(Type::F32, Type::F32, NEAREST) };
+    assert_eq!(one(unit, single(7.0)), single(1.0));
+    assert_eq!(one(unit, single(f32::NAN)), 0);
+    let flushed = ConvertOp { ftz: true, ..op(Type::F64, Type::F32, NEAREST) };
+    assert_eq!(one(flushed, 0x8000_0001), 1 << 63);
+}
+
+proptest! {
+    #[test]
+    fn directed_modes_bracket_the_exact_integer(x: i64) {
+        let cut = |r| f32::from_bits(one(op(Type::F32, Type::S64, r), x as u64) as u32);
+        let (down, up) = (cut(Rounding::Down), cut(Rounding::Up));
+        prop_assert!(down as i128 <= i128::from(x) && i128::from(x) <= up as i128);
+        prop_assert!(up == down || up == down.next_up());
+        prop_assert_eq!(cut(Rounding::Zero), if x > 0 { down } else { up });
+        prop_assert_eq!(cut(NEAREST), x as f32);
+    }
+
+    #[test]
+    fn a_warp_converts_as_its_lanes_do(
+        from in prop::sample::select(vec![Type::U8, Type::S16, Type::S32, Type::U64, Type::F32, Type::F64]),
+        to in prop::sample::select(vec![Type::U8, Type::S16, Type::U32, Type::S64, Type::F32, Type::F64]),
+        x: [u64; 32],
+    ) {
+        let op = op(to, from, Rounding::Zero);
+        let alone: [u64; 32] = from_fn(|i| convert(&op, &[x[i]])[0]);
+        prop_assert_eq!(convert(&op, &x), alone);
+    }
+}

@@ -1,0 +1,98 @@
+//! Rounding other than to nearest.
+//!
+//! Rare in kernels, so exactness comes before speed: sums, products and quotients go through
+//! a software implementation of IEEE 754, roots through the sign of their exact residual.
+
+use rustc_apfloat::ieee::{Double, Single};
+use rustc_apfloat::{Float, Round, StatusAnd};
+
+use super::alu::{AluFn, AluOp};
+use crate::types::Rounding;
+
+/// The mode as the software implementation names it.
+fn mode(rounding: Rounding) -> Round {
+    match rounding {
+        Rounding::Nearest => Round::NearestTiesToEven,
+        Rounding::Zero => Round::TowardZero,
+        Rounding::Down => Round::TowardNegative,
+        Rounding::Up => Round::TowardPositive,
+    }
+}
+
+/// The operations that both widths share; `None` for any other.
+fn apply<F: Float>(op: &AluOp, a: F, b: F, c: F, one: F) -> Option<F> {
+    let round = mode(op.rounding);
+    let StatusAnd { value, .. } = match op.f {
+        AluFn::Add => a.add_r(b, round),
+        AluFn::Sub => a.sub_r(b, round),
+        AluFn::Mul => a.mul_r(b, round),
+        AluFn::Fma => a.mul_add_r(b, c, round),
+        AluFn::Div => a.div_r(b, round),
+        AluFn::Rcp => one.div_r(a, round),
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// An `.f32` operation in one lane.
+pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
+    let soft = |x: f32| Single::from_bits(u128::from(x.to_bits()));
+    let bits = |x: Single| f32::from_bits(x.to_bits() as u32);
+    match op.f {
+        // A double root of a single holds more than twice its digits: it is a tie, or on the
+        // wrong side of a single, only where it is exact.
+        AluFn::Sqrt => narrow(f64::from(a).sqrt(), op.rounding),
+        _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
+            Some(value) => bits(value),
+            None => panic!("{op:?} does not exist"),
+        },
+    }
+}
+
+/// An `.f64` operation in one lane.
+pub(super) fn double(op: &AluOp, a: f64, b: f64, c: f64) -> f64 {
+    let soft = |x: f64| Double::from_bits(u128::from(x.to_bits()));
+    let bits = |x: Double| f64::from_bits(x.to_bits() as u64);
+    match op.f {
+        AluFn::Sqrt => root(a, op.rounding),
+        _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
+            Some(value) => bits(value),
+            None => panic!("{op:?} does not exist"),
+        },
+    }
+}
+
+/// `x` rounded to single precision in the given direction.
+pub(super) fn narrow(x: f64, rounding: Rounding) -> f32 {
+    let nearest = x as f32;
+    if x.is_nan() {
+        return nearest;
+    }
+    let back = f64::from(nearest);
+    match rounding {
+        Rounding::Nearest => nearest,
+        Rounding::Down if back > x => nearest.next_down(),
+        Rounding::Up if back < x => nearest.next_up(),
+        Rounding::Zero if back.abs() > x.abs() && x > 0.0 => nearest.next_down(),
+        Rounding::Zero if back.abs() > x.abs() => nearest.next_up(),
+        _ => nearest,
+    }
+}
+
+/// Square root in double precision.
+fn root(x: f64, rounding: Rounding) -> f64 {
+    // Scaled by an even power of two, so that the residual cannot underflow.
+    if x > 0.0 && x < 1e-200 {
+        return root(x * 2f64.powi(600), rounding) * 2f64.powi(-300);
+    }
+    let nearest = x.sqrt();
+    if !nearest.is_finite() || nearest == 0.0 {
+        return nearest;
+    }
+    let excess = nearest.mul_add(nearest, -x);
+    match rounding {
+        Rounding::Down | Rounding::Zero if excess > 0.0 => nearest.next_down(),
+        Rounding::Up if excess < 0.0 => nearest.next_up(),
+        _ => nearest,
+    }
+}

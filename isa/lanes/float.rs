@@ -1,0 +1,178 @@
+//! IEEE arithmetic with PTX's modifiers.
+
+use std::array::from_fn;
+
+use super::alu::{AluFn, AluOp, Cell};
+use super::directed;
+use crate::types::Rounding;
+
+/// The NaN that `.f32` operations return (PTX ISA, floating point instructions).
+pub const F32_NAN: u32 = 0x7fff_ffff;
+/// The NaN that `.f64` operations return.
+pub const F64_NAN: u64 = 0x7ff8_0000_0000_0000;
+
+/// Zero of the same sign for a subnormal, else `x`.
+#[inline]
+pub(super) fn flush(x: f32) -> f32 {
+    if x.is_subnormal() { 0f32.copysign(x) } else { x }
+}
+
+/// Zero of the same sign for a subnormal, else `x`.
+#[inline]
+pub(super) fn flush_wide(x: f64) -> f64 {
+    if x.is_subnormal() { 0f64.copysign(x) } else { x }
+}
+
+/// Bits of a result, NaN made canonical.
+#[inline]
+pub(super) fn single_bits(x: f32) -> u32 {
+    if x.is_nan() { F32_NAN } else { x.to_bits() }
+}
+
+/// Bits of a result, NaN made canonical.
+#[inline]
+pub(super) fn double_bits(x: f64) -> u64 {
+    if x.is_nan() { F64_NAN } else { x.to_bits() }
+}
+
+fn no_such(op: &AluOp) -> ! {
+    panic!("{op:?} does not exist")
+}
+
+/// `.f32` operations.
+#[inline]
+pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
+    let load = |x: &[C; N]| -> [f32; N] { from_fn(|i| f32::from_bits(x[i].low())) };
+    let (mut a, mut b, mut c) = (load(a), load(b), load(c));
+    if op.ftz {
+        for x in [&mut a, &mut b, &mut c] {
+            *x = x.map(flush);
+        }
+    }
+    // Sign operations move bits and keep a NaN as it is.
+    match op.f {
+        AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
+        AluFn::Neg => return from_fn(|i| C::wrap(a[i].to_bits() ^ 0x8000_0000)),
+        _ => {}
+    }
+    let mut r = if op.rounding == Rounding::Nearest {
+        single_nearest(op, &a, &b, &c)
+    } else {
+        from_fn(|i| directed::single(op, a[i], b[i], c[i]))
+    };
+    if op.ftz {
+        r = r.map(flush);
+    }
+    if op.sat {
+        // False for a NaN and for -0: both become +0.
+        r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
+    }
+    from_fn(|i| C::wrap(single_bits(r[i])))
+}
+
+#[inline]
+fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
+    // A function of a double, rounded once more: what `.approx` means here.
+    let through_double = |f: fn(f64) -> f64| from_fn(|i| f(f64::from(a[i])) as f32);
+    match op.f {
+        AluFn::Add => from_fn(|i| a[i] + b[i]),
+        AluFn::Sub => from_fn(|i| a[i] - b[i]),
+        AluFn::Mul => from_fn(|i| a[i] * b[i]),
+        AluFn::Fma => fma(a, b, c),
+        AluFn::Div => from_fn(|i| a[i] / b[i]),
+        AluFn::Min => from_fn(|i| minimum(a[i], b[i])),
+        AluFn::Max => from_fn(|i| -minimum(-a[i], -b[i])),
+        AluFn::Sqrt => from_fn(|i| a[i].sqrt()),
+        AluFn::Rcp => from_fn(|i| 1.0 / a[i]),
+        AluFn::Rsqrt => through_double(|x| 1.0 / x.sqrt()),
+        AluFn::Ex2 => through_double(libm::exp2),
+        AluFn::Lg2 => through_double(libm::log2),
+        AluFn::Sin => through_double(libm::sin),
+        AluFn::Cos => through_double(libm::cos),
+        _ => no_such(op),
+    }
+}
+
+/// Fused multiply-add. The product of two singles is exact in double precision, so that the
+/// double sum rounded to single is right unless that sum landed on a tie between two singles,
+/// or the result is subnormal. Lanes in that doubt are few; one is enough to redo them all
+/// with the host's own (slow, called) fused operation.
+#[inline]
+fn fma<const N: usize>(a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
+    const TIE: u64 = 1 << 28;
+    let mut doubt = false;
+    let sums: [f64; N] = from_fn(|i| f64::from(a[i]) * f64::from(b[i]) + f64::from(c[i]));
+    for sum in sums {
+        let tie = sum.to_bits() & (2 * TIE - 1) == TIE;
+        let tiny = sum.abs() < f64::from(f32::MIN_POSITIVE);
+        doubt |= tie | (tiny & (sum != 0.0));
+    }
+    if doubt { from_fn(|i| a[i].mul_add(b[i], c[i])) } else { sums.map(|sum| sum as f32) }
+}
+
+/// The smaller operand, a number before a NaN, -0 before +0.
+#[inline]
+fn minimum(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b < a {
+        b
+    } else if a == b {
+        f32::from_bits(a.to_bits() | b.to_bits())
+    } else {
+        a
+    }
+}
+
+#[inline]
+fn minimum_wide(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b < a {
+        b
+    } else if a == b {
+        f64::from_bits(a.to_bits() | b.to_bits())
+    } else {
+        a
+    }
+}
+
+/// `.f64` operations.
+#[inline]
+pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
+    match op.f {
+        AluFn::Abs => return a.map(|x| x & !(1 << 63)),
+        AluFn::Neg => return a.map(|x| x ^ 1 << 63),
+        _ => {}
+    }
+    let [a, b, c] = [a, b, c].map(|x| x.map(f64::from_bits));
+    let mut r: [f64; N] = if op.rounding == Rounding::Nearest {
+        double_nearest(op, &a, &b, &c)
+    } else {
+        from_fn(|i| directed::double(op, a[i], b[i], c[i]))
+    };
+    if op.ftz {
+        r = r.map(flush_wide);
+    }
+    if op.sat {
+        r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
+    }
+    r.map(double_bits)
+}
+
+#[inline]
+fn double_nearest<const N: usize>(op: &AluOp, a: &[f64; N], b: &[f64; N], c: &[f64; N]) -> [f64; N] {
+    match op.f {
+        AluFn::Add => from_fn(|i| a[i] + b[i]),
+        AluFn::Sub => from_fn(|i| a[i] - b[i]),
+        AluFn::Mul => from_fn(|i| a[i] * b[i]),
+        AluFn::Fma => from_fn(|i| a[i].mul_add(b[i], c[i])),
+        AluFn::Div => from_fn(|i| a[i] / b[i]),
+        AluFn::Min => from_fn(|i| minimum_wide(a[i], b[i])),
+        AluFn::Max => from_fn(|i| -minimum_wide(-a[i], -b[i])),
+        AluFn::Sqrt => a.map(f64::sqrt),
+        AluFn::Rcp => a.map(|x| 1.0 / x),
+        AluFn::Rsqrt => a.map(|x| 1.0 / x.sqrt()),
+        _ => no_such(op),
+    }
+}
+
+#[cfg(test)]
+#[path = "float_tests.rs"]
+mod tests;

@@ -1,0 +1,416 @@
+//! # A lowered kernel
+//! What the machine executes: a flat list of instructions whose index is the program
+//! counter, with every name already resolved to a register, an immediate or a target.
+//!
+//! One type serves two forms, told apart by [`Form`]:
+//!
+//! * **virtual**, from lowering: a register index names one value of any width, as in the
+//!   PTX text. The functional interpreter runs this form.
+//! * **physical**, from [`crate::alloc::allocate`]: a register index names a 32-bit word, a
+//!   64-bit value takes the words `index` and `index + 1` (low half first, `index` even).
+//!   The clocked SM runs this form; only here are [`Inst::reads`] and [`Inst::writes`] filled.
+//!
+//! A narrower value sits in the low bits of its register. Its upper bits carry no meaning:
+//! whoever reads a typed operand looks at the bits of that type only.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::lanes::{AluOp, CompareOp, ConvertOp};
+use crate::types::{CacheOp, Logic, Space, Special, Type};
+
+/// Words of the register file that one thread can name in the physical form.
+pub const MAX_WORDS: u16 = 255;
+/// Predicates that one thread can name in the physical form.
+pub const MAX_PREDS: u16 = 31;
+/// Reconvergence pc of a branch whose paths meet only at the end of the thread. No pc ever
+/// equals it, so that an entry which waits for it is removed by exits alone.
+pub const NO_PC: u32 = u32::MAX;
+
+/// How registers are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One index per value.
+    Virtual,
+    /// One index per 32-bit word.
+    Physical,
+}
+
+/// A kernel ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Name of the `.entry`.
+    pub name: String,
+    /// Source file, as it was named to the parser.
+    pub file: Arc<str>,
+    /// How `regs` and register operands count.
+    pub form: Form,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Size of the parameter block in bytes.
+    pub param_bytes: u32,
+    /// The instructions; pc is the index. Never empty, and the last one never falls through.
+    pub insts: Vec<Inst>,
+    /// Registers used: values in the virtual form, 32-bit words in the physical form.
+    pub regs: u16,
+    /// Predicates used.
+    pub preds: u16,
+    /// Statically allocated shared bytes. Dynamic shared memory starts here (see
+    /// `shared_align`).
+    pub shared_bytes: u32,
+    /// Largest alignment of a shared variable, at least 1; `shared_bytes` is a multiple of
+    /// the alignment of the dynamic array, if there is one.
+    pub shared_align: u32,
+    /// Largest CTA shape, from `.maxntid` or `.reqntid`.
+    pub max_ntid: Option<[u32; 3]>,
+}
+
+/// One kernel parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Name in the source.
+    pub name: String,
+    /// Element type.
+    pub ty: Type,
+    /// Offset in the parameter block, in bytes.
+    pub offset: u32,
+    /// Size in bytes: of one element, or of the array for a struct passed by value.
+    pub bytes: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// One instruction.
+///
+/// `dsts` and `srcs` are filled from the front and padded with `None`. What they mean for
+/// each [`Op`] is said there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// The execution unit that takes it: [`Op::unit`], kept so that issue need not decode.
+    pub unit: Unit,
+    /// Lanes in which it acts; all active lanes if `None`.
+    pub guard: Option<Guard>,
+    /// Results.
+    pub dsts: [Dst; 4],
+    /// Inputs, without the address of a memory operation (see [`MemOp::base`]).
+    pub srcs: [Src; 4],
+    /// Physical form: every register read, guard and address included.
+    pub reads: RegMask,
+    /// Physical form: every register written.
+    pub writes: RegMask,
+    /// Line in the source file, from 1.
+    pub line: u32,
+    /// Column in the source line, from 1.
+    pub column: u32,
+}
+
+/// A register operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reg {
+    /// Number of the value (virtual) or of its first word (physical).
+    pub index: u16,
+    /// Whether the value has 64 bits.
+    pub wide: bool,
+}
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dst {
+    /// No result in this place (`_` in the source, or padding).
+    #[default]
+    None,
+    /// A register.
+    Reg(Reg),
+    /// A predicate.
+    Pred(u16),
+}
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Src {
+    /// Padding.
+    #[default]
+    None,
+    /// A register.
+    Reg(Reg),
+    /// A predicate, possibly inverted.
+    Pred(Guard),
+    /// A constant, already in the bits of the operand type, zero extended.
+    Imm(u64),
+    /// A special register.
+    Special(Special),
+}
+
+/// A predicate and the value it must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// Number of the predicate.
+    pub pred: u16,
+    /// Whether it must be false.
+    pub negated: bool,
+}
+
+/// Operations, one variant for each path through the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `dsts[0] = f(srcs[0..3])` in every lane: [`crate::lanes::alu`].
+    Alu(AluOp),
+    /// `dsts[0]` (and its complement to `dsts[1]`) `= compare(srcs[0], srcs[1])`, combined
+    /// with predicate `srcs[2]` (or `Imm` 0 or 1) if `combine` is set:
+    /// [`crate::lanes::compare`] and [`CompareOp::combined`].
+    Compare(CompareOp),
+    /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
+    Select(Type),
+    /// `dsts[0] = srcs[0]`. Also every `cvta` between windows that coincide.
+    Mov(Type),
+    /// `dsts[0] = srcs[0]` converted: [`crate::lanes::convert`].
+    Convert(ConvertOp),
+    /// Predicate `dsts[0] = srcs[0]`, or `srcs[0] logic srcs[1]`. Inputs are predicates, or
+    /// `Imm` 0 or 1.
+    Pred(Option<Logic>),
+    /// `dsts[0]` = parts `srcs[0..]` of `part_bits` each, first part lowest.
+    Pack {
+        /// Width of one part: 8, 16 or 32.
+        part_bits: u8,
+    },
+    /// Parts `dsts[0..]` of `part_bits` each = `srcs[0]`, lowest part first.
+    Unpack {
+        /// Width of one part: 8, 16 or 32.
+        part_bits: u8,
+    },
+    /// `dsts[0..lanes] =` memory.
+    Load(MemOp),
+    /// Memory `= srcs[0..lanes]`.
+    Store(MemOp),
+    /// Go to `target` in the lanes that the guard selects.
+    Branch {
+        /// Target pc.
+        target: u32,
+        /// Where the paths meet again: immediate post-dominator, or [`NO_PC`].
+        reconverge: u32,
+        /// Whether the source promises that all lanes agree (`bra.uni`).
+        uniform: bool,
+    },
+    /// Wait until every thread of the CTA that has not exited has arrived.
+    Barrier {
+        /// Barrier number, 0 to 15.
+        id: u8,
+    },
+    /// End of the thread.
+    Exit,
+    /// Nothing.
+    Nop,
+}
+
+/// A memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemOp {
+    /// State space.
+    pub space: Space,
+    /// Element type; a load extends it to its destination's width by the type's signedness.
+    pub ty: Type,
+    /// Elements per thread: 1, 2 or 4.
+    pub lanes: u8,
+    /// Cache operator.
+    pub cache: CacheOp,
+    /// Whether the access is `.volatile`.
+    pub volatile: bool,
+    /// Register part of the address.
+    pub base: Option<Reg>,
+    /// Constant part of the address, in bytes.
+    pub offset: i64,
+}
+
+impl MemOp {
+    /// Address for a base register that holds `base` (pass 0 if there is none). A 32-bit
+    /// base gives a 32-bit address.
+    #[inline]
+    pub fn address(&self, base: u64) -> u64 {
+        let sum = base.wrapping_add(self.offset as u64);
+        match self.base {
+            Some(Reg { wide: false, .. }) => sum & u64::from(u32::MAX),
+            _ => sum,
+        }
+    }
+
+    /// Bytes moved per thread; also the alignment that the address must have.
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        self.ty.bytes() * u32::from(self.lanes)
+    }
+}
+
+/// Execution unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Integer and single precision.
+    Sp,
+    /// Division, remainder, roots and transcendental functions.
+    Sfu,
+    /// Double precision.
+    Dp,
+    /// Loads and stores.
+    Mem,
+    /// Branches, barriers, exits: done at issue.
+    Control,
+}
+
+impl Op {
+    /// The unit that executes this operation.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Op::Alu(op) => op.unit(),
+            Op::Compare(op) if op.ty == Type::F64 => Unit::Dp,
+            Op::Convert(op) if op.to == Type::F64 || op.from == Type::F64 => Unit::Dp,
+            Op::Compare(_)
+            | Op::Convert(_)
+            | Op::Select(_)
+            | Op::Mov(_)
+            | Op::Pred(_)
+            | Op::Pack { .. }
+            | Op::Unpack { .. } => Unit::Sp,
+            Op::Load(_) | Op::Store(_) => Unit::Mem,
+            Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => Unit::Control,
+        }
+    }
+}
+
+/// A set of physical registers: one bit per 32-bit word and per predicate, so that a
+/// scoreboard finds a hazard with a handful of ANDs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegMask {
+    /// Bit `i % 64` of element `i / 64` is word `i`.
+    pub words: [u64; 4],
+    /// Bit `i` is predicate `i`.
+    pub preds: u32,
+}
+
+impl RegMask {
+    /// Whether the two sets share a register.
+    #[inline]
+    pub fn intersects(&self, other: &RegMask) -> bool {
+        let words = (self.words[0] & other.words[0])
+            | (self.words[1] & other.words[1])
+            | (self.words[2] & other.words[2])
+            | (self.words[3] & other.words[3]);
+        words != 0 || self.preds & other.preds != 0
+    }
+
+    /// Whether the set holds nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words == [0; 4] && self.preds == 0
+    }
+
+    /// Adds every register of `other`.
+    #[inline]
+    pub fn insert(&mut self, other: &RegMask) {
+        for (mine, theirs) in self.words.iter_mut().zip(other.words) {
+            *mine |= theirs;
+        }
+        self.preds |= other.preds;
+    }
+
+    /// Takes every register of `other` away.
+    #[inline]
+    pub fn remove(&mut self, other: &RegMask) {
+        for (mine, theirs) in self.words.iter_mut().zip(other.words) {
+            *mine &= !theirs;
+        }
+        self.preds &= !other.preds;
+    }
+
+    /// Adds the word or the two words of a physical register.
+    pub fn insert_reg(&mut self, reg: Reg) {
+        for word in reg.index..=reg.index + u16::from(reg.wide) {
+            self.words[usize::from(word / 64) % 4] |= 1 << (word % 64);
+        }
+    }
+
+    /// Adds a predicate.
+    pub fn insert_pred(&mut self, pred: u16) {
+        self.preds |= 1u32 << (pred % 32);
+    }
+}
+
+impl Inst {
+    /// An unguarded instruction without operands; the fields are public to fill in the rest.
+    pub fn new(op: Op) -> Inst {
+        Inst {
+            op,
+            unit: op.unit(),
+            guard: None,
+            dsts: [Dst::None; 4],
+            srcs: [Src::None; 4],
+            reads: RegMask::default(),
+            writes: RegMask::default(),
+            line: 0,
+            column: 0,
+        }
+    }
+
+    /// The memory access of a load or a store.
+    #[inline]
+    pub fn mem(&self) -> Option<&MemOp> {
+        match &self.op {
+            Op::Load(mem) | Op::Store(mem) => Some(mem),
+            _ => None,
+        }
+    }
+
+    /// Registers that hold an input, the address base included.
+    pub fn source_regs(&self) -> impl Iterator<Item = Reg> + '_ {
+        let operands = self.srcs.iter().filter_map(|src| match src {
+            Src::Reg(reg) => Some(*reg),
+            _ => None,
+        });
+        operands.chain(self.mem().and_then(|mem| mem.base))
+    }
+
+    /// Predicates that are an input, the guard included.
+    pub fn source_preds(&self) -> impl Iterator<Item = u16> + '_ {
+        let operands = self.srcs.iter().filter_map(|src| match src {
+            Src::Pred(guard) => Some(guard.pred),
+            _ => None,
+        });
+        operands.chain(self.guard.map(|guard| guard.pred))
+    }
+
+    /// Registers that receive a result.
+    pub fn dest_regs(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.dsts.iter().filter_map(|dst| match dst {
+            Dst::Reg(reg) => Some(*reg),
+            _ => None,
+        })
+    }
+
+    /// Predicates that receive a result.
+    pub fn dest_preds(&self) -> impl Iterator<Item = u16> + '_ {
+        self.dsts.iter().filter_map(|dst| match dst {
+            Dst::Pred(pred) => Some(*pred),
+            _ => None,
+        })
+    }
+
+    /// Whether control can go on to `pc + 1`.
+    pub fn falls_through(&self) -> bool {
+        match self.op {
+            Op::Branch { .. } | Op::Exit => self.guard.is_some(),
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unit::Sp => "sp",
+            Unit::Sfu => "sfu",
+            Unit::Dp => "dp",
+            Unit::Mem => "mem",
+            Unit::Control => "control",
+        })
+    }
+}

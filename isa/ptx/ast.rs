@@ -1,0 +1,190 @@
+//! # Syntax tree of a PTX file
+//! Borrows its names from the text. Flat on purpose: nested blocks are a stream of statements
+//! with opening and closing marks, so that nothing has to recurse.
+
+use crate::types::Type;
+
+/// A range of bytes of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// From the start of `self` to the end of `other`.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start, end: other.end.max(self.end) }
+    }
+}
+
+/// A name or a modifier and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name<'a> {
+    /// As written; modifiers without their dot.
+    pub text: &'a str,
+    /// Where.
+    pub span: Span,
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Module<'a> {
+    /// `.version major.minor`.
+    pub version: (u32, u32),
+    /// `.target`, for example `sm_35`.
+    pub target: Vec<Name<'a>>,
+    /// `.address_size`: 32 or 64.
+    pub address_size: u32,
+    /// Variables at file level.
+    pub variables: Vec<Variable<'a>>,
+    /// Kernels and functions, declared or defined.
+    pub functions: Vec<Function<'a>>,
+}
+
+impl<'a> Module<'a> {
+    /// The kernels that have a body.
+    pub fn kernels(&self) -> impl Iterator<Item = &Function<'a>> {
+        self.functions.iter().filter(|f| f.is_entry && f.has_body)
+    }
+}
+
+/// `.entry` or `.func`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function<'a> {
+    /// Whether it is a kernel.
+    pub is_entry: bool,
+    /// Its name.
+    pub name: Name<'a>,
+    /// Return values of a `.func`.
+    pub returns: Vec<Variable<'a>>,
+    /// Parameters.
+    pub params: Vec<Variable<'a>>,
+    /// `.maxntid`, `.minnctapersm` and the like.
+    pub directives: Vec<Directive<'a>>,
+    /// Whether this is a definition.
+    pub has_body: bool,
+    /// The body.
+    pub body: Vec<Statement<'a>>,
+}
+
+/// A performance directive with its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Directive<'a> {
+    /// Name without the dot.
+    pub name: Name<'a>,
+    /// Its integer arguments.
+    pub values: Vec<u64>,
+}
+
+/// State space of a declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// `.reg`
+    Reg,
+    /// `.param`
+    Param,
+    /// `.global`
+    Global,
+    /// `.shared`
+    Shared,
+    /// `.const`
+    Const,
+    /// `.local`
+    Local,
+    /// `.tex`
+    Tex,
+}
+
+/// A declared variable, parameter or family of registers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable<'a> {
+    /// State space.
+    pub storage: Storage,
+    /// Whether it is `.extern`.
+    pub is_extern: bool,
+    /// Element type; `None` for opaque types (`.texref` ...).
+    pub ty: Option<Type>,
+    /// Elements of a vector type: 1, 2 or 4.
+    pub vector: u32,
+    /// `.align`, if written.
+    pub align: Option<u32>,
+    /// Its name; for `%r<10>` the part before the bracket.
+    pub name: Name<'a>,
+    /// For `%r<10>`: 10.
+    pub family: Option<u64>,
+    /// Elements of an array: product of the dimensions, 0 for `x[]`, `None` for a scalar.
+    pub elements: Option<u64>,
+    /// Whether it has an initialiser.
+    pub initialised: bool,
+}
+
+/// One statement of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement<'a> {
+    /// `{`: names declared from here on are local to the block.
+    Open,
+    /// `}`
+    Close,
+    /// `name:`
+    Label(Name<'a>),
+    /// A declaration.
+    Declare(Variable<'a>),
+    /// An instruction.
+    Instruction(Instruction<'a>),
+}
+
+/// An instruction as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction<'a> {
+    /// `@%p1` or `@!%p1`: name and whether it is negated.
+    pub guard: Option<(Name<'a>, bool)>,
+    /// `add`
+    pub opcode: Name<'a>,
+    /// `rn`, `ftz`, `f32`
+    pub modifiers: Vec<Name<'a>>,
+    /// Operands.
+    pub operands: Vec<Operand<'a>>,
+    /// From the opcode to the last operand.
+    pub span: Span,
+}
+
+/// An operand and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand<'a> {
+    /// What it is.
+    pub kind: OperandKind<'a>,
+    /// Where.
+    pub span: Span,
+}
+
+/// The forms of an operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperandKind<'a> {
+    /// Register, variable, label or special register; `%tid.x` has the component `x`.
+    Name(Name<'a>, Option<Name<'a>>),
+    /// `!%p1`
+    Not(Name<'a>),
+    /// `%p1|%p2`; the second or the first may be `_`.
+    Pair(Option<Name<'a>>, Option<Name<'a>>),
+    /// `symbol+4`, outside brackets.
+    Sum(Name<'a>, i64),
+    /// An integer: the low 64 bits of its value.
+    Integer(u64),
+    /// A single by its bits.
+    Single(u32),
+    /// A double by its bits, or a decimal.
+    Double(u64),
+    /// `_`
+    Sink,
+    /// `{a, b}`
+    Vector(Vec<Operand<'a>>),
+    /// `(a, b)`, of a call.
+    List(Vec<Operand<'a>>),
+    /// `[name+offset]`, or `[offset]` alone.
+    Address(Option<Name<'a>>, i64),
+    /// `[tex, {a, b}]`: names and coordinates of a texture or surface access.
+    Texture,
+}

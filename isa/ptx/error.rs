@@ -1,0 +1,104 @@
+//! What is wrong with a PTX text, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+use super::Source;
+use super::ast::Span;
+
+/// An error in a PTX text: what it is, the place, and what would be accepted.
+///
+/// `Display` gives `file:line:column: message`; a [`miette`] report adds the source excerpt
+/// and the help.
+#[derive(Debug)]
+pub struct PtxError(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
+    message: String,
+    help: Option<String>,
+    label: &'static str,
+    span: Span,
+    line: u32,
+    column: u32,
+    source: NamedSource<Arc<str>>,
+}
+
+impl PtxError {
+    /// An error about `span` of `source`; `label` is what the excerpt's marker says.
+    pub(super) fn new(source: &Source, span: Span, label: &'static str, message: String) -> Self {
+        let (line, column) = position(&source.text, span.start);
+        PtxError(Box::new(Details {
+            message,
+            help: None,
+            label,
+            span,
+            line,
+            column,
+            source: NamedSource::new(&source.name, source.text.clone()),
+        }))
+    }
+
+    /// Adds a sentence on what is legal, or on what to do.
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.0.help = Some(help.into());
+        self
+    }
+
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What is legal, or what to do.
+    pub fn help_text(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
+    /// Line of the place, from 1.
+    pub fn line(&self) -> u32 {
+        self.0.line
+    }
+
+    /// Column of the place in characters, from 1.
+    pub fn column(&self) -> u32 {
+        self.0.column
+    }
+}
+
+/// Line and column, from 1, of the byte `at`.
+pub(super) fn position(text: &str, at: u32) -> (u32, u32) {
+    let before = text.get(..at as usize).unwrap_or(text);
+    let line = before.bytes().filter(|&b| b == b'\n').count();
+    let column = before.chars().rev().take_while(|&c| c != '\n').count();
+    (line as u32 + 1, column as u32 + 1)
+}
+
+impl fmt::Display for PtxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { message, line, column, source, .. } = &*self.0;
+        write!(f, "{}:{line}:{column}: {message}", source.name())
+    }
+}
+
+impl std::error::Error for PtxError {}
+
+impl Diagnostic for PtxError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.0.help.as_ref()?;
+        Some(Box::new(help))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.0.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let Details { label, span, .. } = &*self.0;
+        let range = span.start as usize..span.end as usize;
+        let label = LabeledSpan::new_with_span(Some((*label).to_string()), range);
+        Some(Box::new(std::iter::once(label)))
+    }
+}

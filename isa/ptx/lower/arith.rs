@@ -1,0 +1,191 @@
+//! Arithmetic and logic instructions.
+
+use super::super::PtxError;
+use super::super::ast::Instruction;
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::lanes::{AluFn, AluOp};
+use crate::program::{Inst, Op, Src};
+use crate::types::{Logic, Rounding, Type};
+
+use Type::{B16, B32, B64, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
+
+const NUMBERS: &[Type] = &[U16, S16, U32, S32, U64, S64, F32, F64];
+const INTEGERS: &[Type] = &[U16, S16, U32, S32, U64, S64];
+const SIGNED: &[Type] = &[S16, S32, S64, F32, F64];
+const FLOATS: &[Type] = &[F32, F64];
+const BITS: &[Type] = &[B16, B32, B64];
+const LOGIC: &[Type] = &[B16, B32, B64, Pred];
+const SHIFTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64];
+const FIELDS: &[Type] = &[U32, S32, U64, S64];
+const COUNTED: &[Type] = &[B32, B64];
+
+/// The function of an opcode (for products the low or floating one) and its types.
+fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
+    Some(match opcode {
+        "add" => (AluFn::Add, NUMBERS),
+        "sub" => (AluFn::Sub, NUMBERS),
+        "mul" => (AluFn::Mul, NUMBERS),
+        "mad" => (AluFn::Mad, NUMBERS),
+        "fma" => (AluFn::Fma, FLOATS),
+        "div" => (AluFn::Div, NUMBERS),
+        "rem" => (AluFn::Rem, INTEGERS),
+        "abs" => (AluFn::Abs, SIGNED),
+        "neg" => (AluFn::Neg, SIGNED),
+        "min" => (AluFn::Min, NUMBERS),
+        "max" => (AluFn::Max, NUMBERS),
+        "and" => (AluFn::And, LOGIC),
+        "or" => (AluFn::Or, LOGIC),
+        "xor" => (AluFn::Xor, LOGIC),
+        "not" => (AluFn::Not, LOGIC),
+        "shl" => (AluFn::Shl, BITS),
+        "shr" => (AluFn::Shr, SHIFTED),
+        "shf" => (AluFn::FunnelLeft, &[B32]),
+        "bfe" => (AluFn::Bfe, FIELDS),
+        "popc" => (AluFn::Popc, COUNTED),
+        "clz" => (AluFn::Clz, COUNTED),
+        "brev" => (AluFn::Brev, COUNTED),
+        "sqrt" => (AluFn::Sqrt, FLOATS),
+        "rcp" => (AluFn::Rcp, FLOATS),
+        "rsqrt" => (AluFn::Rsqrt, FLOATS),
+        "ex2" => (AluFn::Ex2, &[F32]),
+        "lg2" => (AluFn::Lg2, &[F32]),
+        "sin" => (AluFn::Sin, &[F32]),
+        "cos" => (AluFn::Cos, &[F32]),
+        _ => return None,
+    })
+}
+
+impl<'a> Lowering<'a> {
+    /// Lowers an arithmetic instruction; `None` if the opcode is none.
+    pub(super) fn arith(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
+        let Some((f, types)) = function(inst.opcode.text) else {
+            return Ok(None);
+        };
+        let ty = mods.ty(self, types)?;
+        if ty == Pred {
+            return self.logic(inst, f).map(Some);
+        }
+        let mut op = AluOp::new(f, ty);
+        if ty.is_float() {
+            self.float_modifiers(inst, mods, &mut op)?;
+        } else {
+            self.integer_modifiers(inst, mods, &mut op)?;
+        }
+        let arity = op.arity();
+        self.operand_count(inst, arity + 1..=arity + 1)?;
+        let mut lowered = Inst::new(Op::Alu(op));
+        lowered.dsts[0] = self.dst(&inst.operands[0], op.result(), Width::Exact)?;
+        for i in 0..arity {
+            let ty = operand_type(&op, i);
+            lowered.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
+        }
+        Ok(Some(lowered))
+    }
+
+    fn float_modifiers(
+        &self,
+        inst: &Instruction<'a>,
+        mods: &mut Modifiers<'a>,
+        op: &mut AluOp,
+    ) -> Result<(), PtxError> {
+        use AluFn::*;
+        if op.f == Mad {
+            op.f = Fma;
+        }
+        let single = op.ty == F32;
+        // What PTX calls `.approx` has one rounding only; the others take all four.
+        let may_approximate = match op.f {
+            Div => single && (mods.take("approx") || mods.take("full")),
+            Sqrt | Rcp => single && mods.take("approx"),
+            Rsqrt | Ex2 | Lg2 | Sin | Cos => mods.take("approx"),
+            _ => false,
+        };
+        op.approx = may_approximate;
+        if !op.approx && matches!(op.f, Rsqrt | Ex2 | Lg2 | Sin | Cos) {
+            let message = format!("`{}` without `.approx`", inst.opcode.text);
+            let help = "these functions exist as approximations only";
+            return Err(self.error(inst.opcode.span, "here", message).with_help(help));
+        }
+        if !op.approx && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
+            op.rounding = mods.rounding().unwrap_or(Rounding::Nearest);
+        }
+        op.ftz = single && mods.take("ftz");
+        op.sat = single && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
+        Ok(())
+    }
+
+    fn integer_modifiers(
+        &self,
+        inst: &Instruction<'a>,
+        mods: &mut Modifiers<'a>,
+        op: &mut AluOp,
+    ) -> Result<(), PtxError> {
+        if let AluFn::Mul | AluFn::Mad = op.f {
+            let [high, wide] = match op.f {
+                AluFn::Mul => [AluFn::MulHi, AluFn::MulWide],
+                _ => [AluFn::MadHi, AluFn::MadWide],
+            };
+            let half = mods.take_one(&[("lo", op.f), ("hi", high), ("wide", wide)]);
+            let Some(f) = half.filter(|f| *f != wide || op.ty.widened().is_some()) else {
+                let message = format!("which half of the `{}` product?", op.ty);
+                return Err(self
+                    .error(inst.span, "this instruction", message)
+                    .with_help("expected `.lo` or `.hi`, or `.wide` for 16 and 32 bits"));
+            };
+            op.f = f;
+        }
+        if op.f == AluFn::FunnelLeft {
+            let side = mods.take_one(&[("l", AluFn::FunnelLeft), ("r", AluFn::FunnelRight)]);
+            match side.filter(|_| mods.take("wrap")) {
+                Some(f) => op.f = f,
+                None => {
+                    let message = "only `shf.l.wrap.b32` and `shf.r.wrap.b32` are supported";
+                    return Err(self.error(inst.span, "this instruction", message));
+                }
+            }
+        }
+        let saturates = op.ty == S32 && matches!(op.f, AluFn::Add | AluFn::Sub | AluFn::MadHi);
+        op.sat = saturates && mods.take("sat");
+        Ok(())
+    }
+
+    /// `and.pred` and its like.
+    fn logic(&mut self, inst: &Instruction<'a>, f: AluFn) -> Result<Inst, PtxError> {
+        let logic = match f {
+            AluFn::And => Some(Logic::And),
+            AluFn::Or => Some(Logic::Or),
+            AluFn::Xor => Some(Logic::Xor),
+            _ => None,
+        };
+        let inputs = 1 + usize::from(logic.is_some());
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut lowered = Inst::new(Op::Pred(logic));
+        [lowered.dsts[0], _] = self.pred_dsts(&inst.operands[0])?;
+        for i in 0..inputs {
+            lowered.srcs[i] = self.pred_src(&inst.operands[i + 1])?;
+        }
+        if logic.is_none() {
+            lowered.srcs[0] = match lowered.srcs[0] {
+                Src::Pred(mut guard) => {
+                    guard.negated = !guard.negated;
+                    Src::Pred(guard)
+                }
+                Src::Imm(value) => Src::Imm(value ^ 1),
+                other => other,
+            };
+        }
+        Ok(lowered)
+    }
+}
+
+/// Type of operand `i`: counts are 32 bits wide, and the addend of a wide product is wide.
+fn operand_type(op: &AluOp, i: usize) -> Type {
+    match (op.f, i) {
+        (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
+        (AluFn::FunnelLeft | AluFn::FunnelRight, 2) => U32,
+        (AluFn::MadWide, 2) => op.result(),
+        _ => op.ty,
+    }
+}

@@ -1,0 +1,153 @@
+//! Where parameters and shared variables lie.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::ast::{Function, Instruction, Module, Operand, OperandKind, Statement, Storage, Variable};
+use super::super::{PtxError, Source};
+use crate::program::Param;
+use crate::types::Type;
+
+/// Most bytes of shared memory that a kernel may declare: what a 32-bit window can hold, with
+/// room for the largest alignment.
+const MAX_SHARED_BYTES: u64 = 1 << 30;
+/// Most bytes of parameters (PTX ISA, kernel function parameters).
+const MAX_PARAM_BYTES: u64 = 32_764;
+
+/// Offsets of the shared variables of one kernel.
+pub(super) struct Layout<'a> {
+    /// By the place of the declaration.
+    offsets: FxHashMap<u32, u32>,
+    params: FxHashMap<&'a str, u32>,
+    pub(super) shared_bytes: u32,
+    pub(super) shared_align: u32,
+}
+
+impl Layout<'_> {
+    /// Offset of a shared variable that the kernel names.
+    pub(super) fn shared(&self, variable: &Variable<'_>) -> Option<u32> {
+        self.offsets.get(&variable.name.span.start).copied()
+    }
+
+    /// Offset of a parameter of the kernel.
+    pub(super) fn param(&self, name: &str) -> Option<u32> {
+        self.params.get(name).copied()
+    }
+}
+
+/// Bytes and alignment of a variable. An array without a size has 0 bytes.
+fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
+    let element = variable.ty.map_or(0, Type::bytes) * variable.vector;
+    if element == 0 {
+        let message = format!("`{}` has a type without a size", variable.name.text);
+        return Err(PtxError::new(source, variable.name.span, "declared here", message));
+    }
+    let bytes = u64::from(element).checked_mul(variable.elements.unwrap_or(1));
+    let align = variable.align.unwrap_or(element);
+    match bytes {
+        Some(bytes) => Ok((bytes, u64::from(align))),
+        None => {
+            let message = format!("`{}` has over 2^64 bytes", variable.name.text);
+            Err(PtxError::new(source, variable.name.span, "declared here", message))
+        }
+    }
+}
+
+/// Lays out the shared variables that `function` names.
+pub(super) fn lay_out<'a>(
+    source: &Source,
+    module: &'a Module<'a>,
+    function: &'a Function<'a>,
+) -> Result<Layout<'a>, PtxError> {
+    let used = names_used(function);
+    let local = function.body.iter().filter_map(|statement| match statement {
+        Statement::Declare(variable) => Some(variable),
+        _ => None,
+    });
+    let shared = |v: &&Variable<'_>| v.storage == Storage::Shared && used.contains(v.name.text);
+    let (dynamic, fixed): (Vec<_>, Vec<_>) =
+        module.variables.iter().chain(local).filter(shared).partition(|v| v.elements == Some(0) || v.is_extern);
+    let mut offsets = FxHashMap::default();
+    let (mut end, mut widest) = (0u64, 1);
+    for variable in fixed {
+        let (bytes, align) = extent(source, variable)?;
+        let start = end.next_multiple_of(align);
+        end = start.saturating_add(bytes);
+        widest = widest.max(align);
+        if end > MAX_SHARED_BYTES {
+            let message = format!(
+                "shared variables up to `{}` take {end} bytes, expected at most {MAX_SHARED_BYTES}",
+                variable.name.text
+            );
+            return Err(PtxError::new(source, variable.name.span, "declared here", message));
+        }
+        offsets.insert(variable.name.span.start, start as u32);
+    }
+    // All dynamic arrays begin at the same place, aligned for the strictest of them.
+    for variable in &dynamic {
+        let (_, align) = extent(source, variable)?;
+        widest = widest.max(align);
+        end = end.next_multiple_of(align);
+    }
+    for variable in dynamic {
+        offsets.insert(variable.name.span.start, end as u32);
+    }
+    let (params, _) = parameters(source, function)?;
+    let names = function.params.iter().map(|p| p.name.text);
+    Ok(Layout {
+        offsets,
+        params: names.zip(params.iter().map(|p| p.offset)).collect(),
+        shared_bytes: end as u32,
+        shared_align: widest as u32,
+    })
+}
+
+/// The parameter block of a kernel.
+pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Vec<Param>, u32), PtxError> {
+    let mut end = 0;
+    let mut params = Vec::new();
+    for variable in &function.params {
+        let (bytes, align) = extent(source, variable)?;
+        let offset = u64::next_multiple_of(end, align);
+        end = offset.saturating_add(bytes);
+        if variable.storage != Storage::Param || end > MAX_PARAM_BYTES {
+            let message = format!(
+                "parameter `{}` ends at byte {end}, expected a `.param` within {MAX_PARAM_BYTES}",
+                variable.name.text
+            );
+            return Err(PtxError::new(source, variable.name.span, "declared here", message));
+        }
+        params.push(Param {
+            name: variable.name.text.to_string(),
+            ty: variable.ty.unwrap_or(Type::B8),
+            offset: offset as u32,
+            bytes: bytes as u32,
+            align: align as u32,
+        });
+    }
+    Ok((params, end as u32))
+}
+
+/// Every name that stands in an operand.
+fn names_used<'a>(function: &'a Function<'a>) -> FxHashSet<&'a str> {
+    let mut used = FxHashSet::default();
+    for statement in &function.body {
+        if let Statement::Instruction(Instruction { operands, .. }) = statement {
+            for operand in operands {
+                match &operand.kind {
+                    OperandKind::Vector(inner) | OperandKind::List(inner) => {
+                        used.extend(inner.iter().filter_map(name_in));
+                    }
+                    _ => used.extend(name_in(operand)),
+                }
+            }
+        }
+    }
+    used
+}
+
+fn name_in<'a>(operand: &Operand<'a>) -> Option<&'a str> {
+    match &operand.kind {
+        OperandKind::Name(name, _) | OperandKind::Sum(name, _) | OperandKind::Address(Some(name), _) => Some(name.text),
+        _ => None,
+    }
+}

@@ -1,0 +1,72 @@
+//! The dotted words behind an opcode. Each handler takes those that it knows; what is left
+//! over at the end is refused by name.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Name, Span};
+use super::Lowering;
+use crate::types::{Rounding, Type};
+
+pub(super) struct Modifiers<'a> {
+    opcode: Name<'a>,
+    left: Vec<Name<'a>>,
+}
+
+impl<'a> Modifiers<'a> {
+    pub(super) fn new(inst: &Instruction<'a>) -> Self {
+        Modifiers { opcode: inst.opcode, left: inst.modifiers.clone() }
+    }
+
+    /// Takes `word` if it is there.
+    pub(super) fn take(&mut self, word: &str) -> bool {
+        let found = self.left.iter().position(|m| m.text == word);
+        found.map(|at| self.left.remove(at)).is_some()
+    }
+
+    /// Takes the first of the words that is there and gives its meaning.
+    pub(super) fn take_one<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
+        let meaning = |m: &Name<'_>| words.iter().find(|(w, _)| *w == m.text).map(|(_, t)| *t);
+        let at = self.left.iter().position(|m| meaning(m).is_some())?;
+        meaning(&self.left.remove(at))
+    }
+
+    /// Takes the type, which is the last word, and checks that the instruction knows it.
+    pub(super) fn ty(&mut self, lowering: &Lowering<'a>, legal: &[Type]) -> Result<Type, PtxError> {
+        let last = self.left.pop();
+        let ty = last.and_then(|m| Type::from_name(m.text));
+        if let Some(ty) = ty.filter(|ty| legal.contains(ty)) {
+            return Ok(ty);
+        }
+        let names: Vec<String> = legal.iter().map(Type::to_string).collect();
+        let (span, found): (Span, String) = match last {
+            Some(word) => (word.span, format!("`.{}`", word.text)),
+            None => (self.opcode.span, "no type".to_string()),
+        };
+        let message = format!("`{}` with {found}, expected a type", self.opcode.text);
+        Err(lowering.error(span, "here", message).with_help(format!(
+            "`{}` takes {}",
+            self.opcode.text,
+            names.join(" ")
+        )))
+    }
+
+    /// Takes a floating point rounding mode.
+    pub(super) fn rounding(&mut self) -> Option<Rounding> {
+        self.take_one(&[
+            ("rn", Rounding::Nearest),
+            ("rz", Rounding::Zero),
+            ("rm", Rounding::Down),
+            ("rp", Rounding::Up),
+        ])
+    }
+
+    /// Refuses whatever nobody took.
+    pub(super) fn finish(&self, lowering: &Lowering<'a>) -> Result<(), PtxError> {
+        match self.left.first() {
+            None => Ok(()),
+            Some(word) => {
+                let message = format!("`.{}` is not supported on `{}`", word.text, self.opcode.text);
+                Err(lowering.error(word.span, "this modifier", message))
+            }
+        }
+    }
+}

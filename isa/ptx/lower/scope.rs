@@ -1,0 +1,120 @@
+//! Names and the blocks in which they hold.
+
+use rustc_hash::FxHashMap;
+
+use super::super::ast::{Name, Variable};
+use super::super::{PtxError, Source};
+
+/// What a name stands for: a variable, and for a member of a family its number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'a> {
+    pub(super) variable: &'a Variable<'a>,
+    pub(super) number: u64,
+}
+
+#[derive(Debug, Default)]
+struct Scope<'a> {
+    parent: Option<usize>,
+    names: FxHashMap<&'a str, &'a Variable<'a>>,
+    /// By the part of the name before the number.
+    families: FxHashMap<&'a str, &'a Variable<'a>>,
+    labels: FxHashMap<&'a str, u32>,
+}
+
+/// All blocks seen so far; those still open are reached through `parent`.
+#[derive(Debug)]
+pub(super) struct Scopes<'a> {
+    all: Vec<Scope<'a>>,
+    current: usize,
+}
+
+impl<'a> Scopes<'a> {
+    /// The file level.
+    pub(super) fn new() -> Self {
+        Scopes { all: vec![Scope::default()], current: 0 }
+    }
+
+    pub(super) fn current(&self) -> usize {
+        self.current
+    }
+
+    pub(super) fn open(&mut self) {
+        self.all.push(Scope { parent: Some(self.current), ..Scope::default() });
+        self.current = self.all.len() - 1;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.current = self.all[self.current].parent.unwrap_or(0);
+    }
+
+    /// Adds a name to the current block.
+    pub(super) fn declare(&mut self, source: &Source, variable: &'a Variable<'a>) -> Result<(), PtxError> {
+        let scope = &mut self.all[self.current];
+        let table = match variable.family {
+            Some(_) => &mut scope.families,
+            None => &mut scope.names,
+        };
+        let name = variable.name;
+        match table.insert(name.text, variable) {
+            // An extern declaration may be repeated, and may precede the definition.
+            Some(old) if !old.is_extern && !variable.is_extern => {
+                let message = format!("`{}` is declared twice in this block", name.text);
+                Err(PtxError::new(source, name.span, "second declaration", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a label to the current block; false if it is there already.
+    pub(super) fn label(&mut self, name: &Name<'a>, pc: u32) -> bool {
+        let labels = &mut self.all[self.current].labels;
+        labels.insert(name.text, pc).is_none()
+    }
+
+    pub(super) fn has_label_at(&self, pc: u32) -> bool {
+        let mut labels = self.all.iter().flat_map(|scope| scope.labels.values());
+        labels.any(|&at| at == pc)
+    }
+
+    /// The blocks around `scope`, innermost first.
+    fn outward(&self, scope: usize) -> impl Iterator<Item = &Scope<'a>> {
+        std::iter::successors(Some(scope), |&s| self.all[s].parent).map(|s| &self.all[s])
+    }
+
+    /// A label seen from `scope`.
+    pub(super) fn find_label(&self, name: &str, scope: usize) -> Option<u32> {
+        self.outward(scope).find_map(|s| s.labels.get(name).copied())
+    }
+
+    /// A name seen from the current block.
+    pub(super) fn find(&self, name: &str) -> Option<Found<'a>> {
+        self.outward(self.current).find_map(|scope| {
+            let single = scope.names.get(name).map(|&variable| Found { variable, number: 0 });
+            single.or_else(|| member(scope, name))
+        })
+    }
+
+    /// Every name that can be seen from the current block, families by their stem.
+    pub(super) fn visible(&self) -> impl Iterator<Item = &'a str> {
+        let scopes = self.outward(self.current);
+        scopes.flat_map(|s| s.names.keys().chain(s.families.keys()).copied())
+    }
+}
+
+/// `%r12` as number 12 of the family `%r`. Where the stem itself ends in digits, every way to
+/// split the name is tried, as far as a number can reach.
+fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<Found<'a>> {
+    const MOST_DIGITS: usize = 19;
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let stem = stem.max(name.len().saturating_sub(MOST_DIGITS));
+    (stem..name.len()).find_map(|at| {
+        let digits = &name[at..];
+        if digits.len() > 1 && digits.starts_with('0') {
+            return None;
+        }
+        let variable = *scope.families.get(&name[..at])?;
+        let number = digits.parse().ok()?;
+        let count = variable.family?;
+        (number < count).then_some(Found { variable, number })
+    })
+}

@@ -1,0 +1,313 @@
+//! # Parser
+//! Recursive descent without the recursion: the only things that nest are blocks, which the
+//! tree keeps flat, and braces of initialisers, which are counted.
+
+mod declare;
+mod instruction;
+
+use super::ast::{Function, Module, Name, Span, Statement, Storage};
+use super::lexer::{Token, tokens};
+use super::{PtxError, Source};
+
+/// Deepest nesting of blocks: a name is looked up through all that enclose it.
+const MAX_DEPTH: u32 = 256;
+
+/// Reads a whole file.
+pub fn parse(source: &Source) -> Result<Module<'_>, PtxError> {
+    let mut parser = Parser { source, tokens: tokens(source)?, at: 0 };
+    parser.module()
+}
+
+/// Reads the tokens from left to right.
+struct Parser<'a> {
+    source: &'a Source,
+    tokens: Vec<(Token, Span)>,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Option<Token> {
+        self.peek_at(0)
+    }
+
+    fn peek_at(&self, ahead: usize) -> Option<Token> {
+        self.tokens.get(self.at + ahead).map(|(token, _)| *token)
+    }
+
+    /// Place of the next token, or the end of the text.
+    fn span(&self) -> Span {
+        match self.tokens.get(self.at) {
+            Some((_, span)) => *span,
+            None => {
+                let end = self.source.text.trim_end().len() as u32;
+                Span { start: end, end }
+            }
+        }
+    }
+
+    fn text(&self, span: Span) -> &'a str {
+        &self.source.text[span.start as usize..span.end as usize]
+    }
+
+    /// Place of the token before the next.
+    fn last_span(&self) -> Span {
+        match self.at.checked_sub(1).and_then(|at| self.tokens.get(at)) {
+            Some((_, span)) => *span,
+            None => Span::default(),
+        }
+    }
+
+    fn error(&self, span: Span, message: impl Into<String>) -> PtxError {
+        PtxError::new(self.source, span, "here", message.into())
+    }
+
+    /// The next token is not what the grammar wants.
+    fn unexpected(&self, wanted: &str) -> PtxError {
+        let span = self.span();
+        let found = match self.peek() {
+            Some(_) => format!("found `{}`", self.text(span)),
+            None => "the text ends".to_string(),
+        };
+        self.error(span, format!("expected {wanted}, {found}"))
+    }
+
+    fn eat(&mut self, token: Token) -> bool {
+        let found = self.peek() == Some(token);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, token: Token, wanted: &str) -> Result<Name<'a>, PtxError> {
+        if self.peek() != Some(token) {
+            return Err(self.unexpected(wanted));
+        }
+        let span = self.span();
+        self.at += 1;
+        Ok(Name { text: self.text(span), span })
+    }
+
+    fn word(&mut self, wanted: &str) -> Result<Name<'a>, PtxError> {
+        self.expect(Token::Word, wanted)
+    }
+
+    /// A token with a leading dot, without the dot.
+    fn dotted(&mut self, wanted: &str) -> Result<Name<'a>, PtxError> {
+        let name = self.expect(Token::Dotted, wanted)?;
+        Ok(Name { text: &name.text[1..], span: name.span })
+    }
+
+    /// The text of the next token if it has a leading dot, without the dot.
+    fn peek_dotted(&self) -> Option<&'a str> {
+        match self.peek() {
+            Some(Token::Dotted) => Some(&self.text(self.span())[1..]),
+            _ => None,
+        }
+    }
+
+    fn eat_dotted(&mut self, name: &str) -> bool {
+        let found = self.peek_dotted() == Some(name);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// An unsigned integer.
+    fn integer(&mut self, wanted: &str) -> Result<u64, PtxError> {
+        let name = self.expect(Token::Integer, wanted)?;
+        self.integer_value(name)
+    }
+
+    fn integer_value(&self, name: Name<'a>) -> Result<u64, PtxError> {
+        let text = name.text.trim_end_matches('U');
+        let (digits, radix) = match text.as_bytes() {
+            [b'0', b'x' | b'X', ..] => (&text[2..], 16),
+            [b'0', b'b' | b'B', ..] => (&text[2..], 2),
+            [b'0', _, ..] => (&text[1..], 8),
+            _ => (text, 10),
+        };
+        u64::from_str_radix(digits, radix).map_err(|_| {
+            let message = format!("`{}` is not an integer of at most 64 bits", name.text);
+            self.error(name.span, message)
+        })
+    }
+
+    /// An integer that must fit 32 bits.
+    fn small_integer(&mut self, wanted: &str) -> Result<u32, PtxError> {
+        let span = self.span();
+        let value = self.integer(wanted)?;
+        u32::try_from(value)
+            .map_err(|_| self.error(span, format!("{value} is too large, expected {wanted} below 2^32")))
+    }
+
+    fn module(&mut self) -> Result<Module<'a>, PtxError> {
+        let mut module = Module { address_size: 32, ..Module::default() };
+        if self.peek_dotted() != Some("version") {
+            return Err(self
+                .unexpected("`.version` as the first directive")
+                .with_help("a PTX file opens with .version, .target and .address_size"));
+        }
+        while self.peek().is_some() {
+            let start = self.span();
+            let Some(directive) = self.peek_dotted() else {
+                return Err(self.unexpected("a directive at file level"));
+            };
+            match directive {
+                "version" => {
+                    self.at += 1;
+                    let number = self.expect(Token::Decimal, "a version such as 7.1")?;
+                    module.version = self.version(number)?;
+                }
+                "target" => {
+                    self.at += 1;
+                    module.target.push(self.word("a target such as sm_35")?);
+                    while self.eat(Token::Comma) {
+                        module.target.push(self.word("a target")?);
+                    }
+                }
+                "address_size" => {
+                    self.at += 1;
+                    module.address_size = self.small_integer("32 or 64")?;
+                    if !matches!(module.address_size, 32 | 64) {
+                        let message = format!("address size {}, expected 32 or 64", module.address_size);
+                        return Err(self.error(self.last_span(), message));
+                    }
+                }
+                "file" | "loc" | "section" | "pragma" => self.debug_directive()?,
+                "alias" => self.skip_to_semicolon()?,
+                "visible" | "extern" | "weak" | "common" | "entry" | "func" | "global" | "const" | "shared"
+                | "local" | "tex" | "param" | "reg" => {
+                    self.top_level(&mut module)?;
+                }
+                other => {
+                    let message = format!("unknown directive `.{other}` at file level");
+                    return Err(self.error(start, message));
+                }
+            }
+        }
+        Ok(module)
+    }
+
+    fn version(&self, number: Name<'a>) -> Result<(u32, u32), PtxError> {
+        let parts = number.text.split_once('.');
+        match parts.map(|(major, minor)| (major.parse(), minor.parse())) {
+            Some((Ok(major), Ok(minor))) => Ok((major, minor)),
+            _ => Err(self.error(number.span, format!("`{}` is not a version", number.text))),
+        }
+    }
+
+    /// A function or a variable with its linkage.
+    fn top_level(&mut self, module: &mut Module<'a>) -> Result<(), PtxError> {
+        let mut is_extern = false;
+        while let Some("visible" | "extern" | "weak" | "common") = self.peek_dotted() {
+            is_extern |= self.peek_dotted() == Some("extern");
+            self.at += 1;
+        }
+        match self.peek_dotted() {
+            Some("entry" | "func") => {
+                let function = self.function()?;
+                module.functions.push(function);
+            }
+            Some(_) => {
+                let mut variables = self.variables(is_extern)?;
+                module.variables.append(&mut variables);
+            }
+            None => return Err(self.unexpected("`.entry`, `.func` or a state space")),
+        }
+        Ok(())
+    }
+
+    fn function(&mut self) -> Result<Function<'a>, PtxError> {
+        let is_entry = self.dotted("`.entry` or `.func`")?.text == "entry";
+        let mut returns = Vec::new();
+        self.eat_dotted("noreturn");
+        if !is_entry && self.peek() == Some(Token::OpenParen) {
+            returns = self.parameters()?;
+        }
+        let name = self.word("a function name")?;
+        let params = match self.peek() {
+            Some(Token::OpenParen) => self.parameters()?,
+            _ => Vec::new(),
+        };
+        let directives = self.performance_directives()?;
+        let mut body = Vec::new();
+        let has_body = self.peek() == Some(Token::OpenBrace);
+        if has_body {
+            self.body(&mut body)?;
+        } else {
+            self.expect(Token::Semicolon, "a body in braces, or `;`")?;
+        }
+        Ok(Function { is_entry, name, returns, params, directives, has_body, body })
+    }
+
+    /// `{ ... }`, blocks within it kept flat.
+    fn body(&mut self, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
+        let open = self.span();
+        self.expect(Token::OpenBrace, "`{`")?;
+        let mut depth = 1u32;
+        while depth > 0 {
+            match self.peek() {
+                Some(Token::OpenBrace) => {
+                    self.at += 1;
+                    depth += 1;
+                    if depth > MAX_DEPTH {
+                        let message = format!("blocks are nested more than {MAX_DEPTH} deep");
+                        return Err(self.error(self.last_span(), message));
+                    }
+                    body.push(Statement::Open);
+                }
+                Some(Token::CloseBrace) => {
+                    self.at += 1;
+                    depth -= 1;
+                    if depth > 0 {
+                        body.push(Statement::Close);
+                    }
+                }
+                Some(Token::Semicolon) => self.at += 1,
+                Some(Token::Word) if self.peek_at(1) == Some(Token::Colon) => {
+                    body.push(Statement::Label(self.word("a label")?));
+                    self.at += 1;
+                }
+                Some(Token::Word | Token::At) => {
+                    body.push(Statement::Instruction(self.instruction()?));
+                }
+                Some(Token::Dotted) => self.body_directive(body)?,
+                Some(_) => return Err(self.unexpected("an instruction, a directive or a label")),
+                None => return Err(self.error(open, "this `{` is never closed")),
+            }
+        }
+        Ok(())
+    }
+
+    fn body_directive(&mut self, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
+        let span = self.span();
+        match self.peek_dotted().unwrap_or_default() {
+            "loc" | "file" | "section" | "pragma" => self.debug_directive(),
+            "callprototype" | "calltargets" | "branchtargets" => self.skip_to_semicolon(),
+            "extern" => {
+                self.at += 1;
+                let variables = self.variables(true)?;
+                body.extend(variables.into_iter().map(Statement::Declare));
+                Ok(())
+            }
+            name if storage(name).is_some() => {
+                let variables = self.variables(false)?;
+                body.extend(variables.into_iter().map(Statement::Declare));
+                Ok(())
+            }
+            name => Err(self.error(span, format!("unknown directive `.{name}` in a body"))),
+        }
+    }
+}
+
+/// The state space with this name.
+fn storage(name: &str) -> Option<Storage> {
+    Some(match name {
+        "reg" => Storage::Reg,
+        "param" => Storage::Param,
+        "global" => Storage::Global,
+        "shared" => Storage::Shared,
+        "const" => Storage::Const,
+        "local" => Storage::Local,
+        "tex" => Storage::Tex,
+        _ => return None,
+    })
+}

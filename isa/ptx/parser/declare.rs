@@ -1,0 +1,278 @@
+//! Declarations and directives.
+
+use super::super::PtxError;
+use super::super::ast::{Directive, Variable};
+use super::super::lexer::Token;
+use super::{Parser, storage};
+use crate::types::Type;
+
+impl<'a> Parser<'a> {
+    /// `(.param .u64 a, .param .align 8 .b8 b[16])`
+    pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'a>>, PtxError> {
+        let mut params = Vec::new();
+        self.expect(Token::OpenParen, "`(`")?;
+        while !self.eat(Token::CloseParen) {
+            let head = self.declaration_head(false)?;
+            params.push(self.declarator(&head)?);
+            if !self.eat(Token::Comma) && self.peek() != Some(Token::CloseParen) {
+                return Err(self.unexpected("`,` or `)` after a parameter"));
+            }
+        }
+        Ok(params)
+    }
+
+    /// A declaration with all its names, to the semicolon.
+    pub(super) fn variables(&mut self, is_extern: bool) -> Result<Vec<Variable<'a>>, PtxError> {
+        let head = self.declaration_head(is_extern)?;
+        let mut variables = vec![self.declarator(&head)?];
+        while self.eat(Token::Comma) {
+            variables.push(self.declarator(&head)?);
+        }
+        self.expect(Token::Semicolon, "`;` after a declaration")?;
+        Ok(variables)
+    }
+
+    /// State space, alignment and type: what all names of a declaration share.
+    fn declaration_head(&mut self, is_extern: bool) -> Result<Variable<'a>, PtxError> {
+        let space = self.dotted("a state space such as `.reg`")?;
+        let Some(storage) = storage(space.text) else {
+            return Err(self.error(space.span, format!("`.{}` is no state space", space.text)));
+        };
+        let mut head = Variable {
+            storage,
+            is_extern,
+            ty: None,
+            vector: 1,
+            align: None,
+            name: space,
+            family: None,
+            elements: None,
+            initialised: false,
+        };
+        while let Some(word) = self.peek_dotted() {
+            let span = self.span();
+            self.at += 1;
+            match word {
+                "align" => {
+                    let align = self.small_integer("an alignment")?;
+                    if !align.is_power_of_two() || align > 1 << 16 {
+                        let message = format!("alignment {align}, expected a power of two up to 65536");
+                        return Err(self.error(self.last_span(), message));
+                    }
+                    head.align = Some(align);
+                }
+                "v2" => head.vector = 2,
+                "v4" => head.vector = 4,
+                "attribute" => {
+                    self.expect(Token::OpenParen, "`(`")?;
+                    self.skip_past(Token::CloseParen)?;
+                }
+                "texref" | "samplerref" | "surfref" => return Ok(head),
+                _ => match Type::from_name(word) {
+                    Some(ty) if head.ty.is_none() => {
+                        // Of a pointer parameter, `.ptr` and the alignment of what it points
+                        // to follow the type.
+                        head.ty = Some(ty);
+                        if self.eat_dotted("ptr") {
+                            self.pointee()?;
+                        }
+                    }
+                    _ => {
+                        let message = format!("unknown type `.{word}`");
+                        return Err(self.error(span, message));
+                    }
+                },
+            }
+        }
+        Ok(head)
+    }
+
+    /// `.global .align 4` after `.ptr`: about the memory behind a pointer, not the pointer.
+    fn pointee(&mut self) -> Result<(), PtxError> {
+        while let Some(word) = self.peek_dotted() {
+            match word {
+                "align" => {
+                    self.at += 1;
+                    self.integer("an alignment")?;
+                }
+                "global" | "shared" | "const" | "local" => self.at += 1,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// `name`, `name<10>`, `name[4][4]`, `name[] = {..}`
+    fn declarator(&mut self, head: &Variable<'a>) -> Result<Variable<'a>, PtxError> {
+        let mut variable = head.clone();
+        // A parameter of a prototype may go without a name.
+        variable.name = match self.peek() {
+            Some(Token::Sink) => self.expect(Token::Sink, "a name")?,
+            _ => self.word("a name")?,
+        };
+        if self.eat(Token::Less) {
+            variable.family = Some(self.integer("a number of registers")?);
+            self.expect(Token::Greater, "`>`")?;
+        }
+        while self.eat(Token::OpenBracket) {
+            let size = match self.peek() {
+                Some(Token::CloseBracket) => 0,
+                _ => self.integer("an array size")?,
+            };
+            self.expect(Token::CloseBracket, "`]`")?;
+            let elements = variable.elements.unwrap_or(1).checked_mul(size);
+            let too_large = || self.error(variable.name.span, "the array has over 2^64 elements");
+            variable.elements = Some(elements.ok_or_else(too_large)?);
+        }
+        if self.eat(Token::Equals) {
+            variable.initialised = true;
+            self.initialiser()?;
+        }
+        Ok(variable)
+    }
+
+    /// Checks the form of an initialiser: a value, or values in braces.
+    fn initialiser(&mut self) -> Result<(), PtxError> {
+        let mut depth = 0u32;
+        loop {
+            match self.peek() {
+                Some(Token::OpenBrace) => {
+                    self.at += 1;
+                    depth += 1;
+                    continue;
+                }
+                Some(Token::CloseBrace) if depth > 0 => {}
+                Some(_) => self.constant()?,
+                None => return Err(self.unexpected("a value")),
+            }
+            while depth > 0 && self.eat(Token::CloseBrace) {
+                depth -= 1;
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+            if !self.eat(Token::Comma) {
+                return Err(self.unexpected("`,` or `}` in an initialiser"));
+            }
+        }
+    }
+
+    /// `-1`, `0f00000000`, `symbol+4`, `generic(symbol)`, `0xFF(symbol)`
+    fn constant(&mut self) -> Result<(), PtxError> {
+        while matches!(self.peek(), Some(Token::Minus | Token::Plus | Token::Tilde | Token::Bang)) {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(
+                Token::Integer | Token::SingleBits | Token::DoubleBits | Token::Decimal | Token::Word | Token::Text,
+            ) => self.at += 1,
+            _ => return Err(self.unexpected("a value")),
+        }
+        if self.eat(Token::OpenParen) {
+            self.word("a name")?;
+            self.expect(Token::CloseParen, "`)`")?;
+        }
+        if matches!(self.peek(), Some(Token::Plus | Token::Minus)) {
+            self.at += 1;
+            self.integer("an offset")?;
+        }
+        Ok(())
+    }
+
+    /// `.maxntid 256, 1, 1` and its like, between a function's header and its body.
+    pub(super) fn performance_directives(&mut self) -> Result<Vec<Directive<'a>>, PtxError> {
+        let mut directives = Vec::new();
+        while self.peek() == Some(Token::Dotted) {
+            let name = self.dotted("a directive")?;
+            let mut values = Vec::new();
+            match name.text {
+                "maxntid" | "reqntid" | "minnctapersm" | "maxnctapersm" | "maxnreg" | "reqnctapercluster"
+                | "maxclusterrank" => {
+                    values.push(self.integer("a number")?);
+                    while self.eat(Token::Comma) {
+                        values.push(self.integer("a number")?);
+                    }
+                }
+                "noreturn" | "explicitcluster" | "blocksareclusters" => {}
+                "pragma" => {
+                    self.at -= 1;
+                    self.debug_directive()?;
+                }
+                "attribute" => {
+                    self.expect(Token::OpenParen, "`(`")?;
+                    self.skip_past(Token::CloseParen)?;
+                }
+                other => {
+                    let message = format!("unknown directive `.{other}` before a body");
+                    return Err(self.error(name.span, message));
+                }
+            }
+            directives.push(Directive { name, values });
+        }
+        Ok(directives)
+    }
+
+    /// Directives for debuggers and for the assembler, which say nothing about execution.
+    pub(super) fn debug_directive(&mut self) -> Result<(), PtxError> {
+        match self.dotted("a directive")?.text {
+            "file" => {
+                self.integer("a file number")?;
+                self.expect(Token::Text, "a file name in quotes")?;
+                while self.eat(Token::Comma) {
+                    self.integer("a time stamp or a size")?;
+                }
+            }
+            "loc" => {
+                for what in ["a file number", "a line", "a column"] {
+                    self.integer(what)?;
+                }
+                while self.eat(Token::Comma) {
+                    self.inlining()?;
+                }
+            }
+            "section" => {
+                if !matches!(self.peek(), Some(Token::Dotted | Token::Word)) {
+                    return Err(self.unexpected("a section name"));
+                }
+                self.at += 1;
+                self.expect(Token::OpenBrace, "`{`")?;
+                self.skip_past(Token::CloseBrace)?;
+            }
+            _ => self.skip_to_semicolon()?,
+        }
+        Ok(())
+    }
+
+    /// `function_name $L__info_string0+4` or `inlined_at 1 2 3` of a `.loc`
+    fn inlining(&mut self) -> Result<(), PtxError> {
+        if self.word("`function_name` or `inlined_at`")?.text == "inlined_at" {
+            for what in ["a file number", "a line", "a column"] {
+                self.integer(what)?;
+            }
+            return Ok(());
+        }
+        match self.peek() {
+            Some(Token::Dotted | Token::Word) => self.at += 1,
+            _ => return Err(self.unexpected("a label")),
+        }
+        if self.eat(Token::Plus) {
+            self.integer("an offset")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn skip_to_semicolon(&mut self) -> Result<(), PtxError> {
+        self.skip_past(Token::Semicolon)
+    }
+
+    fn skip_past(&mut self, end: Token) -> Result<(), PtxError> {
+        let start = self.last_span().to(self.span());
+        while let Some(token) = self.peek() {
+            self.at += 1;
+            if token == end {
+                return Ok(());
+            }
+        }
+        Err(self.error(start, "the text ends within this directive"))
+    }
+}

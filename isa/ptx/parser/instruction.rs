@@ -1,0 +1,199 @@
+//! Instructions and operands.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Name, Operand, OperandKind};
+use super::super::lexer::Token;
+use super::Parser;
+
+impl<'a> Parser<'a> {
+    /// `@!%p1 add.s32 %r1, %r2, 3;`
+    pub(super) fn instruction(&mut self) -> Result<Instruction<'a>, PtxError> {
+        let guard = if self.eat(Token::At) {
+            let negated = self.eat(Token::Bang);
+            Some((self.word("a predicate")?, negated))
+        } else {
+            None
+        };
+        let opcode = self.word("an instruction")?;
+        let mut modifiers = Vec::new();
+        while self.peek() == Some(Token::Dotted) {
+            modifiers.push(self.dotted("a modifier")?);
+        }
+        let mut operands = Vec::new();
+        if self.peek() != Some(Token::Semicolon) {
+            operands.push(self.operand()?);
+            while self.eat(Token::Comma) {
+                operands.push(self.operand()?);
+            }
+        }
+        let span = opcode.span.to(self.last_span());
+        if !self.eat(Token::Semicolon) {
+            // Shown behind the instruction, not at whatever follows on a later line.
+            let at = super::super::ast::Span { start: span.end, end: span.end };
+            let found = match self.peek() {
+                Some(_) => format!("found `{}`", self.text(self.span())),
+                None => "the text ends".to_string(),
+            };
+            let message = format!("expected `,` or `;` after `{}`, {found}", opcode.text);
+            return Err(self.error(at, message));
+        }
+        Ok(Instruction { guard, opcode, modifiers, operands, span })
+    }
+
+    fn operand(&mut self) -> Result<Operand<'a>, PtxError> {
+        let start = self.span();
+        let kind = match self.peek() {
+            Some(Token::OpenBrace) => {
+                self.at += 1;
+                OperandKind::Vector(self.scalars(Token::CloseBrace, "`}`")?)
+            }
+            Some(Token::OpenParen) => {
+                self.at += 1;
+                OperandKind::List(self.scalars(Token::CloseParen, "`)`")?)
+            }
+            Some(Token::OpenBracket) => self.address()?,
+            _ => return self.scalar(),
+        };
+        Ok(Operand { kind, span: start.to(self.last_span()) })
+    }
+
+    /// Operands that hold no others, separated by commas, up to `close`.
+    fn scalars(&mut self, close: Token, wanted: &str) -> Result<Vec<Operand<'a>>, PtxError> {
+        let mut scalars = Vec::new();
+        while !self.eat(close) {
+            scalars.push(self.scalar()?);
+            if !self.eat(Token::Comma) && self.peek() != Some(close) {
+                return Err(self.unexpected(&format!("`,` or {wanted}")));
+            }
+        }
+        Ok(scalars)
+    }
+
+    fn scalar(&mut self) -> Result<Operand<'a>, PtxError> {
+        let start = self.span();
+        let kind = match self.peek() {
+            Some(Token::Bang) => {
+                self.at += 1;
+                OperandKind::Not(self.word("a predicate")?)
+            }
+            Some(Token::Sink) => {
+                self.at += 1;
+                if self.eat(Token::Pipe) {
+                    OperandKind::Pair(None, Some(self.word("a predicate")?))
+                } else {
+                    OperandKind::Sink
+                }
+            }
+            Some(Token::Word) => self.named()?,
+            _ => self.number()?,
+        };
+        Ok(Operand { kind, span: start.to(self.last_span()) })
+    }
+
+    /// `%r1`, `%tid.x`, `symbol+4`, `%p1|%p2`
+    fn named(&mut self) -> Result<OperandKind<'a>, PtxError> {
+        let name = self.word("a name")?;
+        Ok(match self.peek() {
+            Some(Token::Dotted) => OperandKind::Name(name, Some(self.dotted("a component")?)),
+            Some(Token::Pipe) => {
+                self.at += 1;
+                let second = match self.peek() {
+                    Some(Token::Sink) => {
+                        self.at += 1;
+                        None
+                    }
+                    _ => Some(self.word("a predicate")?),
+                };
+                OperandKind::Pair(Some(name), second)
+            }
+            Some(Token::Plus | Token::Minus) => OperandKind::Sum(name, self.offset()?),
+            _ => OperandKind::Name(name, None),
+        })
+    }
+
+    fn number(&mut self) -> Result<OperandKind<'a>, PtxError> {
+        let (mut negative, mut inverted) = (false, false);
+        let mut signs = 0;
+        while let Some(sign @ (Token::Minus | Token::Plus | Token::Tilde)) = self.peek() {
+            self.at += 1;
+            signs += 1;
+            match sign {
+                Token::Minus => negative = !negative,
+                Token::Tilde => inverted = !inverted,
+                _ => {}
+            }
+        }
+        if signs > 1 && inverted {
+            return Err(self.error(self.last_span(), "`~` goes with no other sign"));
+        }
+        let span = self.span();
+        let name = Name { text: self.text(span), span };
+        let kind = match self.peek() {
+            Some(Token::Integer) => {
+                let value = self.integer_value(name)?;
+                let value = if negative { value.wrapping_neg() } else { value };
+                OperandKind::Integer(if inverted { !value } else { value })
+            }
+            Some(Token::SingleBits) => {
+                let bits = self.bits(name)? as u32;
+                OperandKind::Single(if negative { bits ^ 1 << 31 } else { bits })
+            }
+            Some(Token::DoubleBits) => {
+                let bits = self.bits(name)?;
+                OperandKind::Double(if negative { bits ^ 1 << 63 } else { bits })
+            }
+            Some(Token::Decimal) => match name.text.parse::<f64>() {
+                Ok(value) => OperandKind::Double((if negative { -value } else { value }).to_bits()),
+                Err(_) => return Err(self.unexpected("a number")),
+            },
+            _ => return Err(self.unexpected("an operand")),
+        };
+        self.at += 1;
+        Ok(kind)
+    }
+
+    /// The hexadecimal digits behind `0f` or `0d`.
+    fn bits(&self, name: Name<'a>) -> Result<u64, PtxError> {
+        u64::from_str_radix(&name.text[2..], 16)
+            .map_err(|_| self.error(name.span, format!("`{}` is not a number", name.text)))
+    }
+
+    /// `+4`, `-4`, `+-4`
+    fn offset(&mut self) -> Result<i64, PtxError> {
+        let mut negative = false;
+        while let Some(sign @ (Token::Plus | Token::Minus)) = self.peek() {
+            negative ^= sign == Token::Minus;
+            self.at += 1;
+        }
+        let value = self.integer("an offset in bytes")? as i64;
+        Ok(if negative { value.wrapping_neg() } else { value })
+    }
+
+    /// `[%rd1+-4]`, `[x]`, `[16]`, `[tex, {%f1, %f2}]`
+    fn address(&mut self) -> Result<OperandKind<'a>, PtxError> {
+        self.expect(Token::OpenBracket, "`[`")?;
+        let base = match self.peek() {
+            Some(Token::Word) => Some(self.word("a name")?),
+            _ => None,
+        };
+        let offset = match self.peek() {
+            Some(Token::Integer) if base.is_none() => self.integer("an address")? as i64,
+            Some(Token::Plus | Token::Minus) => self.offset()?,
+            _ if base.is_none() => return Err(self.unexpected("an address")),
+            _ => 0,
+        };
+        if self.peek() != Some(Token::Comma) {
+            self.expect(Token::CloseBracket, "`]`")?;
+            return Ok(OperandKind::Address(base, offset));
+        }
+        while self.eat(Token::Comma) {
+            if self.eat(Token::OpenBrace) {
+                self.scalars(Token::CloseBrace, "`}`")?;
+            } else {
+                self.scalar()?;
+            }
+        }
+        self.expect(Token::CloseBracket, "`]`")?;
+        Ok(OperandKind::Texture)
+    }
+}

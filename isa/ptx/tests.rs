@@ -1,0 +1,500 @@
+use miette::GraphicalReportHandler;
+use proptest::prelude::*;
+
+use super::ast::{OperandKind, Statement, Storage};
+use super::*;
+use crate::alloc::allocate;
+use crate::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
+use crate::program::{Dst, Guard, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
+use crate::types::{Axis, CacheOp, Cmp, Logic, Rounding, Space, Special, Type};
+
+const HEADER: &str = ".version 7.1\n.target sm_35\n.address_size 64\n";
+
+const REGISTERS: &str = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; \
+                         .reg .b64 %rd<9>; .reg .f64 %fd<9>;\n";
+
+fn source(text: &str) -> Source {
+    Source::new("k.ptx", &format!("{HEADER}{text}"))
+}
+
+/// A kernel `k` with the usual registers and parameters around `body`.
+fn around(body: &str) -> Source {
+    source(&format!(".entry k(.param .u64 a, .param .u32 n) {{\n{REGISTERS}{body}\n}}"))
+}
+
+fn lower(body: &str) -> Program {
+    match around(body).kernel("k") {
+        Ok(program) => program,
+        Err(error) => panic!("{error}: {:?}", error.help_text()),
+    }
+}
+
+fn op(body: &str) -> Op {
+    lower(body).insts[0].op
+}
+
+fn error(body: &str) -> String {
+    match around(body).kernel("k") {
+        Ok(program) => panic!("accepted as {:?}", program.insts),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn reg(index: u16) -> Reg {
+    Reg { index, wide: false }
+}
+
+#[test]
+fn every_directive_and_oddity_of_the_syntax_is_read() {
+    let text = r#"
+/* a block * comment ** over
+   two lines */
+.version 8.4
+.target sm_90a, texmode_independent // trailing
+.address_size 64
+	.file	1 "dir/a b.cu", 123456, 78
+.extern .func (.param .b32 func_retval0) vprintf (.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);
+.visible .global .align 4 .b8 table[24] = {1, 0x2, -3, 0b101, 017, {5, 6U}, 0f3F800000};
+.weak .const .align 8 .u64 pointers[] = {generic(table)+8, table, 0};
+.global .attribute(.managed) .align 4 .u32 managed;
+.global .texref image;
+.extern .shared .align 16 .b8 dynamic[];
+.shared .align 4 .b8 tile[16][17];
+.common .global .f32 one = 1.5e0;
+.func (.reg .u32 %res) helper (.reg .u32 %in) { ret; }
+.func .noreturn stop() ;
+.visible .entry _Z3kernPfi(
+	.param .u64 .ptr .global .align 1 _Z3kernPfi_param_0,
+	.param .align 8 .b8 _Z3kernPfi_param_1[24],
+	.param .f64 last
+)
+.maxntid 256, 2, 1
+.minnctapersm 2
+.maxnreg 64
+.pragma "nounroll";
+{
+	.local .align 16 .b8 	__local_depot0[64];
+	.reg .b64 	%SP, %SPL;
+	.reg .pred 	%p<3>;
+	.reg .v4 .f32 %quad;
+	.loc	1 7 3, function_name $L__info_string0+4, inlined_at 1 12 5
+$L__BB0_2:
+LBB0_2: @!%p1 bra.uni $L__BB0_2;
+	{ // callseq 0, 0
+	.reg .b32 temp_param_reg;
+	.param .b64 param0;
+	st.param.b64 	[param0+0], %rd1;
+	call.uni (retval0), vprintf, (param0, param1);
+	} // callseq 0
+prototype_0 : .callprototype ()_ (.param .b64 _);
+	setp.lt.and.s32 %p1|%p2, %r1, -4, !%p0;
+	ld.global.v4.f32 {%f1, _, %f3, %f4}, [%rd1+-16];
+	tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f5, %f6}];
+	mov.u64 %rd1, tile+4;
+	mov.u32 %r1, %tid.x;
+	add.f64 %fd1, 0d3FF0000000000000, 1.5;
+	add.s32 %r1, %r1, ~0x0F;
+	.pragma "nounroll";
+	;
+	ret;
+}
+	.section	.debug_abbrev
+	{
+.b8 1                                   // Abbreviation Code
+.b32 .debug_info
+Lend:
+	}
+@@DWARF dwarf-1.0
+"#;
+    let source = Source::new("odd.ptx", text);
+    let module = source.parse().unwrap();
+    assert_eq!((module.version, module.address_size), ((8, 4), 64));
+    assert_eq!(module.target.len(), 2);
+    let names: Vec<_> = module.variables.iter().map(|v| v.name.text).collect();
+    let expected = ["table", "pointers", "managed", "image", "dynamic", "tile", "one"];
+    assert_eq!(names, expected);
+    assert_eq!(module.variables[5].elements, Some(16 * 17));
+    assert!(module.variables[0].initialised && module.variables[4].is_extern);
+    let functions: Vec<_> = module.functions.iter().map(|f| (f.name.text, f.has_body)).collect();
+    let expected = [("vprintf", false), ("helper", true), ("stop", false), ("_Z3kernPfi", true)];
+    assert_eq!(functions, expected);
+    let kernel = &module.functions[3];
+    let directives: Vec<_> = kernel.directives.iter().map(|d| d.name.text).collect();
+    assert_eq!(directives, ["maxntid", "minnctapersm", "maxnreg", "pragma"]);
+    assert_eq!(kernel.directives[0].values, [256, 2, 1]);
+    assert_eq!(kernel.params.len(), 3);
+    assert_eq!(kernel.params[1].elements, Some(24));
+    let labels = kernel.body.iter().filter(|s| matches!(s, Statement::Label(_))).count();
+    assert_eq!(labels, 3);
+    assert_eq!(kernel.body.iter().filter(|s| **s == Statement::Open).count(), 1);
+    assert_eq!(kernel.body.iter().filter(|s| **s == Statement::Close).count(), 1);
+    let local = kernel
+        .body
+        .iter()
+        .any(|s| matches!(s, Statement::Declare(v) if v.storage == Storage::Local && v.elements == Some(64)));
+    assert!(local);
+}
+
+#[test]
+fn operands_keep_sign_offset_and_bits() {
+    let source = around("st.global.u32 [%rd1+-4], -1; st.global.f32 [a+0], 0f3FC00000; st.global.f64 [16], -1.5;");
+    let module = source.parse().unwrap();
+    let operands: Vec<_> = module.functions[0]
+        .body
+        .iter()
+        .filter_map(|s| match s {
+            Statement::Instruction(inst) => Some(&inst.operands),
+            _ => None,
+        })
+        .flatten()
+        .map(|o| o.kind.clone())
+        .collect();
+    assert!(matches!(operands[0], OperandKind::Address(Some(name), -4) if name.text == "%rd1"));
+    assert_eq!(operands[1], OperandKind::Integer(u64::MAX));
+    assert!(matches!(operands[2], OperandKind::Address(Some(name), 0) if name.text == "a"));
+    assert_eq!(operands[3], OperandKind::Single(0x3fc0_0000));
+    assert_eq!(operands[4], OperandKind::Address(None, 16));
+    assert_eq!(operands[5], OperandKind::Double((-1.5f64).to_bits()));
+}
+
+#[test]
+fn parameters_are_laid_out_by_their_alignment() {
+    let source = source(".entry k(.param .u8 a, .param .u64 b, .param .align 16 .b8 c[20], .param .f32 d) { ret; }");
+    let program = source.kernel("k").unwrap();
+    let param = |name: &str, ty, offset, bytes, align| Param { name: name.into(), ty, offset, bytes, align };
+    assert_eq!(
+        program.params,
+        [
+            param("a", Type::U8, 0, 1, 1),
+            param("b", Type::U64, 8, 8, 8),
+            param("c", Type::B8, 16, 20, 16),
+            param("d", Type::F32, 36, 4, 4),
+        ]
+    );
+    assert_eq!(program.param_bytes, 40);
+}
+
+#[test]
+fn shared_variables_that_are_named_get_addresses_and_the_dynamic_one_comes_last() {
+    let source = source(
+        ".extern .shared .align 16 .b8 dyn[]; .shared .align 4 .b8 unused[400];\n\
+         .shared .align 4 .b8 first[6];\n\
+         .entry k() { .shared .align 8 .b8 second[8]; .reg .b64 %rd<4>; .reg .b32 %r<2>;\n\
+         mov.u64 %rd0, dyn; mov.u64 %rd1, first+4; mov.u64 %rd2, second;\n\
+         ld.shared.u32 %r1, [second+4]; ret; }",
+    );
+    let program = source.kernel("k").unwrap();
+    let addresses: Vec<_> = program.insts[..3].iter().map(|i| i.srcs[0]).collect();
+    assert_eq!(addresses, [Src::Imm(16), Src::Imm(4), Src::Imm(8)]);
+    let mem = program.insts[3].mem().unwrap();
+    assert_eq!((mem.base, mem.offset), (None, 12));
+    assert_eq!((program.shared_bytes, program.shared_align), (16, 16));
+}
+
+#[test]
+fn a_register_name_means_its_innermost_declaration() {
+    let program = lower(
+        "mov.u32 %r1, 1; { .reg .b32 %r<3>; mov.u32 %r1, 2; } mov.u32 %r1, 3; \
+         { .reg .b32 %r1<5>; mov.u32 %r14, 4; }",
+    );
+    let dsts: Vec<_> = program.insts[..4].iter().map(|i| i.dsts[0]).collect();
+    assert_eq!(dsts, [0, 1, 0, 2].map(|i| Dst::Reg(reg(i))));
+    assert_eq!(program.regs, 3);
+}
+
+#[test]
+fn arithmetic_takes_its_modifiers() {
+    let plain = AluOp::new;
+    assert_eq!(op("add.s32 %r1, %r2, -1;"), Op::Alu(plain(AluFn::Add, Type::S32)));
+    assert_eq!(op("mul.wide.s32 %rd1, %r2, 4;"), Op::Alu(plain(AluFn::MulWide, Type::S32)));
+    assert_eq!(op("mad.lo.s32 %r1, %r2, %r3, %r4;"), Op::Alu(plain(AluFn::Mad, Type::S32)));
+    assert_eq!(op("mul.hi.u64 %rd1, %rd2, %rd3;"), Op::Alu(plain(AluFn::MulHi, Type::U64)));
+    assert_eq!(op("fma.rn.f32 %f1, %f2, %f3, %f4;"), Op::Alu(plain(AluFn::Fma, Type::F32)));
+    let up = AluOp { rounding: Rounding::Up, ftz: true, sat: true, ..plain(AluFn::Add, Type::F32) };
+    assert_eq!(op("add.rp.ftz.sat.f32 %f1, %f2, 0f3F800000;"), Op::Alu(up));
+    let fast = AluOp { approx: true, ftz: true, ..plain(AluFn::Div, Type::F32) };
+    assert_eq!(op("div.approx.ftz.f32 %f1, %f2, %f3;"), Op::Alu(fast));
+    let full = AluOp { approx: true, ..plain(AluFn::Div, Type::F32) };
+    assert_eq!(op("div.full.f32 %f1, %f2, %f3;"), Op::Alu(full));
+    let root = AluOp { rounding: Rounding::Zero, ..plain(AluFn::Sqrt, Type::F64) };
+    assert_eq!(op("sqrt.rz.f64 %fd1, %fd2;"), Op::Alu(root));
+    let clamped = AluOp { sat: true, ..plain(AluFn::Sub, Type::S32) };
+    assert_eq!(op("sub.sat.s32 %r1, %r2, %r3;"), Op::Alu(clamped));
+    assert_eq!(op("shl.b64 %rd1, %rd2, %r3;"), Op::Alu(plain(AluFn::Shl, Type::B64)));
+    let rotate = plain(AluFn::FunnelRight, Type::B32);
+    assert_eq!(op("shf.r.wrap.b32 %r1, %r2, %r2, 7;"), Op::Alu(rotate));
+    assert!(error("shf.l.clamp.b32 %r1, %r2, %r2, 7;").contains("only `shf.l.wrap.b32`"));
+    assert_eq!(op("popc.b64 %r1, %rd2;"), Op::Alu(plain(AluFn::Popc, Type::B64)));
+    assert_eq!(op("add.f32 %r1, %r2, %f3;"), Op::Alu(plain(AluFn::Add, Type::F32)));
+}
+
+#[test]
+fn every_supported_opcode_is_known_to_the_lowering_and_no_other() {
+    for opcode in lower::SUPPORTED {
+        let text = error(&format!("{opcode}.nonsense;"));
+        assert!(!text.contains("instruction `"), "{opcode}: {text}");
+    }
+    assert!(error("vadd4.u32 %r1, %r2;").contains("instruction `vadd4.u32` is not supported"));
+}
+
+#[test]
+fn moves_pack_and_select() {
+    assert_eq!(op("mov.u32 %r1, %ntid.y;"), Op::Mov(Type::U32));
+    assert_eq!(lower("mov.u32 %r1, %ntid.y;").insts[0].srcs[0], Src::Special(Special::Ntid(Axis::Y)));
+    let pack = lower("mov.b64 %rd1, {%r1, %r2};").insts[0].clone();
+    assert_eq!(pack.op, Op::Pack { part_bits: 32 });
+    assert_eq!(pack.srcs[..2], [Src::Reg(reg(1)), Src::Reg(reg(2))]);
+    let unpack = lower("mov.b64 {%rs1, %rs2, _, %rs4}, %rd1;").insts[0].clone();
+    assert_eq!(unpack.op, Op::Unpack { part_bits: 16 });
+    assert_eq!(unpack.dsts[2], Dst::None);
+    assert_eq!(op("selp.b32 %r1, %r2, 5, %p1;"), Op::Select(Type::B32));
+    assert_eq!(op("cvta.to.global.u64 %rd1, %rd2;"), Op::Mov(Type::U64));
+    let not = lower("not.pred %p1, %p2;").insts[0].clone();
+    assert_eq!(not.op, Op::Pred(None));
+    assert_eq!(not.srcs[0], Src::Pred(Guard { pred: 1, negated: true }));
+    assert_eq!(op("xor.pred %p1, %p2, %p3;"), Op::Pred(Some(Logic::Xor)));
+}
+
+#[test]
+fn comparisons_take_two_results_and_a_combination() {
+    let inst = lower("setp.ltu.or.ftz.f32 %p1|%p2, %f1, 0f00000000, !%p3;").insts[0].clone();
+    let compare = CompareOp { cmp: Cmp::Ltu, ty: Type::F32, ftz: true, combine: Some(Logic::Or) };
+    assert_eq!(inst.op, Op::Compare(compare));
+    assert_eq!(inst.dsts[..2], [Dst::Pred(0), Dst::Pred(1)]);
+    assert_eq!(inst.srcs[2], Src::Pred(Guard { pred: 2, negated: true }));
+    assert!(matches!(op("setp.hs.u32 %p1, %r1, 3;"), Op::Compare(c) if c.cmp == Cmp::Ge));
+    assert!(error("setp.hs.s32 %p1, %r1, 3;").contains("without a comparison that it knows"));
+}
+
+#[test]
+fn conversions_need_rounding_exactly_where_they_are_inexact() {
+    let base = ConvertOp {
+        to: Type::F32,
+        from: Type::S32,
+        rounding: Rounding::Nearest,
+        integral: false,
+        ftz: false,
+        sat: false,
+    };
+    assert_eq!(op("cvt.rn.f32.s32 %f1, %r1;"), Op::Convert(base));
+    let to_int =
+        ConvertOp { to: Type::S32, from: Type::F32, rounding: Rounding::Zero, integral: true, ftz: true, ..base };
+    assert_eq!(op("cvt.rzi.ftz.s32.f32 %r1, %f1;"), Op::Convert(to_int));
+    let floor = ConvertOp { from: Type::F32, rounding: Rounding::Down, integral: true, ..base };
+    assert_eq!(op("cvt.rmi.f32.f32 %f1, %f1;"), Op::Convert(floor));
+    assert_eq!(lower("cvt.s64.s32 %rd1, %r1; cvt.u16.u32 %rs1, %r1; cvt.s8.s32 %r1, %r1;").insts.len(), 4);
+    assert!(error("cvt.f32.s32 %f1, %r1;").contains("needs one of `.rn .rz .rm .rp`"));
+    assert!(error("cvt.s32.f32 %r1, %f1;").contains("needs one of `.rni .rzi .rmi .rpi`"));
+    assert!(error("cvt.rn.s64.s32 %rd1, %r1;").contains("does not round"));
+    assert!(error("cvt.rn.f64.f32 %fd1, %f1;").contains("is exact"));
+}
+
+#[test]
+fn memory_accesses_keep_space_type_vector_and_cache_operator() {
+    let mem = MemOp {
+        space: Space::Global,
+        ty: Type::F32,
+        lanes: 4,
+        cache: CacheOp::Cg,
+        volatile: false,
+        base: Some(Reg { index: 0, wide: true }),
+        offset: -16,
+    };
+    let load = lower("ld.global.cg.v4.f32 {%f1, %f2, _, %f4}, [%rd1+-16];").insts[0].clone();
+    assert_eq!(load.op, Op::Load(mem));
+    assert_eq!(load.dsts[2], Dst::None);
+    let store = lower("st.volatile.shared.u8 [%r1+3], %rs1;").insts[0].clone();
+    let Op::Store(mem) = store.op else { panic!("{:?}", store.op) };
+    assert!(mem.volatile && mem.base == Some(reg(0)) && mem.bytes() == 1);
+    let param = lower("ld.param.u32 %r1, [n];").insts[0].clone();
+    assert_eq!(param.mem().unwrap().offset, 8);
+    assert!(matches!(op("ld.global.nc.f32 %f1, [%rd1];"), Op::Load(m) if m.cache == CacheOp::Nc));
+    assert_eq!(MemOp { base: Some(reg(0)), offset: -4, ..mem }.address(0), 0xffff_fffc);
+}
+
+#[test]
+fn branches_know_their_target_and_where_their_paths_meet() {
+    let program = lower(
+        "@%p1 bra $A; mov.u32 %r1, 1; bra.uni $B; $A: mov.u32 %r1, 2; $B: @!%p2 bra $B; \
+         { bra $C; $C: ret; } $D:",
+    );
+    let branch = |pc: usize| match program.insts[pc].op {
+        Op::Branch { target, reconverge, uniform } => (target, reconverge, uniform),
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!(branch(0), (3, 4, false));
+    assert_eq!(branch(2), (4, 4, true));
+    assert_eq!(branch(4), (4, 5, false));
+    assert_eq!(program.insts[4].guard, Some(Guard { pred: 1, negated: true }));
+    assert_eq!(branch(5), (6, 6, false));
+    assert_eq!(program.insts.last().unwrap().op, Op::Exit);
+    let apart = lower("@%p1 bra $A; ret; $A: ret;");
+    assert!(matches!(apart.insts[0].op, Op::Branch { reconverge: NO_PC, .. }));
+}
+
+#[test]
+fn barriers_have_a_number() {
+    assert_eq!(op("bar.sync 3;"), Op::Barrier { id: 3 });
+    assert_eq!(op("barrier.sync.aligned 0;"), Op::Barrier { id: 0 });
+    assert!(error("bar.sync 16;").contains("from 0 to 15"));
+    assert!(error("bar.sync 0, 64;").contains("part of the CTA is not supported"));
+}
+
+#[test]
+fn units_follow_what_is_computed() {
+    let unit = |body: &str| lower(body).insts[0].unit;
+    assert_eq!(unit("add.f32 %f1, %f1, %f1;"), Unit::Sp);
+    assert_eq!(unit("div.rn.f32 %f1, %f1, %f1;"), Unit::Sfu);
+    assert_eq!(unit("add.f64 %fd1, %fd1, %fd1;"), Unit::Dp);
+    assert_eq!(unit("cvt.f64.f32 %fd1, %f1;"), Unit::Dp);
+    assert_eq!(unit("ld.global.u32 %r1, [%rd1];"), Unit::Mem);
+    assert_eq!(unit("bar.sync 0;"), Unit::Control);
+}
+
+#[test]
+fn an_unsupported_instruction_is_named_with_its_place_and_an_excerpt() {
+    let source = around("mov.u32 %r1, 1;\n  atom.global.add.u32 %r1, [%rd1], 1;");
+    let error = source.kernel("k").unwrap_err();
+    assert_eq!(error.to_string(), "k.ptx:7:3: instruction `atom.global.add.u32` is not supported");
+    let help = error.help_text().unwrap();
+    assert!(help.starts_with("supported are abs add and bar"), "{help}");
+    let mut report = String::new();
+    let handler = GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor());
+    handler.render_report(&mut report, &error).unwrap();
+    assert!(report.contains("7 │   atom.global.add.u32 %r1, [%rd1], 1;"), "{report}");
+    assert!(report.contains("[k.ptx:7:3]"), "{report}");
+}
+
+#[test]
+fn syntax_errors_name_line_column_and_what_was_expected() {
+    let cases = [
+        ("add.s32 %r1, %r2", "k.ptx:6:17: expected `,` or `;` after `add`, found `}`"),
+        ("add.s32 %r1 %r2;", "k.ptx:6:12: expected `,` or `;` after `add`, found `%r2`"),
+        ("add.s32 %r1, , %r2;", "k.ptx:6:14: expected an operand, found `,`"),
+        ("ld.global.u32 %r1, [%rd1+];", "k.ptx:6:26: expected an offset in bytes, found `]`"),
+        (".reg .b33 %x;", "k.ptx:6:6: unknown type `.b33`"),
+        (
+            "mov.u32 %r1, 99999999999999999999;",
+            "k.ptx:6:14: `99999999999999999999` is not an integer of at most 64 bits",
+        ),
+        ("mov.u32 %r1, 09;", "k.ptx:6:14: `09` is not an integer of at most 64 bits"),
+        ("mov.u32 %r1, #;", "k.ptx:6:14: `#` starts no PTX token"),
+        ("/* open", "k.ptx:6:1: this comment does not end"),
+        (".nonsense;", "k.ptx:6:1: unknown directive `.nonsense` in a body"),
+    ];
+    for (body, message) in cases {
+        assert_eq!(error(body), message);
+    }
+    let whole = |text: &str| Source::new("k.ptx", text).parse().unwrap_err().to_string();
+    assert_eq!(whole(""), "k.ptx:1:1: expected `.version` as the first directive, the text ends");
+    assert_eq!(source(".entry k() { ret;").parse().unwrap_err().to_string(), "k.ptx:4:12: this `{` is never closed");
+    assert_eq!(
+        source(".entri k() {}").parse().unwrap_err().to_string(),
+        "k.ptx:4:1: unknown directive `.entri` at file level"
+    );
+}
+
+#[test]
+fn errors_of_meaning_name_the_operand() {
+    let cases = [
+        ("add.s32 %r1, %r2, %r99;", "k.ptx:6:19: `%r99` is not declared"),
+        ("add.s32 %r1, %rd2, 3;", "k.ptx:6:14: register `%rd2` is `.b64`, expected 32 bits for `.s32`"),
+        ("ld.global.u64 %r1, [%rd1];", "k.ptx:6:15: register `%r1` is `.b32`, expected at least 64 bits for `.u64`"),
+        ("add.f32 %f1, %f2, 1;", "k.ptx:6:19: constant `1` does not go with type `.f32`"),
+        ("@%r1 ret;", "k.ptx:6:2: `%r1` is not a predicate"),
+        ("bra nowhere;", "k.ptx:6:5: label `nowhere` is not defined"),
+        ("a: a: ret;", "k.ptx:6:4: label `a` is defined twice"),
+        ("add.s32 %r1, %r2;", "k.ptx:6:1: `add` has 2 operands, expected 3"),
+        ("add.rn.s32 %r1, %r2, 1;", "k.ptx:6:4: `.rn` is not supported on `add`"),
+        ("and.f64 %fd1, %fd2, %fd3;", "k.ptx:6:4: `and` with `.f64`, expected a type"),
+        ("ld.u32 %r1, [%rd1];", "k.ptx:6:1: generic addressing is not supported"),
+        ("ld.const.u32 %r1, [%rd1];", "k.ptx:6:1: this state space is not supported"),
+        ("ld.global.v4.f64 {%fd1, %fd2, %fd3, %fd4}, [%rd1];", "k.ptx:6:1: a vector of 32 bytes, expected at most 16"),
+        ("ld.global.v2.f32 %f1, [%rd1];", "k.ptx:6:18: 1 data operands, expected 2"),
+        ("mul.s32 %r1, %r2, 3;", "k.ptx:6:1: which half of the `.s32` product?"),
+        ("sin.f32 %f1, %f2;", "k.ptx:6:1: `sin` without `.approx`"),
+        (".reg .b32 %r<3>;", "k.ptx:6:11: `%r` is declared twice in this block"),
+        ("mov.u64 %rd1, a;", "k.ptx:6:15: the address of parameter `a` is not supported"),
+    ];
+    for (body, message) in cases {
+        assert_eq!(error(body), message);
+    }
+    let typo = around(".reg .b32 counter; mov.u32 %r1, conter;").kernel("k").unwrap_err();
+    assert_eq!(typo.help_text(), Some("did you mean `counter`?"));
+    let missing = around("ret;").kernel("q").unwrap_err();
+    assert_eq!(missing.message(), "there is no kernel `q` in this file");
+    assert_eq!(missing.help_text(), Some("it defines k"));
+    let global = source(".global .u32 g; .entry k() { .reg .b32 %r<2>; ld.global.u32 %r1, [g]; }");
+    let message = global.kernel("k").unwrap_err().to_string();
+    assert_eq!(message, "k.ptx:4:67: `g`: module-level `.global` variables are not supported");
+}
+
+#[test]
+fn hostile_texts_are_refused_without_harm() {
+    let deep = "{".repeat(1 << 20);
+    assert!(error(&deep).contains("nested more than 256 deep"));
+    assert!(error(&"{[(".repeat(1 << 18)).contains("expected"));
+    let many = "ret;".repeat(lower::MAX_INSTRUCTIONS + 1);
+    assert!(error(&many).contains("more than 262144 instructions"));
+    let digits = format!("mov.u32 %r{}, 1;", "1".repeat(1 << 20));
+    assert!(error(&digits).contains("is not declared"));
+    assert_eq!(lower(".reg .b32 %big<18446744073709551615>; mov.u32 %big9, 1;").regs, 1);
+    let huge = error(".shared .align 8 .b64 x[2305843009213693952]; mov.u64 %rd1, x;");
+    assert!(huge.contains("over 2^64 bytes"), "{huge}");
+    let wide = error(".shared .b8 x[4294967296]; mov.u64 %rd1, x;");
+    assert!(wide.contains("expected at most 1073741824"), "{wide}");
+    let long = Source::new("k.ptx", &" ".repeat(MAX_SOURCE_BYTES + 1));
+    assert!(long.parse().is_err());
+}
+
+/// The committed kernels, each with what a glance at its source says about it.
+#[test]
+fn every_committed_kernel_lowers_and_fits_the_machine() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root).unwrap() {
+        let dir = entry.unwrap().path();
+        let Ok(files) = std::fs::read_dir(&dir) else { continue };
+        for file in files {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|e| e != "ptx") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let source = Source::new(&path.display().to_string(), &text);
+            for kernel in source.kernels().unwrap() {
+                let program = source.kernel(&kernel).unwrap_or_else(|e| panic!("{e}"));
+                let physical = allocate(&program).unwrap();
+                assert!(physical.regs < 64, "{kernel} takes {} words", physical.regs);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 6, "only {seen} kernels found");
+}
+
+proptest! {
+    #[test]
+    fn any_mix_of_ptx_words_is_read_or_refused_but_never_panics(
+        words in prop::collection::vec(
+            prop::sample::select(vec![
+                "{", "}", "[", "]", "(", ")", "<", ">", ",", ";", ":", "=", "+", "-", "~", "!", "|",
+                "@", "_", "%r1", "%rd1", "%p1", "%f1", "a", "k", "add", ".s32", ".f32", "mov", ".u64",
+                "ld", "st", ".global", ".shared", ".param", ".v4", "bra", "ret", "setp", ".lt", "cvt",
+                ".rn", "selp", "bar", ".sync", "1", "0x7", "0f3F800000", "1.5", ".reg", ".b32",
+                ".align", ".loc", ".section", ".pragma", ".entry", ".func", "\"x\"", "%tid", ".x",
+            ]),
+            0..60,
+        ),
+    ) {
+        let body = words.join(" ");
+        let _ = around(&body).kernel("k");
+        let _ = source(&body).parse();
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused_but_never_panics(text in "\\PC{0,80}") {
+        let _ = around(&text).kernel("k");
+        let _ = Source::new("k.ptx", &text).parse();
+    }
+}

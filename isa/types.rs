@@ -1,0 +1,322 @@
+//! # Value types and instruction modifiers
+//! The vocabulary shared by lowered programs and by the lane arithmetic: what a register
+//! holds, how a result is rounded, how two values are compared.
+
+use std::fmt;
+
+/// The type of a value, as PTX writes it after a dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// Unsigned 8 bits: memory accesses and conversions only.
+    U8,
+    /// Unsigned 16 bits.
+    U16,
+    /// Unsigned 32 bits.
+    U32,
+    /// Unsigned 64 bits.
+    U64,
+    /// Signed 8 bits: memory accesses and conversions only.
+    S8,
+    /// Signed 16 bits.
+    S16,
+    /// Signed 32 bits.
+    S32,
+    /// Signed 64 bits.
+    S64,
+    /// 8 bits without interpretation.
+    B8,
+    /// 16 bits without interpretation.
+    B16,
+    /// 32 bits without interpretation.
+    B32,
+    /// 64 bits without interpretation.
+    B64,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+    /// One bit per lane.
+    Pred,
+}
+
+impl Type {
+    /// Width in bits: 1 for a predicate, else 8, 16, 32 or 64.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Type::U8 | Type::S8 | Type::B8 => 8,
+            Type::U16 | Type::S16 | Type::B16 => 16,
+            Type::U32 | Type::S32 | Type::B32 | Type::F32 => 32,
+            Type::U64 | Type::S64 | Type::B64 | Type::F64 => 64,
+            Type::Pred => 1,
+        }
+    }
+
+    /// Size in memory, in bytes (a predicate has none and answers 0).
+    pub const fn bytes(self) -> u32 {
+        self.bits() / 8
+    }
+
+    /// Whether a narrower value of this type is extended with its sign.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
+    }
+
+    /// Whether arithmetic on this type is floating point.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Type::F32 | Type::F64)
+    }
+
+    /// Whether this is `.u` or `.s` (integers with an interpretation).
+    pub const fn is_integer(self) -> bool {
+        !self.is_float() && !self.is_untyped() && !matches!(self, Type::Pred)
+    }
+
+    /// Whether this is `.b`: a size without interpretation.
+    pub const fn is_untyped(self) -> bool {
+        matches!(self, Type::B8 | Type::B16 | Type::B32 | Type::B64)
+    }
+
+    /// The integer type of twice the width and the same signedness, for `mul.wide`.
+    pub const fn widened(self) -> Option<Type> {
+        match self {
+            Type::U16 => Some(Type::U32),
+            Type::S16 => Some(Type::S32),
+            Type::U32 => Some(Type::U64),
+            Type::S32 => Some(Type::S64),
+            _ => None,
+        }
+    }
+
+    /// PTX spelling without the dot.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Type::U8 => "u8",
+            Type::U16 => "u16",
+            Type::U32 => "u32",
+            Type::U64 => "u64",
+            Type::S8 => "s8",
+            Type::S16 => "s16",
+            Type::S32 => "s32",
+            Type::S64 => "s64",
+            Type::B8 => "b8",
+            Type::B16 => "b16",
+            Type::B32 => "b32",
+            Type::B64 => "b64",
+            Type::F32 => "f32",
+            Type::F64 => "f64",
+            Type::Pred => "pred",
+        }
+    }
+
+    /// The type with this PTX spelling (no dot).
+    pub fn from_name(name: &str) -> Option<Type> {
+        const ALL: [Type; 15] = [
+            Type::U8,
+            Type::U16,
+            Type::U32,
+            Type::U64,
+            Type::S8,
+            Type::S16,
+            Type::S32,
+            Type::S64,
+            Type::B8,
+            Type::B16,
+            Type::B32,
+            Type::B64,
+            Type::F32,
+            Type::F64,
+            Type::Pred,
+        ];
+        ALL.into_iter().find(|t| t.name() == name)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ".{}", self.name())
+    }
+}
+
+/// Direction in which an inexact result is rounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// To nearest, ties to even: `.rn`, `.rni`.
+    #[default]
+    Nearest,
+    /// Toward zero: `.rz`, `.rzi`.
+    Zero,
+    /// Toward minus infinity: `.rm`, `.rmi`.
+    Down,
+    /// Toward plus infinity: `.rp`, `.rpi`.
+    Up,
+}
+
+/// Comparison of `setp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cmp {
+    /// Equal; false if an operand is NaN.
+    Eq,
+    /// Not equal; false if an operand is NaN.
+    Ne,
+    /// Less; false if an operand is NaN.
+    Lt,
+    /// Less or equal; false if an operand is NaN.
+    Le,
+    /// Greater; false if an operand is NaN.
+    Gt,
+    /// Greater or equal; false if an operand is NaN.
+    Ge,
+    /// Equal, or an operand is NaN.
+    Equ,
+    /// Not equal, or an operand is NaN.
+    Neu,
+    /// Less, or an operand is NaN.
+    Ltu,
+    /// Less or equal, or an operand is NaN.
+    Leu,
+    /// Greater, or an operand is NaN.
+    Gtu,
+    /// Greater or equal, or an operand is NaN.
+    Geu,
+    /// Neither operand is NaN.
+    Num,
+    /// An operand is NaN.
+    Nan,
+}
+
+/// Logic on predicates, and how `setp` combines its result with a third operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Logic {
+    /// Both.
+    And,
+    /// Either.
+    Or,
+    /// Exactly one.
+    Xor,
+}
+
+/// State space of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Kernel parameters: read only, one block for the launch.
+    Param,
+    /// Device memory.
+    Global,
+    /// The CTA's shared memory, addressed from 0.
+    Shared,
+}
+
+impl Space {
+    /// PTX spelling without the dot.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Space::Param => "param",
+            Space::Global => "global",
+            Space::Shared => "shared",
+        }
+    }
+}
+
+/// Cache operator of a load or a store (PTX ISA, "Cache Operators").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheOp {
+    /// None written: `.ca` for loads, `.wb` for stores.
+    #[default]
+    Default,
+    /// Cache at all levels.
+    Ca,
+    /// Cache in L2 only.
+    Cg,
+    /// Streaming, evict first.
+    Cs,
+    /// Last use.
+    Lu,
+    /// Do not cache, fetch again.
+    Cv,
+    /// Write back.
+    Wb,
+    /// Write through.
+    Wt,
+    /// Through the read-only path: `ld.global.nc`.
+    Nc,
+}
+
+/// One axis of a grid or a CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// Fastest varying.
+    X,
+    /// Middle.
+    Y,
+    /// Slowest varying.
+    Z,
+}
+
+/// A special register: a value that the machine, not the program, defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// Thread index within the CTA.
+    Tid(Axis),
+    /// CTA shape in threads.
+    Ntid(Axis),
+    /// CTA index within the grid.
+    Ctaid(Axis),
+    /// Grid shape in CTAs.
+    Nctaid(Axis),
+    /// Lane within the warp.
+    LaneId,
+    /// Warp within the CTA.
+    WarpId,
+    /// Warps that an SM can hold.
+    NWarpId,
+    /// SM on which the thread runs.
+    SmId,
+    /// Number of SMs.
+    NSmId,
+    /// Number of the launch.
+    GridId,
+    /// One bit: this lane.
+    LaneMaskEq,
+    /// Lanes below this one.
+    LaneMaskLt,
+    /// Lanes up to this one.
+    LaneMaskLe,
+    /// Lanes above this one.
+    LaneMaskGt,
+    /// Lanes from this one on.
+    LaneMaskGe,
+    /// Core cycle, low 32 bits.
+    Clock,
+    /// Core cycle, high 32 bits.
+    ClockHi,
+    /// Core cycle, 64 bits.
+    Clock64,
+    /// Bytes of dynamic shared memory of the launch.
+    DynamicSharedSize,
+    /// Bytes of shared memory of the CTA, static and dynamic.
+    TotalSharedSize,
+}
+
+impl Special {
+    /// Width in bits of the value.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Special::Clock64 | Special::GridId => 64,
+            _ => 32,
+        }
+    }
+
+    /// The value of a `LaneMask` register for lane `lane` of 32; `None` for any other register.
+    pub const fn lane_mask(self, lane: u32) -> Option<u32> {
+        let eq = 1u32 << (lane & 31);
+        let lt = eq - 1;
+        match self {
+            Special::LaneMaskEq => Some(eq),
+            Special::LaneMaskLt => Some(lt),
+            Special::LaneMaskLe => Some(lt | eq),
+            Special::LaneMaskGt => Some(!(lt | eq)),
+            Special::LaneMaskGe => Some(!lt),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! # Round-robin arbiter
+//! Picks one of up to 64 request lines, first from the line behind the one granted last: every
+//! requester is served before any is served twice.
+
+use crate::kernel::{Describe, FieldsExt, Logic};
+
+/// The pointer of one arbiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundRobin {
+    /// The line looked at first.
+    next: u32,
+    inputs: u32,
+}
+
+impl RoundRobin {
+    /// An arbiter of `inputs` lines that looks at line 0 first.
+    ///
+    /// # Panics
+    /// If there are none or more than 64 lines: the machine's wiring is wrong.
+    #[must_use]
+    pub fn new(inputs: u32) -> Self {
+        assert!((1..=64).contains(&inputs), "an arbiter of {inputs} lines, expected 1 to 64: one bit each");
+        Self { next: 0, inputs }
+    }
+
+    /// The line that would be granted among the set bits of `requests`.
+    #[must_use]
+    pub fn pick(&self, requests: u64) -> Option<u32> {
+        let behind = requests & (u64::MAX << self.next);
+        let among = if behind == 0 { requests } else { behind };
+        (among != 0).then(|| among.trailing_zeros())
+    }
+
+    /// Grants a line and makes it the last to be looked at.
+    pub fn grant(&mut self, requests: u64) -> Option<u32> {
+        let line = self.pick(requests)?;
+        self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
+        Some(line)
+    }
+
+    /// Lists pointer and logic.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { next, inputs } = self;
+        to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
+        // One encoder for the lines from the pointer on, one for all of them.
+        to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
+        to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_ask_all_the_time_take_turns() {
+        let mut arbiter = RoundRobin::new(15);
+        let grants: Vec<u32> = (0..6).filter_map(|_| arbiter.grant(1 << 14 | 1 << 3 | 1)).collect();
+        assert_eq!(grants, [0, 3, 14, 0, 3, 14]);
+    }
+
+    #[test]
+    fn the_pointer_stays_when_nobody_asks() {
+        let mut arbiter = RoundRobin::new(64);
+        arbiter.grant(1 << 62);
+        assert_eq!(arbiter.grant(0), None);
+        assert_eq!(arbiter.grant(1 << 63 | 1 << 62), Some(63));
+        assert_eq!(arbiter.grant(1 << 63 | 1), Some(0));
+    }
+}

@@ -1,0 +1,128 @@
+//! # True LRU of one set
+//! The ways of a set in the order of their last use, packed into one word: position 0 holds the
+//! way used last. A use moves one way to the front and shifts those before it by one place; the
+//! victim is the last place whose way may go. Ways times log2(ways) bits a set, as GPGPU-Sim's and
+//! li2015's caches assume.
+
+use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
+
+/// Ways of the largest set: one 4-bit place each.
+pub const MAX_WAYS: u32 = 16;
+
+/// Every place holds the way of its own number, so the reset value suits sets of any size.
+const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
+/// The lowest bit of every place.
+const ONES: u64 = 0x1111_1111_1111_1111;
+
+/// Recency stack of one set, 4 bits a place; an array cell whose shape is the number of ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Recency(u64);
+
+impl Default for Recency {
+    fn default() -> Self {
+        Self(IN_ORDER)
+    }
+}
+
+impl Recency {
+    /// The stack after a use of `way`.
+    #[must_use]
+    pub fn touched(self, way: u32) -> Self {
+        let shift = self.place_of(way) * 4;
+        let front = self.0 & ((1 << shift) - 1);
+        let behind = self.0 & !(u64::MAX >> (60 - shift));
+        Self(behind | front << 4 | u64::from(way))
+    }
+
+    /// The way of a set of `ways` unused for longest among those whose bit is set in `eligible`.
+    #[must_use]
+    pub fn victim(self, ways: u32, eligible: u32) -> Option<u32> {
+        (0..ways).rev().map(|place| self.way_at(place)).find(|way| eligible >> way & 1 != 0)
+    }
+
+    /// The way in `place`, 0 for the one used last.
+    #[must_use]
+    pub fn way_at(self, place: u32) -> u32 {
+        (self.0 >> (place * 4)) as u32 & 0xf
+    }
+
+    /// The place of `way`: how many ways were used after it.
+    #[must_use]
+    pub fn place_of(self, way: u32) -> u32 {
+        // The lowest place whose difference from `way` is zero: the borrow of a zero digit reaches
+        // its own top bit first.
+        let difference = self.0 ^ (ONES * u64::from(way));
+        (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
+    }
+
+    /// Lists the logic that updates one stack of `ways` places and picks its victim.
+    pub fn describe_logic(ways: u32, to: &mut dyn Describe) {
+        let width = way_bits(ways);
+        to.logic("lru_match", Logic::Comparator { width, count: ways });
+        for _ in 0..ways {
+            to.logic("lru_shift", Logic::Mux { ways: 3, width });
+        }
+        to.logic("lru_victim", Logic::PriorityEncoder { inputs: ways });
+    }
+}
+
+impl Payload for Recency {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
+        let Self(stack) = self;
+        let width = way_bits(*ways);
+        if width == 4 {
+            // The places are as wide as they are packed: one field for all.
+            to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
+            return;
+        }
+        for place in 0..*ways {
+            to.sized("recency", u64::from(self.way_at(place)), width);
+        }
+    }
+}
+
+/// Bits that number the ways of a set; a direct-mapped cache still carries one.
+const fn way_bits(ways: u32) -> u32 {
+    if ways <= 2 { 1 } else { u32::BITS - (ways - 1).leading_zeros() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::width_of;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_way_used_longest_ago_gives_way() {
+        let set = [2, 0, 3, 1, 0].iter().fold(Recency::default(), |set, &way| set.touched(way));
+        assert_eq!(set.victim(4, 0b1111), Some(2));
+        assert_eq!(set.victim(4, 0b1011), Some(3));
+        assert_eq!(set.victim(4, 0), None);
+    }
+
+    #[test]
+    fn a_stack_holds_ways_times_log2_ways_bits() {
+        let widths = [1, 2, 4, 16].map(|ways| width_of::<Recency>(&ways));
+        assert_eq!(widths, [1, 2, 8, 64]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_stack_follows_a_list_that_moves_each_use_to_its_front(
+            ways in 1u32..=16, uses in prop::collection::vec(0u32..16, 0..60), eligible: u16) {
+            let mut list: Vec<u32> = (0..ways).collect();
+            let mut set = Recency::default();
+            for way in uses.into_iter().map(|way| way % ways) {
+                list.retain(|&other| other != way);
+                list.insert(0, way);
+                set = set.touched(way);
+                prop_assert_eq!(set.place_of(way), 0);
+            }
+            let places: Vec<u32> = (0..ways).map(|place| set.way_at(place)).collect();
+            prop_assert_eq!(&places, &list);
+            let oldest = list.iter().rev().copied().find(|way| eligible >> way & 1 == 1);
+            prop_assert_eq!(set.victim(ways, u32::from(eligible)), oldest);
+        }
+    }
+}

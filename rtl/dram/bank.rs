@@ -1,0 +1,175 @@
+//! # One DRAM bank
+//! Closed, or open with one row in its sense amplifiers. Each command moves the cycles from which
+//! the next ones are legal in this bank; what banks owe each other is in [`timing`](super::timing).
+
+use super::config::DramTiming;
+use crate::kernel::{Describe, FieldsExt};
+
+/// Bits of a cycle stamp.
+pub(super) const STAMP_BITS: u32 = 64;
+
+/// State of one bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bank {
+    open: Option<u32>,
+    /// A column command has used the open row.
+    served: bool,
+    /// Column commands of the open row that overtook an older request to this bank.
+    overtaken: u16,
+    act_from: u64,
+    rd_from: u64,
+    wr_from: u64,
+    pre_from: u64,
+}
+
+impl Bank {
+    /// A closed bank in which nothing has happened yet.
+    pub const CLOSED: Self =
+        Self { open: None, served: false, overtaken: 0, act_from: 0, rd_from: 0, wr_from: 0, pre_from: 0 };
+
+    /// The open row.
+    #[must_use]
+    pub fn open(&self) -> Option<u32> {
+        self.open
+    }
+
+    /// True if the open row has served a column command.
+    #[must_use]
+    pub fn served(&self) -> bool {
+        self.served
+    }
+
+    /// Column commands of the open row that overtook an older request to this bank.
+    #[must_use]
+    pub fn overtaken(&self) -> u32 {
+        u32::from(self.overtaken)
+    }
+
+    /// Earliest ACT.
+    #[must_use]
+    pub fn act_from(&self) -> u64 {
+        self.act_from
+    }
+
+    /// Earliest RD.
+    #[must_use]
+    pub fn rd_from(&self) -> u64 {
+        self.rd_from
+    }
+
+    /// Earliest WR.
+    #[must_use]
+    pub fn wr_from(&self) -> u64 {
+        self.wr_from
+    }
+
+    /// Earliest PRE.
+    #[must_use]
+    pub fn pre_from(&self) -> u64 {
+        self.pre_from
+    }
+
+    /// ACT: opens `row`.
+    pub fn activate(&mut self, cycle: u64, row: u32, t: &DramTiming) {
+        self.open = Some(row);
+        self.served = false;
+        self.overtaken = 0;
+        self.rd_from = cycle + u64::from(t.rcd_rd);
+        self.wr_from = cycle + u64::from(t.rcd_wr);
+        self.pre_from = self.pre_from.max(cycle + u64::from(t.ras));
+        self.act_from = cycle + u64::from(t.rc);
+    }
+
+    /// RD.
+    pub fn read(&mut self, cycle: u64, overtakes: bool, t: &DramTiming) {
+        self.use_row(overtakes);
+        self.pre_from = self.pre_from.max(cycle + u64::from(t.rtp));
+    }
+
+    /// WR.
+    pub fn write(&mut self, cycle: u64, overtakes: bool, t: &DramTiming) {
+        self.use_row(overtakes);
+        self.pre_from = self.pre_from.max(cycle + u64::from(t.write_latency() + t.wr));
+    }
+
+    /// PRE: closes the row.
+    pub fn precharge(&mut self, cycle: u64, t: &DramTiming) {
+        self.open = None;
+        self.act_from = self.act_from.max(cycle + u64::from(t.rp));
+    }
+
+    /// REF of all banks.
+    pub fn refresh(&mut self, cycle: u64, t: &DramTiming) {
+        self.act_from = cycle + u64::from(t.rfc);
+    }
+
+    fn use_row(&mut self, overtakes: bool) {
+        self.served = true;
+        self.overtaken = self.overtaken.saturating_add(u16::from(overtakes));
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, row_bits: u32, to: &mut dyn Describe) {
+        let Self { open, served, overtaken, act_from, rd_from, wr_from, pre_from } = self;
+        to.flag("open", open.is_some());
+        to.sized("row", u64::from(open.unwrap_or(0)), row_bits);
+        to.flag("served", *served);
+        to.bits("overtaken", *overtaken);
+        to.sized("act_from", *act_from, STAMP_BITS);
+        to.sized("rd_from", *rd_from, STAMP_BITS);
+        to.sized("wr_from", *wr_from, STAMP_BITS);
+        to.sized("pre_from", *pre_from, STAMP_BITS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::reference;
+    use super::*;
+
+    #[test]
+    fn a_row_can_be_used_after_trcd_and_closed_after_tras() {
+        let mut bank = Bank::CLOSED;
+        bank.activate(100, 7, &reference().timing);
+        assert_eq!((bank.open(), bank.rd_from(), bank.wr_from()), (Some(7), 112, 110));
+        assert_eq!((bank.pre_from(), bank.act_from()), (128, 140));
+    }
+
+    #[test]
+    fn a_late_read_delays_the_precharge_by_trtp_and_a_late_write_by_its_recovery() {
+        let t = reference().timing;
+        let mut bank = Bank::CLOSED;
+        bank.activate(0, 7, &t);
+        bank.read(26, false, &t);
+        assert_eq!(bank.pre_from(), 28);
+        bank.read(27, false, &t);
+        assert_eq!(bank.pre_from(), 29);
+        bank.write(39, false, &t);
+        assert_eq!(bank.pre_from(), 39 + 4 + 2 + 12);
+    }
+
+    #[test]
+    fn a_closed_bank_opens_again_after_both_trp_and_trc() {
+        let t = reference().timing;
+        let (mut early, mut late) = (Bank::CLOSED, Bank::CLOSED);
+        early.activate(0, 7, &t);
+        late.activate(0, 7, &t);
+        early.precharge(28, &t);
+        late.precharge(29, &t);
+        assert_eq!((early.open(), early.act_from(), late.act_from()), (None, 40, 41));
+    }
+
+    #[test]
+    fn overtaking_hits_are_counted_until_the_row_closes() {
+        let t = reference().timing;
+        let mut bank = Bank::CLOSED;
+        bank.activate(0, 7, &t);
+        bank.read(12, true, &t);
+        bank.read(15, false, &t);
+        bank.read(18, true, &t);
+        assert_eq!(bank.overtaken(), 2);
+        bank.precharge(40, &t);
+        bank.activate(52, 8, &t);
+        assert_eq!((bank.overtaken(), bank.served()), (0, false));
+    }
+}

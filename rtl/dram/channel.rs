@@ -1,0 +1,297 @@
+//! # DRAM channel
+//! The controller of one GDDR5 channel with the memory behind it: one command a cycle of the command
+//! clock CK, banks with open rows, FR-FCFS arbitration (khairy2015 table 1), and real bytes.
+//!
+//! | port  | dir | payload        | contract                                                          |
+//! |-------|-----|----------------|-------------------------------------------------------------------|
+//! | `req` | in  | `DramRequest`  | taken, one a cycle, while the queue has room; a slot that its column command frees is filled in the same cycle |
+//! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands           |
+//!
+//! Latency: a request taken in cycle t can have its first command in t + 1. A read leaves on `rsp`
+//! CL + BL/4 cycles after its RD: 15 after t on an open row, 27 on a closed bank, 39 after another
+//! row with the timing of khairy2015. A write has no reply; it counts as done with its WR.
+//!
+//! Ordering: accesses to one burst happen in the order of their arrival, all others in the order
+//! that suits the banks. A read sees every older write to its burst, whole or in part, because both
+//! wait in one queue and the younger one waits for the older.
+//!
+//! Stalls: reads stop when the reply buffer has no place left for their data; writes and row
+//! commands go on, so the channel never waits for its receiver to take a request.
+//!
+//! A read or write of a burst that the host has not mapped is a panic that names channel and cycle.
+
+use super::bank::Bank;
+use super::command::{Command, CommandKind};
+use super::config::DramConfig;
+use super::counts::Counts;
+use super::message::{DramReply, DramRequest};
+use super::queue::{Entry, Queue};
+use super::refresh::Refresher;
+use super::replies::Replies;
+use super::scheduler::{Choice, Gates, Scheduler, View};
+use super::store::{Store, StoreError};
+use super::timing::Timing;
+use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Rx, Sleep, Tx};
+
+/// A DRAM channel.
+pub struct DramChannel {
+    config: DramConfig,
+    queue: Queue,
+    banks: Box<[Bank]>,
+    /// Banks with an open row.
+    open: u64,
+    timing: Timing,
+    scheduler: Scheduler,
+    refresher: Refresher,
+    replies: Replies,
+    store: Store,
+    /// The command bus.
+    command: Command,
+    counts: Counts,
+    /// Cycle up to which the queue's occupancy is counted.
+    counted_to: u64,
+}
+
+/// Ports of a DRAM channel.
+pub struct DramIo<'a> {
+    /// Bursts to read and write.
+    pub req: Rx<'a, DramRequest>,
+    /// Bursts read.
+    pub rsp: Tx<'a, DramReply>,
+}
+
+impl DramChannel {
+    /// A channel with closed banks and no memory mapped.
+    #[must_use]
+    pub fn new(config: &DramConfig, path: &str) -> Self {
+        Self {
+            queue: Queue::new(config, path),
+            banks: vec![Bank::CLOSED; config.banks() as usize].into_boxed_slice(),
+            open: 0,
+            timing: Timing::new(config),
+            scheduler: Scheduler::new(config),
+            refresher: Refresher::new(config),
+            replies: Replies::new(config, path),
+            store: Store::new(config, path),
+            command: Command::default(),
+            counts: Counts::default(),
+            counted_to: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// The contents of the memory.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The contents of the memory, for the host.
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// The command of the block's last edge, if it issued one; it carries its cycle.
+    #[must_use]
+    pub fn command(&self) -> Option<Command> {
+        (self.command.kind != CommandKind::Nop).then_some(self.command)
+    }
+
+    /// Statistics, complete up to the cycle given to [`Self::settle`].
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// True if no request waits and no data are on their way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.queue.occupied() == 0 && self.replies.is_empty()
+    }
+
+    /// Charges the time slept through until `cycle` to the statistics.
+    pub fn settle(&mut self, cycle: u64) {
+        let waiting = u64::from(self.queue.occupied().count_ones());
+        self.counts.queue_occupancy += waiting * (cycle - self.counted_to);
+        self.counted_to = cycle;
+    }
+
+    /// Starts to keep digests of the arrays.
+    pub fn record(&mut self) {
+        self.queue.record();
+        self.replies.record();
+    }
+
+    fn choose(&self, cycle: u64, reads: bool) -> Choice {
+        let drain = self.refresher.is_draining();
+        let gates = Gates { columns: if drain { self.refresher.last() } else { u64::MAX }, rows: !drain, reads };
+        let view = View { queue: &self.queue, banks: &self.banks, open: self.open, timing: &self.timing };
+        self.scheduler.choose(cycle, view, gates)
+    }
+
+    /// The command of a request.
+    fn issue(&mut self, at: &Edge<'_>, kind: CommandKind, slot: usize) {
+        let Entry { id, burst, tag, place, .. } = *self.queue.entry(slot);
+        let (cycle, index) = (at.cycle, usize::from(place.bank));
+        let (bank, t) = (&mut self.banks[index], &self.config.timing);
+        let mut command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
+        match kind {
+            CommandKind::Act => {
+                bank.activate(cycle, place.row, t);
+                self.open |= 1 << index;
+                self.timing.activate(cycle, index);
+                self.queue.open(index, place.row);
+                self.counts.activates += 1;
+            }
+            CommandKind::Pre => {
+                command.row = bank.open().unwrap_or(0);
+                bank.precharge(cycle, t);
+                self.open &= !(1 << index);
+                self.timing.precharge(cycle);
+                self.queue.close(index);
+                self.counts.precharges += 1;
+            }
+            CommandKind::Rd => {
+                command.column = place.column;
+                let overtakes = self.queue.overtakes(slot);
+                self.counts.row_hits += u64::from(bank.served());
+                bank.read(cycle, overtakes, t);
+                self.timing.read(cycle, index);
+                let due = cycle + u64::from(t.read_latency());
+                let data = *existing(at, self.store.get(burst));
+                self.replies.insert(at, due, DramReply { id, burst, tag, data });
+                self.counts.reads += 1;
+                self.counts.read_latency += due - self.finish(slot);
+            }
+            CommandKind::Wr => {
+                command.column = place.column;
+                let overtakes = self.queue.overtakes(slot);
+                self.counts.row_hits += u64::from(bank.served());
+                bank.write(cycle, overtakes, t);
+                self.timing.write(cycle, index);
+                let written = self.queue.data(at, slot);
+                existing(at, self.store.write(burst, written.byte_mask, &written.data));
+                self.counts.writes += 1;
+                self.finish(slot);
+            }
+            CommandKind::Nop | CommandKind::Prea | CommandKind::Ref => {
+                unreachable!("no request asks for {kind:?}")
+            }
+        }
+        self.command = command;
+    }
+
+    /// A request has had its column command; returns the cycle of its acceptance.
+    fn finish(&mut self, slot: usize) -> u64 {
+        self.refresher.served(slot);
+        self.counts.bytes += u64::from(self.config.burst_bytes());
+        self.counts.bus_busy_cycles += u64::from(self.config.timing.burst);
+        self.queue.release(slot)
+    }
+
+    /// The next step of a refresh once the last row hits are served; returns when it is legal.
+    fn refresh(&mut self, cycle: u64) -> u64 {
+        let (kind, later) = self.refresher.choose(cycle, &self.banks, &self.timing);
+        let Some(kind) = kind else { return later };
+        let t = &self.config.timing;
+        if kind == CommandKind::Prea {
+            for (index, bank) in self.banks.iter_mut().enumerate() {
+                bank.precharge(cycle, t);
+                self.queue.close(index);
+            }
+            self.open = 0;
+            self.timing.precharge(cycle);
+        } else {
+            for bank in &mut self.banks {
+                bank.refresh(cycle, t);
+            }
+            self.timing.refresh(cycle);
+            self.refresher.done();
+            self.counts.refreshes += 1;
+        }
+        self.command = Command { cycle, kind, ..Command::default() };
+        later
+    }
+}
+
+/// What an access gave, which must exist.
+fn existing<T>(at: &Edge<'_>, found: Result<T, StoreError>) -> T {
+    match found {
+        Ok(found) => found,
+        Err(error) => panic!("cycle {}, {error}", at.cycle),
+    }
+}
+
+impl Block for DramChannel {
+    type Io<'a> = DramIo<'a>;
+
+    fn eval(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let DramIo { mut req, mut rsp } = io;
+        let cycle = at.cycle;
+        self.settle(cycle);
+        self.command.kind = CommandKind::Nop;
+        let reads = self.replies.has_room();
+        let sent = self.replies.send(&mut rsp, at);
+
+        let eligible = self.scheduler.eligible(&self.queue);
+        self.refresher.prepare(cycle, &self.queue, eligible, reads);
+        let Choice { now, mut later } = self.choose(cycle, reads);
+        if let Some((kind, slot)) = now {
+            self.issue(at, kind, slot);
+        } else if self.refresher.is_draining() && self.refresher.last() == 0 {
+            later = self.refresh(cycle);
+        }
+
+        let taken = self.queue.has_room() && req.peek(at).is_some();
+        if taken {
+            let request = req.pop(at);
+            self.queue.accept(at, &request, |bank| self.banks[bank].open());
+        }
+        self.queue.edge();
+
+        let issued = self.command.kind != CommandKind::Nop;
+        // A read that found no room may have some from the next cycle on.
+        if issued || taken || (sent && !reads) {
+            return Sleep::Next;
+        }
+        let due = later.min(self.refresher.due());
+        let deadline = if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) };
+        deadline.min(self.replies.sleep(cycle, sent))
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            config,
+            queue,
+            banks,
+            open,
+            timing,
+            scheduler,
+            refresher,
+            replies,
+            // Off chip, and a function of the beats that came in.
+            store: _,
+            command: Command { cycle: _, kind, bank, row, column, id },
+            counts,
+            counted_to: _,
+        } = self;
+        let num_banks = banks.len() as u32;
+        to.probe_sized("open", *open, num_banks);
+        to.part("command", |to| {
+            to.state("kind", *kind);
+            to.sized("bank", u64::from(*bank), num_banks.trailing_zeros());
+            to.sized("row", u64::from(*row), config.rows.trailing_zeros());
+            to.sized("column", u64::from(*column), config.columns.trailing_zeros());
+            to.bits("id", *id);
+        });
+        to.part("queue", |to| queue.describe(to));
+        for (index, bank) in banks.iter().enumerate() {
+            to.parts("bank", index as u32, |to| bank.describe(config.rows.trailing_zeros(), to));
+        }
+        to.part("timing", |to| timing.describe(to));
+        to.part("scheduler", |to| scheduler.describe(config.queue_entries, num_banks, to));
+        to.part("refresh", |to| refresher.describe(config.queue_entries, to));
+        to.part("replies", |to| replies.describe(to));
+        counts.describe(to);
+    }
+}

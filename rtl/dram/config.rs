@@ -1,0 +1,322 @@
+//! # Configuration of a DRAM channel
+
+use serde::{Deserialize, Serialize};
+
+use super::message::BURST_BYTES;
+use crate::config::Rules;
+
+/// Beats of a GDDR5 burst: every column command moves this many bus widths.
+const BURST_LENGTH: u32 = 8;
+
+/// Size, policy and timing of one channel.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramConfig {
+    /// Requests that wait in the controller, reads and writes together.
+    pub queue_entries: u32,
+    /// Read bursts between their column command and the reply channel.
+    pub reply_entries: u32,
+    /// Who gets the command bus.
+    pub policy: Policy,
+    /// Row hits of a bank that may overtake an older request to another row of it; 0 for no limit.
+    pub hit_cap: u32,
+    /// Whether the banks are refreshed.
+    pub refresh: Refresh,
+    /// Width of the data bus in bits; a burst moves 8 times as much.
+    pub bus_bits: u32,
+    /// Bank groups.
+    pub bank_groups: u32,
+    /// Banks in each group.
+    pub banks_per_group: u32,
+    /// Rows of a bank.
+    pub rows: u32,
+    /// Bursts in a row.
+    pub columns: u32,
+    /// Order of row, bank and column in a burst address.
+    pub mapping: AddressMapping,
+    /// Which bits of the bank number name its group.
+    pub group_bits: GroupBits,
+    /// Distances between commands.
+    pub timing: DramTiming,
+}
+
+/// Who gets the command bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// First ready, first come: the oldest ready row hit, else the oldest request that can prepare its bank.
+    FrFcfs,
+    /// First come, first served: only the oldest request.
+    Fcfs,
+}
+
+/// Whether the banks are refreshed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refresh {
+    /// Never, as in simulators that leave it out.
+    Off,
+    /// All banks at once.
+    AllBank,
+}
+
+/// Order of the fields of a burst address, most significant first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressMapping {
+    /// Row, bank, column.
+    RowBankColumn,
+    /// Row, bank, column, where the lowest bank bit lies above the lowest two column bits: the
+    /// halves of a 512-byte block go to two banks. GPGPU-Sim's map for the GTX 480.
+    Gtx480,
+}
+
+/// Which bits of the bank number name its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupBits {
+    /// The low ones: banks that follow each other lie in different groups.
+    Low,
+    /// The high ones.
+    High,
+}
+
+/// Distances in cycles of the command clock, named as in the GDDR5 standard without the `t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramTiming {
+    /// RD to its first data.
+    pub cl: u32,
+    /// WR to its first data.
+    pub wl: u32,
+    /// Data of one burst: 8 beats at 4 a cycle.
+    pub burst: u32,
+    /// ACT to RD, same bank.
+    pub rcd_rd: u32,
+    /// ACT to WR, same bank.
+    pub rcd_wr: u32,
+    /// PRE to ACT, same bank.
+    pub rp: u32,
+    /// ACT to PRE, same bank.
+    pub ras: u32,
+    /// ACT to ACT, same bank.
+    pub rc: u32,
+    /// ACT to ACT, different groups.
+    pub rrd_s: u32,
+    /// ACT to ACT, same group.
+    pub rrd_l: u32,
+    /// Window in which at most 4 ACT may stand.
+    pub faw: u32,
+    /// Window in which at most 32 ACT may stand.
+    pub aw32: u32,
+    /// RD to RD and WR to WR, different groups.
+    pub ccd_s: u32,
+    /// RD to RD and WR to WR, same group.
+    pub ccd_l: u32,
+    /// RD to PRE, same bank.
+    pub rtp: u32,
+    /// End of write data to PRE, same bank.
+    pub wr: u32,
+    /// End of write data to RD, different groups.
+    pub wtr_s: u32,
+    /// End of write data to RD, same group.
+    pub wtr_l: u32,
+    /// PRE to PRE.
+    pub ppd: u32,
+    /// REF to the next command.
+    pub rfc: u32,
+    /// REF to REF on average.
+    pub refi: u32,
+}
+
+impl DramTiming {
+    /// RD to the end of its data.
+    #[must_use]
+    pub fn read_latency(&self) -> u32 {
+        self.cl + self.burst
+    }
+
+    /// WR to the end of its data.
+    #[must_use]
+    pub fn write_latency(&self) -> u32 {
+        self.wl + self.burst
+    }
+
+    /// RD to WR: the bus is turned round in two cycles.
+    #[must_use]
+    pub fn read_to_write(&self) -> u32 {
+        (self.read_latency() + 2).saturating_sub(self.wl)
+    }
+
+    /// RD to RD and WR to WR on one data bus.
+    #[must_use]
+    pub fn column_to_column(&self) -> u32 {
+        self.ccd_s.max(self.burst)
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        let distance = "a distance of this part, in command clocks";
+        let fields = [
+            ("cl", self.cl),
+            ("wl", self.wl),
+            ("burst", self.burst),
+            ("rcd_rd", self.rcd_rd),
+            ("rcd_wr", self.rcd_wr),
+            ("rp", self.rp),
+            ("ras", self.ras),
+            ("rc", self.rc),
+            ("rrd_s", self.rrd_s),
+            ("rrd_l", self.rrd_l),
+            ("faw", self.faw),
+            ("aw32", self.aw32),
+            ("ccd_s", self.ccd_s),
+            ("ccd_l", self.ccd_l),
+            ("rtp", self.rtp),
+            ("wr", self.wr),
+            ("wtr_s", self.wtr_s),
+            ("wtr_l", self.wtr_l),
+            ("ppd", self.ppd),
+            ("rfc", self.rfc),
+        ];
+        for (field, value) in fields {
+            rules.range(field, u64::from(value), 1..=4095, distance);
+        }
+        rules.range("refi", u64::from(self.refi), 1..=1 << 20, distance);
+        let long = "banks of one group share more than banks of different groups";
+        rules.expect(self.rrd_l >= self.rrd_s, "rrd_l", self.rrd_l, "rrd_s or more", long);
+        rules.expect(self.ccd_l >= self.ccd_s, "ccd_l", self.ccd_l, "ccd_s or more", long);
+        rules.expect(self.wtr_l >= self.wtr_s, "wtr_l", self.wtr_l, "wtr_s or more", long);
+        let busy = u64::from(self.rfc) + u64::from(self.rc) + u64::from(self.rp);
+        let why = "between two refreshes a row must be opened and closed";
+        rules.expect(u64::from(self.refi) > busy, "refi", self.refi, "more than rfc + rc + rp", why);
+    }
+}
+
+impl DramConfig {
+    /// Banks of the channel.
+    #[must_use]
+    pub fn banks(&self) -> u32 {
+        self.bank_groups * self.banks_per_group
+    }
+
+    /// Bytes that one column command moves.
+    #[must_use]
+    pub fn burst_bytes(&self) -> u32 {
+        self.bus_bits / 8 * BURST_LENGTH
+    }
+
+    /// Bursts that the channel holds.
+    #[must_use]
+    pub fn bursts(&self) -> u64 {
+        u64::from(self.rows) * u64::from(self.banks()) * u64::from(self.columns)
+    }
+
+    /// Bits of a burst address.
+    #[must_use]
+    pub fn burst_bits(&self) -> u32 {
+        self.bursts().trailing_zeros()
+    }
+
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        let one_bit = "the controller keeps one bit for each in a 64-bit set";
+        rules.range("queue_entries", u64::from(self.queue_entries), 1..=64, one_bit);
+        rules.range("reply_entries", u64::from(self.reply_entries), 1..=64, "a small buffer beside the data bus");
+        rules.range("hit_cap", u64::from(self.hit_cap), 0..=65_535, "the counter of a bank has 16 bits");
+        rules.expect(
+            matches!(self.bus_bits, 32 | 64),
+            "bus_bits",
+            self.bus_bits,
+            "32 or 64",
+            "one GDDR5 device is 32 bits wide, and a channel has one or two in lock-step",
+        );
+        let field = "it is a field of the address";
+        rules.power_of_two("bank_groups", u64::from(self.bank_groups), 1..=8, field);
+        rules.power_of_two("banks_per_group", u64::from(self.banks_per_group), 1..=8, field);
+        rules.expect(self.banks() >= 2, "banks_per_group", self.banks_per_group, "2 banks or more in all", field);
+        rules.power_of_two("rows", u64::from(self.rows), 2..=65_536, field);
+        rules.power_of_two("columns", u64::from(self.columns), 4..=256, field);
+        rules.group("timing", |rules| self.timing.validate(rules));
+    }
+}
+
+const _: () = assert!(64 / 8 * BURST_LENGTH as usize <= BURST_BYTES, "a burst of the widest bus fits its message");
+
+/// The controller alone, as the reference command streams have it: 16 entries, no hit cap, no
+/// refresh, the timing of khairy2015 completed from published simulators.
+#[cfg(test)]
+pub(crate) fn reference() -> DramConfig {
+    DramConfig {
+        queue_entries: 16,
+        reply_entries: 16,
+        policy: Policy::FrFcfs,
+        hit_cap: 0,
+        refresh: Refresh::Off,
+        bus_bits: 64,
+        bank_groups: 4,
+        banks_per_group: 4,
+        rows: 4096,
+        columns: 64,
+        mapping: AddressMapping::RowBankColumn,
+        group_bits: GroupBits::Low,
+        timing: DramTiming {
+            cl: 12,
+            wl: 4,
+            burst: 2,
+            rcd_rd: 12,
+            rcd_wr: 10,
+            rp: 12,
+            ras: 28,
+            rc: 40,
+            rrd_s: 6,
+            rrd_l: 6,
+            faw: 23,
+            aw32: 184,
+            ccd_s: 2,
+            ccd_l: 3,
+            rtp: 2,
+            wr: 12,
+            wtr_s: 5,
+            wtr_l: 5,
+            ppd: 1,
+            rfc: 61,
+            refi: 3604,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(config: &DramConfig) -> Vec<String> {
+        let mut rules = Rules::default();
+        rules.group("dram", |rules| config.validate(rules));
+        rules.into_violations().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_reference_channel_is_legal_and_holds_256_megabytes() {
+        let config = reference();
+        assert_eq!(broken(&config), [""; 0]);
+        assert_eq!(config.bursts() * u64::from(config.burst_bytes()), 256 << 20);
+    }
+
+    #[test]
+    fn every_illegal_field_is_named_with_the_reason() {
+        let mut config = reference();
+        config.bus_bits = 128;
+        config.rows = 1000;
+        config.timing.ccd_l = 1;
+        assert_eq!(
+            broken(&config),
+            [
+                "dram.bus_bits is 128, expected 32 or 64: one GDDR5 device is 32 bits wide, and a channel has one or \
+                 two in lock-step",
+                "dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
+                "dram.timing.ccd_l is 1, expected ccd_s or more: banks of one group share more than banks of \
+                 different groups",
+            ]
+        );
+    }
+}

@@ -1,0 +1,387 @@
+//! # Request queue of a DRAM channel
+//! Reads and writes wait together, each in a slot of its own until its column command issues. A
+//! slot knows which others are older, so that the oldest of any set is found without a search, and
+//! which older ones want the same burst: those go first, so that no access overtakes another to
+//! its own address (RAW, WAR, WAW). Reads and writes are told apart by a mask, which is all that a
+//! policy that gathers writes needs.
+
+use super::config::DramConfig;
+use super::mapping::{Mapping, Place};
+use super::message::{BURST_BYTES, DramRequest};
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+};
+
+/// What a request wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Store rather than load.
+    pub write: bool,
+    /// Running number of the request that caused it.
+    pub id: u32,
+    /// Comes back with the data of a read.
+    pub tag: u16,
+    /// Burst address inside the channel.
+    pub burst: u64,
+    /// Where the burst lies.
+    pub place: Place,
+}
+
+/// Data of a queued write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WriteBurst {
+    /// Bytes to store, bit `i` for byte `i` of the burst.
+    pub byte_mask: u64,
+    /// The bytes.
+    pub data: [u8; BURST_BYTES],
+}
+
+impl Default for WriteBurst {
+    fn default() -> Self {
+        Self { byte_mask: 0, data: [0; BURST_BYTES] }
+    }
+}
+
+impl Payload for WriteBurst {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { byte_mask, data } = self;
+        to.bits("byte_mask", *byte_mask);
+        to.wide("data", data);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    entry: Entry,
+    /// Slots that were accepted before this one.
+    older: u64,
+    /// Older slots that want the same burst.
+    same_burst: u64,
+    /// Cycle of acceptance, for statistics.
+    accepted: u64,
+}
+
+/// The requests that wait. Sets of slots are bit masks.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    mapping: Mapping,
+    slots: Box<[Slot]>,
+    data: Array<WriteBurst>,
+    occupied: u64,
+    writes: u64,
+    /// Slots whose row is open.
+    hits: u64,
+    /// Slots that wait for an older one to the same burst.
+    blocked: u64,
+    /// Slots of each bank.
+    in_bank: Box<[u64]>,
+    /// Banks that have a slot.
+    banks: u64,
+    /// Banks that have a row hit.
+    hit_banks: u64,
+}
+
+/// Members of a set, in rising order.
+pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(first)
+    })
+}
+
+impl Queue {
+    /// An empty queue of the channel at `path`.
+    #[must_use]
+    pub fn new(config: &DramConfig, path: &str) -> Self {
+        let rows = config.queue_entries;
+        let path = format!("{path}.queue.data");
+        // A slot that is read in this cycle may take the data of the next request at its end.
+        let collide = Collide::Old;
+        let spec = ArraySpec { path, storage: Storage::RegisterFile, rows, columns: 1, reads: 1, writes: 1, collide };
+        Self {
+            mapping: Mapping::new(config),
+            slots: vec![Slot::default(); rows as usize].into_boxed_slice(),
+            data: Array::new(spec, ()),
+            occupied: 0,
+            writes: 0,
+            hits: 0,
+            blocked: 0,
+            in_bank: vec![0; config.banks() as usize].into_boxed_slice(),
+            banks: 0,
+            hit_banks: 0,
+        }
+    }
+
+    /// All waiting slots.
+    #[must_use]
+    pub fn occupied(&self) -> u64 {
+        self.occupied
+    }
+
+    /// Slots that write.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// Slots whose row is open.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// Slots that must wait for an older one to the same burst.
+    #[must_use]
+    pub fn blocked(&self) -> u64 {
+        self.blocked
+    }
+
+    /// Slots of one bank.
+    #[must_use]
+    pub fn in_bank(&self, bank: usize) -> u64 {
+        self.in_bank[bank]
+    }
+
+    /// Banks that some slot wants.
+    #[must_use]
+    pub fn banks(&self) -> u64 {
+        self.banks
+    }
+
+    /// Banks whose open row some slot wants.
+    #[must_use]
+    pub fn hit_banks(&self) -> u64 {
+        self.hit_banks
+    }
+
+    /// True if a request fits.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.occupied.count_ones() < self.slots.len() as u32
+    }
+
+    /// What a slot wants.
+    #[must_use]
+    pub fn entry(&self, slot: usize) -> &Entry {
+        &self.slots[slot].entry
+    }
+
+    /// The oldest slot of a set that is not empty.
+    #[must_use]
+    pub fn oldest(&self, set: u64) -> usize {
+        let mut left = set;
+        loop {
+            let slot = left.trailing_zeros() as usize;
+            left = self.slots[slot].older & set;
+            if left == 0 {
+                return slot;
+            }
+        }
+    }
+
+    /// True if a row hit in `slot` goes ahead of an older request to another row of its bank.
+    #[must_use]
+    pub fn overtakes(&self, slot: usize) -> bool {
+        let Slot { entry, older, .. } = &self.slots[slot];
+        older & self.in_bank[usize::from(entry.place.bank)] & !self.hits != 0
+    }
+
+    /// Takes a request into a free slot; `open` tells the open row of a bank.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub fn accept(&mut self, at: &Edge<'_>, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
+        let DramRequest { write, id, burst, tag, byte_mask, data } = *request;
+        let slot = (!self.occupied).trailing_zeros() as usize;
+        let place = self.mapping.place(burst);
+        let bank = usize::from(place.bank);
+        let bit = 1u64 << slot;
+        let same_burst = each(self.in_bank[bank])
+            .filter(|&other| self.slots[other].entry.burst == burst)
+            .fold(0, |set, other| set | 1 << other);
+        let entry = Entry { write, id, tag, burst, place };
+        self.slots[slot] = Slot { entry, older: self.occupied, same_burst, accepted: at.cycle };
+        self.occupied |= bit;
+        self.in_bank[bank] |= bit;
+        self.banks |= 1 << bank;
+        if same_burst != 0 {
+            self.blocked |= bit;
+        }
+        if open(bank) == Some(place.row) {
+            self.hits |= bit;
+            self.hit_banks |= 1 << bank;
+        }
+        if write {
+            self.writes |= bit;
+            self.data.write(at, slot as u32, 0, WriteBurst { byte_mask, data });
+        }
+    }
+
+    /// Data of a queued write.
+    #[must_use]
+    pub fn data(&self, at: &Edge<'_>, slot: usize) -> &WriteBurst {
+        &self.data.read(at, slot as u32)[0]
+    }
+
+    /// Frees a slot whose column command has issued and returns the cycle of its acceptance.
+    pub fn release(&mut self, slot: usize) -> u64 {
+        let keep = !(1u64 << slot);
+        let bank = usize::from(self.slots[slot].entry.place.bank);
+        self.occupied &= keep;
+        self.writes &= keep;
+        self.hits &= keep;
+        self.in_bank[bank] &= keep;
+        if self.in_bank[bank] == 0 {
+            self.banks &= !(1 << bank);
+        }
+        if self.in_bank[bank] & self.hits == 0 {
+            self.hit_banks &= !(1 << bank);
+        }
+        for other in each(self.occupied) {
+            let Slot { older, same_burst, .. } = &mut self.slots[other];
+            *older &= keep;
+            *same_burst &= keep;
+            if *same_burst == 0 {
+                self.blocked &= !(1 << other);
+            }
+        }
+        self.slots[slot].accepted
+    }
+
+    /// A row was opened: its requests become row hits.
+    pub fn open(&mut self, bank: usize, row: u32) {
+        let same = each(self.in_bank[bank]).filter(|&slot| self.slots[slot].entry.place.row == row);
+        let hits = same.fold(0, |set, slot| set | 1 << slot);
+        self.hits |= hits;
+        self.hit_banks |= u64::from(hits != 0) << bank;
+    }
+
+    /// A row was closed.
+    pub fn close(&mut self, bank: usize) {
+        self.hits &= !self.in_bank[bank];
+        self.hit_banks &= !(1 << bank);
+    }
+
+    /// Ends the clock edge: stores the data that arrived.
+    pub fn edge(&mut self) {
+        self.data.edge();
+    }
+
+    /// Starts to keep a digest of the write data.
+    pub fn record(&mut self) {
+        self.data.record();
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { mapping, slots, data, occupied, writes, hits, blocked, in_bank, banks, hit_banks } = self;
+        let num_slots = slots.len() as u32;
+        let burst_bits = mapping.row_bits() + mapping.bank_bits() + mapping.column_bits();
+        for (index, slot) in slots.iter().enumerate() {
+            let Slot { entry: Entry { write: _, id, tag, burst, place }, older, same_burst, accepted: _ } = slot;
+            to.parts("slot", index as u32, |to| {
+                to.bits("id", *id);
+                to.bits("tag", *tag);
+                to.sized("burst", *burst, burst_bits);
+                to.sized("older", *older, num_slots);
+                to.sized("same_burst", *same_burst, num_slots);
+                // Wires of the burst address, in another order.
+                let Place { bank, row, column } = place;
+                to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
+                to.probe_sized("row", u64::from(*row), mapping.row_bits());
+                to.probe_sized("column", u64::from(*column), mapping.column_bits());
+            });
+        }
+        to.array("data", data);
+        to.sized("occupied", *occupied, num_slots);
+        to.sized("writes", *writes, num_slots);
+        to.sized("hits", *hits, num_slots);
+        // Or of each slot's own mask, and decoders of each slot's bank.
+        to.probe_sized("blocked", *blocked, num_slots);
+        to.probe_sized("banks", *banks, in_bank.len() as u32);
+        to.probe_sized("hit_banks", *hit_banks, in_bank.len() as u32);
+        to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });
+        to.logic("same_row", Logic::Comparator { width: mapping.row_bits(), count: num_slots });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::reference;
+    use super::*;
+    use crate::kernel::Wake;
+
+    fn filled(requests: &[(bool, u64)], open: Option<u32>) -> Queue {
+        let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
+        for (cycle, &(write, burst)) in requests.iter().enumerate() {
+            let request = DramRequest { write, burst, ..DramRequest::default() };
+            queue.accept(&Edge::new(cycle as u64, cycle as u64, &mut wake), &request, |_| open);
+            queue.edge();
+        }
+        queue
+    }
+
+    /// A burst of bank 0.
+    fn burst(row: u64, column: u64) -> u64 {
+        row << 10 | column
+    }
+
+    #[test]
+    fn the_oldest_of_a_set_is_found_whatever_slot_it_has() {
+        let mut queue = filled(&[(false, 0), (false, 1), (false, 2)], None);
+        queue.release(0);
+        let mut wake = Wake::new(&[1]);
+        queue.accept(&Edge::new(9, 9, &mut wake), &DramRequest::default(), |_| None);
+        assert_eq!(queue.oldest(0b111), 1);
+        assert_eq!(queue.oldest(0b101), 2);
+        assert_eq!(queue.oldest(0b001), 0);
+    }
+
+    #[test]
+    fn requests_to_one_burst_wait_for_each_other_in_turn() {
+        let mut queue = filled(&[(true, 5), (false, 5), (true, 5), (false, 6)], None);
+        assert_eq!(queue.blocked(), 0b0110);
+        queue.release(0);
+        assert_eq!(queue.blocked(), 0b0100);
+        queue.release(1);
+        assert_eq!(queue.blocked(), 0);
+    }
+
+    #[test]
+    fn opening_a_row_makes_its_requests_hits_until_it_closes() {
+        let mut queue = filled(&[(false, burst(3, 0)), (false, burst(4, 0)), (false, burst(3, 1))], Some(4));
+        assert_eq!(queue.hits(), 0b010);
+        queue.close(0);
+        assert_eq!(queue.hits(), 0);
+        queue.open(0, 3);
+        assert_eq!(queue.hits(), 0b101);
+    }
+
+    #[test]
+    fn a_hit_overtakes_only_an_older_request_to_another_row_of_its_bank() {
+        let other_bank = burst(4, 0) | 1 << 8;
+        let queue =
+            filled(&[(false, burst(3, 0)), (false, other_bank), (false, burst(4, 0)), (false, burst(3, 1))], None);
+        let mut queue = queue;
+        queue.open(0, 3);
+        assert!(!queue.overtakes(0));
+        assert!(queue.overtakes(3));
+        queue.release(2);
+        assert!(!queue.overtakes(3));
+    }
+
+    #[test]
+    fn a_slot_read_in_a_cycle_can_be_refilled_in_it() {
+        let mut queue = filled(&[(true, 5)], None);
+        let mut wake = Wake::new(&[1]);
+        let at = Edge::new(20, 20, &mut wake);
+        assert_eq!(queue.data(&at, 0).byte_mask, 0);
+        assert_eq!(queue.release(0), 0);
+        let request = DramRequest { write: true, byte_mask: 7, ..DramRequest::default() };
+        queue.accept(&at, &request, |_| None);
+        queue.edge();
+        assert_eq!(queue.data(&Edge::new(21, 21, &mut wake), 0).byte_mask, 7);
+    }
+}

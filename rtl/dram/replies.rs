@@ -1,0 +1,102 @@
+//! # Read data on their way out
+//! Every RD reserves a place here, in which its data stand from the device's output until the
+//! reply channel takes them. Data leave in the order of the reads, not before their time. When all
+//! places are taken no RD is issued, so a stalled receiver stops reads and loses nothing.
+
+use super::bank::STAMP_BITS;
+use super::config::DramConfig;
+use super::message::{DramReply, DramShape};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Sleep, Storage, Tx};
+
+/// A ring of read bursts.
+#[derive(Clone, Debug)]
+pub struct Replies {
+    bursts: Array<DramReply>,
+    /// Cycle from which each burst may leave.
+    due: Box<[u64]>,
+    head: u32,
+    count: u32,
+}
+
+impl Replies {
+    /// An empty ring of the channel at `path`.
+    #[must_use]
+    pub fn new(config: &DramConfig, path: &str) -> Self {
+        let rows = config.reply_entries;
+        let path = format!("{path}.replies.bursts");
+        let collide = Collide::Forbidden;
+        let spec = ArraySpec { path, storage: Storage::Sram, rows, columns: 1, reads: 1, writes: 1, collide };
+        Self {
+            bursts: Array::new(spec, DramShape { burst_bits: config.burst_bits() }),
+            due: vec![0; rows as usize].into_boxed_slice(),
+            head: 0,
+            count: 0,
+        }
+    }
+
+    /// True if a read has a place for its data.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.count < self.due.len() as u32
+    }
+
+    /// True if no data wait.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Takes the data of a RD, to leave at cycle `due`.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub fn insert(&mut self, at: &Edge<'_>, due: u64, reply: DramReply) {
+        assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle, self.bursts.spec().path);
+        let row = (self.head + self.count) % self.due.len() as u32;
+        self.bursts.write(at, row, 0, reply);
+        self.due[row as usize] = due;
+        self.count += 1;
+    }
+
+    /// Sends the oldest burst if it is due and the channel takes it.
+    pub fn send(&mut self, rsp: &mut Tx<'_, DramReply>, at: &mut Edge<'_>) -> bool {
+        let due = self.count > 0 && self.due[self.head as usize] <= at.cycle;
+        if !due || !rsp.ready(at) {
+            return false;
+        }
+        let reply = self.bursts.read(at, self.head)[0].clone();
+        rsp.push(at, reply);
+        self.head = (self.head + 1) % self.due.len() as u32;
+        self.count -= 1;
+        true
+    }
+
+    /// When the oldest burst can leave next; `sent` tells that one has just left.
+    #[must_use]
+    pub fn sleep(&self, cycle: u64, sent: bool) -> Sleep {
+        match self.due[self.head as usize] {
+            _ if self.count == 0 => Sleep::UntilEvent,
+            due if due > cycle => Sleep::At(due),
+            _ if sent => Sleep::Next,
+            // The channel was full: room in it is an event.
+            _ => Sleep::UntilEvent,
+        }
+    }
+
+    /// Starts to keep a digest of the data.
+    pub fn record(&mut self) {
+        self.bursts.record();
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { bursts, due, head, count } = self;
+        let entries = due.len() as u32;
+        to.array("bursts", bursts);
+        for (index, due) in due.iter().enumerate() {
+            to.parts("due", index as u32, |to| to.sized("cycle", *due, STAMP_BITS));
+        }
+        to.sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
+        to.sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
+    }
+}

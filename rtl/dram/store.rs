@@ -1,0 +1,231 @@
+//! # Contents of a channel's memory
+//! Real bytes. The host maps ranges of bursts before a run; a two-level table leads from a burst to
+//! its page, so that an access costs two loads. A burst that the host has not mapped does not exist:
+//! the access is a mistake of the program or of the caches, and says so.
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use thiserror::Error;
+
+use super::config::DramConfig;
+use super::message::BURST_BYTES;
+use crate::kernel::Digest;
+
+/// Bursts of a page: one bit each in a word.
+const PAGE: u64 = 64;
+/// Pages of a table.
+const TABLE: u64 = 512;
+
+/// One burst, of which a narrow channel uses the first half.
+pub type Burst = [u8; BURST_BYTES];
+
+struct Page {
+    mapped: u64,
+    bursts: [Burst; PAGE as usize],
+}
+
+type Table = Box<[Option<Box<Page>>]>;
+
+/// The bytes behind one channel.
+pub struct Store {
+    path: String,
+    num_bursts: u64,
+    burst_bytes: usize,
+    tables: Box<[Option<Table>]>,
+}
+
+/// An access to memory that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StoreError {
+    /// The burst lies in no mapped range.
+    #[error("{path}: burst {burst:#x} is not mapped by the host")]
+    Unmapped {
+        /// The channel.
+        path: String,
+        /// The burst.
+        burst: u64,
+    },
+    /// The burst lies behind the end of the channel.
+    #[error("{path}: burst {burst:#x} does not exist, the channel holds {num_bursts:#x} bursts")]
+    Outside {
+        /// The channel.
+        path: String,
+        /// The burst.
+        burst: u64,
+        /// Bursts that the channel holds.
+        num_bursts: u64,
+    },
+}
+
+/// Table, page in the table and burst in the page.
+fn split(burst: u64) -> (usize, usize, usize) {
+    ((burst / PAGE / TABLE) as usize, (burst / PAGE % TABLE) as usize, (burst % PAGE) as usize)
+}
+
+impl Store {
+    /// A memory of which nothing is mapped, of the channel at `path`.
+    #[must_use]
+    pub fn new(config: &DramConfig, path: &str) -> Self {
+        let num_bursts = config.bursts();
+        let tables = num_bursts.div_ceil(PAGE * TABLE) as usize;
+        Self {
+            path: path.to_owned(),
+            num_bursts,
+            burst_bytes: config.burst_bytes() as usize,
+            tables: (0..tables).map(|_| None).collect(),
+        }
+    }
+
+    /// Makes a range of bursts exist, as zeros; those that exist already keep their bytes.
+    ///
+    /// # Errors
+    /// The range ends behind the end of the channel.
+    pub fn map(&mut self, bursts: Range<u64>) -> Result<(), StoreError> {
+        if bursts.end > self.num_bursts {
+            return Err(self.outside(bursts.end - 1));
+        }
+        for burst in bursts {
+            let (table, page, index) = split(burst);
+            let table = self.tables[table].get_or_insert_with(|| (0..TABLE).map(|_| None).collect());
+            let new = || Box::new(Page { mapped: 0, bursts: [[0; BURST_BYTES]; PAGE as usize] });
+            table[page].get_or_insert_with(new).mapped |= 1 << index;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a burst.
+    ///
+    /// # Errors
+    /// The burst is not mapped.
+    pub fn peek(&self, burst: u64) -> Result<&[u8], StoreError> {
+        self.get(burst).map(|bytes| &bytes[..self.burst_bytes])
+    }
+
+    /// Sets bytes of a burst from `offset` on.
+    ///
+    /// # Errors
+    /// The burst is not mapped.
+    ///
+    /// # Panics
+    /// If the bytes do not fit the burst.
+    pub fn poke(&mut self, burst: u64, offset: usize, bytes: &[u8]) -> Result<(), StoreError> {
+        let burst_bytes = self.burst_bytes;
+        let target = &mut self.get_mut(burst)?[..burst_bytes];
+        target[offset..offset + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Digest of all mapped bytes.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        for (number, table) in self.tables.iter().enumerate() {
+            for (place, page) in table.iter().flatten().enumerate() {
+                if let Some(page) = page {
+                    (number, place, page.mapped).hash(&mut digest);
+                    page.bursts.hash(&mut digest);
+                }
+            }
+        }
+        digest.finish()
+    }
+
+    /// The bytes of a burst, for a read command.
+    pub(super) fn get(&self, burst: u64) -> Result<&Burst, StoreError> {
+        let (table, page, index) = split(burst);
+        let page = self.tables.get(table).and_then(Option::as_ref).and_then(|table| table[page].as_ref());
+        match page {
+            Some(page) if page.mapped >> index & 1 != 0 => Ok(&page.bursts[index]),
+            _ => Err(self.missing(burst)),
+        }
+    }
+
+    /// Stores the bytes that `byte_mask` names, for a write command.
+    pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
+        let target = self.get_mut(burst)?;
+        for (index, (target, byte)) in target.iter_mut().zip(data).enumerate() {
+            if byte_mask >> index & 1 != 0 {
+                *target = *byte;
+            }
+        }
+        Ok(())
+    }
+
+    fn get_mut(&mut self, burst: u64) -> Result<&mut Burst, StoreError> {
+        // The search for the error first: a mutable borrow could not be given back for it.
+        self.get(burst)?;
+        let (table, page, index) = split(burst);
+        let page = self.tables[table].as_mut().and_then(|table| table[page].as_mut());
+        let Some(page) = page else { unreachable!("found just now") };
+        Ok(&mut page.bursts[index])
+    }
+
+    fn missing(&self, burst: u64) -> StoreError {
+        if burst >= self.num_bursts {
+            self.outside(burst)
+        } else {
+            StoreError::Unmapped { path: self.path.clone(), burst }
+        }
+    }
+
+    fn outside(&self, burst: u64) -> StoreError {
+        StoreError::Outside { path: self.path.clone(), burst, num_bursts: self.num_bursts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::reference;
+    use super::*;
+
+    fn store() -> Store {
+        Store::new(&reference(), "dram2")
+    }
+
+    #[test]
+    fn mapped_bursts_are_zero_and_keep_what_is_poked() {
+        let mut store = store();
+        store.map(0x100..0x140).unwrap();
+        store.poke(0x13f, 4, &[1, 2]).unwrap();
+        assert_eq!(store.peek(0x13f).unwrap()[..7], [0, 0, 0, 0, 1, 2, 0]);
+        store.map(0x100..0x140).unwrap();
+        assert_eq!(store.peek(0x13f).unwrap()[4], 1);
+    }
+
+    #[test]
+    fn a_write_changes_exactly_the_masked_bytes() {
+        let mut store = store();
+        store.map(7..8).unwrap();
+        store.write(7, 1 << 63 | 0b101, &[9; BURST_BYTES]).unwrap();
+        let bytes = store.peek(7).unwrap();
+        let changed: Vec<usize> = (0..BURST_BYTES).filter(|&i| bytes[i] == 9).collect();
+        assert_eq!(changed, [0, 2, 63]);
+    }
+
+    #[test]
+    fn a_burst_beside_a_mapped_range_does_not_exist() {
+        let mut store = store();
+        store.map(0x100..0x101).unwrap();
+        let error = store.peek(0x101).unwrap_err();
+        assert_eq!(error.to_string(), "dram2: burst 0x101 is not mapped by the host");
+        assert!(store.poke(0xff, 0, &[1]).is_err());
+    }
+
+    #[test]
+    fn a_range_behind_the_end_is_refused() {
+        let error = store().map(0x3f_ffff..0x40_0001).unwrap_err();
+        assert_eq!(error.to_string(), "dram2: burst 0x400000 does not exist, the channel holds 0x400000 bursts");
+    }
+
+    #[test]
+    fn the_digest_follows_the_contents() {
+        let (mut one, mut two) = (store(), store());
+        for store in [&mut one, &mut two] {
+            store.map(0..2).unwrap();
+        }
+        assert_eq!(one.digest(), two.digest());
+        one.poke(1, 0, &[1]).unwrap();
+        assert_ne!(one.digest(), two.digest());
+    }
+}

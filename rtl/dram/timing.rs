@@ -1,0 +1,240 @@
+//! # Distances between banks
+//! Earliest cycles that commands of one bank impose on its bank group and on the channel: the data
+//! bus, the charge pumps (tRRD and the windows of 4 and 32 activates), and the precharge spacing.
+//! [`Bank`] holds what a bank owes itself; a command is legal from the latest of the three.
+
+use super::bank::{Bank, STAMP_BITS};
+use super::config::{DramConfig, DramTiming};
+use crate::kernel::{Describe, DescribeExt, FieldsExt};
+
+/// Activates of the long window.
+const WINDOW: usize = 32;
+/// Activates of the short window.
+const SHORT_WINDOW: usize = 4;
+
+/// Earliest cycles of one bank group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Group {
+    act_from: u64,
+    rd_from: u64,
+    wr_from: u64,
+}
+
+/// Earliest cycles of the groups and of the channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    config: DramTiming,
+    banks_per_group: usize,
+    groups: Box<[Group]>,
+    act_from: u64,
+    rd_from: u64,
+    wr_from: u64,
+    pre_from: u64,
+    ref_from: u64,
+    /// Cycles of the last activates, a ring.
+    acts: [u64; WINDOW],
+    /// Place of the next activate in the ring.
+    next_act: u8,
+    /// Activates in the ring.
+    num_acts: u8,
+}
+
+impl Timing {
+    /// A channel on which nothing has happened yet.
+    #[must_use]
+    pub fn new(config: &DramConfig) -> Self {
+        Self {
+            config: config.timing,
+            banks_per_group: config.banks_per_group as usize,
+            groups: vec![Group::default(); config.bank_groups as usize].into_boxed_slice(),
+            act_from: 0,
+            rd_from: 0,
+            wr_from: 0,
+            pre_from: 0,
+            ref_from: 0,
+            acts: [0; WINDOW],
+            next_act: 0,
+            num_acts: 0,
+        }
+    }
+
+    /// Earliest ACT in bank `index`.
+    #[must_use]
+    pub fn act_from(&self, index: usize, bank: &Bank) -> u64 {
+        bank.act_from().max(self.groups[index / self.banks_per_group].act_from).max(self.act_from)
+    }
+
+    /// Earliest ACT as far as the whole channel is concerned.
+    #[must_use]
+    pub fn any_act_from(&self) -> u64 {
+        self.act_from
+    }
+
+    /// Earliest RD in bank `index`.
+    #[must_use]
+    pub fn rd_from(&self, index: usize, bank: &Bank) -> u64 {
+        bank.rd_from().max(self.groups[index / self.banks_per_group].rd_from).max(self.rd_from)
+    }
+
+    /// Earliest WR in bank `index`.
+    #[must_use]
+    pub fn wr_from(&self, index: usize, bank: &Bank) -> u64 {
+        bank.wr_from().max(self.groups[index / self.banks_per_group].wr_from).max(self.wr_from)
+    }
+
+    /// Earliest PRE in a bank.
+    #[must_use]
+    pub fn pre_from(&self, bank: &Bank) -> u64 {
+        bank.pre_from().max(self.pre_from)
+    }
+
+    /// Earliest REF, all banks closed.
+    #[must_use]
+    pub fn ref_from(&self) -> u64 {
+        self.ref_from
+    }
+
+    /// ACT in bank `index`.
+    pub fn activate(&mut self, cycle: u64, index: usize) {
+        let t = self.config;
+        self.acts[usize::from(self.next_act)] = cycle;
+        self.next_act = (self.next_act + 1) % WINDOW as u8;
+        self.num_acts = (self.num_acts + 1).min(WINDOW as u8);
+        self.act_from = cycle + u64::from(t.rrd_s);
+        for (window, reach) in [(t.faw, SHORT_WINDOW), (t.aw32, WINDOW)] {
+            if usize::from(self.num_acts) >= reach {
+                let first = self.acts[(usize::from(self.next_act) + WINDOW - reach) % WINDOW];
+                self.act_from = self.act_from.max(first + u64::from(window));
+            }
+        }
+        self.groups[index / self.banks_per_group].act_from = cycle + u64::from(t.rrd_l);
+        self.ref_from = self.ref_from.max(cycle + u64::from(t.rc));
+    }
+
+    /// RD in bank `index`.
+    pub fn read(&mut self, cycle: u64, index: usize) {
+        let t = self.config;
+        self.rd_from = self.rd_from.max(cycle + u64::from(t.column_to_column()));
+        self.wr_from = self.wr_from.max(cycle + u64::from(t.read_to_write()));
+        let group = &mut self.groups[index / self.banks_per_group];
+        group.rd_from = group.rd_from.max(cycle + u64::from(t.ccd_l));
+    }
+
+    /// WR in bank `index`.
+    pub fn write(&mut self, cycle: u64, index: usize) {
+        let t = self.config;
+        self.wr_from = self.wr_from.max(cycle + u64::from(t.column_to_column()));
+        self.rd_from = self.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_s));
+        let group = &mut self.groups[index / self.banks_per_group];
+        group.wr_from = group.wr_from.max(cycle + u64::from(t.ccd_l));
+        group.rd_from = group.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_l));
+    }
+
+    /// PRE in any bank, or in all.
+    pub fn precharge(&mut self, cycle: u64) {
+        self.pre_from = cycle + u64::from(self.config.ppd);
+        self.ref_from = self.ref_from.max(cycle + u64::from(self.config.rp));
+    }
+
+    /// REF of all banks.
+    pub fn refresh(&mut self, cycle: u64) {
+        self.ref_from = cycle + u64::from(self.config.rfc);
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            config: _,
+            banks_per_group: _,
+            groups,
+            act_from,
+            rd_from,
+            wr_from,
+            pre_from,
+            ref_from,
+            acts,
+            next_act,
+            num_acts,
+        } = self;
+        for (index, group) in groups.iter().enumerate() {
+            let Group { act_from, rd_from, wr_from } = group;
+            to.parts("group", index as u32, |to| {
+                to.sized("act_from", *act_from, STAMP_BITS);
+                to.sized("rd_from", *rd_from, STAMP_BITS);
+                to.sized("wr_from", *wr_from, STAMP_BITS);
+            });
+        }
+        to.sized("act_from", *act_from, STAMP_BITS);
+        to.sized("rd_from", *rd_from, STAMP_BITS);
+        to.sized("wr_from", *wr_from, STAMP_BITS);
+        to.sized("pre_from", *pre_from, STAMP_BITS);
+        to.sized("ref_from", *ref_from, STAMP_BITS);
+        for (index, act) in acts.iter().enumerate() {
+            to.parts("act", index as u32, |to| to.sized("cycle", *act, STAMP_BITS));
+        }
+        to.sized("next_act", u64::from(*next_act), 5);
+        to.sized("num_acts", u64::from(*num_acts), 6);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::reference;
+    use super::*;
+
+    /// Any bank of its own accord: 0 and 1 share a group, 4 is in the next one.
+    const FRESH: Bank = Bank::CLOSED;
+
+    fn timing(change: impl FnOnce(&mut DramTiming)) -> Timing {
+        let mut config = reference();
+        change(&mut config.timing);
+        Timing::new(&config)
+    }
+
+    #[test]
+    fn columns_of_one_group_are_farther_apart_than_those_of_two() {
+        let mut timing = timing(|_| ());
+        timing.read(10, 0);
+        assert_eq!((timing.rd_from(1, &FRESH), timing.rd_from(4, &FRESH)), (13, 12));
+        timing.write(50, 0);
+        assert_eq!((timing.wr_from(1, &FRESH), timing.wr_from(4, &FRESH)), (53, 52));
+    }
+
+    #[test]
+    fn the_bus_turns_round_after_the_data_of_the_other_direction() {
+        let mut timing = timing(|t| t.wtr_l = 7);
+        timing.read(10, 0);
+        assert_eq!(timing.wr_from(4, &FRESH), 10 + 12 + 2 + 2 - 4);
+        timing.write(30, 0);
+        assert_eq!((timing.rd_from(4, &FRESH), timing.rd_from(1, &FRESH)), (30 + 6 + 5, 30 + 6 + 7));
+    }
+
+    #[test]
+    fn the_fifth_activate_waits_for_the_window_of_four() {
+        let mut timing = timing(|t| t.faw = 60);
+        for (cycle, bank) in [(0, 0), (10, 4), (20, 8), (30, 12)] {
+            assert!(timing.act_from(bank, &FRESH) <= cycle);
+            timing.activate(cycle, bank);
+        }
+        assert_eq!(timing.act_from(1, &FRESH), 60);
+        timing.activate(60, 1);
+        assert_eq!(timing.act_from(5, &FRESH), 70, "the window slides: it began at 10 by now");
+    }
+
+    #[test]
+    fn the_thirty_third_activate_waits_for_the_window_of_thirty_two() {
+        let mut timing = timing(|t| t.aw32 = 300);
+        for i in 0..32 {
+            timing.activate(i * 6, (i % 16) as usize);
+        }
+        assert_eq!(timing.act_from(0, &FRESH), 300);
+    }
+
+    #[test]
+    fn a_refresh_waits_for_the_last_precharge_and_the_last_activate() {
+        let mut timing = timing(|_| ());
+        timing.activate(100, 0);
+        timing.precharge(130);
+        assert_eq!((timing.ref_from(), timing.pre_from(&FRESH)), (142, 131));
+    }
+}

@@ -1,0 +1,371 @@
+//! # L2 bank
+//! One slice of the L2 cache: write-back, write-allocate, true LRU (li2015 section 2, khairy2015
+//! Table 1; Fermi's L2). Holds every line whose number leaves this bank's remainder when divided
+//! by the number of partitions; the quotient is the line number within the bank.
+//!
+//! | port       | dir | payload       | contract                                                     |
+//! |------------|-----|---------------|--------------------------------------------------------------|
+//! | `req`      | in  | `Request`     | taken when the look-up pipeline has a free stage             |
+//! | `rsp`      | out | `Reply`       | `Data` for a read, `Ack` for a write once the line's order has it |
+//! | `dram_req` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups |
+//! | `dram_rsp` | in  | `DramReply`   | always taken                                                 |
+//!
+//! Latency: a request taken in cycle `c` is matched in `c + lookup_latency`; the reply of a hit is
+//! sent in the cycle after. A line whose last burst is taken in cycle `f` serves its first
+//! waiter in `f + 1`, whose reply is sent in the cycle after.
+//!
+//! One access a cycle: a waiter of a complete line first, the oldest looked-up request otherwise.
+//! Waiters go first because they free what the look-up may be waiting for. A refused request holds
+//! up those behind it: the bank is the point of coherence, and requests of one SM must keep their
+//! order.
+//!
+//! Order: the requests of a line take effect in the order of their look-ups. Reads and writes to
+//! a line on its way wait together in that order (`mshr`); a write is acknowledged as soon as it has
+//! its place in it. Writes of a whole line need no fetch.
+//!
+//! No stale memory: the line fetched may be one that gave way a moment ago and whose bytes are
+//! still on their way to memory. Fetches and write-backs leave in the order of their look-ups, so
+//! that the write-back is ahead in `dram_req`, and the DRAM controller keeps the order of accesses
+//! to one address. Hence a fetch reads what the write-back wrote, and nothing has to search the
+//! write-back queue.
+//!
+//! No deadlock: DRAM data always have their place (the reserved way), replies always sink in the
+//! SMs, and waiters need only room for a reply. Whatever a look-up waits for (a way, an MSHR entry,
+//! a queue) is freed by these without any further look-up.
+
+mod serve;
+
+use super::config::{BankPlace, L2Config};
+use super::line::{LineData, Tag};
+use super::mshr::{Mshr, MshrShape, WaiterShape};
+use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
+use super::stats::{L2Stats, Stall};
+use crate::cells::fifo::Fifo;
+use crate::cells::lru::Recency;
+use crate::dram::message::{BURST_BYTES, DramReply, DramRequest};
+use crate::index::IndexUnit;
+use crate::kernel::{
+    Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Storage, Tx, Wake,
+};
+use crate::noc::packet::{LINE_BYTES, Reply, Request};
+
+/// Channel ends of a bank.
+pub struct L2Io<'a> {
+    /// Requests of all SMs.
+    pub req: Rx<'a, Request>,
+    /// Replies to them.
+    pub rsp: Tx<'a, Reply>,
+    /// Bursts to the DRAM channel.
+    pub dram_req: Tx<'a, DramRequest>,
+    /// Bursts from it.
+    pub dram_rsp: Rx<'a, DramReply>,
+}
+
+/// One bank.
+#[derive(Clone, Debug)]
+pub struct L2Bank {
+    path: String,
+    config: L2Config,
+    place: BankPlace,
+    index: IndexUnit,
+    looking: Fifo<Looking>,
+    tags: Array<Tag>,
+    recency: Array<Recency>,
+    data: Array<LineData>,
+    mshr: Mshr,
+    fetches: Fifo<Fetch>,
+    write_backs: Fifo<WriteBack>,
+    /// The order of the entries of the two queues above.
+    turns: Fifo<Turn>,
+    /// Bursts sent of the entry whose turn it is.
+    sent: u32,
+    replies: Fifo<Reply>,
+    stats: L2Stats,
+    /// Why the oldest request was refused, and in which cycle, until that is charged.
+    refused: Option<(u64, Stall)>,
+}
+
+impl L2Bank {
+    /// An empty bank.
+    #[must_use]
+    pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
+        let memory = |name: &str, columns, collide| ArraySpec {
+            path: format!("{path}.{name}"),
+            storage: Storage::Sram,
+            rows: config.sets,
+            columns,
+            reads: 1,
+            writes: 1,
+            collide,
+        };
+        let local_bits = place.local_bits();
+        let mshr = MshrShape {
+            entries: config.mshr_entries,
+            merges: config.mshr_merges,
+            bursts: place.bursts(),
+            line_bits: place.packets.line_bits,
+            sets: config.sets,
+            ways: config.ways,
+            waiter: WaiterShape { sm_bits: place.packets.sm_bits, line_bytes: place.line_bytes },
+        };
+        let burst_bits = local_bits + place.bursts().ilog2();
+        let queue = MemoryShape { burst_bits, line_bytes: place.line_bytes };
+        Self {
+            path: path.to_owned(),
+            index: IndexUnit::new(&config.index, config.sets, place.line_bytes, local_bits),
+            looking: Fifo::new(config.lookup_latency, place.packets),
+            tags: Array::new(memory("tags", config.ways, Collide::New), tag_bits(config, &place)),
+            recency: Array::new(memory("recency", 1, Collide::New), config.ways),
+            data: Array::new(memory("data", config.ways, Collide::New), place.line_bytes),
+            mshr: Mshr::new(&format!("{path}.mshr"), mshr),
+            fetches: Fifo::new(config.miss_queue, queue),
+            write_backs: Fifo::new(config.write_back_queue, queue),
+            turns: Fifo::new(config.miss_queue + config.write_back_queue, ()),
+            sent: 0,
+            replies: Fifo::new(config.reply_queue, place.packets),
+            stats: L2Stats::default(),
+            refused: None,
+            config: config.clone(),
+            place,
+        }
+    }
+
+    /// Counters so far.
+    #[must_use]
+    pub fn stats(&self) -> &L2Stats {
+        &self.stats
+    }
+
+    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    pub fn settle(&mut self, cycle: u64) {
+        if let Some((since, reason)) = &mut self.refused {
+            self.stats.stalls[*reason as usize] += cycle.saturating_sub(*since);
+            *since = cycle;
+        }
+    }
+
+    /// True if no request, line or reply is on its way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.looking.is_empty() && self.mshr.is_empty() && self.turns.is_empty() && self.replies.is_empty()
+    }
+
+    /// The bytes of a line if they are here, also those still waiting to be written to memory:
+    /// for a host that looks into a machine at rest.
+    #[must_use]
+    pub fn peek(&self, line: u64) -> Option<&[u8; LINE_BYTES]> {
+        if let Some((set, way)) = self.locate(line) {
+            return Some(&self.data.row(set)[way as usize].0);
+        }
+        let burst = self.local(line) * u64::from(self.place.bursts());
+        let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
+        youngest.map(|leaving| &leaving.line.0)
+    }
+
+    /// Replaces the bytes of a line that is here, and says whether it was: for a host that writes
+    /// memory under a machine at rest.
+    pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
+        let Some((set, way)) = self.locate(line) else { return false };
+        // No edge of any clock: the host has a port of its own.
+        let mut wake = Wake::new(&[1]);
+        self.data.update(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
+        true
+    }
+
+    /// Starts to keep digests of the memories.
+    pub fn record(&mut self) {
+        self.tags.record();
+        self.recency.record();
+        self.data.record();
+        self.mshr.record();
+    }
+
+    /// Set and way of a line whose bytes are here.
+    fn locate(&self, line: u64) -> Option<(u32, u32)> {
+        let (set, tag) = self.split(self.local(line));
+        let way = self.tags.row(set).iter().position(|cell| cell.tag == tag && cell.state.is_here())?;
+        Some((set, way as u32))
+    }
+
+    /// Line number within the bank.
+    fn local(&self, line: u64) -> u64 {
+        line / u64::from(self.place.num_partitions)
+    }
+
+    /// Set and tag of a line number within the bank.
+    fn split(&self, local: u64) -> (u32, u64) {
+        (self.index.index(local), local >> self.index.bits())
+    }
+
+    /// The line number within the bank that has this tag in this set.
+    fn join(&self, set: u32, tag: u64) -> u64 {
+        // Every index function is an exclusive or, so the part of the tag in it can be taken out.
+        let high = tag << self.index.bits();
+        high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
+    }
+
+    fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
+        panic!("cycle {}, {}: {what}", at.cycle, self.path)
+    }
+
+    /// Sends the oldest reply; true if it is stuck behind a full channel.
+    fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+        if self.replies.is_empty() {
+            return false;
+        }
+        if !rsp.ready(at) {
+            return true;
+        }
+        if let Some(reply) = self.replies.pop() {
+            rsp.push(at, reply);
+        }
+        false
+    }
+
+    /// Sends one burst of the fetch or write-back whose turn it is; true if it is stuck behind a
+    /// full channel.
+    fn ask_memory(&mut self, dram_req: &mut Tx<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let Some(&Turn { write_back }) = self.turns.front() else { return false };
+        if !dram_req.ready(at) {
+            return true;
+        }
+        let bursts = self.place.bursts();
+        let burst_bytes = self.place.burst_bytes as usize;
+        let mut request = DramRequest { write: write_back, ..DramRequest::default() };
+        if write_back {
+            let Some(WriteBack { burst, id, line }) = self.write_backs.front() else {
+                self.breach(at, "a write-back's turn without a write-back")
+            };
+            (request.burst, request.id) = (*burst, *id);
+            request.byte_mask = u64::MAX >> (BURST_BYTES - burst_bytes);
+            request.data[..burst_bytes].copy_from_slice(&line.0[self.sent as usize * burst_bytes..][..burst_bytes]);
+        } else {
+            let Some(Fetch { burst, id, entry }) = self.fetches.front() else {
+                self.breach(at, "a fetch's turn without a fetch")
+            };
+            (request.burst, request.id) = (*burst, *id);
+            request.tag = u16::from(*entry) * bursts as u16 + self.sent as u16;
+        }
+        request.burst += u64::from(self.sent);
+        dram_req.push(at, request);
+        self.sent += 1;
+        if self.sent == bursts {
+            self.sent = 0;
+            self.turns.pop();
+            if write_back {
+                self.write_backs.pop();
+                self.stats.writebacks += 1;
+            } else {
+                self.fetches.pop();
+            }
+        }
+        false
+    }
+
+    /// Puts an arriving burst into the way reserved for its line.
+    fn fill(&mut self, at: &Edge<'_>, arrived: &DramReply) {
+        let (entry, burst) =
+            (u32::from(arrived.tag) / self.place.bursts(), u32::from(arrived.tag) % self.place.bursts());
+        let line = self.mshr.arrive(at, entry, burst);
+        let burst_bytes = self.place.burst_bytes as usize;
+        self.data.update(at, line.set, line.way, |data| {
+            data.0[burst as usize * burst_bytes..][..burst_bytes].copy_from_slice(&arrived.data[..burst_bytes]);
+        });
+    }
+}
+
+/// Bits of a tag; a cache that holds all of its memory still carries one.
+fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
+    place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
+}
+
+impl Block for L2Bank {
+    type Io<'a> = L2Io<'a>;
+
+    fn eval(&mut self, mut io: L2Io<'_>, at: &mut Edge<'_>) -> Sleep {
+        let refused = self.refused.take();
+        if let Some((since, reason)) = refused {
+            self.stats.stalls[reason as usize] += at.cycle - since;
+        }
+        // What frees room comes before what needs it.
+        let reply_stuck = self.reply(&mut io.rsp, at);
+        let memory_stuck = self.ask_memory(&mut io.dram_req, at);
+        // An arriving burst has the write port; whoever waits for its line sees it in the next cycle.
+        let arrives = io.dram_rsp.peek(at).is_some();
+        let replayed = self.replay(at, !arrives);
+        let looked = match replayed {
+            Ok(true) => match self.looking.front() {
+                Some(oldest) if oldest.due <= at.cycle => Err(Stall::Port),
+                _ => Ok(false),
+            },
+            _ => match refused {
+                Some((_, reason)) if self.still_lacks(reason) => Err(reason),
+                _ => self.look_up(at, !arrives),
+            },
+        };
+        if let Err(reason) = looked {
+            self.refused = Some((at.cycle, reason));
+        }
+        if arrives {
+            let burst = io.dram_rsp.pop(at);
+            self.fill(at, &burst);
+        }
+        if self.looking.has_room() && io.req.peek(at).is_some() {
+            let request = io.req.pop(at);
+            self.looking.push(Looking { due: at.cycle + u64::from(self.config.lookup_latency), request });
+        }
+
+        // The next pop from a full channel wakes the bank. A refused request waits for that, for
+        // data, or for what already is a reason to go on.
+        let more = !reply_stuck && !self.replies.is_empty()
+            || !memory_stuck && !self.turns.is_empty()
+            || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
+            || io.dram_rsp.waiting(at)
+            || self.looking.has_room() && io.req.waiting(at)
+            || looked == Err(Stall::Port);
+        match self.looking.front() {
+            _ if more => Sleep::Next,
+            Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
+            _ => Sleep::UntilEvent,
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            path: _,
+            config,
+            place,
+            index,
+            looking,
+            tags,
+            recency,
+            data,
+            mshr,
+            fetches,
+            write_backs,
+            turns,
+            sent,
+            replies,
+            stats,
+            refused: _,
+        } = self;
+        to.part("looking", |to| looking.describe(to));
+        to.array("tags", tags);
+        to.array("recency", recency);
+        to.array("data", data);
+        to.part("mshr", |to| mshr.describe(to));
+        to.part("fetches", |to| fetches.describe(to));
+        to.part("write_backs", |to| write_backs.describe(to));
+        to.part("turns", |to| turns.describe(to));
+        to.sized("sent", u64::from(*sent), place.bursts().ilog2().max(1));
+        to.part("replies", |to| replies.describe(to));
+        let line_bits = place.packets.line_bits;
+        to.logic("local_line", Logic::ConstantDivider { width: line_bits, divisor: place.num_partitions });
+        index.describe(to);
+        to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });
+        to.logic("free_way", Logic::PriorityEncoder { inputs: config.ways });
+        to.logic("hit_way", Logic::Mux { ways: config.ways, width: place.line_bytes * 8 });
+        Recency::describe_logic(config.ways, to);
+        stats.describe(to);
+    }
+}

@@ -1,0 +1,213 @@
+//! How a bank serves one access: a waiter of a complete line, or the oldest looked-up request.
+
+use super::super::line::{LineState, Tag};
+use super::super::mshr::Waiter;
+use super::super::queues::{Fetch, Looking, Turn, WriteBack};
+use super::super::stats::Stall;
+use super::L2Bank;
+use crate::cells::fifo::Fifo;
+use crate::kernel::Edge;
+use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+
+impl L2Bank {
+    /// Serves the next access that waited for a line now complete.
+    pub(super) fn replay(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+        if !self.mshr.is_ready() {
+            return Ok(false);
+        }
+        let Some((entry, waiter)) = self.mshr.waiter(at) else { return Ok(false) };
+        let wrote = waiter.kind == RequestKind::Write;
+        if wrote {
+            if !can_write {
+                return Err(Stall::Port);
+            }
+            self.data.update(at, entry.set, entry.way, |line| line.merge(waiter.byte_mask, &waiter.data));
+        } else {
+            if !self.replies.has_room() {
+                return Err(Stall::ReplyQueue);
+            }
+            let data = self.data.read(at, entry.set)[entry.way as usize].0;
+            let &Waiter { id, sm, ticket, .. } = waiter;
+            self.replies.push(Reply { kind: ReplyKind::Data, id, line: entry.line, sm, ticket, data });
+        }
+        self.stats.replays += 1;
+        if let Some(entry) = self.mshr.served(wrote) {
+            let state = if entry.dirty { LineState::Modified } else { LineState::Valid };
+            self.tags.update(at, entry.set, entry.way, |cell| cell.state = state);
+        }
+        Ok(true)
+    }
+
+    /// Matches the oldest request with the tags and serves it, or says why not; false if none is due.
+    pub(super) fn look_up(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+        let Some(Looking { due, request }) = self.looking.front() else { return Ok(false) };
+        if *due > at.cycle {
+            return Ok(false);
+        }
+        let is_write = request.kind == RequestKind::Write;
+        let (line, sm) = (request.line, request.sm);
+        let (set, tag) = self.split(self.local(line));
+        let way = match self.match_tags(at, set, tag) {
+            Some((way, LineState::Reserved)) => {
+                self.wait(at, line)?;
+                way
+            }
+            Some((way, state)) => {
+                self.hit(at, (set, way), state, can_write)?;
+                way
+            }
+            None => self.miss(at, set, tag, can_write)?,
+        };
+        let recency = self.recency.read(at, set)[0].touched(way);
+        self.recency.write(at, set, 0, recency);
+        if let Some(Looking { request, .. }) = self.looking.pop() {
+            if is_write {
+                let Request { id, ticket, .. } = request;
+                self.replies.push(Reply { kind: ReplyKind::Ack, id, line, sm, ticket, ..Reply::default() });
+            } else {
+                self.stats.accesses += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The way that holds the line or waits for it, with its state.
+    fn match_tags(&self, at: &Edge<'_>, set: u32, tag: u64) -> Option<(u32, LineState)> {
+        let row = self.tags.read(at, set);
+        let way = row.iter().position(|cell| cell.tag == tag && cell.state != LineState::Invalid)?;
+        Some((way as u32, row[way].state))
+    }
+
+    /// True if the oldest request, refused for `reason`, need not be looked up again: what it
+    /// lacked then it lacks still, and nothing else can have changed for it but by a look-up.
+    pub(super) fn still_lacks(&self, reason: Stall) -> bool {
+        match reason {
+            Stall::ReplyQueue => !self.replies.has_room(),
+            Stall::MissQueue => !self.fetches.has_room(),
+            Stall::MshrEntry => self.mshr.free().is_none(),
+            // Fills and replays change what these see.
+            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::Port => false,
+        }
+    }
+
+    /// Room for the acknowledgement if the request is a write.
+    fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
+        let needed = request.kind == RequestKind::Write;
+        if needed && !self.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
+    }
+
+    /// The line is on its way: the request takes its place in the line's order.
+    fn wait(&mut self, at: &Edge<'_>, line: u64) -> Result<(), Stall> {
+        let Some(entry) = self.mshr.find(line) else { self.breach(at, "a reserved line without an MSHR entry") };
+        if !self.mshr.has_room(entry) {
+            return Err(Stall::MshrMerge);
+        }
+        let request = oldest(&self.looking);
+        self.room_for_ack(request)?;
+        let waiter = Waiter::from(request);
+        match waiter.kind {
+            RequestKind::Read => self.stats.hit_pending += 1,
+            RequestKind::Write => self.stats.write_pending += 1,
+        }
+        self.mshr.merge(at, entry, waiter);
+        Ok(())
+    }
+
+    /// The line is here.
+    fn hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), state: LineState, can_write: bool) -> Result<(), Stall> {
+        if !self.replies.has_room() {
+            return Err(Stall::ReplyQueue);
+        }
+        let request = oldest(&self.looking);
+        match request.kind {
+            RequestKind::Read => {
+                let data = self.data.read(at, set)[way as usize].0;
+                let &Request { id, line, sm, ticket, .. } = request;
+                self.replies.push(Reply { kind: ReplyKind::Data, id, line, sm, ticket, data });
+                self.stats.hits += 1;
+            }
+            RequestKind::Write => {
+                if !can_write {
+                    return Err(Stall::Port);
+                }
+                self.data.update(at, set, way, |line| line.merge(request.byte_mask, &request.data));
+                if state == LineState::Valid {
+                    self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
+                }
+                self.stats.write_hits += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The line is elsewhere: a way is made free for it, and it is fetched unless it is written whole.
+    fn miss(&mut self, at: &Edge<'_>, set: u32, tag: u64, can_write: bool) -> Result<u32, Stall> {
+        let request = oldest(&self.looking);
+        let is_write = request.kind == RequestKind::Write;
+        let whole = is_write && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes);
+        let (id, line) = (request.id, request.line);
+        let way = self.victim(set).ok_or(Stall::LineAlloc)?;
+        let entry = self.mshr.free();
+        if !whole {
+            if entry.is_none() {
+                return Err(Stall::MshrEntry);
+            }
+            if !self.fetches.has_room() {
+                return Err(Stall::MissQueue);
+            }
+        } else if !can_write {
+            return Err(Stall::Port);
+        }
+        let victim = self.tags.row(set)[way as usize];
+        if victim.state == LineState::Modified && !self.write_backs.has_room() {
+            return Err(Stall::WriteBackQueue);
+        }
+        self.room_for_ack(request)?;
+
+        self.evict(at, set, way, victim, id);
+        let state = if whole { LineState::Modified } else { LineState::Reserved };
+        self.tags.write(at, set, way, Tag { tag, state });
+        if whole {
+            let request = oldest(&self.looking);
+            self.data.update(at, set, way, |line| line.0 = request.data);
+        } else if let Some(entry) = entry {
+            let waiter = Waiter::from(oldest(&self.looking));
+            self.mshr.allocate(at, entry, line, (set, way), waiter);
+            let burst = self.local(line) * u64::from(self.place.bursts());
+            self.fetches.push(Fetch { burst, id, entry: entry as u8 });
+            self.turns.push(Turn { write_back: false });
+            self.stats.fetches += 1;
+        }
+        *(if is_write { &mut self.stats.write_misses } else { &mut self.stats.misses }) += 1;
+        Ok(way)
+    }
+
+    /// The way that a new line of the set takes: an empty one, else the least recently used that is here.
+    fn victim(&self, set: u32) -> Option<u32> {
+        let row = self.tags.row(set);
+        if let Some(way) = row.iter().position(|cell| cell.state == LineState::Invalid) {
+            return Some(way as u32);
+        }
+        let here = row.iter().enumerate().fold(0, |here, (way, cell)| here | u32::from(cell.state.is_here()) << way);
+        self.recency.row(set)[0].victim(self.config.ways, here)
+    }
+
+    /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
+    fn evict(&mut self, at: &Edge<'_>, set: u32, way: u32, victim: Tag, id: u32) {
+        self.stats.evictions += u64::from(victim.state.is_here());
+        if victim.state == LineState::Modified {
+            let burst = self.join(set, victim.tag) * u64::from(self.place.bursts());
+            let line = self.data.read(at, set)[way as usize].clone();
+            self.write_backs.push(WriteBack { burst, id, line });
+            self.turns.push(Turn { write_back: true });
+        }
+    }
+}
+
+/// The request being looked up: there is one in every method that serves it.
+fn oldest(looking: &Fifo<Looking>) -> &Request {
+    match looking.front() {
+        Some(looking) => &looking.request,
+        None => unreachable!("a look-up serves the oldest request"),
+    }
+}

@@ -1,0 +1,351 @@
+//! # MSHR of an L2 bank
+//! Remembers which lines are on their way from DRAM and which reads and writes wait for them, in
+//! the order in which they were accepted: that order is the order of the line. The bytes of a line
+//! arrive in its reserved way, not here.
+//!
+//! | port       | dir | payload       | contract                                                 |
+//! |------------|-----|---------------|----------------------------------------------------------|
+//! | `allocate` | in  | line, waiter  | the line is untracked and the entry free                 |
+//! | `merge`    | in  | entry, waiter | [`Mshr::has_room`] for the entry                         |
+//! | `arrive`   | in  | entry, burst  | the entry is in use and this burst of it did not arrive  |
+//! | `waiter`   | out | waiter        | of the line that was complete first, in order of arrival |
+//! | `served`   | in  |               | the waiter shown was served                              |
+//!
+//! An entry takes waiters as long as it has room, even while its earlier ones are served, and is
+//! freed with its last one. Area order: entries x merges waiters, each with the bytes of a line;
+//! one line comparator an entry.
+
+use crate::cells::fifo::Fifo;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+};
+use crate::noc::packet::{LINE_BYTES, Request, RequestKind, TICKET_BITS};
+
+/// An access that waits for its line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Waiter {
+    /// Read or write.
+    pub kind: RequestKind,
+    /// Number of the request.
+    pub id: u32,
+    /// SM that asks.
+    pub sm: u8,
+    /// Goes back with the reply.
+    pub ticket: u64,
+    /// Bytes to store.
+    pub byte_mask: u128,
+    /// Data to store.
+    pub data: [u8; LINE_BYTES],
+}
+
+impl Default for Waiter {
+    fn default() -> Self {
+        Self::from(&Request::default())
+    }
+}
+
+impl From<&Request> for Waiter {
+    fn from(request: &Request) -> Self {
+        let Request { kind, id, line: _, sm, partition: _, ticket, byte_mask, data } = *request;
+        Self { kind, id, sm, ticket, byte_mask, data }
+    }
+}
+
+/// Widths of a waiter.
+#[derive(Clone, Copy, Debug)]
+pub struct WaiterShape {
+    /// Bits of an SM number.
+    pub sm_bits: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
+}
+
+impl Payload for Waiter {
+    type Shape = WaiterShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &WaiterShape, to: &mut F) {
+        let Self { kind, id, sm, ticket, byte_mask, data } = self;
+        to.state("kind", *kind);
+        to.bits("id", *id);
+        to.sized("sm", u64::from(*sm), shape.sm_bits);
+        to.sized("ticket", *ticket, TICKET_BITS);
+        to.wide("byte_mask", &byte_mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
+        to.wide("data", &data[..shape.line_bytes as usize]);
+    }
+}
+
+/// A line on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry {
+    /// Line address.
+    pub line: u64,
+    /// Where its bytes go.
+    pub set: u32,
+    /// Where its bytes go.
+    pub way: u32,
+    /// Bursts that have arrived, one bit each.
+    arrived: u8,
+    /// Waiters put down.
+    count: u8,
+    /// Waiters served.
+    served: u8,
+    /// A write among those served made the line newer than memory.
+    pub dirty: bool,
+}
+
+/// The number of an entry, as a queue holds it; its shape is the width.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+struct Slot(u8);
+
+impl Payload for Slot {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
+        let Self(entry) = self;
+        to.sized("entry", u64::from(*entry), *width);
+    }
+}
+
+/// Shape of an MSHR.
+#[derive(Clone, Copy, Debug)]
+pub struct MshrShape {
+    /// Entries, 64 at most.
+    pub entries: u32,
+    /// Waiters of an entry.
+    pub merges: u32,
+    /// Bursts of a line.
+    pub bursts: u32,
+    /// Bits of a line address.
+    pub line_bits: u32,
+    /// Sets of the bank.
+    pub sets: u32,
+    /// Ways of the bank.
+    pub ways: u32,
+    /// Widths of a waiter.
+    pub waiter: WaiterShape,
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub struct Mshr {
+    path: String,
+    shape: MshrShape,
+    entries: Vec<Entry>,
+    /// Entries in use.
+    used: u64,
+    /// Complete lines in the order in which they became so.
+    ready: Fifo<Slot>,
+    waiters: Array<Waiter>,
+}
+
+impl Mshr {
+    /// An empty MSHR.
+    #[must_use]
+    pub fn new(path: &str, shape: MshrShape) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.waiters"),
+            storage: Storage::Sram,
+            rows: shape.entries,
+            columns: shape.merges,
+            reads: 1,
+            writes: 1,
+            collide: Collide::New,
+        };
+        Self {
+            path: path.to_owned(),
+            entries: vec![Entry::default(); shape.entries as usize],
+            used: 0,
+            ready: Fifo::new(shape.entries, bits_for(shape.entries)),
+            waiters: Array::new(spec, shape.waiter),
+            shape,
+        }
+    }
+
+    /// The entry of a line on its way.
+    #[must_use]
+    pub fn find(&self, line: u64) -> Option<u32> {
+        let mut left = self.used;
+        while left != 0 {
+            let entry = left.trailing_zeros();
+            left &= left - 1;
+            if self.entries[entry as usize].line == line {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
+    /// A free entry.
+    #[must_use]
+    pub fn free(&self) -> Option<u32> {
+        let entry = (!self.used).trailing_zeros();
+        (entry < self.shape.entries).then_some(entry)
+    }
+
+    /// True if the entry can take another waiter.
+    #[must_use]
+    pub fn has_room(&self, entry: u32) -> bool {
+        u32::from(self.entries[entry as usize].count) < self.shape.merges
+    }
+
+    /// True if no line is on its way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// True if a complete line has waiters to be served.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Tracks a line that comes to `way` of `set`, with its first waiter.
+    ///
+    /// # Panics
+    /// If the entry is in use.
+    pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, line: u64, (set, way): (u32, u32), waiter: Waiter) {
+        assert!(self.used >> entry & 1 == 0, "cycle {}, {}: entry {entry} allocated twice", at.cycle, self.path);
+        self.used |= 1 << entry;
+        self.entries[entry as usize] = Entry { line, set, way, count: 1, ..Entry::default() };
+        self.waiters.write(at, entry, 0, waiter);
+    }
+
+    /// Puts down another waiter.
+    ///
+    /// # Panics
+    /// If the entry has no room.
+    pub fn merge(&mut self, at: &Edge<'_>, entry: u32, waiter: Waiter) {
+        assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no room for a waiter", at.cycle, self.path);
+        let count = &mut self.entries[entry as usize].count;
+        self.waiters.write(at, entry, u32::from(*count), waiter);
+        *count += 1;
+    }
+
+    /// Burst `burst` of the entry's line arrives; returns the entry.
+    ///
+    /// # Panics
+    /// If nobody waits for it.
+    pub fn arrive(&mut self, at: &Edge<'_>, entry: u32, burst: u32) -> Entry {
+        let known = entry < self.shape.entries && self.used >> entry & 1 != 0;
+        assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle, self.path);
+        let line = &mut self.entries[entry as usize];
+        assert!(
+            line.arrived >> burst & 1 == 0,
+            "cycle {}, {}: burst {burst} of entry {entry} arrived twice",
+            at.cycle,
+            self.path
+        );
+        line.arrived |= 1 << burst;
+        if u32::from(line.arrived) == (1 << self.shape.bursts) - 1 {
+            self.ready.push(Slot(entry as u8));
+        }
+        *line
+    }
+
+    /// The next waiter of the line that was complete first.
+    #[must_use]
+    pub fn waiter(&self, at: &Edge<'_>) -> Option<(Entry, &Waiter)> {
+        let Slot(slot) = *self.ready.front()?;
+        let entry = self.entries[usize::from(slot)];
+        Some((entry, &self.waiters.read(at, u32::from(slot))[usize::from(entry.served)]))
+    }
+
+    /// The waiter shown was served; returns the entry if it was the last one, which frees it.
+    pub fn served(&mut self, wrote: bool) -> Option<Entry> {
+        let Slot(slot) = *self.ready.front()?;
+        let entry = &mut self.entries[usize::from(slot)];
+        entry.served += 1;
+        entry.dirty |= wrote;
+        if entry.served < entry.count {
+            return None;
+        }
+        self.used &= !(1 << slot);
+        self.ready.pop();
+        Some(std::mem::take(entry))
+    }
+
+    /// Starts to keep digests of the memory.
+    pub fn record(&mut self) {
+        self.waiters.record();
+    }
+
+    /// Lists registers, memory and logic.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { path: _, shape, entries, used, ready, waiters } = self;
+        to.sized("used", *used, shape.entries);
+        for (index, entry) in entries.iter().enumerate() {
+            to.parts("entry", index as u32, |to| entry.describe(shape, to));
+        }
+        to.part("ready", |to| ready.describe(to));
+        to.array("waiters", waiters);
+        to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: shape.entries });
+        to.logic("free_entry", Logic::PriorityEncoder { inputs: shape.entries });
+    }
+}
+
+impl Entry {
+    fn describe(&self, shape: &MshrShape, to: &mut dyn Describe) {
+        let Self { line, set, way, arrived, count, served, dirty } = self;
+        let merges = bits_for(shape.merges + 1);
+        to.sized("line", *line, shape.line_bits);
+        to.sized("set", u64::from(*set), bits_for(shape.sets));
+        to.sized("way", u64::from(*way), bits_for(shape.ways));
+        to.sized("arrived", u64::from(*arrived), shape.bursts);
+        to.sized("count", u64::from(*count), merges);
+        to.sized("served", u64::from(*served), merges);
+        to.flag("dirty", *dirty);
+    }
+}
+
+/// Bits that tell `values` values apart, one at least.
+pub(super) fn bits_for(values: u32) -> u32 {
+    (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Wake;
+
+    fn mshr() -> Mshr {
+        let waiter = WaiterShape { sm_bits: 4, line_bytes: 128 };
+        let shape = MshrShape { entries: 2, merges: 2, bursts: 2, line_bits: 25, sets: 64, ways: 16, waiter };
+        Mshr::new("l2.mshr", shape)
+    }
+
+    fn waiter(ticket: u64) -> Waiter {
+        Waiter { ticket, ..Waiter::default() }
+    }
+
+    #[test]
+    fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
+        let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
+        mshr.allocate(&Edge::new(1, 1, &mut wake), 0, 77, (5, 3), waiter(10));
+        mshr.merge(&Edge::new(2, 2, &mut wake), 0, waiter(11));
+        assert!(!mshr.has_room(0));
+        mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
+        assert!(!mshr.is_ready());
+        mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 0);
+        let next = |mshr: &Mshr, tick| mshr.waiter(&Edge::new(tick, tick, &mut Wake::new(&[1]))).map(|(_, w)| w.ticket);
+        assert_eq!(next(&mshr, 5), Some(10));
+        assert!(mshr.served(false).is_none());
+        assert_eq!((next(&mshr, 6), mshr.find(77)), (Some(11), Some(0)));
+        let freed = mshr.served(true).unwrap();
+        assert_eq!((freed.set, freed.way, freed.dirty), (5, 3, true));
+        assert_eq!((mshr.find(77), mshr.is_empty()), (None, true));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 4, l2.mshr: burst 1 of entry 0 arrived twice")]
+    fn a_burst_that_arrives_twice_is_a_breach() {
+        let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
+        mshr.allocate(&Edge::new(1, 1, &mut wake), 0, 77, (5, 3), waiter(10));
+        mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
+        mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 4, l2.mshr: data for entry 1, which waits for nothing")]
+    fn data_that_nobody_asked_for_are_a_breach() {
+        mshr().arrive(&Edge::new(4, 4, &mut Wake::new(&[1])), 1, 0);
+    }
+}

@@ -1,0 +1,116 @@
+//! Counters of an L2 bank.
+
+use crate::kernel::Describe;
+
+/// Why the oldest request could not be served in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Every way of the set is on its way from memory.
+    LineAlloc,
+    /// No free MSHR entry.
+    MshrEntry,
+    /// The line's MSHR entry can take no further access.
+    MshrMerge,
+    /// The miss queue is full.
+    MissQueue,
+    /// The write-back queue is full.
+    WriteBackQueue,
+    /// The reply queue is full.
+    ReplyQueue,
+    /// A fill or a replay had the port of the data memory.
+    Port,
+}
+
+/// Number of stall reasons.
+const STALLS: usize = 7;
+const STALL_NAMES: [&str; STALLS] = [
+    "stall_line_alloc",
+    "stall_mshr_entry",
+    "stall_mshr_merge",
+    "stall_miss_queue",
+    "stall_write_back_queue",
+    "stall_reply_queue",
+    "stall_port",
+];
+
+/// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct L2Stats {
+    /// Reads served or put down.
+    pub accesses: u64,
+    /// Reads whose line was here.
+    pub hits: u64,
+    /// Reads whose line was on its way.
+    pub hit_pending: u64,
+    /// Reads that fetched their line.
+    pub misses: u64,
+    /// Writes whose line was here.
+    pub write_hits: u64,
+    /// Writes whose line was on its way.
+    pub write_pending: u64,
+    /// Writes whose line was not here, whether fetched or written whole.
+    pub write_misses: u64,
+    /// Lines fetched from memory.
+    pub fetches: u64,
+    /// Dirty lines written to memory.
+    pub writebacks: u64,
+    /// Lines that gave way, dirty or clean.
+    pub evictions: u64,
+    /// Accesses served when their line arrived.
+    pub replays: u64,
+    /// Cycles in which the oldest request was held up, by reason.
+    pub stalls: [u64; STALLS],
+}
+
+impl L2Stats {
+    /// Cycles in which the oldest request was held up for `reason`.
+    #[must_use]
+    pub fn stalled(&self, reason: Stall) -> u64 {
+        self.stalls[reason as usize]
+    }
+
+    /// Checks that at rest nothing was counted twice or not at all; the message says what was.
+    ///
+    /// # Errors
+    /// The first sum that does not hold.
+    pub fn conserved(&self) -> Result<(), String> {
+        let equal = |what: &str, left: u64, right: u64| {
+            if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }
+        };
+        equal("reads = hits + hit-pending + misses", self.accesses, self.hits + self.hit_pending + self.misses)?;
+        let waited = self.hit_pending + self.write_pending + self.fetches;
+        equal("replays = accesses that waited for a line", self.replays, waited)
+    }
+
+    /// Lists the counters.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            accesses,
+            hits,
+            hit_pending,
+            misses,
+            write_hits,
+            write_pending,
+            write_misses,
+            fetches,
+            writebacks,
+            evictions,
+            replays,
+            stalls,
+        } = self;
+        to.stat("accesses", *accesses);
+        to.stat("hits", *hits);
+        to.stat("hit_pending", *hit_pending);
+        to.stat("misses", *misses);
+        to.stat("write_hits", *write_hits);
+        to.stat("write_pending", *write_pending);
+        to.stat("write_misses", *write_misses);
+        to.stat("fetches", *fetches);
+        to.stat("writebacks", *writebacks);
+        to.stat("evictions", *evictions);
+        to.stat("replays", *replays);
+        for (name, cycles) in STALL_NAMES.into_iter().zip(stalls) {
+            to.stat(name, *cycles);
+        }
+    }
+}

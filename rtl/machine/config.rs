@@ -1,0 +1,125 @@
+//! # Configuration of a whole machine
+//! One group a block kind. Presets in `machines/` state every field with its source; designs in
+//! `designs/` and `--set` change single fields; [`MachineConfig::validate`] reports every broken
+//! rule at once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Rules, Violation};
+use crate::dram::config::DramConfig;
+use crate::kernel::Clocks;
+use crate::l1::config::{L1Config, LsuConfig};
+use crate::l2::config::L2Config;
+use crate::noc::packet::LINE_BYTES;
+use crate::noc::xbar::XbarConfig;
+use crate::sm::SmConfig;
+
+/// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineConfig {
+    /// SMs, each with its L1.
+    pub num_sms: u32,
+    /// Memory partitions; lines go round among them in turn.
+    pub num_partitions: u32,
+    /// Bits of a byte address.
+    pub addr_bits: u32,
+    /// Clock frequencies.
+    pub clock: ClockConfig,
+    /// Fixed delays between the blocks.
+    pub link: LinkConfig,
+    /// SM core.
+    pub sm: SmConfig,
+    /// Load-store unit.
+    pub lsu: LsuConfig,
+    /// L1 data cache.
+    pub l1: L1Config,
+    /// Crossbars.
+    pub xbar: XbarConfig,
+    /// L2 bank.
+    pub l2: L2Config,
+    /// DRAM channel.
+    pub dram: DramConfig,
+}
+
+/// Clock frequencies in kHz.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockConfig {
+    /// SMs and L1s.
+    pub core_khz: u32,
+    /// Crossbars, one flit a cycle and port.
+    pub xbar_khz: u32,
+    /// L2 banks.
+    pub l2_khz: u32,
+    /// DRAM command clock.
+    pub dram_khz: u32,
+}
+
+/// Fixed delays in core cycles. The boundary between SMs and memory is a credit link each way: both
+/// sides influence each other only after its delay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// From the request crossbar to the L2 bank.
+    pub request: u32,
+    /// From the L2 bank to the reply crossbar.
+    pub reply: u32,
+    /// Until a credit of these two links is back at its sender.
+    pub credit: u32,
+    /// From the DRAM channel to the L2 bank.
+    pub dram_return: u32,
+}
+
+impl MachineConfig {
+    /// Every broken rule.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Violation> {
+        let mut rules = Rules::default();
+        rules.range("num_sms", u64::from(self.num_sms), 1..=60, "two blocks an SM share one wake word of 128 bits");
+        rules.range("num_partitions", u64::from(self.num_partitions), 1..=32, "a grant mask holds one bit a port");
+        rules.range("addr_bits", u64::from(self.addr_bits), 20..=49, "49 bits is what GPUs of today address");
+        rules.group("clock", |rules| {
+            let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
+            let all = [("core_khz", core_khz), ("xbar_khz", xbar_khz), ("l2_khz", l2_khz), ("dram_khz", dram_khz)];
+            for (field, khz) in all {
+                rules.range(field, u64::from(*khz), 1_000..=10_000_000, "a clock between 1 MHz and 10 GHz");
+            }
+            let why = "all clocks must divide one tick exactly";
+            rules.expect(self.clocks().is_some(), "core_khz", core_khz, "in a simple ratio to the other clocks", why);
+        });
+        rules.group("link", |rules| {
+            let LinkConfig { request, reply, credit, dram_return } = &self.link;
+            let all = [("request", request), ("reply", reply), ("credit", credit), ("dram_return", dram_return)];
+            for (field, cycles) in all {
+                rules.range(field, u64::from(*cycles), 1..=1000, "a registered link takes a cycle");
+            }
+        });
+        rules.group("sm", |rules| self.sm.validate(rules));
+        rules.group("lsu", |rules| self.lsu.validate(rules));
+        rules.group("l1", |rules| self.l1.validate(rules));
+        rules.group("xbar", |rules| self.xbar.validate(rules));
+        rules.group("l2", |rules| self.l2.validate(LINE_BYTES as u32, self.dram.burst_bytes(), rules));
+        rules.group("dram", |rules| self.dram.validate(rules));
+        rules.into_violations()
+    }
+
+    /// The clocks on their common tick, if they have one.
+    #[must_use]
+    pub fn clocks(&self) -> Option<Clocks> {
+        let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
+        Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz]).ok()
+    }
+
+    /// Bits of a line address.
+    #[must_use]
+    pub fn line_bits(&self) -> u32 {
+        self.addr_bits - (LINE_BYTES as u32).ilog2()
+    }
+
+    /// Bytes that all channels hold together.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.dram.bursts() * u64::from(self.dram.burst_bytes()) * u64::from(self.num_partitions)
+    }
+}

@@ -1,0 +1,274 @@
+//! # What a host may do with a machine between launches
+//! Map and fill memory, start a kernel, read memory back, see whether the machine is done. None of
+//! it takes simulated time.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::{Machine, MachineConfig};
+use crate::dram::channel::DramChannel;
+use crate::dram::store::StoreError;
+use crate::kernel::Clocks;
+use crate::l1::lsu::Lsu;
+use crate::l1::watch::Watch;
+use crate::l2::L2Bank;
+use crate::noc::packet::LINE_BYTES;
+use crate::noc::packet::{Reply, Request};
+use crate::noc::xbar::Xbar;
+use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
+
+/// Why the host's wish cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// An address outside what the machine has or the host has mapped.
+    #[error("{bytes} bytes at {address:#x} are not mapped: {reason}")]
+    Memory {
+        /// First byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+        /// What the memory said.
+        reason: String,
+    },
+}
+
+/// Something was still under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the machine is not idle")]
+pub struct NotIdle;
+
+impl Machine {
+    /// Its configuration.
+    #[must_use]
+    pub fn config(&self) -> &MachineConfig {
+        &self.config
+    }
+
+    /// Its clocks.
+    #[must_use]
+    pub fn clocks(&self) -> &Clocks {
+        &self.clocks
+    }
+
+    /// The cores.
+    #[must_use]
+    pub fn cores(&self) -> &[SmCore] {
+        &self.cores
+    }
+
+    /// The load-store units with their L1s.
+    #[must_use]
+    pub fn lsus(&self) -> &[Lsu] {
+        &self.lsus
+    }
+
+    /// The L2 banks.
+    #[must_use]
+    pub fn banks(&self) -> &[L2Bank] {
+        &self.banks
+    }
+
+    /// The DRAM channels.
+    #[must_use]
+    pub fn drams(&self) -> &[DramChannel] {
+        &self.drams
+    }
+
+    /// The request crossbar.
+    #[must_use]
+    pub fn request_xbar(&self) -> &Xbar<Request> {
+        &self.request_xbar
+    }
+
+    /// The reply crossbar.
+    #[must_use]
+    pub fn reply_xbar(&self) -> &Xbar<Reply> {
+        &self.reply_xbar
+    }
+
+    /// The CTA dispatcher.
+    #[must_use]
+    pub fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+
+    /// Starts to report what the L1s do at each edge.
+    pub fn observe(&mut self) {
+        self.lsus.iter_mut().for_each(Lsu::observe);
+    }
+
+    /// What an L1 did since this was last asked, if observed.
+    pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
+        self.lsus[sm].take_watch()
+    }
+
+    /// Charges slept spans to the statistics; `tick` is the time of the last edge.
+    pub fn settle(&mut self, tick: u64) {
+        let cycle = |domain: u8| tick / u64::from(self.clocks.period(usize::from(domain))) + 1;
+        let (core, xbar, l2, dram) = (cycle(super::CORE), cycle(super::XBAR), cycle(super::L2), cycle(super::DRAM));
+        self.cores.iter_mut().for_each(|c| c.settle(core));
+        for lsu in &mut self.lsus {
+            lsu.settle(core);
+        }
+        self.request_xbar.settle(xbar);
+        self.reply_xbar.settle(xbar);
+        self.banks.iter_mut().for_each(|bank| bank.settle(l2));
+        self.drams.iter_mut().for_each(|channel| channel.settle(dram));
+    }
+
+    /// Makes memory exist, as zeros, in whole lines.
+    ///
+    /// # Errors
+    /// Beyond the end of the channels.
+    pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
+        let last = address + bytes.max(1) - 1;
+        let (first, last) = (address / LINE_BYTES as u64, last / LINE_BYTES as u64);
+        let partitions = u64::from(self.config.num_partitions);
+        let bursts = LINE_BYTES as u64 / u64::from(self.config.dram.burst_bytes());
+        for (p, channel) in (0..).zip(&mut self.drams) {
+            // Lines of partition p among first..=last, as lines inside the partition.
+            let from = (first + partitions - 1 - p) / partitions;
+            let to = (last + partitions - p) / partitions;
+            let mapped = channel.store_mut().map(from * bursts..to.max(from) * bursts);
+            mapped.map_err(|reason| memory_error(address, bytes, &reason))?;
+        }
+        Ok(())
+    }
+
+    /// Writes memory as a host copy does: every cached copy is updated or gone.
+    ///
+    /// # Errors
+    /// Memory that is not mapped.
+    pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
+        for (line, offset, range) in pieces(address, bytes.len()) {
+            let piece = &bytes[range];
+            let (partition, local) = self.locate(line);
+            if let Some(mut data) = self.banks[partition].peek(line).copied() {
+                data[offset..offset + piece.len()].copy_from_slice(piece);
+                self.banks[partition].poke(line, &data);
+            }
+            let burst_bytes = self.config.dram.burst_bytes() as usize;
+            let bursts = LINE_BYTES / burst_bytes;
+            let store = self.drams[partition].store_mut();
+            let mut at = 0;
+            while at < piece.len() {
+                let (burst, inside) = ((offset + at) / burst_bytes, (offset + at) % burst_bytes);
+                let n = (burst_bytes - inside).min(piece.len() - at);
+                let poked = store.poke(local * bursts as u64 + burst as u64, inside, &piece[at..at + n]);
+                poked.map_err(|reason| memory_error(address, bytes.len() as u64, &reason))?;
+                at += n;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads memory as the host sees it: the newest copy, from the L2 or from DRAM.
+    ///
+    /// # Errors
+    /// Memory that is not mapped.
+    pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
+        let mut read = Vec::with_capacity(bytes);
+        for (line, offset, range) in pieces(address, bytes) {
+            let (partition, local) = self.locate(line);
+            if let Some(data) = self.banks[partition].peek(line) {
+                read.extend_from_slice(&data[offset..offset + range.len()]);
+                continue;
+            }
+            let burst_bytes = self.config.dram.burst_bytes() as usize;
+            let bursts = LINE_BYTES / burst_bytes;
+            let store = self.drams[partition].store();
+            for at in offset..offset + range.len() {
+                let burst = store.peek(local * bursts as u64 + (at / burst_bytes) as u64);
+                let burst = burst.map_err(|reason| memory_error(address, bytes as u64, &reason))?;
+                read.push(burst[at % burst_bytes]);
+            }
+        }
+        Ok(read)
+    }
+
+    /// Loads a kernel into every core and the dispatcher. The caller wakes the dispatcher.
+    ///
+    /// # Errors
+    /// Not even one CTA fits an SM.
+    pub fn load(&mut self, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
+        let per_sm = occupancy(&self.config.sm, image)?;
+        for core in &mut self.cores {
+            core.load(Arc::clone(image))?;
+        }
+        self.dispatcher.load(image.grid(), per_sm);
+        Ok(())
+    }
+
+    /// True when the kernel has run: all CTAs done, every store acknowledged.
+    #[must_use]
+    pub fn kernel_done(&self) -> bool {
+        self.dispatcher.is_done() && self.cores.iter().all(SmCore::is_idle) && self.lsus.iter().all(Lsu::is_idle)
+    }
+
+    /// True when nothing at all is under way, write-backs included.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.kernel_done()
+            && self.request_xbar.is_idle()
+            && self.reply_xbar.is_idle()
+            && self.banks.iter().all(L2Bank::is_idle)
+            && self.drams.iter().all(DramChannel::is_idle)
+            && self.channels_empty()
+    }
+
+    /// Ends a kernel: the L1s forget their lines, because they are not coherent.
+    ///
+    /// # Errors
+    /// The kernel is still running.
+    pub fn flush_l1(&mut self) -> Result<(), NotIdle> {
+        if !self.kernel_done() {
+            return Err(NotIdle);
+        }
+        self.lsus.iter_mut().for_each(Lsu::flush);
+        Ok(())
+    }
+
+    /// The first fault of any core.
+    #[must_use]
+    pub fn fault(&self) -> Option<&Fault> {
+        self.cores.iter().find_map(SmCore::fault)
+    }
+
+    fn locate(&self, line: u64) -> (usize, u64) {
+        let partitions = u64::from(self.config.num_partitions);
+        ((line % partitions) as usize, line / partitions)
+    }
+}
+
+/// Line, offset in it and position in the range, for every line that a range touches.
+fn pieces(address: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= bytes {
+            return None;
+        }
+        let here = address + at as u64;
+        let offset = (here % LINE_BYTES as u64) as usize;
+        let end = (at + LINE_BYTES - offset).min(bytes);
+        let range = at..end;
+        at = end;
+        Some((here / LINE_BYTES as u64, offset, range))
+    })
+}
+
+fn memory_error(address: u64, bytes: u64, reason: &StoreError) -> HostError {
+    HostError::Memory { address, bytes, reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_cut_at_line_boundaries() {
+        let cut: Vec<_> = pieces(0x7c, 140).collect();
+        assert_eq!(cut, [(0, 124, 0..4), (1, 0, 4..132), (2, 0, 132..140)]);
+        assert_eq!(pieces(0x80, 0).count(), 0);
+    }
+}

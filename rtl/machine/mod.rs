@@ -1,0 +1,9 @@
+//! The machine: which blocks there are, how they are wired, and what a host may do with them.
+
+pub mod config;
+mod host;
+mod wiring;
+
+pub use config::{ClockConfig, LinkConfig, MachineConfig};
+pub use host::{HostError, NotIdle};
+pub use wiring::{CORE, DRAM, L2, Machine, Part, XBAR};

@@ -1,0 +1,424 @@
+//! # Wiring of the machine
+//! ```text
+//!              dispatcher
+//!              launch │ ▲ done
+//!                     ▼ │                       core clock
+//!   sm0..n   core ──mem──▶ l1 (LSU + L1D)
+//!                 ◀──wb───
+//!              inject │ ▲ deliver
+//!                     ▼ │                       crossbar clock
+//!            xbar_req     xbar_rsp
+//!              to_l2  │ ▲ from_l2               credit links of fixed delay
+//!                     ▼ │                       L2 clock
+//!  partition0..m      l2
+//!             dram_req│ ▲ dram_rsp
+//!                     ▼ │                       DRAM clock
+//!                    dram
+//! ```
+//! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
+//! boundary between the SM side and the memory side: either side sees the other only after the
+//! link's delay, credits included.
+
+use super::MachineConfig;
+use crate::dram::channel::DramChannel;
+use crate::dram::message::{DramReply, DramRequest, DramShape};
+use crate::kernel::{
+    Block, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, DescribeExt, Edge, Payload, RxBank, Sleep, TxBank,
+};
+use crate::l1::access::{AccessShape, WarpAccess, WarpReply};
+use crate::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use crate::l2::{BankPlace, L2Bank, L2Io};
+use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, Request};
+use crate::noc::xbar::{Xbar, XbarIo};
+use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
+
+/// Clock domain of SM cores, LSUs and the dispatcher.
+pub const CORE: u8 = 0;
+/// Clock domain of the crossbars.
+pub const XBAR: u8 = 1;
+/// Clock domain of the L2 banks.
+pub const L2: u8 = 2;
+/// Clock domain of the DRAM channels.
+pub const DRAM: u8 = 3;
+
+/// Bits of a program counter: instructions of one kernel.
+const PC_BITS: u32 = 20;
+
+/// A block of the machine by its role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Core of an SM.
+    Core(usize),
+    /// Load-store unit and L1D of an SM.
+    Lsu(usize),
+    /// CTA dispatcher.
+    Dispatcher,
+    /// Request crossbar.
+    RequestXbar,
+    /// Reply crossbar.
+    ReplyXbar,
+    /// L2 bank of a partition.
+    L2(usize),
+    /// DRAM channel of a partition.
+    Dram(usize),
+}
+
+/// All blocks and all channels.
+pub struct Machine {
+    pub(super) config: MachineConfig,
+    pub(super) clocks: Clocks,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) cores: Vec<SmCore>,
+    pub(super) lsus: Vec<Lsu>,
+    pub(super) request_xbar: Xbar<Request>,
+    pub(super) reply_xbar: Xbar<Reply>,
+    pub(super) banks: Vec<L2Bank>,
+    pub(super) drams: Vec<DramChannel>,
+    launch: Vec<Chan<CtaLaunch>>,
+    done: Vec<Chan<CtaDone>>,
+    mem: Vec<Chan<WarpAccess>>,
+    wb: Vec<Chan<WarpReply>>,
+    inject: Vec<Chan<Request>>,
+    to_l2: Vec<Chan<Request>>,
+    from_l2: Vec<Chan<Reply>>,
+    deliver: Vec<Chan<Reply>>,
+    dram_req: Vec<Chan<DramRequest>>,
+    dram_rsp: Vec<Chan<DramReply>>,
+}
+
+/// Bits that number `count` things.
+fn bits_for(count: u32) -> u32 {
+    count.max(2).next_power_of_two().ilog2()
+}
+
+impl Machine {
+    /// Wires a machine.
+    ///
+    /// # Panics
+    /// If the configuration breaks a rule: validate it first.
+    #[must_use]
+    pub fn new(config: &MachineConfig) -> Self {
+        let broken = config.validate();
+        assert!(broken.is_empty(), "configuration was not validated: {}", broken[0]);
+        let Some(clocks) = config.clocks() else { unreachable!("validated") };
+        let packets = PacketShape {
+            line_bits: config.line_bits(),
+            sm_bits: bits_for(config.num_sms),
+            partition_bits: bits_for(config.num_partitions),
+        };
+        let access = AccessShape { addr_bits: config.addr_bits, pc_bits: PC_BITS };
+        let bank_place = BankPlace {
+            packets,
+            num_partitions: config.num_partitions,
+            line_bytes: LINE_BYTES as u32,
+            burst_bytes: config.dram.burst_bytes(),
+        };
+        let burst_bits = bank_place.local_bits() + bank_place.bursts().ilog2();
+        let dram = DramShape { burst_bits };
+        let sms = 0..config.num_sms;
+        let partitions = 0..config.num_partitions;
+        let core_cycles = |cycles: u32| u64::from(cycles) * u64::from(clocks.period(usize::from(CORE)));
+        let id = |part| block_id(config.num_sms, part);
+        let lsu = |i: u32| {
+            let place = LsuPlace {
+                path: format!("sm{i}.l1"),
+                sm: i as u8,
+                num_partitions: config.num_partitions,
+                line_bits: packets.line_bits,
+                access,
+            };
+            Lsu::new(place, &config.l1, &config.lsu)
+        };
+        // A plain link is seen at the receiver's next edge, one tick being less than any period.
+        let plain = |path: String, depth, from, to| ChanSpec { path, depth, latency: 1, credit: 1, from, to };
+        // A delayed link keeps a beat a core cycle in flight.
+        let delayed = |path, cycles: u32, credit: u32, from, to| {
+            let (latency, credit_ticks) = (core_cycles(cycles), core_cycles(credit));
+            ChanSpec { path, depth: cycles + credit + 2, latency, credit: credit_ticks, from, to }
+        };
+        let link = &config.link;
+        let core = |i: u32| id(Part::Core(i as usize));
+        let l1 = |i: u32| id(Part::Lsu(i as usize));
+        let l2 = |i: u32| id(Part::L2(i as usize));
+        let channel = |i: u32| id(Part::Dram(i as usize));
+        let dispatcher = id(Part::Dispatcher);
+        let (request_xbar, reply_xbar) = (id(Part::RequestXbar), id(Part::ReplyXbar));
+        let per_sm = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { sms.clone().map(new).collect() };
+        let per_partition = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { partitions.clone().map(new).collect() };
+        Self {
+            dispatcher: Dispatcher::new("dispatcher", config.num_sms as usize),
+            cores: sms.clone().map(|i| SmCore::new(&config.sm, &format!("sm{i}.core"), i, config.num_sms)).collect(),
+            lsus: sms.clone().map(lsu).collect(),
+            request_xbar: Xbar::new("xbar_req", &config.xbar, config.num_sms, config.num_partitions, &packets),
+            reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions, config.num_sms, &packets),
+            banks: partitions
+                .clone()
+                .map(|i| L2Bank::new(&format!("partition{i}.l2"), &config.l2, bank_place))
+                .collect(),
+            drams: partitions.clone().map(|i| DramChannel::new(&config.dram, &format!("partition{i}.dram"))).collect(),
+            launch: open(per_sm(&|i| plain(format!("sm{i}.core.launch"), 2, dispatcher, core(i))), &()),
+            done: open(per_sm(&|i| plain(format!("dispatcher.done{i}"), 2, core(i), dispatcher)), &()),
+            mem: open(
+                per_sm(&|i| delayed(format!("sm{i}.l1.core_req"), config.lsu.request_latency, 1, core(i), l1(i))),
+                &access,
+            ),
+            wb: open(
+                per_sm(&|i| delayed(format!("sm{i}.core.wb"), config.lsu.reply_latency, 1, l1(i), core(i))),
+                &access,
+            ),
+            inject: open(per_sm(&|i| plain(format!("xbar_req.inject{i}"), 2, l1(i), request_xbar)), &packets),
+            to_l2: open(
+                per_partition(&|i| {
+                    delayed(format!("partition{i}.l2.req"), link.request, link.credit, request_xbar, l2(i))
+                }),
+                &packets,
+            ),
+            from_l2: open(
+                per_partition(&|i| {
+                    delayed(format!("xbar_rsp.from_l2_{i}"), link.reply, link.credit, l2(i), reply_xbar)
+                }),
+                &packets,
+            ),
+            deliver: open(per_sm(&|i| plain(format!("sm{i}.l1.mem_rsp"), 2, reply_xbar, l1(i))), &packets),
+            dram_req: open(per_partition(&|i| plain(format!("partition{i}.dram.req"), 2, l2(i), channel(i))), &dram),
+            dram_rsp: open(
+                per_partition(&|i| {
+                    delayed(format!("partition{i}.l2.dram_rsp"), link.dram_return, 1, channel(i), l2(i))
+                }),
+                &dram,
+            ),
+            config: config.clone(),
+            clocks,
+        }
+    }
+
+    /// The block behind an id.
+    #[must_use]
+    pub fn part(&self, block: BlockId) -> Part {
+        let (slot, sms) = (usize::from(block.slot), self.cores.len());
+        match block.domain {
+            CORE if slot < sms => Part::Core(slot),
+            CORE if slot < 2 * sms => Part::Lsu(slot - sms),
+            CORE => Part::Dispatcher,
+            XBAR if slot == 0 => Part::RequestXbar,
+            XBAR => Part::ReplyXbar,
+            L2 => Part::L2(slot),
+            _ => Part::Dram(slot),
+        }
+    }
+
+    /// The id of a block.
+    #[must_use]
+    pub fn id(&self, part: Part) -> BlockId {
+        block_id(self.config.num_sms, part)
+    }
+
+    /// Starts to keep digests of all memories and channels.
+    pub fn record(&mut self) {
+        self.cores.iter_mut().for_each(SmCore::record);
+        self.lsus.iter_mut().for_each(Lsu::record);
+        self.banks.iter_mut().for_each(L2Bank::record);
+        self.drams.iter_mut().for_each(DramChannel::record);
+        record_all(&mut self.launch);
+        record_all(&mut self.done);
+        record_all(&mut self.mem);
+        record_all(&mut self.wb);
+        record_all(&mut self.inject);
+        record_all(&mut self.to_l2);
+        record_all(&mut self.from_l2);
+        record_all(&mut self.deliver);
+        record_all(&mut self.dram_req);
+        record_all(&mut self.dram_rsp);
+    }
+
+    /// Digest of every beat that crossed any channel, since [`Self::record`].
+    #[must_use]
+    pub fn beat_digest(&self) -> u64 {
+        [
+            histories(&self.launch),
+            histories(&self.done),
+            histories(&self.mem),
+            histories(&self.wb),
+            histories(&self.inject),
+            histories(&self.to_l2),
+            histories(&self.from_l2),
+            histories(&self.deliver),
+            histories(&self.dram_req),
+            histories(&self.dram_rsp),
+        ]
+        .iter()
+        .fold(0, |sum: u64, part| sum.rotate_left(1) ^ part)
+    }
+
+    /// True when no channel holds a beat.
+    #[must_use]
+    pub(super) fn channels_empty(&self) -> bool {
+        empty(&self.launch)
+            && empty(&self.done)
+            && empty(&self.mem)
+            && empty(&self.wb)
+            && empty(&self.inject)
+            && empty(&self.to_l2)
+            && empty(&self.from_l2)
+            && empty(&self.deliver)
+            && empty(&self.dram_req)
+            && empty(&self.dram_rsp)
+    }
+
+    /// Every channel that holds a beat: its path and how many, for a report.
+    #[must_use]
+    pub fn occupied_channels(&self) -> Vec<(String, usize)> {
+        let mut found = Vec::new();
+        occupied(&self.launch, &mut found);
+        occupied(&self.done, &mut found);
+        occupied(&self.mem, &mut found);
+        occupied(&self.wb, &mut found);
+        occupied(&self.inject, &mut found);
+        occupied(&self.to_l2, &mut found);
+        occupied(&self.from_l2, &mut found);
+        occupied(&self.deliver, &mut found);
+        occupied(&self.dram_req, &mut found);
+        occupied(&self.dram_rsp, &mut found);
+        found
+    }
+}
+
+fn block_id(num_sms: u32, part: Part) -> BlockId {
+    let sms = num_sms as usize;
+    let (domain, slot) = match part {
+        Part::Core(i) => (CORE, i),
+        Part::Lsu(i) => (CORE, sms + i),
+        Part::Dispatcher => (CORE, 2 * sms),
+        Part::RequestXbar => (XBAR, 0),
+        Part::ReplyXbar => (XBAR, 1),
+        Part::L2(i) => (L2, i),
+        Part::Dram(i) => (DRAM, i),
+    };
+    BlockId { domain, slot: slot as u8 }
+}
+
+fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
+    specs.into_iter().map(|spec| Chan::new(spec, shape.clone())).collect()
+}
+
+fn record_all<T: Payload>(channels: &mut [Chan<T>]) {
+    channels.iter_mut().for_each(Chan::record);
+}
+
+fn histories<T: Payload>(channels: &[Chan<T>]) -> u64 {
+    channels.iter().fold(0, |sum: u64, channel| sum.rotate_left(7) ^ channel.history())
+}
+
+fn empty<T: Payload>(channels: &[Chan<T>]) -> bool {
+    channels.iter().all(Chan::is_empty)
+}
+
+fn occupied<T: Payload>(channels: &[Chan<T>], found: &mut Vec<(String, usize)>) {
+    let holding = channels.iter().filter(|channel| !channel.is_empty());
+    found.extend(holding.map(|channel| (channel.path().to_owned(), channel.len())));
+}
+
+impl Blocks for Machine {
+    fn population(&self) -> Vec<u8> {
+        let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
+        vec![2 * sms + 1, 2, partitions, partitions]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        match self.part(block) {
+            Part::Core(i) => {
+                let io = SmIo {
+                    launch: self.launch[i].rx(),
+                    done: self.done[i].tx(),
+                    mem: self.mem[i].tx(),
+                    wb: self.wb[i].rx(),
+                };
+                self.cores[i].eval(io, at)
+            }
+            Part::Lsu(i) => {
+                let io = LsuIo {
+                    core_req: self.mem[i].rx(),
+                    core_rsp: self.wb[i].tx(),
+                    mem_req: self.inject[i].tx(),
+                    mem_rsp: self.deliver[i].rx(),
+                };
+                self.lsus[i].eval(io, at)
+            }
+            Part::Dispatcher => {
+                let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
+                self.dispatcher.eval(io, at)
+            }
+            Part::RequestXbar => {
+                let io = XbarIo { from: RxBank(&mut self.inject), to: TxBank(&mut self.to_l2) };
+                self.request_xbar.eval(io, at)
+            }
+            Part::ReplyXbar => {
+                let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
+                self.reply_xbar.eval(io, at)
+            }
+            Part::L2(i) => {
+                let io = L2Io {
+                    req: self.to_l2[i].rx(),
+                    rsp: self.from_l2[i].tx(),
+                    dram_req: self.dram_req[i].tx(),
+                    dram_rsp: self.dram_rsp[i].rx(),
+                };
+                self.banks[i].eval(io, at)
+            }
+            Part::Dram(i) => {
+                let io = crate::dram::channel::DramIo { req: self.dram_req[i].rx(), rsp: self.dram_rsp[i].tx() };
+                self.drams[i].eval(io, at)
+            }
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        match self.part(block) {
+            Part::Core(i) => to.parts("sm", i as u32, |to| {
+                to.part("core", |to| {
+                    self.launch[i].describe("launch", None, to);
+                    self.wb[i].describe("wb", None, to);
+                    self.cores[i].describe(to);
+                });
+            }),
+            Part::Lsu(i) => to.parts("sm", i as u32, |to| {
+                to.part("l1", |to| {
+                    self.mem[i].describe("core_req", None, to);
+                    self.deliver[i].describe("mem_rsp", None, to);
+                    self.lsus[i].describe(to);
+                });
+            }),
+            Part::Dispatcher => to.part("dispatcher", |to| {
+                for (i, done) in (0..).zip(&self.done) {
+                    done.describe("done", Some(i), to);
+                }
+                self.dispatcher.describe(to);
+            }),
+            Part::RequestXbar => to.part("xbar_req", |to| {
+                for (i, inject) in (0..).zip(&self.inject) {
+                    inject.describe("inject", Some(i), to);
+                }
+                self.request_xbar.describe(to);
+            }),
+            Part::ReplyXbar => to.part("xbar_rsp", |to| {
+                for (i, from) in (0..).zip(&self.from_l2) {
+                    from.describe("from_l2_", Some(i), to);
+                }
+                self.reply_xbar.describe(to);
+            }),
+            Part::L2(i) => to.parts("partition", i as u32, |to| {
+                to.part("l2", |to| {
+                    self.to_l2[i].describe("req", None, to);
+                    self.dram_rsp[i].describe("dram_rsp", None, to);
+                    self.banks[i].describe(to);
+                });
+            }),
+            Part::Dram(i) => to.parts("partition", i as u32, |to| {
+                to.part("dram", |to| {
+                    self.dram_req[i].describe("req", None, to);
+                    self.drams[i].describe(to);
+                });
+            }),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! # Input buffer of a crossbar port
+//! Holds the packets of one input until their tails have left. A packet enters one flit a cycle
+//! and is let in only when the buffer has room for all of it, so it never stops half-way; flits
+//! that leave make room for the next packet one by one.
+//!
+//! | port    | dir | payload | contract                                                     |
+//! |---------|-----|---------|--------------------------------------------------------------|
+//! | `enter` | in  | packet  | the wires are free and [`InputBuffer::room_from`] has come    |
+//! | `leave` | in  | cycle   | the head packet was granted: its header leaves in this cycle |
+//! | `pop`   | out | packet  | the tail leaves in this cycle                                |
+//!
+//! All times are kept as the cycle at which something happens; the low three bits of it are the
+//! hardware's register, because no packet is longer than five flits.
+
+use std::collections::VecDeque;
+
+use super::packet::{FLIT_BYTES, Packet};
+use crate::kernel::{
+    ArraySpec, ArrayView, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic, Storage, digest_of,
+};
+use std::hash::Hasher;
+
+/// The packets held, seen as the flit memory that holds them in hardware.
+#[derive(Clone)]
+struct Flits<P: Packet> {
+    spec: ArraySpec,
+    shape: P::Shape,
+    /// Each with its length in flits.
+    packets: VecDeque<(u32, P)>,
+}
+
+/// One input's buffer.
+#[derive(Clone)]
+pub struct InputBuffer<P: Packet> {
+    flits: Flits<P>,
+    /// Flits of all packets held, whether they have entered yet or have left already.
+    level: u32,
+    /// First cycle in which the input's wires can carry another header.
+    wires_free: u64,
+    /// Cycle in which the header of the head packet left, while the packet leaves.
+    leaving_since: Option<u64>,
+}
+
+impl<P: Packet> InputBuffer<P> {
+    /// An empty buffer of `flits` flits.
+    #[must_use]
+    pub fn new(path: String, flits: u32, shape: P::Shape) -> Self {
+        let spec = ArraySpec {
+            path,
+            storage: Storage::RegisterFile,
+            rows: flits,
+            columns: 1,
+            reads: 1,
+            writes: 1,
+            collide: Collide::Old,
+        };
+        let packets = VecDeque::with_capacity(flits as usize);
+        Self { flits: Flits { spec, shape, packets }, level: 0, wires_free: 0, leaving_since: None }
+    }
+
+    /// The first cycle in which the wires can carry another header.
+    #[must_use]
+    pub fn wires_free(&self) -> u64 {
+        self.wires_free
+    }
+
+    /// The first cycle in which there is room for a packet of that many flits; `None` if that
+    /// waits for the head packet to be granted.
+    #[must_use]
+    pub fn room_from(&self, flits: u32) -> Option<u64> {
+        let missing = (self.level + flits).saturating_sub(self.flits.spec.rows);
+        if missing == 0 {
+            return Some(0);
+        }
+        // A flit that leaves in a cycle makes room from the next one on.
+        let head = self.flits.packets.front().map_or(0, |(head, _)| *head);
+        self.leaving_since.filter(|_| missing <= head).map(|since| since + u64::from(missing))
+    }
+
+    /// Lets a packet in, its header in this cycle.
+    pub fn enter(&mut self, cycle: u64, flits: u32, packet: P) {
+        self.level += flits;
+        self.wires_free = cycle + u64::from(flits);
+        self.flits.packets.push_back((flits, packet));
+    }
+
+    /// The head packet, if it is not leaving yet.
+    #[must_use]
+    pub fn waiting_head(&self) -> Option<&P> {
+        let head = self.flits.packets.front().map(|(_, packet)| packet);
+        head.filter(|_| self.leaving_since.is_none())
+    }
+
+    /// The head packet was granted in this cycle; returns the cycle in which its tail leaves.
+    ///
+    /// # Panics
+    /// If there is no packet, or it is leaving already.
+    pub fn leave(&mut self, cycle: u64) -> u64 {
+        let Some((flits, _)) = self.flits.packets.front() else {
+            panic!("cycle {cycle}, {}: granted without a packet", self.flits.spec.path)
+        };
+        assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
+        self.leaving_since = Some(cycle);
+        // The header is here and the rest follows at one flit a cycle, so nothing can stop it.
+        cycle + u64::from(*flits) - 1
+    }
+
+    /// Takes the head packet, whose tail leaves in this cycle, with its length in flits.
+    pub fn pop(&mut self) -> Option<(u32, P)> {
+        let (flits, packet) = self.flits.packets.pop_front()?;
+        self.level -= flits;
+        self.leaving_since = None;
+        Some((flits, packet))
+    }
+
+    /// True if it holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.flits.packets.is_empty()
+    }
+
+    /// Lists registers and memory.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { flits, level, wires_free, leaving_since } = self;
+        let width = u32::BITS - flits.spec.rows.leading_zeros();
+        to.sized("level", u64::from(*level), width);
+        to.sized("wires_free", *wires_free & 7, 3);
+        to.flag("leaving", leaving_since.is_some());
+        to.sized("leaving_since", leaving_since.unwrap_or(0) & 7, 3);
+        to.array("flits", flits);
+        to.probe_sized("packets", flits.packets.len() as u64, width);
+        to.logic("level_adder", Logic::Adder { width });
+    }
+}
+
+impl<P: Packet> ArrayView for Flits<P> {
+    fn spec(&self) -> &ArraySpec {
+        &self.spec
+    }
+
+    fn cell_bits(&self) -> u32 {
+        FLIT_BYTES * 8
+    }
+
+    fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        for (_, packet) in &self.packets {
+            digest.word(digest_of(packet));
+        }
+        digest.finish()
+    }
+
+    /// Row `n` shows the packet in place `n`: flits have no fields of their own.
+    fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
+        if let Some((_, packet)) = self.packets.get(row as usize) {
+            packet.fields(&self.shape, to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noc::packet::{PacketShape, Reply};
+
+    fn buffer() -> InputBuffer<Reply> {
+        let shape = PacketShape { line_bits: 25, sm_bits: 4, partition_bits: 3 };
+        InputBuffer::new("xbar.input0".to_owned(), 8, shape)
+    }
+
+    #[test]
+    fn a_second_line_fits_when_two_flits_of_the_first_have_left() {
+        let mut buffer = buffer();
+        buffer.enter(10, 5, Reply::default());
+        assert_eq!(buffer.room_from(3), Some(0));
+        assert_eq!(buffer.room_from(5), None);
+        assert_eq!(buffer.leave(15), 19);
+        assert_eq!(buffer.room_from(5), Some(17));
+    }
+
+    #[test]
+    fn room_beyond_the_head_packet_waits_for_the_next_grant() {
+        let mut buffer = buffer();
+        buffer.enter(10, 1, Reply::default());
+        buffer.enter(11, 5, Reply::default());
+        buffer.leave(12);
+        assert_eq!(buffer.room_from(3), Some(13));
+        assert_eq!(buffer.room_from(4), None);
+    }
+}

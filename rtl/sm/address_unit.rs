@@ -1,0 +1,308 @@
+//! # Address unit
+//! Turns a memory instruction into lane addresses and store data, checks them, and sends global
+//! accesses to the LSU in beats of at most 8 bytes per lane, one a cycle.
+//!
+//! It holds one instruction. A store leaves with its last beat. A load of one beat does too; of
+//! several, each waits for the reply to the one before and the instruction stays until the last
+//! reply, because a reply names warp and pc but not the beat.
+
+use std::array::from_fn;
+
+use isa::program::{Inst, MemOp, Src};
+use isa::types::{CacheOp, Space, Type};
+
+use super::fault::{Fault, FaultKind};
+use super::operands::Operands;
+use super::{AddressMap, KernelImage};
+use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Tx};
+use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+
+/// Bytes per lane of one beat.
+pub(super) const BEAT_BYTES: u32 = 8;
+/// Store data: four words per lane.
+pub(super) type StoreData = [[u32; LANES]; 4];
+
+/// The instruction in the unit.
+#[derive(Clone, Debug)]
+pub(super) struct AddressUnit {
+    valid: bool,
+    /// A beat of a load has been sent and its reply is awaited.
+    waiting: bool,
+    store: bool,
+    uncached: bool,
+    warp: u8,
+    pc: u32,
+    mask: u32,
+    size_log2: u8,
+    /// The next beat, of `beats`.
+    beat: u8,
+    beats: u8,
+    address: [u64; LANES],
+    data: StoreData,
+}
+
+impl AddressUnit {
+    pub(super) fn new() -> Self {
+        Self {
+            valid: false,
+            waiting: false,
+            store: false,
+            uncached: false,
+            warp: 0,
+            pc: 0,
+            mask: 0,
+            size_log2: 0,
+            beat: 0,
+            beats: 0,
+            address: [0; LANES],
+            data: [[0; LANES]; 4],
+        }
+    }
+
+    /// True while no further instruction can enter.
+    pub(super) fn is_busy(&self) -> bool {
+        self.valid
+    }
+
+    /// True if a beat is ready to be sent.
+    pub(super) fn can_send(&self) -> bool {
+        self.valid && !self.waiting
+    }
+
+    /// Takes a checked instruction; returns its number of beats.
+    pub(super) fn start(
+        &mut self,
+        (warp, pc, mask): (u8, u32, u32),
+        mem: &MemOp,
+        address: &[u64; LANES],
+        data: Option<StoreData>,
+    ) -> u8 {
+        let beat_bytes = mem.bytes().min(BEAT_BYTES);
+        self.valid = true;
+        self.waiting = false;
+        self.store = data.is_some();
+        self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
+        (self.warp, self.pc, self.mask) = (warp, pc, mask);
+        self.size_log2 = beat_bytes.trailing_zeros() as u8;
+        self.beat = 0;
+        self.beats = (mem.bytes() / beat_bytes) as u8;
+        self.address = from_fn(|lane| if mask & 1 << lane != 0 { address[lane] } else { 0 });
+        if let Some(data) = data {
+            self.data = data;
+        }
+        self.beats
+    }
+
+    /// Sends the next beat if there is one and the LSU has room. Returns true if it has none.
+    pub(super) fn send(&mut self, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) -> bool {
+        if !self.can_send() {
+            return false;
+        }
+        if !mem.ready(at) {
+            return true;
+        }
+        let ahead = u64::from(self.beat) * u64::from(BEAT_BYTES);
+        let word = usize::from(self.beat) * 2;
+        let mut access = WarpAccess {
+            kind: if self.store { AccessKind::Store } else { AccessKind::Load },
+            space: MemorySpace::Global,
+            uncached: self.uncached,
+            warp: self.warp,
+            pc: self.pc,
+            size_log2: self.size_log2,
+            mask: self.mask,
+            address: self.address,
+            ..WarpAccess::default()
+        };
+        if ahead > 0 {
+            for lane in 0..LANES {
+                access.address[lane] += if self.mask & 1 << lane != 0 { ahead } else { 0 };
+            }
+        }
+        if self.store {
+            access.data = [self.data[word], self.data[word + 1]];
+        }
+        mem.push(at, access);
+        if self.store || self.beats == 1 {
+            self.beat += 1;
+            self.valid = self.beat < self.beats;
+        } else {
+            self.waiting = true;
+        }
+        false
+    }
+
+    /// Takes note of a load reply. Returns the beat that it answers, and whether it is the last.
+    pub(super) fn answered(&mut self, warp: u8, pc: u32) -> (usize, bool) {
+        if !(self.valid && self.waiting && self.warp == warp && self.pc == pc) {
+            return (0, true);
+        }
+        let beat = self.beat;
+        self.beat += 1;
+        self.waiting = false;
+        self.valid = self.beat < self.beats;
+        (usize::from(beat), !self.valid)
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { valid, waiting, store, uncached, warp, pc, mask, size_log2, beat, beats, address, data } = self;
+        to.flag("valid", *valid);
+        to.flag("waiting", *waiting);
+        to.flag("store", *store);
+        to.flag("uncached", *uncached);
+        to.sized("warp", u64::from(*warp), 6);
+        to.bits("pc", *pc);
+        to.bits("mask", *mask);
+        to.sized("size_log2", u64::from(*size_log2), 2);
+        to.sized("beat", u64::from(*beat), 2);
+        to.sized("beats", u64::from(*beats), 2);
+        for (lane, address) in address.iter().enumerate() {
+            to.parts("lane", lane as u32, |to| {
+                let [word0, word1, word2, word3] = data.each_ref().map(|word| word[lane]);
+                to.bits("address", *address);
+                to.bits("word0", word0);
+                to.bits("word1", word1);
+                to.bits("word2", word2);
+                to.bits("word3", word3);
+            });
+        }
+        for _ in 0..LANES {
+            to.logic("lane_address", Logic::Adder { width: 64 });
+        }
+    }
+}
+
+/// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.
+pub(super) fn check(
+    image: &KernelImage,
+    mem: &MemOp,
+    address: &[u64; LANES],
+    mask: u32,
+) -> Result<(), (u8, FaultKind)> {
+    let bytes = mem.bytes();
+    let bounded = |size: u32| (0, u64::from(size));
+    let (start, end) = match mem.space {
+        Space::Param => bounded(image.params.len() as u32),
+        Space::Shared => bounded(image.shared_bytes()),
+        // Nearly always all lanes lie in the buffer of the first.
+        Space::Global => {
+            let first = address[mask.trailing_zeros() as usize % LANES];
+            image.map.range_of(first).map_or((0, 0), |range| (range.start, range.end()))
+        }
+    };
+    let room = (end - start).saturating_sub(u64::from(bytes) - 1);
+    let mut bad = 0;
+    for (lane, address) in address.iter().enumerate() {
+        let outside = address.wrapping_sub(start) >= room;
+        let misaligned = address & u64::from(bytes - 1) != 0;
+        bad |= u32::from(outside | misaligned) << lane;
+    }
+    bad &= mask;
+    while bad != 0 {
+        let lane = bad.trailing_zeros() as usize;
+        bad &= bad - 1;
+        if let Some(kind) = check_lane(image, mem.space, address[lane], bytes) {
+            return Err((lane as u8, kind));
+        }
+    }
+    Ok(())
+}
+
+fn check_lane(image: &KernelImage, space: Space, address: u64, bytes: u32) -> Option<FaultKind> {
+    if address & u64::from(bytes - 1) != 0 {
+        return Some(FaultKind::Misaligned { bytes });
+    }
+    let beyond = |size: u32| address.checked_add(bytes.into()).is_none_or(|end| end > u64::from(size));
+    match space {
+        Space::Param => {
+            let size = image.params.len() as u32;
+            beyond(size).then_some(FaultKind::Param { size })
+        }
+        Space::Shared => {
+            let size = image.shared_bytes();
+            beyond(size).then_some(FaultKind::Shared { size })
+        }
+        Space::Global => (!image.map.holds(address, bytes)).then(|| unmapped(&image.map, address)),
+    }
+}
+
+fn unmapped(map: &AddressMap, address: u64) -> FaultKind {
+    FaultKind::Unmapped { nearest: map.nearest(address).cloned() }
+}
+
+/// The fault of lane `lane` of `inst`.
+pub(super) fn fault(
+    (sm, warp, pc): (u32, u8, u32),
+    image: &KernelImage,
+    inst: &Inst,
+    mem: &MemOp,
+    address: &[u64; LANES],
+    (lane, kind): (u8, FaultKind),
+) -> Fault {
+    Fault {
+        sm,
+        warp,
+        lane,
+        pc,
+        file: image.program.file.clone(),
+        line: inst.line,
+        store: matches!(inst.op, isa::program::Op::Store(_)),
+        address: address[usize::from(lane)],
+        bytes: mem.bytes(),
+        kind,
+    }
+}
+
+/// The bytes that a store moves, word after word.
+pub(super) fn store_data(inst: &Inst, mem: &MemOp, read: &Operands<'_>) -> StoreData {
+    let mut data = [[0; LANES]; 4];
+    let elements = &inst.srcs[..usize::from(mem.lanes)];
+    match mem.ty.bytes() {
+        4 => {
+            for (word, src) in data.iter_mut().zip(elements) {
+                *word = *read.word(src, &mut None);
+            }
+        }
+        8 => {
+            for (words, src) in data.chunks_exact_mut(2).zip(elements) {
+                let values = read.wide(src);
+                words[0] = values.map(|value| value as u32);
+                words[1] = values.map(|value| (value >> 32) as u32);
+            }
+        }
+        bytes => {
+            for (element, src) in elements.iter().enumerate() {
+                let at = element * bytes as usize;
+                for (word, value) in data[at / 4].iter_mut().zip(narrow(src, mem.ty, read)) {
+                    *word |= value << (at % 4 * 8);
+                }
+            }
+        }
+    }
+    data
+}
+
+fn narrow(src: &Src, ty: Type, read: &Operands<'_>) -> [u32; LANES] {
+    let mask = (1u32 << ty.bits()) - 1;
+    read.word(src, &mut None).map(|value| value & mask)
+}
+
+/// A loaded value of type `ty`, extended to 64 bits by its signedness.
+pub(super) fn extend(value: u64, ty: Type) -> u64 {
+    let unused = 64 - ty.bits();
+    if ty.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loaded_value_is_extended_by_its_type() {
+        assert_eq!(extend(0x1280, Type::S8), 0xffff_ffff_ffff_ff80);
+        assert_eq!(extend(0x1280, Type::U8), 0x80);
+        assert_eq!(extend(0x8000_0000, Type::S32), 0xffff_ffff_8000_0000);
+        assert_eq!(extend(0x8000_0000, Type::F32), 0x8000_0000);
+        assert_eq!(extend(u64::MAX, Type::B64), u64::MAX);
+    }
+}

@@ -1,0 +1,157 @@
+//! Configuration of an SM core.
+
+use serde::{Deserialize, Serialize};
+
+use super::pipes::CALENDAR_CYCLES;
+use super::{MAX_CTAS, MAX_WARPS};
+use crate::config::Rules;
+use crate::l1::access::LANES;
+
+/// How a scheduler ranks its warps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerPolicy {
+    /// The warp issued last, then the oldest by launch order.
+    GreedyThenOldest,
+    /// The next warp slot after the one issued last.
+    LooseRoundRobin,
+}
+
+/// Timing of one class of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpTiming {
+    /// Core cycles from operand read to writeback.
+    pub latency: u16,
+    /// Core cycles until the pipe takes its next warp instruction.
+    pub interval: u16,
+}
+
+/// Timings of one data type, in the classes that GPGPU-Sim's opcode latencies distinguish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassTiming {
+    /// Addition, logic, shifts, moves, comparisons, conversions.
+    pub add: OpTiming,
+    /// Minimum and maximum.
+    pub minmax: OpTiming,
+    /// Multiplication.
+    pub mul: OpTiming,
+    /// Multiply and add.
+    pub mad: OpTiming,
+    /// Division and remainder.
+    pub div: OpTiming,
+}
+
+/// Timings of the execution pipes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PipeConfig {
+    /// Core cycles for operand read, ahead of every pipe.
+    pub operand_read: u16,
+    /// Warp results that the result bus carries a cycle (GPGPU-Sim's pipeline width of EX_WB).
+    pub result_bus: u8,
+    /// Integers.
+    pub int: ClassTiming,
+    /// Single precision.
+    pub fp: ClassTiming,
+    /// Double precision.
+    pub dp: ClassTiming,
+    /// Roots and transcendental functions.
+    pub sfu: OpTiming,
+    /// Kernel parameters, read like constants.
+    pub param: OpTiming,
+}
+
+/// The scratchpad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedConfig {
+    /// Bytes (li2015 Table 2, khairy2015 Table 1: 48 KB).
+    pub bytes: u32,
+    /// Banks of 4 bytes.
+    pub banks: u32,
+    /// Core cycles from operand read to writeback of an access without conflicts.
+    pub latency: u16,
+}
+
+/// An SM core.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmConfig {
+    /// Warp slots (li2015 Table 2: 48).
+    pub warps: u32,
+    /// Resident threads (1536).
+    pub threads: u32,
+    /// Resident CTAs (8).
+    pub ctas: u32,
+    /// 32-bit registers (32768).
+    pub registers: u32,
+    /// Warp schedulers; warp slot `w` belongs to scheduler `w` modulo this number.
+    pub schedulers: u32,
+    /// Ranking of the warps of a scheduler.
+    pub policy: SchedulerPolicy,
+    /// Execution pipes.
+    pub pipes: PipeConfig,
+    /// Scratchpad.
+    pub shared: SharedConfig,
+}
+
+impl SmConfig {
+    /// Checks every rule.
+    pub fn validate(&self, rules: &mut Rules) {
+        let lanes = LANES as u64;
+        rules.range("warps", self.warps.into(), 1..=MAX_WARPS as u64, "one bit per warp in the masks of the core");
+        rules.range("threads", self.threads.into(), lanes..=lanes * u64::from(self.warps), "a warp holds 32 threads");
+        rules.range("ctas", self.ctas.into(), 1..=MAX_CTAS as u64, "one bit per CTA slot");
+        rules.expect(
+            self.registers >= 1024 && self.registers.is_multiple_of(32),
+            "registers",
+            self.registers,
+            "a multiple of 32 from 1024",
+            "a register file row holds one register of all 32 lanes",
+        );
+        rules.power_of_two("schedulers", self.schedulers.into(), 1..=4, "warps are split by their low id bits");
+        rules.group("pipes", |rules| self.pipes.validate(rules));
+        rules.group("shared", |rules| {
+            let shared = &self.shared;
+            rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a field of the address");
+            rules.expect(
+                shared.bytes > 0 && shared.bytes.is_multiple_of(4 * shared.banks.max(1)),
+                "bytes",
+                shared.bytes,
+                "a positive multiple of 4 bytes times the banks",
+                "all banks are of one size",
+            );
+            rules.range("latency", shared.latency.into(), 1..=256, "a result is on its way for at most a calendar");
+        });
+    }
+}
+
+impl PipeConfig {
+    fn validate(&self, rules: &mut Rules) {
+        rules.range("operand_read", self.operand_read.into(), 1..=16, "operands are read in a stage of their own");
+        rules.range("result_bus", self.result_bus.into(), 1..=4, "a calendar entry names up to four results");
+        let classes = [("int", &self.int), ("fp", &self.fp), ("dp", &self.dp)];
+        for (name, class) in classes {
+            rules.group(name, |rules| {
+                let ClassTiming { add, minmax, mul, mad, div } = class;
+                for (field, timing) in [("add", add), ("minmax", minmax), ("mul", mul), ("mad", mad), ("div", div)] {
+                    timing.validate(field, rules);
+                }
+            });
+        }
+        self.sfu.validate("sfu", rules);
+        self.param.validate("param", rules);
+    }
+}
+
+impl OpTiming {
+    fn validate(&self, field: &'static str, rules: &mut Rules) {
+        let longest = CALENDAR_CYCLES as u64 / 2;
+        rules.group(field, |rules| {
+            rules.range("latency", self.latency.into(), 1..=longest, "a result is on its way for at most a calendar");
+            rules.range("interval", self.interval.into(), 1..=longest, "a pipe takes at most one instruction a cycle");
+        });
+    }
+}

@@ -1,0 +1,454 @@
+//! # SM core
+//! Runs the warps of the CTAs it is given, from fetch to writeback.
+//!
+//! | port     | dir | payload      | contract                                                       |
+//! |----------|-----|--------------|----------------------------------------------------------------|
+//! | `launch` | in  | `CtaLaunch`  | sent only while a CTA slot is free; taken at once              |
+//! | `done`   | out | `CtaDone`    | once per CTA, when all its warps have exited and no load or    |
+//! |          |     |              | result is on its way; its slot is free then                    |
+//! | `mem`    | out | `WarpAccess` | one beat a cycle, in issue order                               |
+//! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgement),|
+//! |          |     |              | in any order; always taken at once                             |
+//!
+//! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
+//! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a
+//! global access to its beat on `mem` 1; load reply to dependent issue 1.
+//!
+//! Ordering and stalls: a scheduler issues in program order of each warp; a warp stays while an
+//! operand or result register has a write on its way, at a barrier until all have arrived, and
+//! ahead of a barrier until its stores are acknowledged. One memory instruction is issued a
+//! cycle. Stores may outlive their CTA: the core is idle only when they are acknowledged.
+//!
+//! Area, in falling order: register file, shared memory, results on their way, SIMT stacks.
+//!
+//! Sources: li2015 Table 2 and khairy2015 Table 1 (sizes, two schedulers, greedy-then-oldest);
+//! the post-dominator stack is that of GPGPU-Sim.
+
+use std::sync::Arc;
+
+use super::address_unit::AddressUnit;
+use super::barrier::Barriers;
+use super::cta::{CtaSlots, Share};
+use super::decode::{Decoded, PIPES, Pipe, decode};
+use super::fetch::Fetch;
+use super::issue::Shared;
+use super::operands::Identity;
+use super::pipes::Pipes;
+use super::register_file::RegisterFile;
+use super::scheduler::{Ages, Scheduler};
+use super::scoreboard::Scoreboard;
+use super::shared_memory::SharedMemory;
+use super::simt_stack::SimtStacks;
+use super::stall::{StallReason, Stalls};
+use super::warps::Warps;
+use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SmConfig, occupancy};
+use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
+use crate::l1::access::{WarpAccess, WarpReply};
+
+/// The ports of a core for one edge.
+pub struct SmIo<'a> {
+    /// CTAs to run.
+    pub launch: Rx<'a, CtaLaunch>,
+    /// CTAs that have ended.
+    pub done: Tx<'a, CtaDone>,
+    /// Accesses to the LSU.
+    pub mem: Tx<'a, WarpAccess>,
+    /// Replies of the LSU.
+    pub wb: Rx<'a, WarpReply>,
+}
+
+/// Instruction counts of a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Instructions issued.
+    pub warp_instructions: u64,
+    /// Lanes in which they acted.
+    pub thread_instructions: u64,
+    /// Warp instructions of each pipe: SP, SFU, DP, shared, param, global, control, barrier.
+    pub per_pipe: [u64; PIPES],
+    /// Branches whose lanes disagreed.
+    pub divergent_branches: u64,
+    /// Cycles that shared memory accesses took beyond one each.
+    pub shared_conflicts: u64,
+}
+
+/// Why a warp does not go on, for reports of a machine that hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Warp slot.
+    pub warp: u8,
+    /// Next instruction.
+    pub pc: u32,
+    /// Its line in the PTX file.
+    pub line: u32,
+    /// What it waits for; `Issued` if nothing holds it back.
+    pub reason: StallReason,
+}
+
+/// A kernel and its decode table.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    pub(super) image: Arc<KernelImage>,
+    pub(super) table: Box<[Decoded]>,
+}
+
+/// An SM core.
+#[derive(Clone, Debug)]
+pub struct SmCore {
+    pub(super) config: SmConfig,
+    pub(super) path: String,
+    pub(super) identity: Identity,
+    pub(super) loaded: Option<Box<Loaded>>,
+    pub(super) fetch: Fetch,
+    pub(super) schedulers: Box<[Scheduler]>,
+    pub(super) ages: Ages,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) stacks: SimtStacks,
+    pub(super) barriers: Barriers,
+    pub(super) warps: Warps,
+    pub(super) ctas: CtaSlots,
+    pub(super) registers: RegisterFile,
+    pub(super) pipes: Pipes,
+    pub(super) shared: SharedMemory,
+    pub(super) address_unit: AddressUnit,
+    /// Warps whose head instruction goes to each pipe.
+    pub(super) heads: [u64; PIPES],
+    pub(super) fault: Option<Fault>,
+    pub(super) stalls: Stalls,
+    pub(super) counters: Counters,
+}
+
+impl SmCore {
+    /// Core `sm` of `num_sms`, without a kernel; `path` names it in messages.
+    #[must_use]
+    pub fn new(config: &SmConfig, path: &str, sm: u32, num_sms: u32) -> Self {
+        let warps = config.warps as usize;
+        let schedulers = config.schedulers as usize;
+        let group = |of: usize| (0..warps).filter(|w| w % schedulers == of).fold(0, |group, w| group | 1 << w);
+        Self {
+            path: path.to_owned(),
+            identity: Identity { sm, num_sms, num_warps: config.warps },
+            loaded: None,
+            fetch: Fetch::new(warps),
+            schedulers: (0..schedulers).map(|of| Scheduler::new(config.policy, group(of))).collect(),
+            ages: Ages::new(warps),
+            scoreboard: Scoreboard::new(warps),
+            stacks: SimtStacks::new(path, warps, config.schedulers),
+            barriers: Barriers::new(config.ctas as usize, warps),
+            warps: Warps::new(warps),
+            ctas: CtaSlots::new(config.ctas as usize),
+            registers: RegisterFile::new(path, config),
+            pipes: Pipes::new(path, config),
+            shared: SharedMemory::new(path, &config.shared),
+            address_unit: AddressUnit::new(),
+            heads: [0; PIPES],
+            fault: None,
+            stalls: Stalls::new(schedulers),
+            counters: Counters::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// Loads a kernel between two launches; returns how many of its CTAs fit at once.
+    ///
+    /// # Errors
+    /// Not even one CTA fits.
+    ///
+    /// # Panics
+    /// If the core is not idle.
+    pub fn load(&mut self, image: Arc<KernelImage>) -> Result<u32, LaunchError> {
+        assert!(self.is_idle(), "{}: loaded while it runs", self.path);
+        let fit = occupancy(&self.config, &image)?;
+        let share =
+            Share { warps: image.warps() as u8, rows: image.program.regs, shared: image.shared_footprint() as u32 };
+        self.ctas.divide(fit, share);
+        let table = decode(&image.program, &self.config);
+        self.loaded = Some(Box::new(Loaded { image, table }));
+        Ok(fit)
+    }
+
+    /// True if no CTA runs and nothing is outstanding.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.ctas.is_empty()
+            && self.pipes.is_empty()
+            && self.warps.outstanding() == 0
+            && !self.address_unit.is_busy()
+            && self.fault.is_none()
+    }
+
+    /// The first illegal access, after which the core issues nothing.
+    #[must_use]
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Instruction counts.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Cycles of all schedulers charged to a reason; exact after [`Self::settle`].
+    #[must_use]
+    pub fn stall_cycles(&self, reason: StallReason) -> u64 {
+        (0..self.schedulers.len()).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
+    }
+
+    /// Charges all cycles before `cycle`, at the end of a run.
+    ///
+    /// # Panics
+    /// If a scheduler's cycles do not add up.
+    pub fn settle(&mut self, cycle: u64) {
+        self.stalls.settle(&self.path, cycle);
+    }
+
+    /// Starts to keep digests of the memories.
+    pub fn record(&mut self) {
+        self.stacks.record();
+        self.registers.record();
+        self.pipes.record();
+        self.shared.record();
+    }
+
+    /// Every running warp and what it waits for.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let Some(loaded) = &self.loaded else { return Vec::new() };
+        let live = (0..self.config.warps as u8).filter(|warp| self.warps.live() >> warp & 1 != 0);
+        let state = |warp| {
+            let pc = self.stacks.pc(warp);
+            let line = loaded.image.program.insts.get(pc as usize).map_or(0, |inst| inst.line);
+            Waiting { warp, pc, line, reason: self.reason_of(warp) }
+        };
+        live.map(state).collect()
+    }
+
+    /// A register of a lane, for tests and reports.
+    #[must_use]
+    pub fn register(&self, warp: u8, index: u16, lane: usize) -> u32 {
+        self.registers.peek(u32::from(self.warps.get(warp).rows) + u32::from(index))[lane]
+    }
+
+    fn reason_of(&self, warp: u8) -> StallReason {
+        let is = |mask: u64| mask >> warp & 1 != 0;
+        let head = |pipe: Pipe| is(self.heads[pipe as usize]);
+        if self.fault.is_some() {
+            StallReason::Halted
+        } else if is(self.barriers.waiting()) {
+            StallReason::Barrier
+        } else if !is(self.fetch.head()) {
+            StallReason::Fetch
+        } else if is(self.scoreboard.hazard_memory()) {
+            StallReason::ScoreboardMemory
+        } else if is(self.scoreboard.hazard()) {
+            StallReason::ScoreboardAlu
+        } else if head(Pipe::Barrier) && is(self.warps.storing()) {
+            StallReason::StoreDrain
+        } else if head(Pipe::Global) && self.address_unit.is_busy() {
+            StallReason::LsuFull
+        } else {
+            StallReason::Issued
+        }
+    }
+
+    /// Works out what the schedulers see of a warp after its head instruction changed.
+    pub(super) fn refresh_head(&mut self, loaded: &Loaded, warp: u8) {
+        let bit = 1u64 << warp;
+        for heads in &mut self.heads {
+            *heads &= !bit;
+        }
+        if self.fetch.head() & bit == 0 {
+            self.scoreboard.refresh(warp, None);
+        } else {
+            let decoded = &loaded.table[self.stacks.pc(warp) as usize];
+            self.heads[decoded.pipe as usize] |= bit;
+            self.scoreboard.refresh(warp, Some(&decoded.uses));
+        }
+    }
+
+    fn fetch_and_decode(&mut self) -> Option<u8> {
+        let fetched = self.fetch.step(self.warps.live());
+        fetched.valid.then_some(fetched.warp)
+    }
+
+    fn fill_buffer(&mut self, loaded: &Loaded, warp: u8) {
+        if self.warps.live() >> warp & 1 != 0 {
+            let next = self.stacks.pc(warp) as usize + 1;
+            self.fetch.fill(warp, next < loaded.table.len());
+            self.refresh_head(loaded, warp);
+        }
+    }
+
+    fn start_cta(&mut self, loaded: &Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut Edge<'_>) {
+        if launch.peek(at).is_none() {
+            return;
+        }
+        let launch = launch.pop(at);
+        let Some(slot) = self.ctas.take(&launch) else {
+            panic!("cycle {}, {}: CTA {} launched without a free slot", at.cycle, self.path, launch.cta)
+        };
+        let share = self.ctas.share();
+        for index in 0..share.warps {
+            let warp = self.ctas.first_warp(slot) + index;
+            self.warps.start(warp, slot, index, u16::from(warp) * share.rows);
+            self.stacks.start(warp, loaded.image.lanes_of(index.into()));
+            self.ages.launch(warp);
+            for scheduler in &mut self.schedulers {
+                scheduler.launched(warp);
+            }
+        }
+    }
+
+    fn report_cta(&mut self, done: &mut Tx<'_, CtaDone>, at: &mut Edge<'_>) -> bool {
+        let report = self.ctas.finished() != 0 && done.ready(at);
+        if report {
+            done.push(at, self.ctas.report());
+        }
+        report
+    }
+
+    /// When to evaluate again, judged on the new state. `busy` says that something moved in
+    /// this cycle and may move on in the next.
+    fn sleep(&mut self, loaded: &Loaded, at: &Edge<'_>, busy: bool) -> Sleep {
+        if busy || self.fetch.is_decoding() || self.fetch.wanted(self.warps.live()) != 0 {
+            return Sleep::Next;
+        }
+        let mut deadline = self.pipes.next_due(at.cycle);
+        let shared = Shared { port_taken: false, at_barrier: self.barriers.waiting() };
+        for scheduler in 0..self.schedulers.len() {
+            match self.choose(loaded, scheduler, at.cycle + 1, shared) {
+                Ok(_) => return Sleep::Next,
+                Err(stall) => {
+                    self.stalls.sleep(scheduler, stall.reason);
+                    deadline = deadline.min(stall.until);
+                }
+            }
+        }
+        if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
+    }
+}
+
+impl Block for SmCore {
+    type Io<'a> = SmIo<'a>;
+
+    /// Stages run from the back of the pipeline to its front wherever one frees what another
+    /// takes; what this cycle writes back, decodes or launches is seen by issue in the next.
+    fn eval(&mut self, mut io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let Some(loaded) = self.loaded.take() else { return Sleep::UntilEvent };
+        self.stalls.wake(at.cycle);
+        let decoded = self.fetch_and_decode();
+        let lsu_full = self.address_unit.send(&mut io.mem, at);
+        let issued = self.issue(&loaded, at);
+        self.write_back(&loaded, at);
+        self.take_reply(&loaded, &mut io.wb, at);
+        if let Some(warp) = decoded {
+            self.fill_buffer(&loaded, warp);
+        }
+        self.start_cta(&loaded, &mut io.launch, at);
+        let reported = self.report_cta(&mut io.done, at);
+        let sending = self.address_unit.can_send() && !lsu_full;
+        let arriving = io.wb.waiting(at) || io.launch.waiting(at);
+        let sleep = self.sleep(&loaded, at, issued || reported || sending || arriving);
+        self.loaded = Some(loaded);
+        sleep
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            config: _,
+            path: _,
+            identity: _,
+            loaded: _,
+            fetch,
+            schedulers,
+            ages,
+            scoreboard,
+            stacks,
+            barriers,
+            warps,
+            ctas,
+            registers,
+            pipes,
+            shared,
+            address_unit,
+            heads,
+            fault,
+            stalls,
+            counters,
+        } = self;
+        let num_warps = self.config.warps;
+        for (index, scheduler) in schedulers.iter().enumerate() {
+            to.parts("scheduler", index as u32, |to| {
+                scheduler.describe(to);
+                stalls.describe(index, to);
+            });
+        }
+        to.flag("fault", fault.is_some());
+        to.part("heads", |to| {
+            for (heads, name) in heads.iter().zip(HEADS) {
+                to.sized(name, *heads, num_warps);
+            }
+        });
+        to.part("fetch", |to| fetch.describe(to));
+        to.part("ages", |to| ages.describe(to));
+        to.part("scoreboard", |to| scoreboard.describe(to));
+        to.part("simt_stack", |to| stacks.describe(to));
+        to.part("barriers", |to| barriers.describe(to));
+        to.part("warps", |to| warps.describe(to));
+        to.part("ctas", |to| ctas.describe(to));
+        to.part("registers", |to| registers.describe(to));
+        to.part("pipes", |to| pipes.describe(to));
+        to.part("shared", |to| shared.describe(to));
+        to.part("address_unit", |to| address_unit.describe(to));
+        to.logic("decode", Logic::Mux { ways: num_warps, width: PIPES as u32 });
+        let Counters { warp_instructions, thread_instructions, per_pipe, divergent_branches, shared_conflicts } =
+            counters;
+        to.stat("warp_instructions", *warp_instructions);
+        to.stat("thread_instructions", *thread_instructions);
+        for (count, name) in per_pipe.iter().zip(HEADS) {
+            to.stat(name, *count);
+        }
+        to.stat("divergent_branches", *divergent_branches);
+        to.stat("shared_conflicts", *shared_conflicts);
+    }
+}
+
+/// Scope names of the pipes, in the order of their codes.
+const HEADS: [&str; PIPES] = {
+    assert!(Pipe::NAMES.len() == PIPES);
+    ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier"]
+};
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::{ClassTiming, OpTiming, PipeConfig, SchedulerPolicy, SharedConfig};
+    use super::*;
+
+    fn timing(latency: u16, interval: u16) -> OpTiming {
+        OpTiming { latency, interval }
+    }
+
+    /// An SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
+    pub(in super::super) fn fermi() -> SmConfig {
+        let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };
+        SmConfig {
+            warps: 48,
+            threads: 1536,
+            ctas: 8,
+            registers: 32768,
+            schedulers: 2,
+            policy: SchedulerPolicy::GreedyThenOldest,
+            pipes: PipeConfig {
+                operand_read: 1,
+                result_bus: 2,
+                int: class(timing(4, 1), timing(13, 2), timing(4, 2), timing(5, 1), timing(145, 8)),
+                fp: class(timing(4, 1), timing(13, 2), timing(4, 1), timing(5, 1), timing(39, 4)),
+                dp: class(timing(8, 8), timing(19, 16), timing(8, 8), timing(8, 8), timing(330, 130)),
+                sfu: timing(20, 4),
+                param: timing(4, 1),
+            },
+            shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
+        }
+    }
+}

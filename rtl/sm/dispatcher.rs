@@ -1,0 +1,163 @@
+//! # CTA dispatcher
+//! Hands the CTAs of a grid to the SMs.
+//!
+//! | port     | dir        | payload     | contract                                                |
+//! |----------|------------|-------------|---------------------------------------------------------|
+//! | `launch` | out, per SM| `CtaLaunch` | only to an SM with a free slot; one a cycle over all SMs|
+//! | `done`   | in, per SM | `CtaDone`   | frees a slot of that SM; always taken                   |
+//!
+//! Latency: a slot freed in one cycle is given away in the next. Order: CTAs in linear order (x
+//! fastest); SMs round robin, starting after the one served last, passing over those that are
+//! full. A launch waits only for a free slot or for room in the channel.
+
+use super::{CtaDone, CtaLaunch};
+use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
+
+/// The ports of the dispatcher for one edge, indexed by SM.
+pub struct DispatcherIo<'a> {
+    /// CTAs to run.
+    pub launch: TxBank<'a, CtaLaunch>,
+    /// CTAs that have ended.
+    pub done: RxBank<'a, CtaDone>,
+}
+
+/// The CTA dispatcher.
+#[derive(Clone, Debug)]
+pub struct Dispatcher {
+    path: String,
+    /// Free CTA slots of each SM.
+    free: Box<[u8]>,
+    grid: [u32; 3],
+    /// Position of the next CTA in the grid.
+    at: [u32; 3],
+    total: u64,
+    launched: u64,
+    done: u64,
+    /// SM after the one served last.
+    next_sm: u8,
+}
+
+impl Dispatcher {
+    /// A dispatcher for `num_sms` SMs without a grid; `path` names it in messages.
+    #[must_use]
+    pub fn new(path: &str, num_sms: usize) -> Self {
+        assert!((1..=64).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 64: one bit each");
+        Self {
+            path: path.to_owned(),
+            free: vec![0; num_sms].into(),
+            grid: [0; 3],
+            at: [0; 3],
+            total: 0,
+            launched: 0,
+            done: 0,
+            next_sm: 0,
+        }
+    }
+
+    /// Starts a grid of which each SM holds `occupancy` CTAs.
+    ///
+    /// # Panics
+    /// If another grid is still running.
+    pub fn load(&mut self, grid: [u32; 3], occupancy: u32) {
+        assert!(self.is_done(), "{}: loaded while {} CTAs run", self.path, self.launched - self.done);
+        self.free.fill(occupancy as u8);
+        self.grid = grid;
+        self.at = [0; 3];
+        self.total = grid.iter().map(|&n| u64::from(n)).product();
+        self.launched = 0;
+        self.done = 0;
+        self.next_sm = 0;
+    }
+
+    /// True if every CTA of the grid has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.done == self.total
+    }
+
+    /// CTAs that have ended, and CTAs of the grid.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        (self.done, self.total)
+    }
+
+    fn collect(&mut self, done: &mut RxBank<'_, CtaDone>, at: &mut Edge<'_>) -> bool {
+        let mut more = false;
+        for (sm, free) in self.free.iter_mut().enumerate() {
+            let mut done = done.at(sm);
+            if done.peek(at).is_some() {
+                done.pop(at);
+                *free += 1;
+                self.done += 1;
+                more |= done.waiting(at);
+            }
+        }
+        assert!(self.done <= self.launched, "cycle {}, {}: more CTAs ended than were launched", at.cycle, self.path);
+        more
+    }
+
+    /// Sends the next CTA; true if one was sent.
+    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut Edge<'_>, free: u64) -> bool {
+        let cta = CtaLaunch { cta: self.launched as u32, at: self.at };
+        let num_sms = self.free.len();
+        for turn in 0..num_sms {
+            let sm = (usize::from(self.next_sm) + turn) % num_sms;
+            if free >> sm & 1 != 0 && launch.at(sm).ready(at) {
+                launch.at(sm).push(at, cta);
+                self.free[sm] -= 1;
+                self.next_sm = ((sm + 1) % num_sms) as u8;
+                self.launched += 1;
+                self.step();
+                return true;
+            }
+        }
+        false
+    }
+
+    fn step(&mut self) {
+        for (at, size) in self.at.iter_mut().zip(self.grid) {
+            *at += 1;
+            if *at < size {
+                return;
+            }
+            *at = 0;
+        }
+    }
+
+    fn with_free_slots(&self) -> u64 {
+        self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u64::from(free > 0) << sm)
+    }
+}
+
+impl Block for Dispatcher {
+    type Io<'a> = DispatcherIo<'a>;
+
+    fn eval(&mut self, mut io: DispatcherIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let free = self.with_free_slots();
+        let more_done = self.collect(&mut io.done, at);
+        let left = self.launched < self.total;
+        let blocked = left && free != 0 && !self.send(&mut io.launch, at, free);
+        // Slots freed in this cycle are given away in the next; a full channel wakes us.
+        let may_send = self.launched < self.total && self.with_free_slots() & !if blocked { free } else { 0 } != 0;
+        if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { path: _, free, grid, at, total, launched, done, next_sm } = self;
+        for (sm, free) in free.iter().enumerate() {
+            to.parts("sm", sm as u32, |to| to.bits("free", *free));
+        }
+        for (name, [x, y, z]) in [("grid", grid), ("at", at)] {
+            to.part(name, |to| {
+                to.bits("x", *x);
+                to.bits("y", *y);
+                to.bits("z", *z);
+            });
+        }
+        to.bits("total", *total);
+        to.bits("launched", *launched);
+        to.bits("done", *done);
+        to.sized("next_sm", u64::from(*next_sm), 6);
+        to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * free.len() as u32 });
+    }
+}

@@ -1,0 +1,126 @@
+//! # Fetch
+//! Two-entry instruction buffers, one per warp, filled from an ideal instruction store. In each
+//! cycle one warp with an empty buffer is fetched, round robin; a fetch brings the instruction
+//! at the warp's pc and its successor, which are decoded and usable two cycles later. A pair a
+//! cycle is what two schedulers can issue.
+//!
+//! A buffer holds what follows the warp's pc or nothing: whatever moves the pc elsewhere flushes
+//! it. No fetch can be on its way then, since only warps with an empty buffer are fetched and
+//! those cannot issue. The model keeps the valid bits; the instruction is found by its pc.
+
+use crate::kernel::{Describe, FieldsExt, Logic};
+
+/// The pair that was fetched and is being decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fetched {
+    pub(super) valid: bool,
+    pub(super) warp: u8,
+}
+
+/// Fetch stage and instruction buffers.
+#[derive(Clone, Debug)]
+pub(super) struct Fetch {
+    num_warps: u32,
+    /// Warps whose first buffer entry is valid.
+    head: u64,
+    /// Warps whose second entry is valid.
+    second: u64,
+    decode_s1: Fetched,
+    /// Slot after the one fetched last.
+    next: u8,
+}
+
+impl Fetch {
+    pub(super) fn new(warps: usize) -> Self {
+        Self { num_warps: warps as u32, head: 0, second: 0, decode_s1: Fetched::default(), next: 0 }
+    }
+
+    /// Warps that have an instruction.
+    pub(super) fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// Warps to be fetched.
+    pub(super) fn wanted(&self, live: u64) -> u64 {
+        let on_its_way = if self.decode_s1.valid { 1u64 << self.decode_s1.warp } else { 0 };
+        live & !self.head & !on_its_way
+    }
+
+    /// True while a pair is being decoded.
+    pub(super) fn is_decoding(&self) -> bool {
+        self.decode_s1.valid
+    }
+
+    /// Selects the next warp to fetch; returns the pair selected in the cycle before.
+    pub(super) fn step(&mut self, live: u64) -> Fetched {
+        let decoded = self.decode_s1;
+        let wanted = self.wanted(live);
+        self.decode_s1.valid = wanted != 0;
+        if wanted != 0 {
+            let from_next = wanted & (u64::MAX << self.next);
+            let warp = (if from_next != 0 { from_next } else { wanted }).trailing_zeros() as u8;
+            self.decode_s1.warp = warp;
+            self.next = if u32::from(warp) + 1 == self.num_warps { 0 } else { warp + 1 };
+        }
+        decoded
+    }
+
+    /// Puts a decoded pair into its buffer; `both` if the program has a second instruction.
+    pub(super) fn fill(&mut self, warp: u8, both: bool) {
+        self.head |= 1 << warp;
+        self.second |= u64::from(both) << warp;
+    }
+
+    /// Takes the head instruction out.
+    pub(super) fn take(&mut self, warp: u8) {
+        let bit = 1u64 << warp;
+        self.head = self.head & !bit | self.second & bit;
+        self.second &= !bit;
+    }
+
+    /// Empties a buffer.
+    pub(super) fn flush(&mut self, warp: u8) {
+        self.head &= !(1 << warp);
+        self.second &= !(1 << warp);
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { num_warps, head, second, decode_s1: Fetched { valid, warp }, next } = self;
+        to.sized("head_valid", *head, *num_warps);
+        to.sized("second_valid", *second, *num_warps);
+        to.flag("decode_s1_valid", *valid);
+        to.sized("decode_s1_warp", u64::from(*warp), 6);
+        to.sized("next", u64::from(*next), 6);
+        to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * num_warps });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warps_are_fetched_round_robin_one_a_cycle_and_never_twice() {
+        let mut fetch = Fetch::new(4);
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            let fetched = fetch.step(0b1011);
+            if fetched.valid {
+                fetch.fill(fetched.warp, true);
+                order.push(fetched.warp);
+            }
+        }
+        assert_eq!(order, [0, 1, 3]);
+        assert_eq!(fetch.wanted(0b1011), 0);
+    }
+
+    #[test]
+    fn a_buffer_is_fetched_again_only_when_both_entries_are_gone() {
+        let mut fetch = Fetch::new(1);
+        fetch.fill(0, true);
+        fetch.take(0);
+        assert_eq!((fetch.head(), fetch.wanted(1)), (1, 0));
+        fetch.take(0);
+        assert_eq!((fetch.head(), fetch.wanted(1)), (0, 1));
+    }
+}

@@ -1,0 +1,134 @@
+//! Which addresses a kernel may touch: named, sorted, disjoint ranges.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A buffer in device memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRange {
+    /// Name shown in messages.
+    pub name: String,
+    /// First byte.
+    pub start: u64,
+    /// Size in bytes, at least 1.
+    pub bytes: u64,
+}
+
+impl NamedRange {
+    /// One past the last byte.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+}
+
+impl fmt::Display for NamedRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`, {:#x} to {:#x}", self.name, self.start, self.end() - 1)
+    }
+}
+
+/// Why ranges make no map.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MapError {
+    /// A range without bytes, or beyond the 64-bit address space.
+    #[error("buffer `{name}` has {bytes} bytes at {start:#x}, expected at least 1 byte below 2^64")]
+    Size {
+        /// Name of the buffer.
+        name: String,
+        /// First byte.
+        start: u64,
+        /// Size given.
+        bytes: u64,
+    },
+    /// Two ranges share a byte.
+    #[error("buffers {first} and {second} overlap")]
+    Overlap {
+        /// The lower range.
+        first: NamedRange,
+        /// The higher range.
+        second: NamedRange,
+    },
+}
+
+/// The mapped ranges, sorted by address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddressMap {
+    ranges: Vec<NamedRange>,
+}
+
+impl AddressMap {
+    /// Sorts and checks the ranges.
+    ///
+    /// # Errors
+    /// An empty range, or two that overlap.
+    pub fn new(mut ranges: Vec<NamedRange>) -> Result<Self, MapError> {
+        for NamedRange { name, start, bytes } in &ranges {
+            if *bytes == 0 || start.checked_add(*bytes).is_none() {
+                return Err(MapError::Size { name: name.clone(), start: *start, bytes: *bytes });
+            }
+        }
+        ranges.sort_by_key(|range| range.start);
+        if let Some(pair) = ranges.windows(2).find(|pair| pair[0].end() > pair[1].start) {
+            return Err(MapError::Overlap { first: pair[0].clone(), second: pair[1].clone() });
+        }
+        Ok(Self { ranges })
+    }
+
+    /// The ranges in ascending order.
+    #[must_use]
+    pub fn ranges(&self) -> &[NamedRange] {
+        &self.ranges
+    }
+
+    /// The range that holds `address`.
+    #[must_use]
+    pub fn range_of(&self, address: u64) -> Option<&NamedRange> {
+        let above = self.ranges.partition_point(|range| range.start <= address);
+        self.ranges[..above].last().filter(|range| address < range.end())
+    }
+
+    /// Whether `bytes` bytes from `address` lie in one range.
+    #[must_use]
+    pub fn holds(&self, address: u64, bytes: u32) -> bool {
+        self.range_of(address).is_some_and(|range| u64::from(bytes) <= range.end() - address)
+    }
+
+    /// The range with the smallest distance to `address`; the lower one of two.
+    #[must_use]
+    pub fn nearest(&self, address: u64) -> Option<&NamedRange> {
+        self.ranges.iter().min_by_key(|range| {
+            if address < range.start { range.start - address } else { address.saturating_sub(range.end() - 1) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(name: &str, start: u64, bytes: u64) -> NamedRange {
+        NamedRange { name: name.to_owned(), start, bytes }
+    }
+
+    #[test]
+    fn an_access_must_lie_inside_one_range_to_its_last_byte() {
+        let map = AddressMap::new(vec![range("b", 0x2000, 16), range("a", 0x1000, 16)]).unwrap();
+        assert!(map.holds(0x1000, 16) && map.holds(0x200c, 4));
+        assert!(!map.holds(0x100d, 4) && !map.holds(0x0fff, 1) && !map.holds(0x2010, 1));
+    }
+
+    #[test]
+    fn the_nearest_range_is_found_below_between_and_above() {
+        let map = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x2000, 16)]).unwrap();
+        let name = |address| map.nearest(address).unwrap().name.as_str();
+        assert_eq!([name(0), name(0x1010), name(0x1f00), name(0x9000)], ["a", "a", "b", "b"]);
+    }
+
+    #[test]
+    fn overlapping_buffers_are_refused_by_name_and_bounds() {
+        let error = AddressMap::new(vec![range("a", 0x1000, 17), range("b", 0x1010, 16)]).unwrap_err();
+        assert_eq!(error.to_string(), "buffers `a`, 0x1000 to 0x1010 and `b`, 0x1010 to 0x101f overlap");
+    }
+}

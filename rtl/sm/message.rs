@@ -1,0 +1,38 @@
+//! # Messages between the CTA dispatcher and an SM
+
+use crate::kernel::{Fields, FieldsExt, Payload};
+
+/// Dispatcher to SM: run this CTA.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CtaLaunch {
+    /// Linear number of the CTA in its grid.
+    pub cta: u32,
+    /// Position in the grid: x, y, z.
+    pub at: [u32; 3],
+}
+
+impl Payload for CtaLaunch {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { cta, at: [x, y, z] } = self;
+        to.bits("cta", *cta);
+        to.bits("x", *x);
+        to.bits("y", *y);
+        to.bits("z", *z);
+    }
+}
+
+/// SM to dispatcher: this CTA has left and its slot is free.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CtaDone {
+    /// Linear number of the CTA in its grid.
+    pub cta: u32,
+}
+
+impl Payload for CtaDone {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { cta } = self;
+        to.bits("cta", *cta);
+    }
+}

@@ -1,0 +1,71 @@
+//! # SM core and CTA dispatcher
+//! ```text
+//! fetch -> decode -> issue -> operand read -> execute -> writeback
+//!            |         |  scheduler, scoreboard, SIMT stack, barriers
+//!            |         |
+//!      instruction     +-> SP / SFU / DP pipes ----+-> result bus -> register file
+//!      buffers         +-> shared memory, params --+
+//!                      +-> address unit -> LSU -> load writeback -> register file
+//! ```
+//! One block, [`SmCore`], whose parts are files of their own; [`Dispatcher`] feeds the cores
+//! with CTAs.
+//!
+//! | file             | part                                                            |
+//! |------------------|-----------------------------------------------------------------|
+//! | `core`           | the block: ports, order of the stages, sleep                    |
+//! | `issue`          | choice of a warp per scheduler and dispatch of its instruction  |
+//! | `retire`         | result bus, load replies, exits of warps and CTAs               |
+//! | `decode`         | per-pc table: pipe, latency, register masks                     |
+//! | `fetch`          | instruction buffers and the fetch stage                         |
+//! | `scheduler`      | greedy-then-oldest, loose round robin                           |
+//! | `scoreboard`     | pending writes and hazard masks                                 |
+//! | `simt_stack`     | post-dominator reconvergence                                    |
+//! | `barrier`        | `bar.sync`                                                      |
+//! | `warps`, `cta`   | warp slots, CTA slots                                           |
+//! | `register_file`  | words and predicates                                            |
+//! | `operands`, `alu`| operand read and 32-lane execution                              |
+//! | `pipes`          | initiation intervals, in-flight results, result bus calendar    |
+//! | `shared_memory`  | banked scratchpad                                               |
+//! | `address_unit`   | addresses, faults, beats to the LSU                             |
+//! | `stall`          | exactly one reason per scheduler and cycle                      |
+//! | `image`, `map`, `fault` | what the host loads, and what it is told when it fails   |
+//! | `dispatcher`     | CTAs to SMs in linear order                                     |
+
+mod address_unit;
+mod alu;
+mod barrier;
+mod config;
+mod core;
+mod cta;
+mod decode;
+mod dispatcher;
+mod fault;
+mod fetch;
+mod image;
+mod issue;
+mod map;
+mod message;
+mod operands;
+mod pipes;
+mod register_file;
+mod retire;
+mod scheduler;
+mod scoreboard;
+mod shared_memory;
+mod simt_stack;
+mod stall;
+mod warps;
+
+pub use self::core::{Counters, SmCore, SmIo, Waiting};
+pub use config::{ClassTiming, OpTiming, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig};
+pub use dispatcher::{Dispatcher, DispatcherIo};
+pub use fault::{Fault, FaultKind};
+pub use image::{KernelImage, LaunchError, occupancy};
+pub use map::{AddressMap, MapError, NamedRange};
+pub use message::{CtaDone, CtaLaunch};
+pub use stall::StallReason;
+
+/// Most warp slots of an SM: one bit each in the masks of the core.
+pub const MAX_WARPS: usize = 64;
+/// Most CTA slots of an SM.
+pub const MAX_CTAS: usize = 32;

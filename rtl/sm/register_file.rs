@@ -1,0 +1,119 @@
+//! # Register file
+//! Words: one row holds a register of all 32 lanes of a warp. Predicates: one 32-bit mask per
+//! warp and predicate. A warp's rows lie together from the base that its slot was given.
+//!
+//! Ports are those of the instructions that can read or retire in one cycle; banks and operand
+//! collection would stand between them and the pipes.
+
+use super::SmConfig;
+use super::image::RESULT_WORDS;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage};
+use crate::l1::access::LANES;
+
+/// Words that one instruction can read: four operands of 64 bits, or data and address.
+const READ_WORDS: u32 = 8;
+/// Predicates that one instruction can read: guard and operands.
+const READ_PREDS: u32 = 4;
+/// Predicates that one instruction can write.
+const WRITE_PREDS: u32 = 2;
+/// Predicate rows of a warp.
+const PREDS: u32 = 32;
+
+/// One register of a warp.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Word([u32; LANES]);
+
+impl Payload for Word {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self(lanes) = self;
+        for lane in lanes {
+            to.bits("lane", *lane);
+        }
+    }
+}
+
+/// One predicate of a warp.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Pred(u32);
+
+impl Payload for Pred {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self(lanes) = self;
+        to.bits("lanes", *lanes);
+    }
+}
+
+/// The register file of an SM.
+#[derive(Clone, Debug)]
+pub(super) struct RegisterFile {
+    words: Array<Word>,
+    preds: Array<Pred>,
+}
+
+impl RegisterFile {
+    pub(super) fn new(path: &str, config: &SmConfig) -> Self {
+        let bus = u32::from(config.pipes.result_bus);
+        let spec = |name: &str, rows, reads, writes| ArraySpec {
+            path: format!("{path}.{name}"),
+            storage: Storage::RegisterFile,
+            rows,
+            columns: 1,
+            reads,
+            writes,
+            collide: Collide::New,
+        };
+        let rows = config.registers / LANES as u32;
+        // Results of the pipes, and those of one load reply.
+        let writes = (bus + 1) * RESULT_WORDS as u32;
+        let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
+        let preds = spec("predicates", config.warps * PREDS, config.schedulers * READ_PREDS, bus * WRITE_PREDS);
+        Self { words: Array::new(words, ()), preds: Array::new(preds, ()) }
+    }
+
+    /// Reads a row.
+    pub(super) fn word(&self, at: &Edge<'_>, row: u32) -> &[u32; LANES] {
+        &self.words.read(at, row)[0].0
+    }
+
+    /// Writes a row in the lanes of `mask`.
+    pub(super) fn write_word(&mut self, at: &Edge<'_>, row: u32, mask: u32, values: &[u32; LANES]) {
+        self.words.update(at, row, 0, |Word(word)| {
+            if mask == u32::MAX {
+                *word = *values;
+            } else {
+                for lane in 0..LANES {
+                    word[lane] = if mask & 1 << lane != 0 { values[lane] } else { word[lane] };
+                }
+            }
+        });
+    }
+
+    /// Reads a predicate.
+    pub(super) fn pred(&self, at: &Edge<'_>, warp: u8, pred: u16) -> u32 {
+        self.preds.read(at, u32::from(warp) * PREDS + u32::from(pred))[0].0
+    }
+
+    /// Writes a predicate in the lanes of `mask`.
+    pub(super) fn write_pred(&mut self, at: &Edge<'_>, warp: u8, pred: u16, mask: u32, values: u32) {
+        let row = u32::from(warp) * PREDS + u32::from(pred);
+        self.preds.update(at, row, 0, |Pred(lanes)| *lanes = *lanes & !mask | values & mask);
+    }
+
+    pub(super) fn record(&mut self) {
+        self.words.record();
+        self.preds.record();
+    }
+
+    /// A word without a port, for tests and reports.
+    pub(super) fn peek(&self, row: u32) -> &[u32; LANES] {
+        &self.words.row(row)[0].0
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { words, preds } = self;
+        to.array("words", words);
+        to.array("preds", preds);
+    }
+}

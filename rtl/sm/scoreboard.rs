@@ -1,0 +1,151 @@
+//! # Scoreboard
+//! Remembers for each warp which registers have a write on its way. The instruction at the head
+//! of a warp's buffer has a hazard while it reads or writes one of them.
+//!
+//! The hazard bits are worked out again only when the warp issues, gets a result or gets a new
+//! head, so that a scheduler sees all its warps in one mask.
+
+use isa::program::RegMask;
+
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+
+/// Pending writes of one warp.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// All of them.
+    all: RegMask,
+    /// Those that wait for device memory.
+    memory: RegMask,
+}
+
+/// The scoreboards of all warps.
+#[derive(Clone, Debug)]
+pub(super) struct Scoreboard {
+    pending: Box<[Pending]>,
+    /// Warps whose head has a hazard.
+    hazard: u64,
+    /// Those of them that wait for device memory.
+    hazard_memory: u64,
+}
+
+impl Scoreboard {
+    pub(super) fn new(warps: usize) -> Self {
+        Self { pending: vec![Pending::default(); warps].into(), hazard: 0, hazard_memory: 0 }
+    }
+
+    /// Warps whose head instruction must wait.
+    pub(super) fn hazard(&self) -> u64 {
+        self.hazard
+    }
+
+    /// Warps whose head instruction waits for device memory.
+    pub(super) fn hazard_memory(&self) -> u64 {
+        self.hazard_memory
+    }
+
+    /// Marks the registers that an issued instruction will write.
+    pub(super) fn reserve(&mut self, warp: u8, writes: &RegMask, memory: bool) {
+        let pending = &mut self.pending[usize::from(warp)];
+        debug_assert!(!pending.all.intersects(writes), "warp {warp} issued into a pending write");
+        pending.all.insert(writes);
+        if memory {
+            pending.memory.insert(writes);
+        }
+    }
+
+    /// Clears registers that were written.
+    pub(super) fn release(&mut self, warp: u8, writes: &RegMask) {
+        let pending = &mut self.pending[usize::from(warp)];
+        pending.all.remove(writes);
+        pending.memory.remove(writes);
+    }
+
+    /// True if no write of the warp is on its way.
+    pub(super) fn is_clear(&self, warp: u8) -> bool {
+        self.pending[usize::from(warp)].all.is_empty()
+    }
+
+    /// Works out the hazard bits of one warp; `uses` are the registers of its head instruction.
+    pub(super) fn refresh(&mut self, warp: u8, uses: Option<&RegMask>) {
+        let bit = 1u64 << warp;
+        self.hazard &= !bit;
+        self.hazard_memory &= !bit;
+        let Some(uses) = uses else { return };
+        let pending = &self.pending[usize::from(warp)];
+        if pending.all.intersects(uses) {
+            self.hazard |= bit;
+            if pending.memory.intersects(uses) {
+                self.hazard_memory |= bit;
+            }
+        }
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { pending, hazard, hazard_memory } = self;
+        let warps = pending.len() as u32;
+        to.sized("hazard", *hazard, warps);
+        to.sized("hazard_memory", *hazard_memory, warps);
+        for (warp, Pending { all, memory }) in pending.iter().enumerate() {
+            to.parts("warp", warp as u32, |to| {
+                for (name, RegMask { words, preds }) in [("pending", all), ("memory", memory)] {
+                    to.part(name, |to| {
+                        let [words0, words1, words2, words3] = words;
+                        to.bits("words0", *words0);
+                        to.bits("words1", *words1);
+                        to.bits("words2", *words2);
+                        to.bits("words3", *words3);
+                        to.bits("preds", *preds);
+                    });
+                }
+            });
+        }
+        // Up to eight operand words and two predicates of the head look up their pending bits.
+        to.logic("lookup", Logic::Mux { ways: 256, width: 8 * warps });
+        to.logic("lookup_preds", Logic::Mux { ways: 32, width: 2 * warps });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isa::program::Reg;
+
+    use super::*;
+
+    fn regs(indices: &[u16]) -> RegMask {
+        let mut mask = RegMask::default();
+        indices.iter().for_each(|&index| mask.insert_reg(Reg { index, wide: false }));
+        mask
+    }
+
+    #[test]
+    fn a_hazard_lasts_from_issue_to_the_release_of_the_same_register() {
+        let mut board = Scoreboard::new(2);
+        board.reserve(1, &regs(&[200]), false);
+        board.refresh(1, Some(&regs(&[3, 200])));
+        assert_eq!((board.hazard(), board.hazard_memory()), (2, 0));
+        board.release(1, &regs(&[200]));
+        board.refresh(1, Some(&regs(&[3, 200])));
+        assert_eq!(board.hazard(), 0);
+        assert!(board.is_clear(1));
+    }
+
+    #[test]
+    fn waiting_for_memory_is_told_apart_from_waiting_for_a_pipe() {
+        let mut board = Scoreboard::new(1);
+        board.reserve(0, &regs(&[1]), true);
+        board.reserve(0, &regs(&[2]), false);
+        board.refresh(0, Some(&regs(&[2])));
+        assert_eq!((board.hazard(), board.hazard_memory()), (1, 0));
+        board.refresh(0, Some(&regs(&[1])));
+        assert_eq!((board.hazard(), board.hazard_memory()), (1, 1));
+    }
+
+    #[test]
+    fn a_warp_without_a_head_has_no_hazard() {
+        let mut board = Scoreboard::new(1);
+        board.reserve(0, &regs(&[1]), true);
+        board.refresh(0, Some(&regs(&[1])));
+        board.refresh(0, None);
+        assert_eq!((board.hazard(), board.hazard_memory()), (0, 0));
+    }
+}

@@ -1,0 +1,179 @@
+//! # Shared memory
+//! Banks of 4 bytes, consecutive words in consecutive banks, one word per bank and cycle. An
+//! access takes as many cycles as the bank asked for most distinct words has words; lanes that
+//! ask for the same word are served together. The pipe is in order, so bytes are read and
+//! written when it takes the access: nobody can tell the difference.
+
+use crate::kernel::{ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of};
+use crate::l1::access::LANES;
+use crate::sm::SharedConfig;
+
+/// Words that one access touches at most: 16 bytes per lane.
+const MAX_WORDS: usize = LANES * 4;
+
+/// The scratchpad.
+#[derive(Clone, Debug)]
+pub(super) struct SharedMemory {
+    spec: ArraySpec,
+    bytes: Box<[u8]>,
+    digest: Option<u64>,
+}
+
+impl SharedMemory {
+    pub(super) fn new(path: &str, config: &SharedConfig) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.shared"),
+            storage: Storage::Sram,
+            rows: config.bytes / 4 / config.banks,
+            columns: config.banks,
+            reads: 1,
+            writes: 1,
+            collide: Collide::Forbidden,
+        };
+        Self { spec, bytes: vec![0; config.bytes as usize].into(), digest: None }
+    }
+
+    /// Cycles for which an access of `bytes` bytes in the lanes of `mask` keeps the banks.
+    pub(super) fn cycles(&self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
+        conflict_cycles(address, mask, bytes, self.spec.columns)
+    }
+
+    /// `bytes` bytes from `address`, at most 8, zero extended.
+    pub(super) fn load(&self, address: u32, bytes: u32) -> u64 {
+        let from = &self.bytes[address as usize..];
+        match bytes {
+            4 => u64::from(u32::from_le_bytes([from[0], from[1], from[2], from[3]])),
+            _ => from[..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
+        }
+    }
+
+    /// Stores the low `bytes` bytes of `value`.
+    pub(super) fn store(&mut self, address: u32, bytes: u32, value: u64) {
+        let range = address as usize..(address + bytes) as usize;
+        let old = self.digest.map(|sum| sum ^ self.digest_of(range.clone()));
+        self.bytes[range.clone()].copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
+        self.digest = old.map(|sum| sum ^ self.digest_of(range));
+    }
+
+    pub(super) fn record(&mut self) {
+        self.digest = Some(self.digest_of(0..self.bytes.len()));
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        // The bytes are shown as cells of the array.
+        let Self { spec, bytes: _, digest: _ } = self;
+        to.array("banks", self);
+        to.logic("same_word", Logic::Comparator { width: 16, count: spec.columns * (LANES as u32 - 1) });
+        to.logic("crossbar", Logic::Mux { ways: spec.columns, width: 32 * LANES as u32 });
+    }
+
+    fn digest_of(&self, range: std::ops::Range<usize>) -> u64 {
+        range.fold(0, |sum, index| sum ^ digest_of(&(index, self.bytes[index])))
+    }
+}
+
+impl ArrayView for SharedMemory {
+    fn spec(&self) -> &ArraySpec {
+        &self.spec
+    }
+    fn cell_bits(&self) -> u32 {
+        32
+    }
+    fn digest(&self) -> u64 {
+        self.digest.unwrap_or(0)
+    }
+    fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
+        let value = self.load((row * self.spec.columns + column) * 4, 4);
+        to.field(Field { name: "word", width: 32, value, names: &[] });
+    }
+}
+
+/// The most distinct words that one bank must deliver.
+fn conflict_cycles(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> u16 {
+    const END: u8 = u8::MAX;
+    // One list of distinct words per bank, chained through `next`.
+    let mut first = [END; 32];
+    let mut next = [END; MAX_WORDS];
+    let mut words = [0u32; MAX_WORDS];
+    let mut depth = [0u16; 32];
+    let (mut used, mut cycles) = (0, 1);
+    let mut lanes = mask;
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize;
+        lanes &= lanes - 1;
+        let low = address[lane] as u32 / 4;
+        for word in low..=(address[lane] as u32 + bytes - 1) / 4 {
+            let bank = (word % banks) as usize;
+            let mut at = first[bank];
+            while at != END && words[usize::from(at)] != word {
+                at = next[usize::from(at)];
+            }
+            if at == END {
+                words[used] = word;
+                next[used] = first[bank];
+                first[bank] = used as u8;
+                used += 1;
+                depth[bank] += 1;
+                cycles = cycles.max(depth[bank]);
+            }
+        }
+    }
+    cycles
+}
+
+#[cfg(test)]
+mod tests {
+    use std::array::from_fn;
+
+    use super::*;
+
+    fn cycles(address: impl Fn(u64) -> u64, mask: u32, bytes: u32) -> u16 {
+        conflict_cycles(&from_fn(|lane| address(lane as u64)), mask, bytes, 32)
+    }
+
+    #[test]
+    fn consecutive_words_are_free_of_conflicts() {
+        assert_eq!(cycles(|lane| 4 * lane, u32::MAX, 4), 1);
+    }
+
+    #[test]
+    fn a_broadcast_takes_one_cycle() {
+        assert_eq!(cycles(|_| 64, u32::MAX, 4), 1);
+        assert_eq!(cycles(|lane| lane, u32::MAX, 1), 1);
+    }
+
+    #[test]
+    fn a_stride_of_the_bank_count_serialises_every_lane() {
+        assert_eq!(cycles(|lane| 128 * lane, u32::MAX, 4), 32);
+        assert_eq!(cycles(|lane| 128 * lane, 0xff, 4), 8);
+    }
+
+    #[test]
+    fn a_stride_of_two_words_takes_two_cycles() {
+        assert_eq!(cycles(|lane| 8 * lane, u32::MAX, 4), 2);
+    }
+
+    #[test]
+    fn wider_accesses_take_a_cycle_per_128_bytes() {
+        assert_eq!(cycles(|lane| 8 * lane, u32::MAX, 8), 2);
+        assert_eq!(cycles(|lane| 16 * lane, u32::MAX, 16), 4);
+    }
+
+    #[test]
+    fn words_of_different_lanes_in_one_bank_count_once_each() {
+        assert_eq!(cycles(|lane| 128 * (lane % 3), u32::MAX, 4), 3);
+    }
+
+    #[test]
+    fn bytes_come_back_at_every_width() {
+        let config = SharedConfig { bytes: 4096, banks: 32, latency: 3 };
+        let mut shared = SharedMemory::new("sm0", &config);
+        shared.record();
+        let before = shared.digest();
+        shared.store(8, 8, 0x8877_6655_4433_2211);
+        assert_eq!([shared.load(9, 1), shared.load(10, 2), shared.load(12, 4)], [0x22, 0x4433, 0x8877_6655]);
+        assert_ne!(shared.digest(), before);
+        shared.store(8, 8, 0);
+        assert_eq!(shared.digest(), before);
+    }
+}

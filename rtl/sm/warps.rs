@@ -1,0 +1,126 @@
+//! Warp slots: whose they are, and what they have outstanding.
+
+use crate::kernel::{Describe, DescribeExt, FieldsExt};
+
+/// One warp slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Warp {
+    /// CTA slot it belongs to.
+    pub(super) cta: u8,
+    /// Number of the warp in its CTA.
+    pub(super) index: u8,
+    /// First row of its registers.
+    pub(super) rows: u16,
+    /// Load beats without a reply.
+    loads: u16,
+    /// Store beats without an acknowledgement.
+    stores: u16,
+}
+
+/// All warp slots.
+#[derive(Clone, Debug)]
+pub(super) struct Warps {
+    slots: Box<[Warp]>,
+    /// Warps that run: launched, not exited.
+    live: u64,
+    /// Warps with stores outstanding.
+    storing: u64,
+    /// Beats outstanding over all warps.
+    outstanding: u32,
+}
+
+impl Warps {
+    pub(super) fn new(warps: usize) -> Self {
+        Self { slots: vec![Warp::default(); warps].into(), live: 0, storing: 0, outstanding: 0 }
+    }
+
+    /// Warps that run.
+    pub(super) fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Warps with stores outstanding.
+    pub(super) fn storing(&self) -> u64 {
+        self.storing
+    }
+
+    /// Load and store beats outstanding.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    pub(super) fn get(&self, warp: u8) -> &Warp {
+        &self.slots[usize::from(warp)]
+    }
+
+    /// Starts a warp. Stores of its predecessor may still be outstanding and stay counted.
+    pub(super) fn start(&mut self, warp: u8, cta: u8, index: u8, rows: u16) {
+        let slot = &mut self.slots[usize::from(warp)];
+        (slot.cta, slot.index, slot.rows) = (cta, index, rows);
+        self.live |= 1 << warp;
+    }
+
+    /// Ends a warp.
+    pub(super) fn exit(&mut self, warp: u8) {
+        self.live &= !(1 << warp);
+    }
+
+    /// True while a load of the warp has not returned.
+    pub(super) fn is_loading(&self, warp: u8) -> bool {
+        self.slots[usize::from(warp)].loads > 0
+    }
+
+    /// Counts the beats of an issued load.
+    pub(super) fn loads_sent(&mut self, warp: u8, beats: u8) {
+        self.slots[usize::from(warp)].loads += u16::from(beats);
+        self.outstanding += u32::from(beats);
+    }
+
+    /// Counts the beats of an issued store.
+    pub(super) fn stores_sent(&mut self, warp: u8, beats: u8) {
+        self.slots[usize::from(warp)].stores += u16::from(beats);
+        self.outstanding += u32::from(beats);
+        self.storing |= 1 << warp;
+    }
+
+    /// Counts a load reply. False if none was due.
+    pub(super) fn loaded(&mut self, warp: u8) -> bool {
+        let slot = &mut self.slots[usize::from(warp)];
+        let due = slot.loads > 0;
+        if due {
+            slot.loads -= 1;
+            self.outstanding -= 1;
+        }
+        due
+    }
+
+    /// Counts a store acknowledgement. False if none was due.
+    pub(super) fn stored(&mut self, warp: u8) -> bool {
+        let slot = &mut self.slots[usize::from(warp)];
+        let due = slot.stores > 0;
+        if due {
+            slot.stores -= 1;
+            self.outstanding -= 1;
+            if slot.stores == 0 {
+                self.storing &= !(1 << warp);
+            }
+        }
+        due
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { slots, live, storing, outstanding } = self;
+        to.sized("live", *live, slots.len() as u32);
+        to.probe_sized("storing", *storing, slots.len() as u32);
+        to.sized("outstanding", u64::from(*outstanding), 20);
+        for (warp, Warp { cta, index, rows, loads, stores }) in slots.iter().enumerate() {
+            to.parts("warp", warp as u32, |to| {
+                to.sized("cta", u64::from(*cta), 5);
+                to.sized("index", u64::from(*index), 6);
+                to.bits("rows", *rows);
+                to.bits("loads", *loads);
+                to.bits("stores", *stores);
+            });
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What may be said on the command line.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::Request;
+
+/// Largest `--max-cycles`: 10^15 core cycles are weeks of machine time and years of ours.
+const MOST_CYCLES: u64 = 1_000_000_000_000_000;
+
+const EXAMPLES: &str = "Examples:
+  warpsieve run kernels/syrk/launch.toml
+  warpsieve run kernels/syrk/launch.toml --design pric --stats syrk.json
+  warpsieve list designs
+  warpsieve config --design pric --set l1.ways=8
+
+Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothing written;
+3 no progress, or --max-cycles reached.";
+
+const RUN_EXAMPLES: &str = "Examples:
+  warpsieve run kernels/vadd/launch.toml
+  warpsieve run kernels/syrk/small.toml --check
+  warpsieve run kernels/syrk/launch.toml --design pric --set l1.mshr_entries=16
+  warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000";
+
+const CONFIG_EXAMPLES: &str = "Examples:
+  warpsieve config
+  warpsieve config --design pric --set l1.ways=8
+  warpsieve config --design bypass-all > mine.toml   (a machine file: edit, then --machine mine.toml)";
+
+/// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.
+#[derive(Debug, Parser)]
+#[command(name = "warpsieve", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run the kernels of a launch file on the clocked machine and check their results
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArguments),
+    /// List what there is to choose from
+    List(ListArguments),
+    /// Print the resolved configuration as TOML, with where each value comes from
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config(MachineArguments),
+}
+
+/// Which machine.
+#[derive(Args, Debug)]
+pub(super) struct MachineArguments {
+    /// Machine: a name from `list machines`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
+    pub machine: String,
+    /// Design put on the machine: a name from `list designs`, or a TOML file; may be repeated
+    #[arg(long = "design", value_name = "NAME|FILE.toml")]
+    pub designs: Vec<String>,
+    /// Change one field of the configuration, such as l1.sets=64; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
+impl MachineArguments {
+    pub fn request(&self) -> Request {
+        let Self { machine, designs, sets } = self;
+        Request { machine: machine.clone(), designs: designs.clone(), sets: sets.clone() }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RunArguments {
+    /// Launch file: buffers, kernels, arguments, expected results
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Write the statistics (JSON, schema 1)
+    #[arg(long, value_name = "FILE.json")]
+    pub stats: Option<PathBuf>,
+    /// Compare every step with the golden models; slower
+    #[arg(long)]
+    pub check: bool,
+    /// Stop after this many core cycles, with exit status 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub max_cycles: Option<u64>,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// Write a waveform and a GTKWave save file beside it
+    #[arg(long, value_name = "FILE.vcd", value_parser = PathBufValueParser::new().try_map(waveform))]
+    pub wave: Option<PathBuf>,
+    /// First core cycle of the waveform
+    #[arg(long, value_name = "CYCLE", requires = "wave", value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    pub wave_from: Option<u64>,
+    /// Last core cycle of the waveform
+    #[arg(long, value_name = "CYCLE", requires = "wave", value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    pub wave_to: Option<u64>,
+    /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
+    #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
+    pub wave_scopes: Vec<String>,
+    /// Print no summary and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn waveform(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.extension() == Some(OsStr::new("vcd")) { Ok(path) } else { Err("expected a file name ending in .vcd") }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ListArguments {
+    /// What to list
+    pub what: What,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum What {
+    /// Machine presets
+    Machines,
+    /// Designs that can be put on a machine
+    Designs,
+    /// Kernels with launch files, in the folder `kernels` here or above
+    Kernels,
+    /// Hardware blocks and their parts
+    Blocks,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// Aligned columns
+    Table,
+    /// An array of objects
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

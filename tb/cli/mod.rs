@@ -1,0 +1,65 @@
+//! # The command `warpsieve`
+//! Results go to stdout or a named file, everything else to stderr. Exit status:
+//!
+//! | code | meaning                                                                      |
+//! |------|------------------------------------------------------------------------------|
+//! | 0    | done, and every check passed                                                 |
+//! | 1    | a check failed: a wrong result, a golden mismatch, or a breach of the        |
+//! |      | model's own rules, which is reported as an internal error                    |
+//! | 2    | bad input: usage, configuration, launch file, PTX, an illegal address of the |
+//! |      | kernel; nothing is written                                                   |
+//! | 3    | no progress, or `--max-cycles` reached                                       |
+
+mod args;
+pub mod blocks;
+mod crash;
+mod list;
+mod output;
+mod progress;
+mod run;
+pub mod stats;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use miette::Report;
+
+use crate::config::Resolved;
+use args::{Arguments, Command, MachineArguments};
+
+/// How a command that understood its input ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Done = 0,
+    CheckFailed = 1,
+    NoProgress = 3,
+}
+
+/// Exit status of a command that could not use its input.
+const BAD_INPUT: u8 = 2;
+
+/// Runs the command of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    // Usage errors, help and version end here, with the exit status of the table above.
+    let arguments = Arguments::parse();
+    let ended = match &arguments.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::List(arguments) => list::list(arguments),
+        Command::Config(arguments) => print_config(arguments),
+    };
+    match ended {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(report) => {
+            output::print_report(&report);
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+fn print_config(arguments: &MachineArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.request())?;
+    output::print(&resolved.to_toml())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,80 @@
+//! Writing to stdout and stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
+
+/// Columns of a report.
+const WIDTH: usize = 110;
+
+/// Prints a result. A reader that has seen enough and closed the pipe is no error.
+pub(super) fn print(text: &str) -> Result<(), Report> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).into_diagnostic().wrap_err("stdout cannot be written")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a message on stderr, where a closed pipe leaves nobody to tell.
+pub(super) fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+}
+
+/// Prints what is wrong, each problem with an excerpt of its file.
+pub(super) fn print_report(report: &Report) {
+    let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(WIDTH);
+    let mut text = String::new();
+    match handler.render_report(&mut text, report.as_ref()) {
+        Ok(()) => complain(&text),
+        Err(_) => complain(&report.to_string()),
+    }
+}
+
+/// Columns aligned by spaces, the last one open to the right.
+pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&head).chain(rows).collect();
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut text = String::new();
+    for row in all {
+        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A number with its thousands apart: `1,234,567`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "2".to_owned()]];
+        assert_eq!(columns(&["x", "y"], &rows), "x     y\na     1\nlong  2\n");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,94 @@
+//! `warpsieve run`.
+
+use std::io::Write;
+use std::path::Path;
+
+use miette::{Context, IntoDiagnostic, Report, miette};
+use waves::part_file::PartFile;
+
+use super::args::RunArguments;
+use super::progress::ProgressLine;
+use super::stats::Stats;
+use super::summary::Summary;
+use super::{Exit, crash, output};
+use crate::config::Resolved;
+use crate::run::{Outcome, RunOptions, RunReport, Verdict, WaveOptions};
+
+pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.machine.request())?;
+    let options = options(arguments)?;
+    // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
+    let stats = arguments.stats.as_deref().map(open).transpose()?;
+    let mut progress = ProgressLine::new(arguments.quiet);
+    let ran = crash::caught(|| {
+        crate::run::run(&arguments.launch, &resolved.config, &options, &mut |at| progress.show(at))
+    });
+    drop(progress);
+    let report = match ran {
+        Ok(report) => report?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    if let Some(file) = stats {
+        write(file, &Stats::new(&resolved, &report))?;
+    }
+    if !arguments.quiet {
+        output::print(&Summary { launch: &arguments.launch, resolved: &resolved, report: &report }.to_string())?;
+    }
+    Ok(judge(&report))
+}
+
+fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
+    let RunArguments { wave_from, wave_to, wave_scopes, .. } = arguments;
+    if let (Some(from), Some(to)) = (wave_from, wave_to)
+        && from > to
+    {
+        return Err(miette!("`--wave-from` is {from}, expected at most {to}, which is `--wave-to`"));
+    }
+    let wave = arguments.wave.clone().map(|path| WaveOptions {
+        path,
+        from: *wave_from,
+        to: *wave_to,
+        scopes: wave_scopes.clone(),
+    });
+    Ok(RunOptions {
+        check: arguments.check,
+        max_cycles: arguments.max_cycles,
+        ptx: arguments.ptx.clone(),
+        wave,
+        ..RunOptions::default()
+    })
+}
+
+/// Says what went wrong, on stderr, and chooses the exit status.
+fn judge(report: &RunReport) -> Exit {
+    if let Verdict::Failed(checks) = &report.verdict {
+        output::complain(&format!("check failed:\n{}", checks.join("\n")));
+    }
+    match (&report.outcome, &report.verdict) {
+        (Outcome::NoProgress(waiting), _) => {
+            let cycle = output::grouped(report.counters.cycles);
+            output::complain(&format!("no progress after cycle {cycle}: nothing can move any more\n{waiting}"));
+            Exit::NoProgress
+        }
+        (Outcome::CycleLimit(limit), _) => {
+            let limit = output::grouped(*limit);
+            output::complain(&format!("stopped after {limit} cycles (`--max-cycles`), before the kernels were done"));
+            Exit::NoProgress
+        }
+        (Outcome::Finished, Verdict::Failed(_)) => Exit::CheckFailed,
+        (Outcome::Finished, Verdict::Off | Verdict::Passed) => Exit::Done,
+    }
+}
+
+fn open(path: &Path) -> Result<PartFile, Report> {
+    PartFile::create(path).into_diagnostic().wrap_err("the statistics cannot be written")
+}
+
+fn write(mut file: PartFile, stats: &Stats<'_>) -> Result<(), Report> {
+    let text = serde_json::to_string_pretty(stats).into_diagnostic()?;
+    let written = writeln!(file, "{text}").and_then(|()| file.keep().map(drop));
+    written.into_diagnostic().wrap_err("the statistics cannot be written")
+}

@@ -1,0 +1,285 @@
+//! Statistics as JSON, schema 1. Keys are added, never renamed; a quantity that is not modelled is
+//! `null`, never 0. Everything but `host` is the same on every host.
+
+use std::slice::from_ref;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use rtl::dram::counts::Counts;
+use rtl::l1::stats::L1Stats;
+use rtl::l1::watch::Fail;
+use rtl::l2::L2Stats;
+use rtl::noc::xbar::OutputStats;
+use rtl::sm::StallReason;
+
+use crate::config::Resolved;
+use crate::run::{Counters, Outcome, RunReport, Verdict};
+
+/// Version of the keys.
+const SCHEMA: u32 = 1;
+
+/// A quantity that this machine does not have.
+type NotModelled = Option<()>;
+
+/// Everything a run says about itself.
+#[derive(Debug, Serialize)]
+pub struct Stats<'a> {
+    schema: u32,
+    /// `finished`, `no-progress` or `cycle-limit`.
+    outcome: &'static str,
+    machine: &'a str,
+    designs: &'a [String],
+    config_hash: String,
+    kernels: Vec<Kernel<'a>>,
+    cycles: u64,
+    core_mhz: f64,
+    warp_instructions: u64,
+    thread_instructions: u64,
+    /// Thread instructions a core cycle.
+    ipc: f64,
+    l1: L1,
+    l2: L2,
+    tracker: NotModelled,
+    noc: Noc,
+    dram: Dram,
+    /// Scheduler cycles by reason, over all SMs.
+    stalls: Map<String, Value>,
+    loads: NotModelled,
+    check: &'static str,
+    host: Host,
+    units: Units,
+}
+
+#[derive(Debug, Serialize)]
+struct Kernel<'a> {
+    name: &'a str,
+    launches: u64,
+}
+
+/// Accesses are loads; stores are counted apart.
+#[derive(Debug, Serialize)]
+struct L1 {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    bypasses: u64,
+    store_hits: u64,
+    store_misses: u64,
+    evictions: u64,
+    reservation_fails: ReservationFails,
+}
+
+/// Cycles in which the oldest access was refused.
+#[derive(Debug, Serialize)]
+struct ReservationFails {
+    line_alloc: u64,
+    mshr_entry: u64,
+    mshr_merge: u64,
+    miss_queue: u64,
+}
+
+/// Accesses are reads; writes are counted apart.
+#[derive(Debug, Serialize)]
+struct L2 {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    write_hits: u64,
+    write_pending: u64,
+    write_misses: u64,
+    fetches: u64,
+    writebacks: u64,
+    evictions: u64,
+    frc: NotModelled,
+}
+
+#[derive(Debug, Serialize)]
+struct Noc {
+    request: Crossbar,
+    reply: Crossbar,
+}
+
+#[derive(Debug, Serialize)]
+struct Crossbar {
+    packets: u64,
+    flits: u64,
+    bytes: u64,
+    /// Cycles in which a packet waited for room at its receiver, over all outputs.
+    blocked: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Dram {
+    reads: u64,
+    writes: u64,
+    row_hits: u64,
+    activates: u64,
+    precharges: u64,
+    refreshes: u64,
+    bytes: u64,
+    bus_busy_cycles: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Host {
+    wall_seconds: f64,
+    cycles_per_second: f64,
+}
+
+/// The same counters, one element a unit.
+#[derive(Debug, Serialize)]
+struct Units {
+    sm: Vec<Sm>,
+    l1: Vec<L1>,
+    l2: Vec<L2>,
+    dram: Vec<Dram>,
+}
+
+#[derive(Debug, Serialize)]
+struct Sm {
+    warp_instructions: u64,
+    thread_instructions: u64,
+    divergent_branches: u64,
+    shared_conflicts: u64,
+    stalls: Map<String, Value>,
+}
+
+impl<'a> Stats<'a> {
+    /// The statistics of a run.
+    #[must_use]
+    pub fn new(resolved: &'a Resolved, report: &'a RunReport) -> Self {
+        let counters = &report.counters;
+        let seconds = report.simulating.as_secs_f64();
+        let rate = if seconds > 0.0 { counters.cycles as f64 / seconds } else { 0.0 };
+        let kernels = report.kernels.iter().map(|(name, launches)| Kernel { name, launches: *launches });
+        Self {
+            schema: SCHEMA,
+            outcome: match report.outcome {
+                Outcome::Finished => "finished",
+                Outcome::NoProgress(_) => "no-progress",
+                Outcome::CycleLimit(_) => "cycle-limit",
+            },
+            machine: &resolved.machine.name,
+            designs: &resolved.designs,
+            config_hash: resolved.hash(),
+            kernels: kernels.collect(),
+            cycles: counters.cycles,
+            core_mhz: f64::from(counters.core_khz) / 1000.0,
+            warp_instructions: counters.warp_instructions(),
+            thread_instructions: counters.thread_instructions(),
+            ipc: counters.ipc(),
+            l1: L1::of(&counters.l1),
+            l2: L2::of(&counters.l2),
+            tracker: None,
+            noc: Noc { request: Crossbar::of(&counters.requests), reply: Crossbar::of(&counters.replies) },
+            dram: Dram::of(&counters.dram),
+            stalls: stalls(&counters.stalls),
+            loads: None,
+            check: match report.verdict {
+                Verdict::Off => "off",
+                Verdict::Passed => "passed",
+                Verdict::Failed(_) => "failed",
+            },
+            host: Host { wall_seconds: seconds, cycles_per_second: rate },
+            units: Units {
+                sm: Sm::all(counters),
+                l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit))).collect(),
+                l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit))).collect(),
+                dram: counters.dram.iter().map(|unit| Dram::of(from_ref(unit))).collect(),
+            },
+        }
+    }
+}
+
+impl L1 {
+    fn of(units: &[L1Stats]) -> Self {
+        let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            bypasses: sum(|unit| unit.bypasses),
+            store_hits: sum(|unit| unit.store_hits),
+            store_misses: sum(|unit| unit.store_misses),
+            evictions: sum(|unit| unit.evictions),
+            reservation_fails: ReservationFails {
+                line_alloc: sum(|unit| unit.fails[Fail::LineAlloc as usize]),
+                mshr_entry: sum(|unit| unit.fails[Fail::MshrEntry as usize]),
+                mshr_merge: sum(|unit| unit.fails[Fail::MshrMerge as usize]),
+                miss_queue: sum(|unit| unit.fails[Fail::MissQueue as usize]),
+            },
+        }
+    }
+}
+
+impl L2 {
+    fn of(units: &[L2Stats]) -> Self {
+        let sum = |count: fn(&L2Stats) -> u64| units.iter().map(count).sum();
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            write_hits: sum(|unit| unit.write_hits),
+            write_pending: sum(|unit| unit.write_pending),
+            write_misses: sum(|unit| unit.write_misses),
+            fetches: sum(|unit| unit.fetches),
+            writebacks: sum(|unit| unit.writebacks),
+            evictions: sum(|unit| unit.evictions),
+            frc: None,
+        }
+    }
+}
+
+impl Crossbar {
+    fn of(outputs: &[OutputStats]) -> Self {
+        let sum = |count: fn(&OutputStats) -> u64| outputs.iter().map(count).sum();
+        Self {
+            packets: sum(|output| output.packets),
+            flits: sum(|output| output.flits),
+            bytes: sum(OutputStats::bytes),
+            blocked: sum(|output| output.blocked),
+        }
+    }
+}
+
+impl Dram {
+    fn of(units: &[Counts]) -> Self {
+        let sum = |count: fn(&Counts) -> u64| units.iter().map(count).sum();
+        Self {
+            reads: sum(|unit| unit.reads),
+            writes: sum(|unit| unit.writes),
+            row_hits: sum(|unit| unit.row_hits),
+            activates: sum(|unit| unit.activates),
+            precharges: sum(|unit| unit.precharges),
+            refreshes: sum(|unit| unit.refreshes),
+            bytes: sum(|unit| unit.bytes),
+            bus_busy_cycles: sum(|unit| unit.bus_busy_cycles),
+        }
+    }
+}
+
+impl Sm {
+    fn all(counters: &Counters) -> Vec<Self> {
+        let units = counters.cores.iter().zip(&counters.stalls);
+        let sm = units.map(|(core, cycles)| Self {
+            warp_instructions: core.warp_instructions,
+            thread_instructions: core.thread_instructions,
+            divergent_branches: core.divergent_branches,
+            shared_conflicts: core.shared_conflicts,
+            stalls: stalls(from_ref(cycles)),
+        });
+        sm.collect()
+    }
+}
+
+/// Scheduler cycles by reason, over the given SMs; cycles in which one issued are no stall.
+fn stalls(units: &[Vec<u64>]) -> Map<String, Value> {
+    let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
+    let cycles = |idx: usize| units.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
+    reasons.map(|(idx, reason)| (reason.name().to_owned(), cycles(idx).into())).collect()
+}

@@ -1,0 +1,110 @@
+//! What a run prints: one table for a human reader.
+
+use std::fmt;
+use std::path::Path;
+
+use rtl::sm::StallReason;
+
+use super::output::grouped;
+use crate::config::Resolved;
+use crate::run::{Counters, Outcome, RunReport, Verdict, ratio};
+
+/// Reasons shown; the others are in the statistics.
+const REASONS_SHOWN: usize = 4;
+
+/// The table of a run.
+pub(super) struct Summary<'a> {
+    pub launch: &'a Path,
+    pub resolved: &'a Resolved,
+    pub report: &'a RunReport,
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunReport { outcome, verdict, kernels, counters, simulating, written, digests: _ } = self.report;
+        let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
+        let machine: Vec<_> = machine.map(String::as_str).collect();
+        writeln!(f, "{} on {}", self.launch.display(), machine.join(" + "))?;
+        let launched = kernels.iter().map(|(name, launches)| match launches {
+            1 => name.clone(),
+            _ => format!("{name} x {launches}"),
+        });
+        row(f, "kernels", &[launched.collect::<Vec<_>>().join(", ")])?;
+        let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
+        let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
+        row(f, "cycles", &[grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())])?;
+        let instructions = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
+        row(f, "instructions", &[format!("{} of warps", instructions[0]), format!("{} of threads", instructions[1])])?;
+        row(f, "L1D", &l1(counters))?;
+        row(f, "L2", &l2(counters))?;
+        row(f, "DRAM", &dram(counters))?;
+        row(f, "stalls", &stalls(counters))?;
+        let check = match verdict {
+            Verdict::Off => "off: nothing to compare with",
+            Verdict::Passed => "passed",
+            Verdict::Failed(_) => "FAILED",
+        };
+        row(f, "check", &[check.to_owned()])?;
+        if *outcome != Outcome::Finished {
+            row(f, "ended", &["before the kernels were done".to_owned()])?;
+        }
+        let seconds = simulating.as_secs_f64();
+        let rate = counters.cycles as f64 / seconds.max(1e-6);
+        row(f, "host", &[format!("{seconds:.2} s"), format!("{} cycles/s", grouped(rate as u64))])?;
+        written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
+    let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<25}")).collect();
+    writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * ratio(part, whole))
+}
+
+fn l1(counters: &Counters) -> Vec<String> {
+    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+    let loads = sum(|unit| unit.accesses);
+    let stores = sum(|unit| unit.store_hits + unit.store_misses);
+    vec![
+        format!("{} loads", grouped(loads)),
+        format!("{} hits", percent(sum(|unit| unit.hits), loads)),
+        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), loads)),
+        format!("{} stores", grouped(stores)),
+    ]
+}
+
+fn l2(counters: &Counters) -> Vec<String> {
+    let sum = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+    let reads = sum(|unit| unit.accesses);
+    vec![
+        format!("{} reads", grouped(reads)),
+        format!("{} hits", percent(sum(|unit| unit.hits), reads)),
+        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), reads)),
+        format!("{} write-backs", grouped(sum(|unit| unit.writebacks))),
+    ]
+}
+
+fn dram(counters: &Counters) -> Vec<String> {
+    let sum = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum::<u64>();
+    let (reads, writes) = (sum(|unit| unit.reads), sum(|unit| unit.writes));
+    vec![
+        format!("{} reads", grouped(reads)),
+        format!("{} row hits", percent(sum(|unit| unit.row_hits), reads + writes)),
+        format!("{} writes", grouped(writes)),
+        format!("{} bytes", grouped(sum(|unit| unit.bytes))),
+    ]
+}
+
+/// The reasons that cost most, in parts of all scheduler cycles.
+fn stalls(counters: &Counters) -> Vec<String> {
+    let cycles = |idx: usize| counters.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
+    let all: u64 = (0..StallReason::ALL.len()).map(cycles).sum();
+    let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
+    let mut reasons: Vec<_> = reasons.map(|(idx, reason)| (cycles(idx), reason.name())).collect();
+    reasons.sort_by_key(|&(cycles, _)| std::cmp::Reverse(cycles));
+    reasons.retain(|&(cycles, _)| cycles > 0);
+    reasons.iter().take(REASONS_SHOWN).map(|&(cycles, name)| format!("{name} {}", percent(cycles, all))).collect()
+}

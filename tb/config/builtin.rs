@@ -1,0 +1,38 @@
+//! The machines and designs that come with the program, so that a name works from any folder.
+
+/// A file of `machines/` or `designs/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Path shown in messages.
+    pub path: &'static str,
+    /// Its contents.
+    pub text: &'static str,
+}
+
+/// The preset whose keys and types every other configuration must have.
+pub(super) const SCHEMA: &str = "fermi";
+
+/// The machines, the default one first.
+#[must_use]
+pub fn machines() -> &'static [Builtin] {
+    &[Builtin { name: "fermi", path: "machines/fermi.toml", text: include_str!("../../machines/fermi.toml") }]
+}
+
+/// The designs.
+#[must_use]
+pub fn designs() -> &'static [Builtin] {
+    const fn design(name: &'static str, path: &'static str, text: &'static str) -> Builtin {
+        Builtin { name, path, text }
+    }
+    const {
+        &[
+            design("baseline", "designs/baseline.toml", include_str!("../../designs/baseline.toml")),
+            design("pric", "designs/pric.toml", include_str!("../../designs/pric.toml")),
+            design("fermi-hash", "designs/fermi-hash.toml", include_str!("../../designs/fermi-hash.toml")),
+            design("bypass-all", "designs/bypass-all.toml", include_str!("../../designs/bypass-all.toml")),
+            design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
+        ]
+    }
+}

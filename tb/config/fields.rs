@@ -1,0 +1,299 @@
+//! A configuration as a flat list of fields, and how a TOML table changes it.
+
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
+
+use super::problem::Problems;
+use super::source::{Giver, Place, Sources};
+use super::suggest::suggestion;
+
+/// The key that makes a table one value.
+const KIND: &str = "kind";
+
+/// One field: a scalar, an array, or a table with a `kind`.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    /// Dotted path: `l1.sets`.
+    pub path: String,
+    /// Its value.
+    pub value: Value,
+    /// Where the value was given.
+    pub place: Place,
+    /// What the machine says, where a design or `--set` says something else.
+    pub machine_value: Option<Value>,
+    /// No paper gives the value: it was chosen.
+    pub assumed: bool,
+}
+
+/// All fields, in the order of the schema.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Vec<Field>);
+
+/// Reads a table into fields: one stage of the resolution.
+pub(super) struct Overlay<'a> {
+    pub sources: &'a Sources,
+    /// The text that the table is from.
+    pub source: usize,
+    /// Keys of the root that are not fields.
+    pub meta: &'a [&'a str],
+    pub problems: &'a mut Problems,
+}
+
+impl Fields {
+    /// Every field.
+    pub fn iter(&self) -> impl Iterator<Item = &Field> {
+        self.0.iter()
+    }
+
+    /// The field of that path.
+    pub fn get(&self, path: &str) -> Option<&Field> {
+        self.0.iter().find(|field| field.path == path)
+    }
+
+    pub fn get_mut(&mut self, path: &str) -> Option<&mut Field> {
+        self.0.iter_mut().find(|field| field.path == path)
+    }
+
+    /// The field that holds `path`: itself, or the table with a `kind` that `path` lies in.
+    pub fn holder_of(&self, path: &str) -> Option<&Field> {
+        self.0.iter().find(|field| is_within(path, &field.path))
+    }
+
+    /// Where `path` was given; for a group, where its first field was.
+    pub fn place_of(&self, path: &str) -> Place {
+        let below = || self.0.iter().find(|field| is_within(&field.path, path));
+        let field = self.holder_of(path).or_else(below);
+        field.map_or(Place { source: 0, span: 0..0 }, |field| field.place.clone())
+    }
+
+    /// The fields of a group, or one field.
+    pub fn below_mut(&mut self, path: &str) -> impl Iterator<Item = &mut Field> {
+        self.0.iter_mut().filter(move |field| is_within(&field.path, path))
+    }
+
+    /// The keys of a group: of the root for an empty path.
+    pub fn children(&self, group: &str) -> Vec<&str> {
+        let mut keys: Vec<&str> = Vec::new();
+        for field in &self.0 {
+            let inside = match group {
+                "" => Some(field.path.as_str()),
+                _ => field.path.strip_prefix(group).and_then(|rest| rest.strip_prefix('.')),
+            };
+            let key = inside.map(|inside| inside.split_once('.').map_or(inside, |(key, _)| key));
+            keys.extend(key.filter(|key| !keys.contains(key)));
+        }
+        keys
+    }
+
+    /// The fields of a file that states all of them.
+    pub fn flatten(table: &DeTable<'_>, source: usize, meta: &[&str]) -> Self {
+        let mut fields = Self::default();
+        fields.add("", table, source, meta);
+        fields
+    }
+
+    fn add(&mut self, group: &str, table: &DeTable<'_>, source: usize, meta: &[&str]) {
+        for (key, value) in table.iter().filter(|(key, _)| !meta.contains(&key.get_ref().as_ref())) {
+            let path = joined(group, key.get_ref());
+            match value.get_ref().as_table() {
+                Some(inner) if !inner.contains_key(KIND) => self.add(&path, inner, source, &[]),
+                _ => self.0.push(Field {
+                    path,
+                    value: plain(value.get_ref()),
+                    place: Place { source, span: value.span() },
+                    machine_value: None,
+                    assumed: false,
+                }),
+            }
+        }
+    }
+
+    /// The configuration as nested tables.
+    pub fn to_value(&self) -> Value {
+        let mut root = toml::Table::new();
+        for field in &self.0 {
+            let mut table = &mut root;
+            let mut keys = field.path.split('.').peekable();
+            while let Some(key) = keys.next() {
+                if keys.peek().is_none() {
+                    table.insert(key.to_owned(), field.value.clone());
+                    break;
+                }
+                let inner = table.entry(key).or_insert_with(|| Value::Table(toml::Table::new()));
+                let Value::Table(inner) = inner else { break };
+                table = inner;
+            }
+        }
+        Value::Table(root)
+    }
+}
+
+impl Overlay<'_> {
+    /// Changes `fields` as the table says.
+    pub fn apply(&mut self, table: &DeTable<'_>, fields: &mut Fields) {
+        self.group("", table, fields);
+    }
+
+    fn group(&mut self, group: &str, table: &DeTable<'_>, fields: &mut Fields) {
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            if group.is_empty() && self.meta.contains(&name) {
+                continue;
+            }
+            let path = joined(group, name);
+            if fields.get(&path).is_some() {
+                self.field(&path, value, fields);
+                continue;
+            }
+            let children = fields.children(&path);
+            if children.is_empty() {
+                let help = self.meant(group, name, fields);
+                self.refuse(key.span(), format!("unknown key `{path}`"), Some(help));
+            } else if let Some(inner) = value.get_ref().as_table() {
+                self.group(&path, inner, fields);
+            } else {
+                let shown = shown(&plain(value.get_ref()));
+                let message = format!("`{path}` is {shown}, expected a table of {}", children.join(", "));
+                self.refuse(value.span(), message, None);
+            }
+        }
+    }
+
+    /// What may have been meant by an unknown key: the same key in other groups, or one like it here.
+    fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
+        let same = fields.iter().filter(|field| field.path.rsplit('.').next() == Some(name));
+        let same: Vec<_> = same.map(|field| format!("`{}`", field.path)).collect();
+        if !same.is_empty() {
+            return format!("did you mean {}?", same.join(" or "));
+        }
+        let mut legal = fields.children(group);
+        if group.is_empty() {
+            legal.extend(self.meta);
+        }
+        suggestion(name, "legal keys", &legal)
+    }
+
+    fn field(&mut self, path: &str, given: &Spanned<DeValue<'_>>, fields: &mut Fields) {
+        let Some(field) = fields.get(path) else { return };
+        let Some(value) = self.replacement(field, given) else { return };
+        let change = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
+        let change = change.and_then(|table| table.values().next());
+        let place = Place { source: self.source, span: change.unwrap_or(given).span() };
+        let giver = &self.sources.get(self.source).giver;
+        if let (Giver::Design(earlier), Giver::Design(_)) = (&self.sources.of(&field.place).giver, giver)
+            && field.value != value
+        {
+            let (value, other) = (shown(&value), shown(&field.value));
+            let message = format!("`{path}` is {value}, but design `{earlier}` makes it {other}");
+            self.refuse(given.span(), message, Some("take one of the two designs, or say `--set`".to_owned()));
+            return;
+        }
+        let is_machine = *giver == Giver::Machine;
+        if let Some(field) = fields.get_mut(path) {
+            let old = std::mem::replace(&mut field.value, value);
+            field.machine_value = if is_machine { None } else { field.machine_value.take().or(Some(old)) };
+            field.place = place;
+            field.assumed = false;
+        }
+    }
+
+    /// The new value of a field, if what is given has the type of the old one.
+    fn replacement(&mut self, field: &Field, given: &Spanned<DeValue<'_>>) -> Option<Value> {
+        let value = plain(given.get_ref());
+        match (&field.value, given.get_ref().as_table()) {
+            (Value::Table(_), Some(table)) if table.contains_key(KIND) => Some(value),
+            (Value::Table(old), Some(table)) => self.patched(&field.path, old, table).map(Value::Table),
+            (old, _) if old.same_type(&value) => Some(value),
+            (old, _) => {
+                let message = format!("`{}` is {}, expected {}", field.path, shown(&value), legal(old));
+                self.refuse(given.span(), message, None);
+                None
+            }
+        }
+    }
+
+    /// A table with a `kind`, with single keys changed.
+    fn patched(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
+        let mut table = old.clone();
+        let mut is_legal = true;
+        for (key, given) in changes {
+            let name: &str = key.get_ref();
+            let value = plain(given.get_ref());
+            match table.get_mut(name) {
+                Some(old) if old.same_type(&value) => *old = value,
+                Some(old) => {
+                    let message = format!("`{path}.{name}` is {}, expected {}", shown(&value), legal(old));
+                    self.refuse(given.span(), message, None);
+                    is_legal = false;
+                }
+                None => {
+                    let keys: Vec<&str> = old.keys().map(String::as_str).collect();
+                    let kind = old.get(KIND).map(shown).unwrap_or_default();
+                    let message = format!("unknown key `{path}.{name}`: `{path}` is of kind {kind}");
+                    let whole = format!("for another kind state the whole table: {path} = {{ kind = \"...\", ... }}");
+                    let help = format!("{}; {whole}", suggestion(name, "legal keys", &keys));
+                    self.refuse(key.span(), message, Some(help));
+                    is_legal = false;
+                }
+            }
+        }
+        is_legal.then_some(table)
+    }
+
+    fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
+        self.problems.add(self.sources, &Place { source: self.source, span }, message, help);
+    }
+}
+
+/// What has the type of `value`, in words.
+fn legal(value: &Value) -> String {
+    match value {
+        Value::String(_) => "a string".to_owned(),
+        Value::Integer(_) => "an integer".to_owned(),
+        Value::Float(_) => "a number with a decimal point".to_owned(),
+        Value::Boolean(_) => "true or false".to_owned(),
+        Value::Datetime(_) => "a date".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Table(_) => format!("a table such as {}", shown(value)),
+    }
+}
+
+/// A value as TOML on one line.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Table(table) if table.is_empty() => "{}".to_owned(),
+        Value::Table(table) => {
+            let entries: Vec<_> = table.iter().map(|(key, value)| format!("{key} = {}", shown(value))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        Value::Array(elements) => format!("[{}]", elements.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        scalar => scalar.to_string(),
+    }
+}
+
+/// The value without its places. Integers beyond 64 bits stay as text, which no field takes.
+pub(super) fn plain(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(integer) => Value::Integer(integer),
+            Err(_) => Value::String(integer.to_string()),
+        },
+        DeValue::Float(real) => real.as_str().parse().map_or_else(|_| Value::String(real.to_string()), Value::Float),
+        DeValue::Boolean(flag) => Value::Boolean(*flag),
+        DeValue::Datetime(date) => Value::Datetime(*date),
+        DeValue::Array(elements) => Value::Array(elements.iter().map(|v| plain(v.get_ref())).collect()),
+        DeValue::Table(table) => {
+            Value::Table(table.iter().map(|(key, v)| (key.get_ref().to_string(), plain(v.get_ref()))).collect())
+        }
+    }
+}
+
+fn joined(group: &str, key: &str) -> String {
+    if group.is_empty() { key.to_owned() } else { format!("{group}.{key}") }
+}
+
+/// Whether `path` is `group` or lies in it; everything lies in the root.
+fn is_within(path: &str, group: &str) -> bool {
+    group.is_empty() || path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

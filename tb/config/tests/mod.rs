@@ -1,0 +1,136 @@
+//! Resolution: what applies on top of what, what is refused, and what is printed.
+
+mod refused;
+
+use rtl::index::IndexConfig;
+use rtl::l1::config::Bypass;
+
+use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
+
+/// A configuration of the machine `fermi`.
+fn fermi(designs: &[&str], sets: &[&str]) -> Result<Resolved, ConfigError> {
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+    Resolved::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) })
+}
+
+/// A configuration of a machine file with this text.
+fn machine_file(text: &str) -> Result<Resolved, ConfigError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, text).unwrap();
+    Resolved::new(&Request { machine: path.display().to_string(), ..Request::default() })
+}
+
+/// The printed line of a field.
+fn line<'t>(text: &'t str, key: &str) -> &'t str {
+    text.lines().find(|line| line.split(" = ").next() == Some(key)).unwrap()
+}
+
+#[test]
+fn every_machine_and_design_that_comes_along_resolves_and_is_named_as_its_file() {
+    for machine in machines() {
+        let request = Request { machine: machine.name.to_owned(), ..Request::default() };
+        assert_eq!(Resolved::new(&request).unwrap().machine.name, machine.name);
+    }
+    for design in designs() {
+        let resolved = fermi(&[design.name], &[]).unwrap();
+        assert_eq!(resolved.designs, [design.name]);
+    }
+    for file in machines().iter().chain(designs()) {
+        let About { name, description, source, .. } = About::of(file).unwrap();
+        assert_eq!(name, file.name);
+        assert!(!description.is_empty() && !source.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn baseline_changes_nothing() {
+    assert_eq!(fermi(&["baseline"], &[]).unwrap().hash(), fermi(&[], &[]).unwrap().hash());
+}
+
+#[test]
+fn a_design_replaces_a_table_with_a_kind_as_a_whole() {
+    let config = fermi(&["pric"], &[]).unwrap().config;
+    assert_eq!(config.l1.index, IndexConfig::IPoly { polynomial: 37, addr_bits: 32, reversed: false });
+    assert_eq!(config.l2.index, IndexConfig::Linear);
+}
+
+#[test]
+fn a_single_key_of_a_table_with_a_kind_can_be_set() {
+    let config = fermi(&["pric"], &["l1.index.addr_bits=27"]).unwrap().config;
+    assert_eq!(config.l1.index, IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false });
+}
+
+#[test]
+fn set_goes_on_top_of_designs_and_the_last_one_counts() {
+    let config = fermi(&["bypass-all"], &["l1.bypass=none", "l1.ways=8", "l1.ways = 16"]).unwrap().config;
+    assert_eq!((config.l1.bypass, config.l1.ways), (Bypass::None, 16));
+}
+
+#[test]
+fn a_bare_word_is_a_string_and_a_quoted_one_too() {
+    let bare = fermi(&[], &["l1.bypass=all"]).unwrap();
+    let quoted = fermi(&[], &["l1.bypass=\"all\""]).unwrap();
+    assert_eq!(bare.config.l1.bypass, Bypass::All);
+    assert_eq!(bare.hash(), quoted.hash());
+}
+
+#[test]
+fn designs_of_different_slots_go_together() {
+    let resolved = fermi(&["pric", "bypass-all", "li2015-clocks"], &[]).unwrap();
+    assert_eq!(resolved.designs, ["pric", "bypass-all", "li2015-clocks"]);
+    assert_eq!(resolved.config.clock.core_khz, 1_400_000);
+}
+
+#[test]
+fn a_machine_file_states_what_differs_from_its_base() {
+    let resolved = machine_file("based-on = \"fermi\"\n[l1]\nways = 8\n").unwrap();
+    assert_eq!(resolved.machine.name, "mine");
+    assert_eq!((resolved.config.l1.ways, resolved.config.l1.sets), (8, 32));
+}
+
+#[test]
+fn a_base_is_looked_up_beside_the_file_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("base.toml"), "based-on = \"fermi\"\nnum_sms = 2\n").unwrap();
+    let path = folder.path().join("top.toml");
+    std::fs::write(&path, "based-on = \"base.toml\"\n[l1]\nways = 2\n").unwrap();
+    let request = Request { machine: path.display().to_string(), ..Request::default() };
+    let config = Resolved::new(&request).unwrap().config;
+    assert_eq!((config.num_sms, config.l1.ways, config.l1.sets), (2, 2, 32));
+}
+
+#[test]
+fn what_is_printed_is_a_machine_file_with_the_same_fields() {
+    let resolved = fermi(&["pric"], &["l1.ways=8", "dram.timing.cl=14"]).unwrap();
+    let again = machine_file(&resolved.to_toml()).unwrap();
+    assert_eq!(again.config, resolved.config);
+    assert_eq!(again.hash(), resolved.hash());
+    assert_eq!(again.machine.name, "fermi+pric");
+}
+
+#[test]
+fn what_is_printed_says_where_values_come_from() {
+    let text = fermi(&["bypass-all"], &["l1.ways=8", "lsu.slots=16"]).unwrap().to_toml();
+    assert_eq!(line(&text, "sets"), "sets = 32");
+    assert_eq!(line(&text, "ways"), "ways = 8 # --set, was 4");
+    assert_eq!(line(&text, "bypass"), "bypass = \"all\" # design bypass-all, was \"none\"");
+    assert_eq!(line(&text, "slots"), "slots = 16 # --set, was 64");
+    assert_eq!(line(&text, "access_queue"), "access_queue = 8 # assumed");
+}
+
+#[test]
+fn the_hash_depends_on_every_value_but_not_on_the_order_of_keys() {
+    let hash = |sets: &[&str]| fermi(&[], sets).unwrap().hash();
+    let table = "l1.index={ kind = \"i-poly\", polynomial = 37, addr_bits = 32, reversed = false }";
+    let other = "l1.index={ reversed = false, addr_bits = 32, polynomial = 37, kind = \"i-poly\" }";
+    assert_eq!(hash(&[table]), hash(&[other]));
+    assert_ne!(hash(&[]), hash(&["dram.timing.refi=3605"]));
+    assert_eq!(hash(&[]), hash(&["l1.ways=4"]));
+}
+
+#[test]
+fn slots_have_the_names_of_the_architecture() {
+    let names = Slot::ALL.map(Slot::name);
+    assert_eq!(names, ["index", "tags", "bypass", "replacement", "throttle", "queue", "l2", "tracker"]);
+}

@@ -1,0 +1,303 @@
+//! A channel with a source of requests, a sink of replies, and a record of its command bus.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use golden::dram::checker::Checker;
+use golden::dram::command as judged;
+use golden::dram::requests::Mapping;
+use golden::dram::timing::Timing;
+use rtl::dram::channel::{DramChannel, DramIo};
+use rtl::dram::command::{Command, CommandKind};
+use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits, Policy, Refresh};
+use rtl::dram::counts::Counts;
+use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Mode, Simulator, Sleep};
+
+use crate::kit::{Sink, Source, Stall, link};
+
+/// Cycles between the edge at which the source sends its first request and the one at which the
+/// channel can take it.
+pub const LEAD: u64 = 1;
+
+/// The controller of the reference streams.
+pub fn reference() -> DramConfig {
+    DramConfig {
+        queue_entries: 16,
+        reply_entries: 16,
+        policy: Policy::FrFcfs,
+        hit_cap: 0,
+        refresh: Refresh::Off,
+        bus_bits: 64,
+        bank_groups: 4,
+        banks_per_group: 4,
+        rows: 4096,
+        columns: 64,
+        mapping: AddressMapping::RowBankColumn,
+        group_bits: GroupBits::Low,
+        timing: DramTiming {
+            cl: 12,
+            wl: 4,
+            burst: 2,
+            rcd_rd: 12,
+            rcd_wr: 10,
+            rp: 12,
+            ras: 28,
+            rc: 40,
+            rrd_s: 6,
+            rrd_l: 6,
+            faw: 23,
+            aw32: 184,
+            ccd_s: 2,
+            ccd_l: 3,
+            rtp: 2,
+            wr: 12,
+            wtr_s: 5,
+            wtr_l: 5,
+            ppd: 1,
+            rfc: 61,
+            refi: 3604,
+        },
+    }
+}
+
+/// A request and the cycle from which it is offered.
+#[derive(Clone)]
+pub struct Offer {
+    pub cycle: u64,
+    pub request: DramRequest,
+}
+
+/// One line, since a failing random test prints hundreds.
+impl fmt::Debug for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DramRequest { write, burst, byte_mask, data, .. } = &self.request;
+        let op = if *write { 'W' } else { 'R' };
+        write!(f, "{} {op} {burst:#x} mask {byte_mask:#x} first byte {}", self.cycle, data[0])
+    }
+}
+
+/// A full-burst request to a byte address.
+pub fn offer(cycle: u64, write: bool, address: u64) -> Offer {
+    let byte_mask = if write { u64::MAX } else { 0 };
+    Offer { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }
+}
+
+/// Bytes that a burst holds before a run.
+fn initial(burst: u64) -> [u8; BURST_BYTES] {
+    std::array::from_fn(|i| (burst.wrapping_mul(31) + i as u64) as u8)
+}
+
+struct Bench {
+    source: Source<DramRequest>,
+    dut: DramChannel,
+    sink: Sink<DramReply>,
+    req: Chan<DramRequest>,
+    rsp: Chan<DramReply>,
+}
+
+const SOURCE: BlockId = BlockId { domain: 0, slot: 0 };
+const DUT: BlockId = BlockId { domain: 0, slot: 1 };
+const SINK: BlockId = BlockId { domain: 0, slot: 2 };
+const PERIODS: [u32; 1] = [50];
+
+impl Bench {
+    fn new(config: &DramConfig, offers: &[Offer], sink: Stall) -> Self {
+        let mut dut = DramChannel::new(config, "dram0");
+        for Offer { request, .. } in offers {
+            let burst = request.burst;
+            dut.store_mut().map(burst..burst + 1).unwrap();
+            let bytes = config.burst_bytes() as usize;
+            dut.store_mut().poke(burst, 0, &initial(burst)[..bytes]).unwrap();
+        }
+        dut.record();
+        let requests = (0u32..).zip(offers);
+        let requests = requests.map(|(id, offer)| DramRequest { id, tag: !(id as u16), ..offer.request.clone() });
+        let cycles = offers.iter().map(|offer| offer.cycle).collect();
+        let shape = DramShape { burst_bits: config.burst_bits() };
+        Self {
+            source: Source::new(requests, Stall::NotBefore(cycles)),
+            dut,
+            sink: Sink::new(sink),
+            req: link("dram0.req", 2, &PERIODS, SOURCE, DUT, shape),
+            rsp: link("dram0.rsp", 2, &PERIODS, DUT, SINK, shape),
+        }
+    }
+
+    /// A refreshed channel never rests, so this ends a run rather than the wake wheel.
+    fn is_done(&self) -> bool {
+        self.source.left() == 0 && self.req.is_empty() && self.dut.is_idle() && self.rsp.is_empty()
+    }
+}
+
+impl Blocks for Bench {
+    fn population(&self) -> Vec<u8> {
+        vec![3]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        match block {
+            SOURCE => self.source.eval(self.req.tx(), at),
+            SINK => self.sink.eval(self.rsp.rx(), at),
+            _ => self.dut.eval(DramIo { req: self.req.rx(), rsp: self.rsp.tx() }, at),
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        match block {
+            SOURCE => self.source.describe(to),
+            SINK => self.sink.describe(to),
+            _ => self.dut.describe(to),
+        }
+    }
+}
+
+/// What happened, in cycles counted from the one in which the first request could be taken.
+#[derive(Debug, PartialEq)]
+pub struct Run {
+    pub commands: Vec<Command>,
+    /// Cycle in which each request was taken.
+    pub accepted: Vec<u64>,
+    /// Cycle in which each reply was sent, if the sink never rests.
+    pub replies: Vec<(u64, DramReply)>,
+    pub counts: Counts,
+    pub cycles: u64,
+    /// Digests of memory, of requests and replies with their times, and of the state if the mode asks for it.
+    pub digests: [u64; 4],
+}
+
+/// Runs a list of offers until every request is served.
+///
+/// # Panics
+/// If the channel hangs.
+pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Run {
+    let mut bench = Bench::new(config, offers, sink);
+    let mut sim = Simulator::new(&PERIODS, &bench, mode);
+    let limit = offers.last().map_or(0, |offer| offer.cycle) + 2000 * (offers.len() as u64 + 10);
+    let (mut commands, mut accepted) = (Vec::<Command>::new(), Vec::new());
+    let mut cycle = 0;
+    while !bench.is_done() {
+        let taken = accepted.len();
+        let Some(tick) = sim.step(&mut bench) else { panic!("asleep for ever, {taken} requests taken") };
+        cycle = tick / u64::from(PERIODS[0]);
+        assert!(cycle < limit, "{taken} of {} requests taken by cycle {cycle}", offers.len());
+        if let Some(command) = bench.dut.command().filter(|command| command.cycle == cycle) {
+            commands.push(Command { cycle: cycle - LEAD, ..command });
+        }
+        accepted.resize(bench.source.sent().len() - bench.req.len(), cycle.saturating_sub(LEAD));
+    }
+    bench.dut.settle(cycle);
+    // A reply is seen by the sink one cycle after it was sent.
+    let received = bench.sink.received().iter();
+    Run {
+        commands,
+        accepted,
+        replies: received.map(|(cycle, reply)| (cycle - LEAD - 1, reply.clone())).collect(),
+        counts: *bench.dut.counts(),
+        cycles: cycle,
+        digests: [bench.dut.store().digest(), bench.source.digest(), bench.sink.digest(), sim.state_digest()],
+    }
+}
+
+/// Runs and judges commands and data.
+pub fn run_checked(config: &DramConfig, offers: &[Offer], sink: Stall) -> Run {
+    let on_time = matches!(sink, Stall::Never);
+    let run = run(config, offers, sink, Mode::default());
+    check_commands(config, offers, &run, on_time);
+    check_data(config, offers, &run);
+    run
+}
+
+fn check_commands(config: &DramConfig, offers: &[Offer], run: &Run, on_time: bool) {
+    let refresh = config.refresh == Refresh::AllBank;
+    let checker = Checker::new(timing(&config.timing), refresh);
+    let commands: Vec<_> = run.commands.iter().map(|command| judge(config, command)).collect();
+    let mut complete = HashMap::new();
+    if on_time {
+        complete.extend(run.replies.iter().map(|(cycle, reply)| (u64::from(reply.id), *cycle)));
+    }
+    let requests: Vec<_> = (0u64..)
+        .zip(offers.iter().zip(&run.accepted))
+        .map(|(number, (offer, &accept))| judged::Request {
+            number,
+            op: if offer.request.write { judged::Op::Write } else { judged::Op::Read },
+            address: offer.request.burst * u64::from(config.burst_bytes()),
+            accept,
+            complete: complete.get(&number).copied(),
+            service: judged::Service::Column,
+        })
+        .collect();
+    let mut found = checker.check(&commands);
+    found.extend(checker.check_requests(&Mapping::USED_HERE, &requests, &commands));
+    assert!(found.is_empty(), "{} violations, first: {}", found.len(), found[0]);
+}
+
+/// Every read brings what the writes before it in the trace left, exactly once.
+fn check_data(config: &DramConfig, offers: &[Offer], run: &Run) {
+    let bytes = config.burst_bytes() as usize;
+    let mut memory: HashMap<u64, [u8; BURST_BYTES]> = HashMap::new();
+    let mut expected = HashMap::new();
+    for (id, Offer { request, .. }) in (0u32..).zip(offers) {
+        let cell = memory.entry(request.burst).or_insert_with(|| initial(request.burst));
+        if request.write {
+            let masked = (0..bytes).filter(|i| request.byte_mask >> i & 1 != 0);
+            masked.for_each(|i| cell[i] = request.data[i]);
+        } else {
+            expected.insert(id, (request.burst, *cell));
+        }
+    }
+    for (cycle, DramReply { id, burst, tag, data }) in &run.replies {
+        let (asked, cell) = expected.remove(id).unwrap_or_else(|| panic!("reply {id} at {cycle} was not asked for"));
+        assert_eq!((*burst, *tag), (asked, !(*id as u16)), "reply {id}");
+        assert_eq!(data[..bytes], cell[..bytes], "data of reply {id} at {cycle}");
+    }
+    assert!(expected.is_empty(), "{} reads had no reply", expected.len());
+}
+
+/// A command as the checker reads it.
+pub fn judge(config: &DramConfig, command: &Command) -> judged::Command {
+    let Command { cycle, kind, bank, row, column, id: _ } = *command;
+    let kind = match kind {
+        CommandKind::Act => judged::Kind::Act,
+        CommandKind::Rd => judged::Kind::Rd,
+        CommandKind::Wr => judged::Kind::Wr,
+        CommandKind::Pre => judged::Kind::Pre,
+        CommandKind::Prea => judged::Kind::Prea,
+        CommandKind::Ref => judged::Kind::Ref,
+        CommandKind::Nop => panic!("an idle bus is no command"),
+    };
+    let (group, bank) = (u32::from(bank) / config.banks_per_group, u32::from(bank) % config.banks_per_group);
+    judged::Command {
+        cycle,
+        kind,
+        bank: (!kind.is_channel_wide()).then_some(judged::BankId { group, bank }),
+        row: (kind == judged::Kind::Act || kind.is_column()).then_some(row),
+        col: kind.is_column().then_some(column),
+    }
+}
+
+fn timing(t: &DramTiming) -> Timing {
+    Timing {
+        cl: t.cl.into(),
+        wl: t.wl.into(),
+        burst: t.burst.into(),
+        rcd_rd: t.rcd_rd.into(),
+        rcd_wr: t.rcd_wr.into(),
+        rp: t.rp.into(),
+        ras: t.ras.into(),
+        rc: t.rc.into(),
+        rrd_s: t.rrd_s.into(),
+        rrd_l: t.rrd_l.into(),
+        faw: t.faw.into(),
+        aw32: t.aw32.into(),
+        ccd_s: t.ccd_s.into(),
+        ccd_l: t.ccd_l.into(),
+        rtp: t.rtp.into(),
+        wr: t.wr.into(),
+        wtr_s: t.wtr_s.into(),
+        wtr_l: t.wtr_l.into(),
+        ppd: t.ppd.into(),
+        rfc: t.rfc.into(),
+        refi: t.refi.into(),
+    }
+}

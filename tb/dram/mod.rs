@@ -1,0 +1,19 @@
+//! # Testbench of the DRAM channel
+//! A source offers requests in order, a sink takes replies; both stall at random where a test says
+//! so. Every run is judged by the command checker of `golden::dram`, and its data by a map from
+//! burst to bytes.
+//!
+//! | testpoint                                                                       | file        |
+//! |---------------------------------------------------------------------------------|-------------|
+//! | command streams of an independent simulator, command for command                | `reference` |
+//! | completion of traces on which other controllers hung                            | `reference` |
+//! | data, order per address, nothing lost or doubled, under stalls on both sides    | `random`    |
+//! | every policy, hit cap, queue and buffer size keeps every rule of the command bus | `random`    |
+//! | sleeping, evaluating everyone and shuffled order agree                          | `random`    |
+//! | earliest legal cycle of each kind of command                                    | `directed`  |
+//! | hit cap, refresh, stalled receiver, unmapped memory, statistics                 | `directed`  |
+
+mod bench;
+mod directed;
+mod random;
+mod reference;

@@ -1,0 +1,176 @@
+//! # Testbench of the index unit
+//! The XOR trees against division of polynomials on paper.
+//!
+//! | testpoint                                                                     | test |
+//! |-------------------------------------------------------------------------------|------|
+//! | every irreducible polynomial of degree 1 to 12 gives the remainder             | `every_irreducible_*` |
+//! | all 64 addresses of khairy2015 Figure 5(b) lie where the figure has them       | `figure_5b_*` |
+//! | the trees of khairy2015 Figure 7 have its inputs                               | `figure_7_*` |
+//! | each tree has the inputs that the golden function depends on                   | `every_tree_*` |
+//! | plain and Fermi indices are those of the golden functions                      | `linear_and_fermi_*` |
+//! | the low line bits are recovered from index and upper bits                      | `the_low_bits_*` |
+//! | configurations are refused where the golden function refuses them              | `both_refuse_*` |
+
+use golden::index::{Poly, SetIndex, irreducible_polynomials};
+use rtl::config::Rules;
+use rtl::index::{IndexConfig, IndexUnit};
+use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
+
+use crate::l1::lockstep::set_index;
+
+const LINE_BYTES: u32 = 128;
+const LINE_BITS: u32 = 25;
+
+fn pair(config: &IndexConfig, sets: u32) -> (IndexUnit, SetIndex) {
+    (IndexUnit::new(config, sets, LINE_BYTES, LINE_BITS), set_index(config, sets, LINE_BYTES).unwrap())
+}
+
+/// Every function of every legal polynomial over lines of 128 bytes, with its number of sets.
+fn polynomials() -> impl Iterator<Item = (IndexConfig, u32)> {
+    let all = (1..=12).flat_map(irreducible_polynomials).filter(|p| *p != Poly::X);
+    all.zip(0u32..).map(|(Poly(p), i)| {
+        let polynomial = p as u32;
+        let degree = polynomial.ilog2();
+        // All address widths from the least to all 32 bits, both orders of the index bits.
+        let addr_bits = 32 - i % (LINE_BITS - degree + 1);
+        (IndexConfig::IPoly { polynomial, addr_bits, reversed: i % 3 == 0 }, 1 << degree)
+    })
+}
+
+/// Line addresses without a pattern.
+fn lines(count: u64) -> impl Iterator<Item = u64> {
+    (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LINE_BITS))
+}
+
+#[test]
+fn every_irreducible_polynomial_of_degree_1_to_12_gives_the_remainder_of_the_division() {
+    let mut checked = 0;
+    for (config, sets) in polynomials() {
+        let (unit, golden) = pair(&config, sets);
+        for line in lines(400) {
+            assert_eq!(unit.index(line) as usize, golden.set_of_line(line), "{config:?}, line {line:#x}");
+        }
+        checked += 1;
+    }
+    // 747 irreducible polynomials, of which x is none to index with.
+    assert_eq!(checked, 746);
+}
+
+#[test]
+fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
+    // Row r of the figure holds the addresses 8r to 8r+7, column c those of set c.
+    const FIGURE: [[u64; 8]; 8] = [
+        [0, 4, 2, 6, 1, 5, 3, 7],
+        [13, 9, 15, 11, 12, 8, 14, 10],
+        [23, 19, 21, 17, 22, 18, 20, 16],
+        [26, 30, 24, 28, 27, 31, 25, 29],
+        [35, 39, 33, 37, 34, 38, 32, 36],
+        [46, 42, 44, 40, 47, 43, 45, 41],
+        [52, 48, 54, 50, 53, 49, 55, 51],
+        [57, 61, 59, 63, 56, 60, 58, 62],
+    ];
+    let config = IndexConfig::IPoly { polynomial: 13, addr_bits: 6, reversed: true };
+    let unit = IndexUnit::new(&config, 8, 1, 6);
+    let golden = set_index(&config, 8, 1).unwrap();
+    for row in FIGURE {
+        for (set, address) in row.into_iter().enumerate() {
+            assert_eq!((unit.index(address) as usize, golden.set_of(address)), (set, set), "address {address}");
+        }
+    }
+}
+
+#[test]
+fn figure_7_of_khairy2015_holds_for_the_trees_and_their_fan_ins() {
+    let config = IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false };
+    let (unit, _) = pair(&config, 32);
+    let equations: [&[u32]; 5] = [
+        &[7, 12, 15, 17, 18, 21, 22, 23, 24, 25],
+        &[8, 13, 16, 18, 19, 22, 23, 24, 25, 26],
+        &[9, 12, 14, 15, 18, 19, 20, 21, 22, 26],
+        &[10, 13, 15, 16, 19, 20, 21, 22, 23],
+        &[11, 14, 16, 17, 20, 21, 22, 23, 24],
+    ];
+    for (j, inputs) in equations.iter().enumerate() {
+        assert_eq!(unit.row(j) << 7, inputs.iter().fold(0, |row, bit| row | 1 << bit), "I{j}");
+    }
+    assert_eq!(trees(&unit), [10, 10, 10, 9, 9]);
+}
+
+#[test]
+fn every_tree_has_the_inputs_on_which_the_golden_function_depends() {
+    for (config, sets) in polynomials() {
+        let (unit, golden) = pair(&config, sets);
+        let inputs = |j: u32| golden.terms(j).into_iter().filter(|bit| (7..7 + LINE_BITS).contains(bit));
+        for j in 0..unit.bits() {
+            assert_eq!(unit.row(j as usize) << 7, inputs(j).fold(0, |row, bit| row | 1 << bit), "{config:?} I{j}");
+        }
+        let fan_ins: Vec<u32> = (0..unit.bits()).map(|j| inputs(j).count() as u32).filter(|n| *n > 1).collect();
+        assert_eq!(trees(&unit), fan_ins, "{config:?}");
+    }
+}
+
+#[test]
+fn linear_and_fermi_indices_are_those_of_the_golden_functions() {
+    let linear = (0..=12).map(|bits| (IndexConfig::Linear, 1 << bits));
+    for (config, sets) in linear.chain([(IndexConfig::Fermi, 32), (IndexConfig::Fermi, 64)]) {
+        let (unit, golden) = pair(&config, sets);
+        for line in lines(2000) {
+            assert_eq!(unit.index(line) as usize, golden.set_of_line(line), "{config:?}, line {line:#x}");
+        }
+        let fermi = config == IndexConfig::Fermi;
+        assert_eq!(trees(&unit).len(), if fermi { 5 } else { 0 }, "a wire is no tree: {config:?} of {sets} sets");
+    }
+}
+
+#[test]
+fn the_low_bits_of_a_line_are_recovered_from_its_set_and_its_upper_bits() {
+    let fixed = [(IndexConfig::Linear, 1), (IndexConfig::Linear, 64), (IndexConfig::Fermi, 64)];
+    for (config, sets) in polynomials().chain(fixed) {
+        let (unit, _) = pair(&config, sets);
+        for line in lines(50) {
+            let upper = line >> unit.bits() << unit.bits();
+            let low = unit.low_bits_of(unit.index(line) ^ unit.index(upper));
+            assert_eq!(upper | u64::from(low), line, "{config:?}");
+        }
+    }
+}
+
+#[test]
+fn both_refuse_the_same_polynomials() {
+    for polynomial in 0..1u32 << 13 {
+        let config = IndexConfig::IPoly { polynomial, addr_bits: 32, reversed: false };
+        let sets = 1 << polynomial.checked_ilog2().unwrap_or(0);
+        let mut rules = Rules::default();
+        config.validate(sets, LINE_BYTES, &mut rules);
+        let legal = rules.into_violations().is_empty();
+        assert_eq!(legal, set_index(&config, sets, LINE_BYTES).is_ok(), "polynomial {polynomial}");
+    }
+}
+
+/// Fan-ins of the XOR trees that the unit lists in its description.
+fn trees(unit: &IndexUnit) -> Vec<u32> {
+    let mut trees = Trees(Vec::new());
+    unit.describe(&mut trees);
+    trees.0
+}
+
+struct Trees(Vec<u32>);
+
+impl Fields for Trees {
+    fn field(&mut self, _: Field) {}
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+impl Describe for Trees {
+    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
+    fn leave(&mut self) {}
+    fn probe(&mut self, _: Field) {}
+    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, logic: Logic) {
+        if let Logic::XorTree { fan_in } = logic {
+            self.0.push(fan_in);
+        }
+    }
+}

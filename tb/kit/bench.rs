@@ -1,0 +1,199 @@
+//! # One bench, every way of evaluation
+//! A design is right only if nobody can tell how it was evaluated: asleep where it can, all blocks
+//! at every edge, in any order.
+
+use rtl::kernel::{
+    ArrayView, BlockId, Blocks, Chan, ChanSpec, Describe, Field, Fields, Logic, Mode, Payload, Simulator,
+};
+
+/// A device under test with what stands around it.
+pub trait Bench: Blocks {
+    /// Period of every clock domain, in ticks.
+    fn periods(&self) -> Vec<u32>;
+    /// Digest of all beats sent and taken, with their cycles (`Source::digest`, `Sink::digest`).
+    fn history(&self) -> u64;
+    /// The run is over, at `tick`: charges stalls that still last.
+    fn settle(&mut self, _tick: u64) {}
+}
+
+/// A channel of a bench: seen one period of its receiver later, room one of its sender.
+#[must_use]
+pub fn link<T: Payload>(
+    path: &str,
+    depth: u32,
+    periods: &[u32],
+    from: BlockId,
+    to: BlockId,
+    shape: T::Shape,
+) -> Chan<T> {
+    let period = |block: BlockId| u64::from(periods[usize::from(block.domain)]);
+    let spec = ChanSpec { path: path.to_owned(), depth, latency: period(to), credit: period(from), from, to };
+    Chan::new(spec, shape)
+}
+
+/// Runs a bench until nothing is due and returns the tick of its last edge.
+///
+/// # Panics
+/// If it still moves after `ticks`.
+pub fn run<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> u64 {
+    let (tick, _) = run_with_digest(bench, mode, ticks);
+    tick
+}
+
+/// Runs a bench in every way of evaluation and returns the one run the usual way.
+///
+/// # Panics
+/// If two ways differ in a beat, in the final state or in a statistic, or a run does not end.
+pub fn run_in_all_modes<B: Bench>(build: impl Fn() -> B, ticks: u64) -> B {
+    let usual = Mode { digest: true, ..Mode::default() };
+    let mut reference = build();
+    let (_, state) = run_with_digest(&mut reference, usual, ticks);
+    let stats = statistics(&reference);
+    let everyone = Mode { evaluate_all: true, ..usual };
+    let shuffled = Mode { shuffle: Some(state), ..usual };
+    let lint = Mode { lint: true, shuffle: Some(!state), ..usual };
+    for mode in [everyone, shuffled, lint] {
+        let mut bench = build();
+        let (_, other) = run_with_digest(&mut bench, mode, ticks);
+        assert_eq!(bench.history(), reference.history(), "beats or their times differ under {mode:?}");
+        assert_eq!(statistics(&bench), stats, "statistics differ under {mode:?}");
+        assert_eq!(other, state, "the final state differs under {mode:?}");
+    }
+    reference
+}
+
+fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64) {
+    let mut sim = Simulator::new(&bench.periods(), bench, mode);
+    while let Some(tick) = sim.step(bench) {
+        assert!(tick <= ticks, "still moving at tick {tick}, expected rest by {ticks}");
+    }
+    bench.settle(sim.tick());
+    (sim.tick(), sim.state_digest())
+}
+
+/// The statistics of every block, in order.
+fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
+    let mut all = Vec::new();
+    for (domain, &count) in bench.population().iter().enumerate() {
+        for slot in 0..count {
+            let block = BlockId { domain: domain as u8, slot };
+            let mut stats = Statistics(Vec::new());
+            bench.describe(block, &mut stats);
+            all.extend(stats.0.into_iter().map(|(name, count)| (block, name, count)));
+        }
+    }
+    all
+}
+
+struct Statistics(Vec<(&'static str, u64)>);
+
+impl Fields for Statistics {
+    fn field(&mut self, _: Field) {}
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+impl Describe for Statistics {
+    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
+    fn leave(&mut self) {}
+    fn probe(&mut self, _: Field) {}
+    fn stat(&mut self, name: &'static str, count: u64) {
+        self.0.push((name, count));
+    }
+    fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::{CycleTable, Sink, Source, Stall, assert_table};
+    use rtl::kernel::{Block, Edge, FieldsExt, Sleep, digest_of};
+
+    #[derive(Clone, Debug, Default, Hash, PartialEq)]
+    struct Word(u8);
+
+    impl Payload for Word {
+        type Shape = ();
+        fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+            let Self(value) = self;
+            to.bits("value", *value);
+        }
+    }
+
+    const SOURCE: BlockId = BlockId { domain: 0, slot: 0 };
+    const SINK: BlockId = BlockId { domain: 1, slot: 0 };
+    const PERIODS: [u32; 2] = [10, 15];
+
+    struct Wire {
+        source: Source<Word>,
+        chan: Chan<Word>,
+        sink: Sink<Word>,
+    }
+
+    impl Wire {
+        fn new(sent: Stall, taken: Stall) -> Self {
+            let chan = link("wire", 2, &PERIODS, SOURCE, SINK, ());
+            Self { source: Source::new((0..40).map(Word), sent), chan, sink: Sink::new(taken) }
+        }
+    }
+
+    impl Blocks for Wire {
+        fn population(&self) -> Vec<u8> {
+            vec![1, 1]
+        }
+        fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+            if block == SOURCE { self.source.eval(self.chan.tx(), at) } else { self.sink.eval(self.chan.rx(), at) }
+        }
+        fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+            if block == SOURCE { self.source.describe(to) } else { self.sink.describe(to) }
+        }
+    }
+
+    impl Bench for Wire {
+        fn periods(&self) -> Vec<u32> {
+            PERIODS.to_vec()
+        }
+        fn history(&self) -> u64 {
+            digest_of(&(self.source.digest(), self.sink.digest()))
+        }
+    }
+
+    #[test]
+    fn a_wire_between_two_clocks_delivers_everything_in_order_however_it_is_evaluated() {
+        crate::kit::for_each_seed(20, |seed| {
+            let stall = |seed| Stall::Random { seed, percent: 40, longest: 9 };
+            let wire = run_in_all_modes(|| Wire::new(stall(seed), stall(!seed)), 100_000);
+            let received: Vec<u8> = wire.sink.received().iter().map(|(_, word)| word.0).collect();
+            assert_eq!(received, (0..40).collect::<Vec<u8>>());
+        });
+    }
+
+    #[test]
+    fn a_stalled_wire_reads_as_a_cycle_table() {
+        let mut wire = Wire::new(Stall::NotBefore(vec![2, 2, 8]), Stall::NotBefore(vec![5]));
+        wire.source = Source::new((0..3).map(Word), Stall::NotBefore(vec![2, 2, 8]));
+        run(&mut wire, Mode::default(), 1_000);
+        let mut table = CycleTable::new();
+        table.column("source", wire.source.sent().iter().map(|(cycle, word)| (*cycle, word.0)));
+        table.column("sink", wire.sink.received().iter().map(|(cycle, word)| (*cycle, word.0)));
+        assert_table(
+            &table,
+            "cycle  source  sink
+             2      0       .
+             3      1       .
+             4      .       .
+             5      .       0
+             6      .       1
+             7      .       2
+             8      .       .
+             9      2       .",
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "still moving at tick")]
+    fn a_run_that_does_not_end_is_reported() {
+        run(&mut Wire::new(Stall::Never, Stall::Never), Mode::default(), 20);
+    }
+}

@@ -1,0 +1,26 @@
+//! Testbench kit: what stands around a device under test.
+//!
+//! | file      | holds                                                                       |
+//! |-----------|-----------------------------------------------------------------------------|
+//! | `random`  | numbers from a seed, stalls, and the replay of one seed with `SEED=`        |
+//! | `source`  | sends a list of beats, as fast as it can or with stalls                     |
+//! | `sink`    | takes beats, as fast as it can or with stalls, and keeps them with times    |
+//! | `bench`   | runs a bench in every way of evaluation and compares digests and statistics |
+//! | `table`   | cycle tables: inputs and outputs cycle by cycle, as text                    |
+//!
+//! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
+
+mod bench;
+mod random;
+mod sink;
+mod source;
+mod table;
+
+pub use bench::{Bench, link, run, run_in_all_modes};
+pub use random::{Random, Stall, for_each_seed};
+pub use sink::Sink;
+pub use source::Source;
+pub use table::{CycleTable, assert_table};
+
+/// What passed a port: each beat with the cycle in which it did.
+pub type Monitor<T> = Vec<(u64, T)>;

@@ -1,0 +1,71 @@
+//! # Source
+//! Sends a list of beats in order, each as soon as its stall and the channel allow.
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+use super::{Monitor, Stall};
+use rtl::kernel::{Block, Describe, Edge, FieldsExt, Payload, Sleep, Tx, digest_of};
+
+/// The block.
+#[derive(Clone, Debug)]
+pub struct Source<T> {
+    script: VecDeque<T>,
+    stall: Stall,
+    not_before: u64,
+    sent: Monitor<T>,
+}
+
+impl<T> Source<T> {
+    /// A source of the beats of `script`.
+    pub fn new(script: impl IntoIterator<Item = T>, stall: Stall) -> Self {
+        Self { script: script.into_iter().collect(), not_before: stall.earliest(0, 0), stall, sent: Vec::new() }
+    }
+
+    /// What was sent, and in which cycle of the source.
+    pub fn sent(&self) -> &Monitor<T> {
+        &self.sent
+    }
+
+    /// Digest of what was sent, and when.
+    pub fn digest(&self) -> u64
+    where
+        T: Hash,
+    {
+        digest_of(&self.sent)
+    }
+
+    /// Beats still to be sent.
+    pub fn left(&self) -> usize {
+        self.script.len()
+    }
+}
+
+impl<T: Payload + 'static> Block for Source<T> {
+    type Io<'a> = Tx<'a, T>;
+
+    fn eval(&mut self, mut to: Tx<'_, T>, at: &mut Edge<'_>) -> Sleep {
+        if self.script.is_empty() {
+            return Sleep::UntilEvent;
+        }
+        if at.cycle < self.not_before {
+            return Sleep::At(self.not_before);
+        }
+        if !to.ready(at) {
+            return Sleep::UntilEvent;
+        }
+        if let Some(beat) = self.script.pop_front() {
+            self.sent.push((at.cycle, beat.clone()));
+            self.not_before = self.stall.earliest(self.sent.len(), at.cycle + 1);
+            to.push(at, beat);
+        }
+        if self.script.is_empty() { Sleep::UntilEvent } else { Sleep::At(self.not_before) }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { script, stall: _, not_before, sent } = self;
+        to.sized("left", script.len() as u64, 32);
+        to.sized("not_before", *not_before, 64);
+        to.stat("sent", sent.len() as u64);
+    }
+}

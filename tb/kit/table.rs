@@ -1,0 +1,60 @@
+//! # Cycle tables
+//! What passed some ports, a row per cycle and a column per port, compared with text in the test.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A table under construction.
+#[derive(Clone, Debug, Default)]
+pub struct CycleTable {
+    columns: Vec<(String, BTreeMap<u64, String>)>,
+}
+
+impl CycleTable {
+    /// A table without columns.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a column of what passed in which cycle.
+    pub fn column(&mut self, name: &str, passed: impl IntoIterator<Item = (u64, impl fmt::Display)>) {
+        let cells = passed.into_iter().map(|(cycle, what)| (cycle, what.to_string()));
+        self.columns.push((name.to_owned(), cells.collect()));
+    }
+}
+
+impl fmt::Display for CycleTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cycles = || self.columns.iter().flat_map(|(_, cells)| cells.keys().copied());
+        let mut rows = vec![vec!["cycle".to_owned()]];
+        rows[0].extend(self.columns.iter().map(|(name, _)| name.clone()));
+        for cycle in cycles().min().unwrap_or(1)..=cycles().max().unwrap_or(0) {
+            let cell =
+                |(_, cells): &(String, BTreeMap<u64, String>)| cells.get(&cycle).map_or(".", |what| what).to_owned();
+            let mut row = vec![cycle.to_string()];
+            row.extend(self.columns.iter().map(cell));
+            rows.push(row);
+        }
+        let widths: Vec<usize> =
+            (0..rows[0].len()).map(|i| rows.iter().map(|row| row[i].len()).max().unwrap_or(0)).collect();
+        for row in rows {
+            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            writeln!(f, "{}", cells.join("  ").trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares a table with the expected text, in which only the words and lines count.
+///
+/// # Panics
+/// If they differ, showing both.
+pub fn assert_table(table: &CycleTable, expected: &str) {
+    let words = |text: &str| -> Vec<Vec<String>> {
+        let lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        lines.filter(|line| !line.is_empty()).collect()
+    };
+    let found = table.to_string();
+    assert!(words(&found) == words(expected), "the cycles differ; found:\n{found}\nexpected:\n{expected}");
+}

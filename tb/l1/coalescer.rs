@@ -1,0 +1,74 @@
+//! # Testbench of the coalescer
+//! Against the golden one, which sorts bytes into lines; the clocked one names lines in the order of
+//! their lowest lanes, so the requests are compared as sets.
+//!
+//! | testpoint                                                        | test |
+//! |------------------------------------------------------------------|------|
+//! | lines, lanes, byte masks and bytes are those of the golden twin   | `every_request_*` |
+//! | requests come in the order of their lowest lanes, one an `emit`   | `every_request_*` |
+//! | requests carry what the tags need of the instruction, numbered    | `every_request_*` |
+
+use proptest::prelude::*;
+use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::coalescer::Coalescer;
+use rtl::noc::packet::LINE_BYTES;
+
+use super::rig::LINE_BITS;
+use super::scoreboard::golden_lines;
+
+/// Lanes that share few lines, lie side by side, or lie anywhere.
+fn access() -> impl Strategy<Value = WarpAccess> {
+    let lines = prop_oneof![Just(1u64), 2u64..5, Just(1 << LINE_BITS)];
+    let words = || prop::collection::vec(any::<u32>(), LANES);
+    let lanes = prop::collection::vec((any::<u64>(), 0..LINE_BYTES as u64), LANES);
+    let kind = prop_oneof![Just(AccessKind::Load), Just(AccessKind::Store)];
+    let space = prop_oneof![Just(MemorySpace::Global), Just(MemorySpace::Local)];
+    let mask = prop_oneof![Just(u32::MAX), 1..=u32::MAX, (0u32..32).prop_map(|lane| 1 << lane)];
+    (kind, space, any::<bool>(), 0u8..48, 0u8..4, mask, lines, lanes, words(), words()).prop_map(
+        |(kind, space, uncached, warp, size_log2, mask, lines, lanes, low, high)| WarpAccess {
+            kind,
+            space,
+            uncached,
+            warp,
+            pc: 0,
+            size_log2,
+            mask,
+            address: std::array::from_fn(|lane| {
+                let (line, offset) = lanes[lane];
+                (line % lines * LINE_BYTES as u64 + offset) >> size_log2 << size_log2
+            }),
+            data: [std::array::from_fn(|lane| low[lane]), std::array::from_fn(|lane| high[lane])],
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn every_request_is_one_of_the_golden_coalescer_in_lane_order(
+        instructions in prop::collection::vec((access(), 0u8..64), 1..4),
+    ) {
+        let mut coalescer = Coalescer::new(LINE_BYTES as u32, LINE_BITS);
+        let mut next_id = 0;
+        for (access, slot) in instructions {
+            let mut due = golden_lines(&access);
+            due.sort_by_key(|store| store.request.lanes.trailing_zeros());
+            coalescer.take(access.clone(), slot);
+            for expected in due {
+                prop_assert!(coalescer.busy());
+                let seen = coalescer.emit();
+                prop_assert_eq!((seen.line, seen.lanes), (expected.request.line, expected.request.lanes));
+                if access.kind == AccessKind::Store {
+                    prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
+                    prop_assert_eq!(seen.data.as_slice(), expected.bytes);
+                } else {
+                    prop_assert_eq!(seen.byte_mask, 0);
+                }
+                let instruction = (access.kind, access.space, access.uncached, access.warp);
+                prop_assert_eq!((seen.kind, seen.space, seen.uncached, seen.warp), instruction);
+                prop_assert_eq!((seen.id, seen.slot), (next_id, slot));
+                next_id += 1;
+            }
+            prop_assert!(!coalescer.busy());
+        }
+    }
+}

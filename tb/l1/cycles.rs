@@ -1,0 +1,628 @@
+//! # Cycle tables of the LSU with its L1D
+//! Small scripts, one behaviour each, against text that was derived by hand from the rules of the
+//! cache (li2015 section 2.2, khairy2015 section 3.1).
+//!
+//! A script names the cycle in which an instruction would probe the tags if nothing held it up, and
+//! the cycle in which the head of `mem_rsp` is an answer; instructions are numbered `w0`, `w1`, ...
+//! Columns: what happened at the tags (a refusal shows the reason and, in brackets, all conditions that
+//! fail: Line, Entry, Merge, Queue); fills; waiters that left; `mem_req` and `core_rsp` when the other
+//! side took them, a cycle after they were sent.
+//!
+//! | testpoint                                                          | test |
+//! |--------------------------------------------------------------------|------|
+//! | latency of hit and miss                                            | `a_miss_asks_*` |
+//! | hit-pending; one waiter a cycle, in the order of fills             | `waiters_leave_*` |
+//! | each refusal, its conditions, both orders of the checks            | `*_refuse*`, `*_refused_*` |
+//! | a fill serves the probe of its own cycle                           | `a_third_load_*`, `a_set_*` |
+//! | a fill waits while its way is still read                           | `a_fill_waits_*` |
+//! | write-evict; a store that overtakes its line                       | `a_global_store_*`, `a_store_to_a_line_*` |
+//! | the bypass path and queued stores                                  | `a_bypassing_load_*` |
+//! | local lines: written in place, written back                        | `a_local_*`, `a_modified_*` |
+//! | end of a kernel                                                    | `a_flush_*` |
+
+use std::ops::Range;
+
+use rtl::index::IndexConfig;
+use rtl::kernel::{Block, Edge, Wake};
+use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
+use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig};
+use rtl::l1::lsu::Lsu;
+use rtl::l1::watch::{Access, Fail, Outcome, Watch};
+use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+
+use super::lockstep::Lockstep;
+use super::rig::{self, Links};
+use crate::kit::{CycleTable, assert_table};
+
+/// One line of a script; lines are small numbers, data one byte that fills the line.
+#[derive(Clone, Copy)]
+enum Act {
+    Load(u64),
+    Uncached(u64),
+    Store(u64, u8),
+    LocalLoad(u64),
+    LocalStore(u64, u8),
+    /// Memory answers the oldest request of the line; the byte is for reads.
+    Answer(u64, u8),
+}
+use Act::{Answer, Load, LocalLoad, LocalStore, Store, Uncached};
+
+/// One set of two ways, two MSHR entries of two waiters, room for four requests.
+fn l1() -> L1Config {
+    L1Config {
+        sets: 1,
+        ways: 2,
+        line_bytes: 128,
+        mshr_entries: 2,
+        mshr_merges: 2,
+        miss_queue: 4,
+        fail_order: FailOrder::MshrFirst,
+        bypass: Bypass::None,
+        index: IndexConfig::Linear,
+    }
+}
+
+const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
+/// From `core_req` being sent to the probe.
+const TO_PROBE: u64 = 3;
+const OPEN: Range<u64> = 0..0;
+
+struct Player {
+    lsu: Lsu,
+    links: Links,
+    lockstep: Lockstep,
+    wake: Wake,
+    cycle: u64,
+    warps: u8,
+    /// Requests that memory took and did not answer yet.
+    asked: Vec<Request>,
+    tags: Vec<(u64, String)>,
+    fills: Vec<(u64, String)>,
+    drains: Vec<(u64, String)>,
+    requests: Vec<(u64, String)>,
+    replies: Vec<(u64, String)>,
+}
+
+impl Player {
+    fn new(l1: &L1Config) -> Self {
+        let mut lsu = rig::lsu(l1, &LSU);
+        lsu.observe();
+        Self {
+            lsu,
+            links: Links::new(16),
+            lockstep: Lockstep::new("sm3.l1", l1).unwrap(),
+            wake: Wake::new(&[1]),
+            cycle: 0,
+            warps: 0,
+            asked: Vec::new(),
+            tags: Vec::new(),
+            fills: Vec::new(),
+            drains: Vec::new(),
+            requests: Vec::new(),
+            replies: Vec::new(),
+        }
+    }
+
+    /// Plays a script; the network takes nothing in the cycles of `closed`.
+    fn play(&mut self, script: &[(u64, Act)], closed: Range<u64>) {
+        let last = script.iter().map(|(cycle, _)| *cycle).max().unwrap_or(0);
+        let quiet = last.max(closed.end) + 10;
+        while self.cycle < quiet {
+            let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
+            if closed.contains(&self.cycle) && self.cycle < closed.start + 2 {
+                // Two requests fill the link, so that whatever follows stays in the miss queue.
+                self.links.mem_req.tx().push(at, Request { line: PLUG, ..Request::default() });
+            }
+            for (_, act) in script.iter().filter(|(cycle, act)| cycle - lead(*act) == self.cycle) {
+                match *act {
+                    Answer(line, byte) => {
+                        let place = self.asked.iter().position(|request| request.line == line);
+                        let request = self.asked.remove(place.expect("memory was asked for the line"));
+                        self.links.mem_rsp.tx().push(at, answer(&request, byte));
+                    }
+                    _ => {
+                        self.links.core_req.tx().push(at, instruction(*act, self.warps));
+                        self.warps += 1;
+                    }
+                }
+            }
+            if !closed.contains(&self.cycle) && self.links.mem_req.rx().peek(at).is_some() {
+                let request = self.links.mem_req.rx().pop(at);
+                if request.line != PLUG {
+                    self.requests.push((self.cycle, show_request(&request)));
+                    self.asked.push(request);
+                }
+            }
+            if self.links.core_rsp.rx().peek(at).is_some() {
+                let reply = self.links.core_rsp.rx().pop(at);
+                let what = match reply.kind {
+                    WarpReplyKind::Loaded => format!("w{}={:02x}", reply.warp, reply.data[0][0]),
+                    WarpReplyKind::Stored => format!("w{}:stored", reply.warp),
+                };
+                self.replies.push((self.cycle, what));
+            }
+            self.lsu.eval(self.links.of_lsu(), at);
+            let watch = self.lsu.take_watch().expect("the player observes");
+            self.lockstep.step(self.cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+            self.show(&watch);
+            self.cycle += 1;
+        }
+    }
+
+    fn show(&mut self, watch: &Watch) {
+        let cycle = self.cycle;
+        self.tags.extend(watch.access.map(|access| (cycle, show_access(&access))));
+        self.fills.extend(watch.fill.map(|(line, kept)| (cycle, format!("{line}:{}", if kept { "kept" } else { "dropped" }))));
+        self.drains.extend(watch.drain.map(|(line, waiter)| (cycle, format!("{line}:slot{}", waiter.slot))));
+    }
+
+    fn table(self) -> CycleTable {
+        let mut table = CycleTable::new();
+        table.column("tags", self.tags);
+        table.column("fill", self.fills);
+        table.column("leaves", self.drains);
+        table.column("mem_req", self.requests);
+        table.column("core_rsp", self.replies);
+        table
+    }
+}
+
+const PLUG: u64 = 0x1ff_ffff;
+
+/// Cycles from the channel to where the script's cycle counts.
+fn lead(act: Act) -> u64 {
+    if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
+}
+
+fn instruction(act: Act, warp: u8) -> WarpAccess {
+    let (kind, space, uncached, line, byte) = match act {
+        Load(line) | Answer(line, _) => (AccessKind::Load, MemorySpace::Global, false, line, 0),
+        Uncached(line) => (AccessKind::Load, MemorySpace::Global, true, line, 0),
+        Store(line, byte) => (AccessKind::Store, MemorySpace::Global, false, line, byte),
+        LocalLoad(line) => (AccessKind::Load, MemorySpace::Local, false, line, 0),
+        LocalStore(line, byte) => (AccessKind::Store, MemorySpace::Local, false, line, byte),
+    };
+    let address = [line * LINE_BYTES as u64; LANES];
+    WarpAccess {
+        kind,
+        space,
+        uncached,
+        warp,
+        mask: 1,
+        address,
+        data: [[u32::from(byte); LANES]; 2],
+        ..WarpAccess::default()
+    }
+}
+
+fn answer(request: &Request, byte: u8) -> Reply {
+    let Request { kind, id, line, sm, ticket, .. } = *request;
+    let kind = match kind {
+        RequestKind::Read => ReplyKind::Data,
+        RequestKind::Write => ReplyKind::Ack,
+    };
+    Reply { kind, id, line, sm, ticket, data: [byte; LINE_BYTES] }
+}
+
+fn show_request(request: &Request) -> String {
+    match request.kind {
+        RequestKind::Read => format!("read:{}", request.line),
+        RequestKind::Write => format!("write:{}/{}B", request.line, request.byte_mask.count_ones()),
+    }
+}
+
+fn show_access(access: &Access) -> String {
+    match *access {
+        Access::Bypass { line } => format!("{line}:bypass"),
+        Access::Load { line, outcome, .. } | Access::Store { line, outcome, .. } => match outcome {
+            Outcome::Hit => format!("{line}:hit"),
+            Outcome::HitPending => format!("{line}:hit-pending"),
+            Outcome::Miss(None) => format!("{line}:miss"),
+            Outcome::Miss(Some((victim, false))) => format!("{line}:miss,drops:{victim}"),
+            Outcome::Miss(Some((victim, true))) => format!("{line}:miss,writes-back:{victim}"),
+            Outcome::Evicted => format!("{line}:evicted"),
+            Outcome::WrittenBack => format!("{line}:modified"),
+            Outcome::StoreMissed => format!("{line}:written-through"),
+            Outcome::Overtook => format!("{line}:overtakes"),
+            Outcome::Refused(fail, all) => {
+                let reason = match fail {
+                    Fail::LineAlloc => "LINE_ALLOC",
+                    Fail::MshrEntry => "MSHR_ENTRY",
+                    Fail::MshrMerge => "MSHR_MERGE",
+                    Fail::MissQueue => "MISS_QUEUE",
+                };
+                let bits = "LEMQ".chars().enumerate().map(|(i, name)| if all >> i & 1 != 0 { name } else { '.' });
+                format!("{line}:{reason}[{}]", bits.collect::<String>())
+            }
+        },
+    }
+}
+
+fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, table: &str) {
+    let mut player = Player::new(l1);
+    player.play(script, closed);
+    assert_table(&player.table(), table);
+}
+
+#[test]
+fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_later() {
+    expect(&l1(), &[(3, Load(5)), (8, Answer(5, 0x11)), (11, Load(5))], OPEN, "
+         cycle  tags    fill    leaves   mem_req  core_rsp
+         3      5:miss  .       .        .        .
+         4      .       .       .        .        .
+         5      .       .       .        read:5   .
+         6      .       .       .        .        .
+         7      .       .       .        .        .
+         8      .       5:kept  5:slot0  .        .
+         9      .       .       .        .        .
+         10     .       .       .        .        w0=11
+         11     5:hit   .       .        .        .
+         12     .       .       .        .        .
+         13     .       .       .        .        w1=11");
+}
+
+#[test]
+fn waiters_leave_one_a_cycle_in_the_order_of_fills_then_of_arrival() {
+    let script = [(3, Load(5)), (4, Load(6)), (5, Load(5)), (6, Load(6)), (9, Answer(6, 0x66)), (10, Answer(5, 0x55))];
+    expect(&l1(), &script, OPEN, "
+         cycle  tags           fill    leaves   mem_req  core_rsp
+         3      5:miss         .       .        .        .
+         4      6:miss         .       .        .        .
+         5      5:hit-pending  .       .        read:5   .
+         6      6:hit-pending  .       .        read:6   .
+         7      .              .       .        .        .
+         8      .              .       .        .        .
+         9      .              6:kept  6:slot1  .        .
+         10     .              5:kept  6:slot3  .        .
+         11     .              .       5:slot0  .        w1=66
+         12     .              .       5:slot2  .        w3=66
+         13     .              .       .        .        w0=55
+         14     .              .       .        .        w2=55");
+}
+
+#[test]
+fn a_set_of_reserved_ways_refuses_a_miss_until_the_cycle_of_a_fill() {
+    let script = [(3, Load(5)), (4, Load(6)), (5, Load(5)), (8, Answer(5, 0x55)), (12, Answer(6, 0x66))];
+    expect(&L1Config { ways: 1, ..l1() }, &script, OPEN, "
+         cycle  tags                fill    leaves   mem_req  core_rsp
+         3      5:miss              .       .        .        .
+         4      6:LINE_ALLOC[L...]  .       .        .        .
+         5      6:LINE_ALLOC[L...]  .       .        read:5   .
+         6      6:LINE_ALLOC[L...]  .       .        .        .
+         7      6:LINE_ALLOC[L...]  .       .        .        .
+         8      6:miss,drops:5      5:kept  5:slot0  .        .
+         9      5:LINE_ALLOC[L...]  .       .        .        .
+         10     5:LINE_ALLOC[L...]  .       .        read:6   w0=55
+         11     5:LINE_ALLOC[L...]  .       .        .        .
+         12     5:miss,drops:6      6:kept  6:slot1  .        .
+         13     .                   .       .        .        .
+         14     .                   .       .        read:5   w1=66");
+}
+
+#[test]
+fn a_fill_waits_while_its_way_is_still_read() {
+    let l1 = L1Config { ways: 1, mshr_merges: 8, ..l1() };
+    let loads = (3..10).map(|cycle| (cycle, Load(5)));
+    let script: Vec<_> = loads.chain([(10, Load(6)), (12, Answer(5, 0x55)), (16, Answer(6, 0x66))]).collect();
+    expect(&l1, &script, OPEN, "
+         cycle  tags                fill    leaves   mem_req  core_rsp
+         3      5:miss              .       .        .        .
+         4      5:hit-pending       .       .        .        .
+         5      5:hit-pending       .       .        read:5   .
+         6      5:hit-pending       .       .        .        .
+         7      5:hit-pending       .       .        .        .
+         8      5:hit-pending       .       .        .        .
+         9      5:hit-pending       .       .        .        .
+         10     6:LINE_ALLOC[L...]  .       .        .        .
+         11     6:LINE_ALLOC[L...]  .       .        .        .
+         12     6:miss,drops:5      5:kept  5:slot0  .        .
+         13     .                   .       5:slot1  .        .
+         14     .                   .       5:slot2  read:6   w0=55
+         15     .                   .       5:slot3  .        w1=55
+         16     .                   .       5:slot4  .        w2=55
+         17     .                   .       5:slot5  .        w3=55
+         18     .                   .       5:slot6  .        w4=55
+         19     .                   6:kept  6:slot7  .        w5=55
+         20     .                   .       .        .        w6=55
+         21     .                   .       .        .        w7=66");
+}
+
+#[test]
+fn a_miss_without_a_free_mshr_entry_is_refused_until_the_last_waiter_leaves() {
+    let script = [(3, Load(5)), (4, Load(5)), (5, Load(6)), (8, Answer(5, 0x55))];
+    expect(&L1Config { mshr_entries: 1, ..l1() }, &script, OPEN, "
+         cycle  tags                fill    leaves   mem_req  core_rsp
+         3      5:miss              .       .        .        .
+         4      5:hit-pending       .       .        .        .
+         5      6:MSHR_ENTRY[.E..]  .       .        read:5   .
+         6      6:MSHR_ENTRY[.E..]  .       .        .        .
+         7      6:MSHR_ENTRY[.E..]  .       .        .        .
+         8      6:MSHR_ENTRY[.E..]  5:kept  5:slot0  .        .
+         9      6:miss              .       5:slot1  .        .
+         10     .                   .       .        .        w0=55
+         11     .                   .       .        read:6   w1=55");
+}
+
+#[test]
+fn a_line_whose_waiters_still_leave_is_refused_though_an_entry_is_free() {
+    let script =
+        [(3, Load(5)), (4, Load(5)), (5, Load(5)), (8, Store(5, 0x77)), (9, Load(5)), (8, Answer(5, 0x55))];
+    expect(&L1Config { mshr_merges: 3, ..l1() }, &script, OPEN, "
+         cycle  tags                fill    leaves   mem_req     core_rsp
+         3      5:miss              .       .        .           .
+         4      5:hit-pending       .       .        .           .
+         5      5:hit-pending       .       .        read:5      .
+         6      .                   .       .        .           .
+         7      .                   .       .        .           .
+         8      5:evicted           5:kept  5:slot0  .           .
+         9      5:MSHR_ENTRY[.E..]  .       5:slot1  .           .
+         10     5:miss              .       5:slot2  write:5/1B  w0=55
+         11     .                   .       .        .           w1=55
+         12     .                   .       .        read:5      w2=55");
+}
+
+#[test]
+fn a_third_load_of_a_line_with_two_slots_is_refused_and_hits_in_the_cycle_of_the_fill() {
+    let script = [(3, Load(5)), (4, Load(5)), (5, Load(5)), (8, Answer(5, 0x55))];
+    expect(&l1(), &script, OPEN, "
+         cycle  tags                fill    leaves   mem_req  core_rsp
+         3      5:miss              .       .        .        .
+         4      5:hit-pending       .       .        .        .
+         5      5:MSHR_MERGE[..M.]  .       .        read:5   .
+         6      5:MSHR_MERGE[..M.]  .       .        .        .
+         7      5:MSHR_MERGE[..M.]  .       .        .        .
+         8      5:hit               5:kept  5:slot0  .        .
+         9      .                   .       5:slot1  .        .
+         10     .                   .       .        .        w2=55
+         11     .                   .       .        .        w0=55
+         12     .                   .       .        .        w1=55");
+}
+
+#[test]
+fn a_full_miss_queue_refuses_misses_and_stores_until_a_request_leaves() {
+    let l1 = L1Config { miss_queue: 2, ..l1() };
+    expect(&l1, &[(3, Store(4, 0x44)), (4, Store(5, 0x55)), (5, Load(6))], 0..6, "
+         cycle  tags                fill  leaves  mem_req     core_rsp
+         3      4:written-through   .     .       .           .
+         4      5:written-through   .     .       .           .
+         5      6:MISS_QUEUE[...Q]  .     .       .           .
+         6      6:MISS_QUEUE[...Q]  .     .       .           .
+         7      6:miss              .     .       .           .
+         8      .                   .     .       write:4/1B  .
+         9      .                   .     .       write:5/1B  .
+         10     .                   .     .       read:6      .");
+    expect(&l1, &[(3, Store(4, 0x44)), (4, Store(5, 0x55)), (5, Store(6, 0x66))], 0..6, "
+         cycle  tags                fill  leaves  mem_req     core_rsp
+         3      4:written-through   .     .       .           .
+         4      5:written-through   .     .       .           .
+         5      6:MISS_QUEUE[...Q]  .     .       .           .
+         6      6:MISS_QUEUE[...Q]  .     .       .           .
+         7      6:written-through   .     .       .           .
+         8      .                   .     .       write:4/1B  .
+         9      .                   .     .       write:5/1B  .
+         10     .                   .     .       write:6/1B  .");
+}
+
+#[test]
+fn the_order_of_the_checks_decides_what_is_reported_when_entry_and_queue_fail() {
+    let script = [(3, Load(4)), (4, Store(5, 0x55)), (5, Load(6)), (11, Answer(4, 0x44))];
+    let mshr_first = L1Config { mshr_entries: 1, miss_queue: 2, ..l1() };
+    let queue_first = L1Config { fail_order: FailOrder::QueueFirst, ..mshr_first.clone() };
+    expect(&mshr_first, &script, 0..7, "
+         cycle  tags                fill    leaves   mem_req     core_rsp
+         3      4:miss              .       .        .           .
+         4      5:written-through   .       .        .           .
+         5      6:MSHR_ENTRY[.E.Q]  .       .        .           .
+         6      6:MSHR_ENTRY[.E.Q]  .       .        .           .
+         7      6:MSHR_ENTRY[.E.Q]  .       .        .           .
+         8      6:MSHR_ENTRY[.E..]  .       .        .           .
+         9      6:MSHR_ENTRY[.E..]  .       .        read:4      .
+         10     6:MSHR_ENTRY[.E..]  .       .        write:5/1B  .
+         11     6:miss              4:kept  4:slot0  .           .
+         12     .                   .       .        .           .
+         13     .                   .       .        read:6      w0=44");
+    expect(&queue_first, &script, 0..7, "
+         cycle  tags                fill    leaves   mem_req     core_rsp
+         3      4:miss              .       .        .           .
+         4      5:written-through   .       .        .           .
+         5      6:MISS_QUEUE[.E.Q]  .       .        .           .
+         6      6:MISS_QUEUE[.E.Q]  .       .        .           .
+         7      6:MISS_QUEUE[.E.Q]  .       .        .           .
+         8      6:MSHR_ENTRY[.E..]  .       .        .           .
+         9      6:MSHR_ENTRY[.E..]  .       .        read:4      .
+         10     6:MSHR_ENTRY[.E..]  .       .        write:5/1B  .
+         11     6:miss              4:kept  4:slot0  .           .
+         12     .                   .       .        .           .
+         13     .                   .       .        read:6      w0=44");
+}
+
+#[test]
+fn a_missing_line_is_reported_before_all_else_in_both_orders() {
+    let script = [(3, Load(4)), (4, Store(5, 0x55)), (5, Load(6)), (10, Answer(4, 0x44))];
+    for fail_order in [FailOrder::MshrFirst, FailOrder::QueueFirst] {
+        let l1 = L1Config { ways: 1, mshr_entries: 1, miss_queue: 2, fail_order, ..l1() };
+        expect(&l1, &script, 0..6, "
+         cycle  tags                fill    leaves   mem_req     core_rsp
+         3      4:miss              .       .        .           .
+         4      5:written-through   .       .        .           .
+         5      6:LINE_ALLOC[LE.Q]  .       .        .           .
+         6      6:LINE_ALLOC[LE.Q]  .       .        .           .
+         7      6:LINE_ALLOC[LE..]  .       .        .           .
+         8      6:LINE_ALLOC[LE..]  .       .        read:4      .
+         9      6:LINE_ALLOC[LE..]  .       .        write:5/1B  .
+         10     6:miss,drops:4      4:kept  4:slot0  .           .
+         11     .                   .       .        .           .
+         12     .                   .       .        read:6      w0=44");
+    }
+}
+
+#[test]
+fn a_global_store_drops_its_line_and_a_later_load_asks_memory_behind_it() {
+    let script =
+        [(3, Load(5)), (8, Answer(5, 0x11)), (10, Store(5, 0x22)), (11, Load(5)), (15, Answer(5, 0)), (16, Answer(5, 0x22))];
+    expect(&l1(), &script, OPEN, "
+         cycle  tags       fill    leaves   mem_req     core_rsp
+         3      5:miss     .       .        .           .
+         4      .          .       .        .           .
+         5      .          .       .        read:5      .
+         6      .          .       .        .           .
+         7      .          .       .        .           .
+         8      .          5:kept  5:slot0  .           .
+         9      .          .       .        .           .
+         10     5:evicted  .       .        .           w0=11
+         11     5:miss     .       .        .           .
+         12     .          .       .        write:5/1B  .
+         13     .          .       .        read:5      .
+         14     .          .       .        .           .
+         15     .          .       .        .           .
+         16     .          5:kept  5:slot0  .           .
+         17     .          .       .        .           w1:stored
+         18     .          .       .        .           w2=22");
+}
+
+#[test]
+fn a_store_to_a_line_on_its_way_lets_no_load_join_and_no_copy_stay() {
+    let script = [
+        (3, Load(5)),
+        (4, Load(5)),
+        (5, Store(5, 0x22)),
+        (6, Load(5)),
+        (9, Answer(5, 0x11)),
+        (10, Answer(5, 0)),
+        (14, Answer(5, 0x22)),
+    ];
+    expect(&L1Config { mshr_merges: 8, ..l1() }, &script, OPEN, "
+         cycle  tags                fill       leaves   mem_req     core_rsp
+         3      5:miss              .          .        .           .
+         4      5:hit-pending       .          .        .           .
+         5      5:overtakes         .          .        read:5      .
+         6      5:MSHR_MERGE[..M.]  .          .        .           .
+         7      5:MSHR_MERGE[..M.]  .          .        write:5/1B  .
+         8      5:MSHR_MERGE[..M.]  .          .        .           .
+         9      5:MSHR_ENTRY[.E..]  5:dropped  5:slot0  .           .
+         10     5:miss              .          5:slot1  .           .
+         11     .                   .          .        .           w0=11
+         12     .                   .          .        read:5      w1=11
+         13     .                   .          .        .           w2:stored
+         14     .                   5:kept     5:slot3  .           .
+         15     .                   .          .        .           .
+         16     .                   .          .        .           w3=22");
+}
+
+#[test]
+fn a_bypassing_load_takes_turns_with_queued_stores_of_other_lines() {
+    let script = [(3, Store(5, 0x55)), (4, Store(6, 0x66)), (5, Uncached(7)), (6, Uncached(8))];
+    expect(&l1(), &script, 0..6, "
+         cycle  tags               fill  leaves  mem_req     core_rsp
+         3      5:written-through  .     .       .           .
+         4      6:written-through  .     .       .           .
+         5      .                  .     .       .           .
+         6      .                  .     .       .           .
+         7      .                  .     .       .           .
+         8      7:bypass           .     .       write:5/1B  .
+         9      .                  .     .       read:7      .
+         10     8:bypass           .     .       write:6/1B  .
+         11     .                  .     .       read:8      .");
+}
+
+#[test]
+fn a_bypassing_load_waits_for_a_queued_store_of_its_line() {
+    let script = [(3, Store(5, 0x55)), (4, Store(6, 0x66)), (5, Uncached(6)), (6, Uncached(8))];
+    expect(&l1(), &script, 0..6, "
+         cycle  tags               fill  leaves  mem_req     core_rsp
+         3      5:written-through  .     .       .           .
+         4      6:written-through  .     .       .           .
+         5      .                  .     .       .           .
+         6      .                  .     .       .           .
+         7      .                  .     .       .           .
+         8      .                  .     .       write:5/1B  .
+         9      6:bypass           .     .       write:6/1B  .
+         10     8:bypass           .     .       read:6      .
+         11     .                  .     .       read:8      .");
+}
+
+#[test]
+fn a_bypassing_load_takes_no_line_and_no_mshr_entry() {
+    let script = [(3, Uncached(5)), (4, Uncached(5)), (8, Answer(5, 0x11)), (9, Answer(5, 0x11))];
+    expect(&L1Config { ways: 1, mshr_entries: 1, ..l1() }, &script, OPEN, "
+         cycle  tags      fill  leaves  mem_req  core_rsp
+         3      5:bypass  .     .       .        .
+         4      5:bypass  .     .       read:5   .
+         5      .         .     .       read:5   .
+         6      .         .     .       .        .
+         7      .         .     .       .        .
+         8      .         .     .       .        .
+         9      .         .     .       .        .
+         10     .         .     .       .        w0=11
+         11     .         .     .       .        w1=11");
+}
+
+#[test]
+fn a_local_store_waits_until_the_line_is_read_and_is_stored_at_once() {
+    let loads = (3..6).map(|cycle| (cycle, LocalLoad(5)));
+    let rest = [(9, Answer(5, 0x11)), (9, LocalStore(5, 0x22)), (10, LocalLoad(5))];
+    let script: Vec<_> = loads.chain(rest).collect();
+    expect(&L1Config { mshr_merges: 3, ..l1() }, &script, OPEN, "
+         cycle  tags           fill    leaves   mem_req  core_rsp
+         3      5:miss         .       .        .        .
+         4      5:hit-pending  .       .        .        .
+         5      5:hit-pending  .       .        read:5   .
+         6      .              .       .        .        .
+         7      .              .       .        .        .
+         8      .              .       .        .        .
+         9      .              5:kept  5:slot0  .        .
+         10     .              .       5:slot1  .        .
+         11     5:modified     .       5:slot2  .        w0=11
+         12     5:hit          .       .        .        w1=11
+         13     .              .       .        .        w2=11
+         14     .              .       .        .        w3:stored
+         15     .              .       .        .        w4=22");
+}
+
+#[test]
+fn a_modified_line_leaves_before_the_read_and_needs_two_places_in_the_miss_queue() {
+    let l1 = L1Config { ways: 1, miss_queue: 2, ..l1() };
+    let mut player = Player::new(&l1);
+    player.play(&[(3, LocalLoad(5)), (8, Answer(5, 0x11)), (10, LocalStore(5, 0x22))], OPEN);
+    player.play(&[(23, Store(9, 0x99)), (24, LocalLoad(6))], 20..25);
+    assert_table(&player.table(), "
+         cycle  tags                  fill    leaves   mem_req       core_rsp
+         3      5:miss                .       .        .             .
+         4      .                     .       .        .             .
+         5      .                     .       .        read:5        .
+         6      .                     .       .        .             .
+         7      .                     .       .        .             .
+         8      .                     5:kept  5:slot0  .             .
+         9      .                     .       .        .             .
+         10     5:modified            .       .        .             w0=11
+         11     .                     .       .        .             .
+         12     .                     .       .        .             w1:stored
+         13     .                     .       .        .             .
+         14     .                     .       .        .             .
+         15     .                     .       .        .             .
+         16     .                     .       .        .             .
+         17     .                     .       .        .             .
+         18     .                     .       .        .             .
+         19     .                     .       .        .             .
+         20     .                     .       .        .             .
+         21     .                     .       .        .             .
+         22     .                     .       .        .             .
+         23     9:written-through     .       .        .             .
+         24     6:MISS_QUEUE[...Q]    .       .        .             .
+         25     6:MISS_QUEUE[...Q]    .       .        .             .
+         26     6:miss,writes-back:5  .       .        .             .
+         27     .                     .       .        write:9/1B    .
+         28     .                     .       .        write:5/128B  .
+         29     .                     .       .        read:6        .");
+}
+
+#[test]
+fn a_flush_forgets_every_line() {
+    let mut player = Player::new(&l1());
+    player.play(&[(3, Load(5)), (8, Answer(5, 0x11))], OPEN);
+    player.lsu.flush();
+    player.lockstep.flush(player.cycle).unwrap();
+    let again = player.cycle + 3;
+    player.play(&[(again, Load(5))], OPEN);
+    assert_eq!(player.tags, [(3, "5:miss".to_owned()), (again, "5:miss".to_owned())]);
+}

@@ -1,0 +1,269 @@
+//! # L1D in lockstep with its golden twin
+//! Gives the events that the clocked cache reports for an edge to the untimed twin, in the order in
+//! which they happened (fill, drain, access), and compares what each led to. Testbenches and
+//! `--check` use it.
+
+use std::fmt;
+
+use golden::index::{Function, IndexError, Poly, SetIndex};
+use golden::l1::cache::{Cache, Config};
+use golden::l1::event::{
+    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference, Outcome as TwinOutcome,
+    Space, Victim, WriteOutcome,
+};
+use golden::l1::mshr::Replay;
+use rtl::index::IndexConfig;
+use rtl::l1::access::MemorySpace;
+use rtl::l1::config::{FailOrder, L1Config};
+use rtl::l1::mshr::Waiter;
+use rtl::l1::watch::{Access, Fail, Outcome, Watch};
+
+/// Where and when the cache and its twin disagreed, and about what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Path of the LSU: `sm3.l1`.
+    pub path: String,
+    /// Core cycle.
+    pub cycle: u64,
+    /// The event, both outcomes, and the state that decided.
+    pub text: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cycle {}, {}: {}", self.cycle, self.path, self.text)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// The twin of one LSU's cache.
+#[derive(Clone, Debug)]
+pub struct Lockstep {
+    path: String,
+    twin: Cache<Waiter>,
+}
+
+impl Lockstep {
+    /// An empty twin of the cache at `path`.
+    ///
+    /// # Errors
+    /// If the index function does not fit the geometry.
+    pub fn new(path: &str, l1: &L1Config) -> Result<Self, IndexError> {
+        let config = Config {
+            index: set_index(&l1.index, l1.sets, l1.line_bytes)?,
+            ways: l1.ways as usize,
+            mshr_entries: l1.mshr_entries as usize,
+            mshr_slots: l1.mshr_merges as usize,
+            miss_queue: l1.miss_queue as usize,
+            fail_order: match l1.fail_order {
+                FailOrder::MshrFirst => TwinOrder::MshrFirst,
+                FailOrder::QueueFirst => TwinOrder::QueueFirst,
+            },
+        };
+        Ok(Self { path: path.to_owned(), twin: Cache::new(config) })
+    }
+
+    /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
+    /// then the twin must have none due either.
+    ///
+    /// # Errors
+    /// The first event about which the two disagree.
+    pub fn step(&mut self, cycle: u64, seen: &Watch) -> Result<(), Mismatch> {
+        self.follow(seen).map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
+    }
+
+    /// Follows the flush at the end of a kernel, before the edge of `cycle`.
+    ///
+    /// # Errors
+    /// If lines are still on their way.
+    pub fn flush(&mut self, cycle: u64) -> Result<(), Mismatch> {
+        let done = self.twin.check(Event::Flush, &TwinOutcome::Done);
+        done.map_err(|difference| Mismatch { path: self.path.clone(), cycle, text: difference.to_string() })
+    }
+
+    /// The lines reserved in the twin are exactly those that it waits for.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        self.twin.is_consistent()
+    }
+
+    fn follow(&mut self, seen: &Watch) -> Result<(), String> {
+        let Watch { fill, drain, access } = *seen;
+        if let Some((line, kept)) = fill {
+            let event = Event::Fill { line };
+            // The cache does not count the waiters of a line: each of them is compared as it leaves.
+            let waiters = match self.twin.predict(&event) {
+                Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
+                _ => 0,
+            };
+            self.check(event, &TwinOutcome::Filled { kept, waiters })?;
+        }
+        self.drain(drain)?;
+        match access {
+            None => Ok(()),
+            Some(Access::Load { line, waiter, queue_used, outcome }) => {
+                let event = Event::Load { line, waiter, queue_used: queue_used as usize };
+                self.check(event, &TwinOutcome::Load(load(outcome)?))
+            }
+            Some(Access::Store { line, space, queue_used, outcome }) => {
+                let space = match space {
+                    MemorySpace::Global => Space::Global,
+                    MemorySpace::Local => Space::Local,
+                };
+                let event = Event::Store { line, space, queue_used: queue_used as usize };
+                self.check(event, &TwinOutcome::Write(write(outcome)?))
+            }
+            Some(Access::Bypass { line }) => self.check(Event::Bypass { line }, &TwinOutcome::Done),
+        }
+    }
+
+    /// A waiter must leave exactly when the twin has one: neither may wait for the other.
+    fn drain(&mut self, seen: Option<(u64, Waiter)>) -> Result<(), String> {
+        let last = match self.twin.predict(&Event::Drain) {
+            Ok(TwinOutcome::Drained(Some(replay))) => replay.last,
+            _ => false,
+        };
+        let seen = seen.map(|(line, waiter)| Replay { line, waiter, last });
+        self.check(Event::Drain, &TwinOutcome::Drained(seen))
+    }
+
+    fn check(&mut self, event: Event<Waiter>, seen: &TwinOutcome<Waiter>) -> Result<(), String> {
+        self.twin.check(event, seen).map_err(|difference: Difference| difference.to_string())
+    }
+}
+
+/// The twin's index function for a cache of `sets` sets.
+///
+/// # Errors
+/// If the function does not fit the geometry.
+pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, IndexError> {
+    let bits = sets.ilog2();
+    let (function, address_bits) = match *index {
+        IndexConfig::Linear => (Function::Linear { bits }, 64),
+        IndexConfig::IPoly { polynomial, addr_bits, reversed } => {
+            (Function::Poly { modulus: Poly(polynomial.into()), reversed }, addr_bits)
+        }
+        IndexConfig::Fermi => (Function::Fermi { bits }, 64),
+    };
+    SetIndex::new(function, line_bytes.ilog2(), address_bits)
+}
+
+fn load(outcome: Outcome) -> Result<LoadOutcome, String> {
+    Ok(match outcome {
+        Outcome::Hit => LoadOutcome::Hit,
+        Outcome::HitPending => LoadOutcome::HitPending,
+        Outcome::Miss(victim) => {
+            LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) }
+        }
+        Outcome::Refused(first, all) => LoadOutcome::Refused { first: reason(first), all: reasons(all) },
+        Outcome::Evicted | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
+            return Err(format!("a load ended as {outcome:?}, which is for stores"));
+        }
+    })
+}
+
+fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
+    Ok(match outcome {
+        Outcome::Evicted => WriteOutcome::Evicted,
+        Outcome::WrittenBack => WriteOutcome::WrittenBack,
+        Outcome::StoreMissed => WriteOutcome::Missed,
+        Outcome::Overtook => WriteOutcome::Pending,
+        Outcome::Refused(first, all) => WriteOutcome::Refused { first: reason(first), all: reasons(all) },
+        Outcome::Hit | Outcome::HitPending | Outcome::Miss(_) => {
+            return Err(format!("a store ended as {outcome:?}, which is for loads"));
+        }
+    })
+}
+
+fn reason(fail: Fail) -> TwinFail {
+    match fail {
+        Fail::LineAlloc => TwinFail::LineAlloc,
+        Fail::MshrEntry => TwinFail::MshrEntry,
+        Fail::MshrMerge => TwinFail::MshrMerge,
+        Fail::MissQueue => TwinFail::MissQueue,
+    }
+}
+
+fn reasons(all: u8) -> Fails {
+    let has = |fail: Fail| all >> fail as u8 & 1 != 0;
+    Fails {
+        line_alloc: has(Fail::LineAlloc),
+        mshr_entry: has(Fail::MshrEntry),
+        mshr_merge: has(Fail::MshrMerge),
+        miss_queue: has(Fail::MissQueue),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtl::l1::config::Bypass;
+
+    fn lockstep() -> Lockstep {
+        let l1 = L1Config {
+            sets: 1,
+            ways: 1,
+            line_bytes: 128,
+            mshr_entries: 2,
+            mshr_merges: 2,
+            miss_queue: 2,
+            fail_order: FailOrder::MshrFirst,
+            bypass: Bypass::None,
+            index: IndexConfig::Linear,
+        };
+        Lockstep::new("sm3.l1", &l1).unwrap()
+    }
+
+    fn load_of(line: u64, outcome: Outcome) -> Watch {
+        let waiter = Waiter { slot: 1, lanes: 1 };
+        Watch { access: Some(Access::Load { line, waiter, queue_used: 0, outcome }), ..Watch::default() }
+    }
+
+    #[test]
+    fn a_cache_that_does_as_its_twin_passes() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let waiter = Waiter { slot: 1, lanes: 1 };
+        lockstep.step(9, &Watch { fill: Some((7, true)), drain: Some((7, waiter)), access: None }).unwrap();
+        lockstep.step(10, &load_of(7, Outcome::Hit)).unwrap();
+        assert!(lockstep.is_consistent());
+    }
+
+    #[test]
+    fn a_false_hit_is_reported_with_cycle_path_and_state() {
+        let error = lockstep().step(118, &load_of(7, Outcome::Hit)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("cycle 118, sm3.l1: Load { line: 7,"), "{text}");
+        assert!(text.contains("the cache says Load(Hit), the twin Load(Miss { victim: None })"), "{text}");
+        assert!(text.contains("0 of 2 MSHR entries in use"), "{text}");
+    }
+
+    #[test]
+    fn a_waiter_that_stays_too_long_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let late = Watch { fill: Some((7, true)), drain: None, access: None };
+        let text = lockstep.step(9, &late).unwrap_err().to_string();
+        assert!(text.starts_with("cycle 9, sm3.l1: Drain: the cache says Drained(None)"), "{text}");
+    }
+
+    #[test]
+    fn a_waiter_that_leaves_unasked_is_reported() {
+        let drain = Some((7, Waiter { slot: 1, lanes: 1 }));
+        assert!(lockstep().step(9, &Watch { drain, ..Watch::default() }).is_err());
+    }
+
+    #[test]
+    fn an_outcome_of_the_wrong_kind_is_reported() {
+        let text = lockstep().step(4, &load_of(7, Outcome::Overtook)).unwrap_err().to_string();
+        assert_eq!(text, "cycle 4, sm3.l1: a load ended as Overtook, which is for stores");
+    }
+
+    #[test]
+    fn a_flush_while_a_line_is_on_its_way_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        assert!(lockstep.flush(2).is_err());
+    }
+}

@@ -1,0 +1,16 @@
+//! The LSU and L1D against their golden twins.
+
+pub mod lockstep;
+
+#[cfg(test)]
+mod coalescer;
+#[cfg(test)]
+mod cycles;
+#[cfg(test)]
+mod lsu;
+#[cfg(test)]
+mod mshr;
+#[cfg(test)]
+mod rig;
+#[cfg(test)]
+mod scoreboard;

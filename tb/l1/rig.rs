@@ -1,0 +1,306 @@
+//! # LSU between a core and a memory
+//! A core that sends a program with pauses, a core side that takes answers when it likes, and a
+//! memory of real bytes that answers in order within a line and in any order between lines. Every
+//! pause is a function of the cycle, so that sleeping and waking blocks see the same ones.
+
+use std::collections::BTreeMap;
+use std::hash::Hasher;
+
+use rtl::kernel::{
+    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Payload, Rx, Simulator,
+    Sleep, Tx, digest_of,
+};
+use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
+use rtl::l1::config::{L1Config, LsuConfig};
+use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind};
+
+/// Bits of a byte address in all testbenches of the LSU.
+pub const ADDR_BITS: u32 = 32;
+/// Bits of a line address.
+pub const LINE_BITS: u32 = ADDR_BITS - 7;
+
+/// A number that depends on both arguments in no visible way.
+pub fn mix(seed: u64, n: u64) -> u64 {
+    let mut z = seed ^ n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// What memory holds before anybody writes.
+pub fn initial_line(line: u64) -> [u8; LINE_BYTES] {
+    std::array::from_fn(|i| mix(line, i as u64) as u8)
+}
+
+/// An LSU for tests, with its messages' widths.
+pub fn lsu(l1: &L1Config, lsu: &LsuConfig) -> Lsu {
+    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
+    let place = LsuPlace { path: "sm3.l1".to_owned(), sm: 3, num_partitions: 6, line_bits: LINE_BITS, access };
+    Lsu::new(place, l1, lsu)
+}
+
+/// The four channels around an LSU.
+pub struct Links {
+    pub core_req: Chan<WarpAccess>,
+    pub core_rsp: Chan<WarpReply>,
+    pub mem_req: Chan<Request>,
+    pub mem_rsp: Chan<Reply>,
+}
+
+impl Links {
+    /// Links of one cycle on all sides; `depth` of those to and from the core.
+    pub fn new(depth: u32) -> Self {
+        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
+        let packet = PacketShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3 };
+        Self {
+            core_req: link("core_req", depth, SOURCE, LSU, access),
+            core_rsp: link("core_rsp", depth, LSU, SINK, access),
+            mem_req: link("mem_req", 2, LSU, MEMORY, packet),
+            mem_rsp: link("mem_rsp", 2, MEMORY, LSU, packet),
+        }
+    }
+
+    /// The ends that the LSU uses.
+    pub fn of_lsu(&mut self) -> LsuIo<'_> {
+        LsuIo {
+            core_req: self.core_req.rx(),
+            core_rsp: self.core_rsp.tx(),
+            mem_req: self.mem_req.tx(),
+            mem_rsp: self.mem_rsp.rx(),
+        }
+    }
+}
+
+fn link<T: Payload>(name: &str, depth: u32, from: BlockId, to: BlockId, shape: T::Shape) -> Chan<T> {
+    Chan::new(ChanSpec { path: format!("sm3.l1.{name}"), depth, latency: 1, credit: 1, from, to }, shape)
+}
+
+/// How often a side of the rig does nothing, in eighths of the time: in single cycles, and in
+/// spells of 16 cycles that let queues run full.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stalls {
+    pub cycles: u64,
+    pub spells: u64,
+}
+
+impl Stalls {
+    fn now(self, seed: u64, cycle: u64) -> bool {
+        mix(seed, cycle) % 8 < self.cycles || mix(!seed, cycle >> 4) % 8 < self.spells
+    }
+}
+
+/// How the rig behaves around the LSU.
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    pub seed: u64,
+    /// Longest pause between two instructions.
+    pub pause: u64,
+    /// Latency of memory: at least, and spread above.
+    pub latency: (u64, u64),
+    pub replies: Stalls,
+    pub requests: Stalls,
+}
+
+struct Source {
+    program: Vec<WarpAccess>,
+    next: usize,
+    due: u64,
+    /// Cycles in which the instructions left.
+    sent: Vec<u64>,
+}
+
+impl Source {
+    fn eval(&mut self, mut req: Tx<'_, WarpAccess>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+        if let Some(access) = self.program.get(self.next)
+            && at.cycle >= self.due
+            && req.ready(at)
+        {
+            req.push(at, access.clone());
+            self.sent.push(at.cycle);
+            self.next += 1;
+            self.due = at.cycle + 1 + mix(manners.seed, self.next as u64) % (manners.pause + 1);
+        }
+        if self.next == self.program.len() {
+            Sleep::UntilEvent
+        } else if self.due > at.cycle {
+            Sleep::At(self.due)
+        } else if req.blocked(at) {
+            Sleep::UntilEvent
+        } else {
+            Sleep::Next
+        }
+    }
+}
+
+struct Sink {
+    taken: Vec<(u64, WarpReply)>,
+}
+
+impl Sink {
+    fn eval(&mut self, mut rsp: Rx<'_, WarpReply>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+        if rsp.peek(at).is_some() && !manners.replies.now(manners.seed ^ 1, at.cycle) {
+            self.taken.push((at.cycle, rsp.pop(at)));
+        }
+        if rsp.waiting(at) { Sleep::Next } else { Sleep::UntilEvent }
+    }
+}
+
+/// Memory: a request is served when its reply leaves.
+struct Memory {
+    lines: BTreeMap<u64, [u8; LINE_BYTES]>,
+    /// When, running number, request.
+    due: Vec<(u64, u64, Request)>,
+    last_due: BTreeMap<u64, u64>,
+    taken: u64,
+    /// Digest of all beats on both sides of memory, with their cycles.
+    beats: Digest,
+}
+
+impl Memory {
+    fn eval(&mut self, mut req: Rx<'_, Request>, rsp: &mut Tx<'_, Reply>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+        let first = |due: &[(u64, u64, Request)]| {
+            let order = due.iter().enumerate().min_by_key(|(_, (when, number, _))| (*when, *number));
+            order.map(|(i, (when, ..))| (i, *when))
+        };
+        if let Some((i, when)) = first(&self.due)
+            && when <= at.cycle
+            && rsp.ready(at)
+        {
+            let (_, _, request) = self.due.swap_remove(i);
+            let reply = self.serve(&request);
+            self.beats.word(digest_of(&(at.cycle, &reply)));
+            rsp.push(at, reply);
+        }
+        if req.peek(at).is_some() && !manners.requests.now(manners.seed ^ 2, at.cycle) {
+            let request = req.pop(at);
+            self.beats.word(digest_of(&(at.cycle, &request)));
+            let (least, spread) = manners.latency;
+            let when = at.cycle + least + mix(manners.seed ^ 3, self.taken) % (spread + 1);
+            let last = self.last_due.entry(request.line).or_insert(0);
+            *last = when.max(*last + 1);
+            self.due.push((*last, self.taken, request));
+            self.taken += 1;
+        }
+        let sleep = if req.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };
+        match first(&self.due) {
+            Some((_, when)) if when > at.cycle => sleep.min(Sleep::At(when)),
+            Some(_) if !rsp.blocked(at) => Sleep::Next,
+            _ => sleep,
+        }
+    }
+
+    fn serve(&mut self, request: &Request) -> Reply {
+        let Request { kind, id, line, sm, ticket, byte_mask, data, .. } = *request;
+        let held = self.lines.entry(line).or_insert_with(|| initial_line(line));
+        match kind {
+            RequestKind::Read => Reply { kind: ReplyKind::Data, id, line, sm, ticket, data: *held },
+            RequestKind::Write => {
+                for i in (0..LINE_BYTES).filter(|i| byte_mask >> i & 1 != 0) {
+                    held[i] = data[i];
+                }
+                Reply { kind: ReplyKind::Ack, id, line, sm, ticket, ..Reply::default() }
+            }
+        }
+    }
+}
+
+const SOURCE: BlockId = BlockId { domain: 0, slot: 0 };
+const LSU: BlockId = BlockId { domain: 0, slot: 1 };
+const SINK: BlockId = BlockId { domain: 0, slot: 2 };
+const MEMORY: BlockId = BlockId { domain: 0, slot: 3 };
+
+/// The LSU with everything around it.
+pub struct Rig {
+    pub lsu: Lsu,
+    links: Links,
+    manners: Manners,
+    source: Source,
+    sink: Sink,
+    memory: Memory,
+}
+
+impl Rig {
+    pub fn new(mut lsu: Lsu, program: Vec<WarpAccess>, manners: Manners) -> Self {
+        lsu.observe();
+        lsu.record();
+        Self {
+            lsu,
+            links: Links::new(2),
+            manners,
+            source: Source { program, next: 0, due: 0, sent: Vec::new() },
+            sink: Sink { taken: Vec::new() },
+            memory: Memory {
+                lines: BTreeMap::new(),
+                due: Vec::new(),
+                last_due: BTreeMap::new(),
+                taken: 0,
+                beats: Digest::default(),
+            },
+        }
+    }
+
+    /// A simulator for the rig.
+    pub fn simulator(&self, mode: Mode) -> Simulator {
+        Simulator::new(&[1], self, mode)
+    }
+
+    /// The answers taken by the core so far, with the cycles.
+    pub fn answers(&self) -> &[(u64, WarpReply)] {
+        &self.sink.taken
+    }
+
+    /// What memory holds of a line.
+    pub fn memory(&self, line: u64) -> [u8; LINE_BYTES] {
+        self.memory.lines.get(&line).copied().unwrap_or_else(|| initial_line(line))
+    }
+
+    /// True when nothing is on its way anywhere.
+    pub fn is_idle(&self) -> bool {
+        let Links { core_req, core_rsp, mem_req, mem_rsp } = &self.links;
+        self.source.next == self.source.program.len()
+            && core_req.is_empty()
+            && core_rsp.is_empty()
+            && mem_req.is_empty()
+            && mem_rsp.is_empty()
+            && self.memory.due.is_empty()
+            && self.lsu.is_idle()
+    }
+
+    /// Digest of all beats that left or reached the LSU, with the cycles in which the rig took or
+    /// sent them.
+    pub fn history(&self) -> u64 {
+        digest_of(&(&self.source.sent, &self.sink.taken, self.memory.beats.finish()))
+    }
+}
+
+impl Blocks for Rig {
+    fn population(&self) -> Vec<u8> {
+        vec![4]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        let Self { lsu, links, manners, source, sink, memory } = self;
+        match block {
+            LSU => lsu.eval(links.of_lsu(), at),
+            SOURCE => source.eval(links.core_req.tx(), manners, at),
+            SINK => sink.eval(links.core_rsp.rx(), manners, at),
+            _ => memory.eval(links.mem_req.rx(), &mut links.mem_rsp.tx(), manners, at),
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        match block {
+            LSU => to.part("lsu", |to| self.lsu.describe(to)),
+            SOURCE => to.sized("next", self.source.next as u64, 32),
+            SINK => to.sized("taken", self.sink.taken.len() as u64, 32),
+            _ => {
+                to.sized("taken", self.memory.taken, 32);
+                to.sized("waiting", self.memory.due.len() as u64, 32);
+                for bytes in self.memory.lines.values() {
+                    to.wide("line", bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! # What the core must get
+//! Follows a program through the tags: the accesses must come instruction by instruction, each one's
+//! lines being those of the golden coalescer. A byte map kept in the order of the tags says what a
+//! load must bring, whatever path it takes: no copy in the cache may outlive a store.
+
+use std::collections::BTreeMap;
+
+use golden::coalescer::{self, StoreRequest, coalesce_store};
+use rtl::l1::access::{AccessKind, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::l1::watch::{Access, Outcome};
+use rtl::noc::packet::LINE_BYTES;
+
+use super::rig::initial_line;
+
+/// The twin's form of an instruction's addresses, with its data by lane.
+pub fn golden_lines(access: &WarpAccess) -> Vec<StoreRequest> {
+    let twin = coalescer::WarpAccess { active: access.mask, addresses: access.address, width: 1 << access.size_log2 };
+    let mut data = [[0; coalescer::MAX_WIDTH]; LANES];
+    for (lane, bytes) in data.iter_mut().enumerate() {
+        bytes[..4].copy_from_slice(&access.data[0][lane].to_le_bytes());
+        bytes[4..8].copy_from_slice(&access.data[1][lane].to_le_bytes());
+    }
+    coalesce_store(&twin, LINE_BYTES, &data).expect("testbenches send aligned accesses")
+}
+
+/// The program's progress at the tags and at the core.
+pub struct Scoreboard {
+    program: Vec<WarpAccess>,
+    /// Instruction at the tags, and its lines that are still to come.
+    at_tags: usize,
+    lines: Vec<StoreRequest>,
+    image: BTreeMap<u64, [u8; LINE_BYTES]>,
+    /// What each instruction must bring: lanes still to come, and the words of the others.
+    expected: BTreeMap<usize, (u32, [[u32; LANES]; 2])>,
+    /// Line requests of loads and of stores that the tags took.
+    pub loads: u64,
+    pub stores: u64,
+}
+
+impl Scoreboard {
+    /// Nothing sent yet. The program counter of an instruction is its place in the program.
+    pub fn new(program: Vec<WarpAccess>) -> Self {
+        assert!(program.iter().enumerate().all(|(i, access)| access.pc as usize == i));
+        Self {
+            program,
+            at_tags: 0,
+            lines: Vec::new(),
+            image: BTreeMap::new(),
+            expected: BTreeMap::new(),
+            loads: 0,
+            stores: 0,
+        }
+    }
+
+    /// The tags took or refused an access.
+    pub fn access(&mut self, access: &Access) {
+        let (kind, line, lanes) = match *access {
+            Access::Load { outcome: Outcome::Refused(..), .. } | Access::Store { outcome: Outcome::Refused(..), .. } => {
+                return;
+            }
+            Access::Load { line, waiter, .. } => (AccessKind::Load, line, Some(waiter.lanes)),
+            Access::Bypass { line } => (AccessKind::Load, line, None),
+            Access::Store { line, .. } => (AccessKind::Store, line, None),
+        };
+        if self.lines.is_empty() {
+            self.lines = golden_lines(&self.program[self.at_tags]);
+            let mask = self.program[self.at_tags].mask;
+            self.expected.insert(self.at_tags, (mask, [[0; LANES]; 2]));
+        }
+        let instruction = &self.program[self.at_tags];
+        let place = self.lines.iter().position(|due| due.request.line == line);
+        let place = place.unwrap_or_else(|| panic!("{access:?} is not due: {instruction:?} is at the tags"));
+        let due = self.lines.swap_remove(place);
+        assert_eq!(kind, instruction.kind, "{access:?}");
+        assert!(lanes.is_none_or(|lanes| lanes == due.request.lanes), "{access:?}: lanes {:#x}", due.request.lanes);
+        let held = self.image.entry(line).or_insert_with(|| initial_line(line));
+        let (left, words) = self.expected.get_mut(&self.at_tags).expect("inserted with its first line");
+        *left &= !due.request.lanes;
+        match kind {
+            AccessKind::Load => {
+                self.loads += 1;
+                for lane in (0..LANES).filter(|lane| due.request.lanes >> lane & 1 != 0) {
+                    let offset = instruction.address[lane] as usize % LINE_BYTES;
+                    let mut value = [0; 8];
+                    let width = 1 << instruction.size_log2;
+                    value[..width].copy_from_slice(&held[offset..offset + width]);
+                    let value = u64::from_le_bytes(value);
+                    words[0][lane] = value as u32;
+                    words[1][lane] = (value >> 32) as u32;
+                }
+            }
+            AccessKind::Store => {
+                self.stores += 1;
+                for byte in (0..LINE_BYTES).filter(|byte| due.request.byte_mask >> byte & 1 != 0) {
+                    held[byte] = due.bytes[byte];
+                }
+            }
+        }
+        self.at_tags += usize::from(self.lines.is_empty());
+    }
+
+    /// The core took an answer.
+    pub fn answer(&mut self, cycle: u64, reply: &WarpReply) {
+        let i = reply.pc as usize;
+        let access = &self.program[i];
+        let expected = self.expected.remove(&i);
+        let (left, words) = expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or unasked"));
+        assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
+        assert_eq!((reply.warp, reply.mask), (access.warp, access.mask), "cycle {cycle}: answer {i}");
+        if access.kind == AccessKind::Store {
+            assert_eq!(reply.kind, WarpReplyKind::Stored, "cycle {cycle}: answer {i}");
+            return;
+        }
+        assert_eq!(reply.kind, WarpReplyKind::Loaded, "cycle {cycle}: answer {i}");
+        for lane in (0..LANES).filter(|lane| access.mask >> lane & 1 != 0) {
+            let high = if access.size_log2 == 3 { reply.data[1][lane] } else { 0 };
+            assert_eq!(
+                [reply.data[0][lane], high],
+                [words[0][lane], words[1][lane]],
+                "cycle {cycle}: instruction {i} lane {lane} at {:#x} brought the wrong bytes",
+                access.address[lane]
+            );
+        }
+    }
+
+    /// True when every instruction has its answer.
+    pub fn is_done(&self) -> bool {
+        self.at_tags == self.program.len() && self.expected.is_empty()
+    }
+
+    /// Every line that was touched, as the program leaves it.
+    pub fn image(&self) -> impl Iterator<Item = (u64, &[u8; LINE_BYTES])> {
+        self.image.iter().map(|(line, bytes)| (*line, bytes))
+    }
+}

@@ -1,0 +1,114 @@
+//! # Memory behind a bank
+//! Takes bursts in order, keeps the order of accesses to one address by doing each when it takes
+//! it, and answers reads after a random time in any order.
+
+use std::collections::BTreeMap;
+
+use crate::kit::{Monitor, Random};
+use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest};
+use rtl::kernel::{Block, Describe, Edge, FieldsExt, Rx, Sleep, Tx, digest_of};
+
+/// What a burst holds before it is written.
+pub fn initial_burst(burst: u64) -> [u8; BURST_BYTES] {
+    std::array::from_fn(|byte| digest_of(&(burst, byte)) as u8)
+}
+
+/// Channel ends of the memory.
+pub struct MemoryIo<'a> {
+    pub req: Rx<'a, DramRequest>,
+    pub rsp: Tx<'a, DramReply>,
+}
+
+/// The block.
+pub struct Memory {
+    bursts: BTreeMap<u64, [u8; BURST_BYTES]>,
+    random: Random,
+    latency: std::ops::Range<u64>,
+    /// Bursts are taken from this cycle on.
+    opens: u64,
+    /// Answers and the cycles from which they may leave.
+    waiting: Vec<(u64, DramReply)>,
+    taken: Monitor<DramRequest>,
+    answered: u64,
+}
+
+/// Answers under way at most.
+const QUEUE: usize = 16;
+
+impl Memory {
+    /// A memory that answers after a number of cycles drawn from `latency` and takes its first
+    /// burst in cycle `opens`.
+    pub fn new(seed: u64, latency: std::ops::Range<u64>, opens: u64) -> Self {
+        let random = Random::new(seed);
+        Self { bursts: BTreeMap::new(), random, latency, opens, waiting: Vec::new(), taken: Vec::new(), answered: 0 }
+    }
+
+    /// Every burst taken, with its cycle.
+    pub fn taken(&self) -> &Monitor<DramRequest> {
+        &self.taken
+    }
+
+    /// What a burst holds now.
+    pub fn burst(&self, burst: u64) -> [u8; BURST_BYTES] {
+        self.bursts.get(&burst).copied().unwrap_or_else(|| initial_burst(burst))
+    }
+
+    /// Digest of every burst taken, and when.
+    pub fn digest(&self) -> u64 {
+        digest_of(&self.taken)
+    }
+
+    fn take(&mut self, request: DramRequest, cycle: u64) {
+        let mut bytes = self.burst(request.burst);
+        if request.write {
+            for (byte, old) in bytes.iter_mut().enumerate() {
+                if request.byte_mask >> byte & 1 != 0 {
+                    *old = request.data[byte];
+                }
+            }
+            self.bursts.insert(request.burst, bytes);
+        } else {
+            let spread = self.latency.end - self.latency.start;
+            let due = cycle + self.latency.start + self.random.below(spread);
+            let reply = DramReply { id: request.id, burst: request.burst, tag: request.tag, data: bytes };
+            self.waiting.push((due, reply));
+        }
+        self.taken.push((cycle, request));
+    }
+}
+
+impl Block for Memory {
+    type Io<'a> = MemoryIo<'a>;
+
+    fn eval(&mut self, mut io: MemoryIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let first = (0..self.waiting.len()).min_by_key(|&n| self.waiting[n].0);
+        let mut stuck = false;
+        if let Some(n) = first.filter(|&n| self.waiting[n].0 <= at.cycle) {
+            if io.rsp.ready(at) {
+                io.rsp.push(at, self.waiting.remove(n).1);
+                self.answered += 1;
+            } else {
+                stuck = true;
+            }
+        }
+        if at.cycle >= self.opens && self.waiting.len() < QUEUE && io.req.peek(at).is_some() {
+            let request = io.req.pop(at);
+            self.take(request, at.cycle);
+        }
+        let mut sleep = Sleep::UntilEvent;
+        if let Some(due) = self.waiting.iter().map(|(due, _)| *due).min().filter(|_| !stuck) {
+            sleep = sleep.min(Sleep::At(due));
+        }
+        if io.req.waiting(at) && self.waiting.len() < QUEUE {
+            sleep = sleep.min(Sleep::At(self.opens));
+        }
+        sleep
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { bursts: _, random: _, latency: _, opens: _, waiting, taken, answered } = self;
+        to.sized("waiting", waiting.len() as u64, 8);
+        to.sized("taken", taken.len() as u64, 32);
+        to.sized("answered", *answered, 32);
+    }
+}

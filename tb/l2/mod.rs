@@ -1,0 +1,174 @@
+//! Testbench of the L2 bank, with a small memory behind it.
+//!
+//! | testpoint          | intent                                                                     |
+//! |--------------------|----------------------------------------------------------------------------|
+//! | flat memory        | every read returns the bytes of a byte map, every request is answered once |
+//! | final state        | bank and memory together hold the byte map, nothing lost or written twice   |
+//! | twin               | hits, misses, victims and write-backs as the golden bank predicts           |
+//! | earliest reply     | a hit is answered at its contract's cycle, hits at one a cycle              |
+//! | miss               | a miss cycle by cycle: bursts, early acknowledgement, replay in order       |
+//! | whole-line write   | allocates without a fetch                                                  |
+//! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
+//! | stalls             | every reason to refuse a request is reached and charged                     |
+//! | host access        | peek and poke see what is here, dirty or leaving                            |
+
+mod contents;
+mod memory;
+mod stalls;
+mod timing;
+
+use crate::kit::{Bench, Sink, Source, link};
+use memory::{Memory, MemoryIo};
+use rtl::dram::message::{DramReply, DramRequest, DramShape};
+use rtl::index::IndexConfig;
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Sleep, digest_of};
+use rtl::l2::{BankPlace, L2Bank, L2Config, L2Io};
+use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
+
+/// Ticks after which a run is taken to hang.
+const LIMIT: u64 = 50_000_000;
+/// All of one clock.
+const ONE_CLOCK: [u32; 3] = [1, 1, 1];
+/// Bank, SM side and DRAM of the Fermi machine.
+const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
+
+const BANK: BlockId = BlockId { domain: 0, slot: 0 };
+const SOURCE: BlockId = BlockId { domain: 1, slot: 0 };
+const SINK: BlockId = BlockId { domain: 1, slot: 1 };
+const MEMORY: BlockId = BlockId { domain: 2, slot: 0 };
+
+/// Bank 2 of 6, lines of 128 bytes in bursts of 64.
+fn fermi_place() -> BankPlace {
+    place(128, 64)
+}
+
+fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
+    let packets = PacketShape { line_bits: 32 - line_bytes.ilog2(), sm_bits: 4, partition_bits: 3 };
+    BankPlace { packets, num_partitions: 6, line_bytes, burst_bytes }
+}
+
+/// A bank of roomy queues, small enough to evict.
+fn small_config() -> L2Config {
+    L2Config {
+        sets: 1,
+        ways: 2,
+        index: IndexConfig::Linear,
+        lookup_latency: 1,
+        mshr_entries: 4,
+        mshr_merges: 4,
+        miss_queue: 4,
+        write_back_queue: 4,
+        reply_queue: 8,
+    }
+}
+
+struct Rig {
+    periods: [u32; 3],
+    source: Source<Request>,
+    sink: Sink<Reply>,
+    bank: L2Bank,
+    memory: Memory,
+    req: Chan<Request>,
+    rsp: Chan<Reply>,
+    dram_req: Chan<DramRequest>,
+    dram_rsp: Chan<DramReply>,
+}
+
+impl Rig {
+    fn new(
+        periods: [u32; 3],
+        config: &L2Config,
+        place: BankPlace,
+        source: Source<Request>,
+        sink: Sink<Reply>,
+        memory: Memory,
+    ) -> Self {
+        let mut rules = rtl::config::Rules::default();
+        config.validate(place.line_bytes, place.burst_bytes, &mut rules);
+        assert_eq!(rules.into_violations(), []);
+        let bursts = DramShape { burst_bits: place.local_bits() + place.bursts().ilog2() };
+        let mut bank = L2Bank::new("l2.bank2", config, place);
+        bank.record();
+        Self {
+            req: link("l2.req", 4, &periods, SOURCE, BANK, place.packets),
+            rsp: link("l2.rsp", 4, &periods, BANK, SINK, place.packets),
+            dram_req: link("l2.dram_req", 4, &periods, BANK, MEMORY, bursts),
+            dram_rsp: link("l2.dram_rsp", 4, &periods, MEMORY, BANK, bursts),
+            periods,
+            source,
+            sink,
+            bank,
+            memory,
+        }
+    }
+}
+
+impl Blocks for Rig {
+    fn population(&self) -> Vec<u8> {
+        vec![1, 2, 1]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        match block {
+            SOURCE => self.source.eval(self.req.tx(), at),
+            SINK => self.sink.eval(self.rsp.rx(), at),
+            MEMORY => self.memory.eval(MemoryIo { req: self.dram_req.rx(), rsp: self.dram_rsp.tx() }, at),
+            _ => {
+                let io = L2Io {
+                    req: self.req.rx(),
+                    rsp: self.rsp.tx(),
+                    dram_req: self.dram_req.tx(),
+                    dram_rsp: self.dram_rsp.rx(),
+                };
+                self.bank.eval(io, at)
+            }
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        match block {
+            SOURCE => self.source.describe(to),
+            SINK => self.sink.describe(to),
+            MEMORY => self.memory.describe(to),
+            _ => self.bank.describe(to),
+        }
+    }
+}
+
+impl Bench for Rig {
+    fn periods(&self) -> Vec<u32> {
+        self.periods.to_vec()
+    }
+    fn history(&self) -> u64 {
+        digest_of(&(self.source.digest(), self.sink.digest(), self.memory.digest()))
+    }
+    fn settle(&mut self, tick: u64) {
+        self.bank.settle(tick / u64::from(self.periods[0]));
+    }
+}
+
+/// The global line with number `local` in bank 2 of 6.
+fn line(local: u64) -> u64 {
+    local * 6 + 2
+}
+
+fn read(local: u64, ticket: u64) -> Request {
+    Request { id: ticket as u32, line: line(local), sm: 3, partition: 2, ticket, ..Request::default() }
+}
+
+/// A write of `value` to the bytes under the mask.
+fn write(local: u64, ticket: u64, byte_mask: u128, value: u8) -> Request {
+    let data = std::array::from_fn(|byte| if byte_mask >> byte & 1 != 0 { value } else { 0xee });
+    Request { kind: RequestKind::Write, byte_mask, data, ..read(local, ticket) }
+}
+
+/// The bytes of line `local` before anybody wrote, as `place` cuts them into bursts.
+fn initial_line(place: BankPlace, local: u64) -> [u8; LINE_BYTES] {
+    let mut bytes = [0; LINE_BYTES];
+    let burst_bytes = place.burst_bytes as usize;
+    for burst in 0..place.bursts() as usize {
+        let whole = memory::initial_burst(local * u64::from(place.bursts()) + burst as u64);
+        bytes[burst * burst_bytes..][..burst_bytes].copy_from_slice(&whole[..burst_bytes]);
+    }
+    bytes
+}

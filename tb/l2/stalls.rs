@@ -1,0 +1,88 @@
+//! Every reason to refuse a request.
+
+use super::memory::Memory;
+use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
+use crate::kit::{Sink, Source, Stall as Hold, run_in_all_modes};
+use rtl::l2::{L2Config, L2Stats, Stall};
+use rtl::noc::packet::Request;
+
+const ALL: [Stall; 7] = [
+    Stall::LineAlloc,
+    Stall::MshrEntry,
+    Stall::MshrMerge,
+    Stall::MissQueue,
+    Stall::WriteBackQueue,
+    Stall::ReplyQueue,
+    Stall::Port,
+];
+
+/// Counters after the script; the memory opens in cycle 100, the sink in cycle `sink_opens`.
+fn stats_after(config: &L2Config, script: &[Request], sink_opens: u64) -> L2Stats {
+    let build = || {
+        let source = Source::new(script.to_vec(), Hold::Never);
+        let sink = Sink::new(Hold::NotBefore(vec![sink_opens]));
+        Rig::new(ONE_CLOCK, config, fermi_place(), source, sink, Memory::new(1, 5..6, 100))
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    assert_eq!(rig.sink.received().len(), script.len());
+    *rig.bank.stats()
+}
+
+/// The reasons charged, apart from the port, for which a request may always have to wait a moment.
+fn reasons(stats: &L2Stats) -> Vec<Stall> {
+    ALL.into_iter().filter(|&reason| reason != Stall::Port && stats.stalled(reason) > 0).collect()
+}
+
+#[test]
+fn a_set_whose_ways_are_all_on_their_way_refuses_another_line() {
+    let stats = stats_after(&small_config(), &[read(1, 0), read(2, 1), read(3, 2)], 0);
+    assert_eq!(reasons(&stats), [Stall::LineAlloc]);
+    // Matched in cycle 4. Memory takes the first line's bursts in 100 and 101, the bank has them
+    // in 106 and 107, and serves in 108 what waited, which holds the look-up up once more.
+    assert_eq!((stats.stalled(Stall::LineAlloc), stats.stalled(Stall::Port)), (108 - 4, 1));
+}
+
+#[test]
+fn a_miss_without_an_mshr_entry_is_refused() {
+    let config = L2Config { mshr_entries: 1, ..small_config() };
+    let stats = stats_after(&config, &[read(1, 0), read(2, 1)], 0);
+    assert_eq!(reasons(&stats), [Stall::MshrEntry]);
+    assert_eq!(stats.stalled(Stall::MshrEntry), 108 - 3);
+}
+
+#[test]
+fn an_access_beyond_the_merges_of_its_line_is_refused_and_hits_later() {
+    let config = L2Config { mshr_merges: 2, ..small_config() };
+    let stats = stats_after(&config, &[read(1, 0), read(1, 1), read(1, 2)], 0);
+    assert_eq!(reasons(&stats), [Stall::MshrMerge]);
+    assert_eq!((stats.misses, stats.hit_pending, stats.hits), (1, 1, 1));
+}
+
+#[test]
+fn a_miss_without_room_in_the_miss_queue_is_refused() {
+    let config = L2Config { sets: 4, miss_queue: 1, ..small_config() };
+    // Two lines fill the channel to the closed memory, the third the queue.
+    let stats = stats_after(&config, &[read(1, 0), read(2, 1), read(3, 2), read(4, 3)], 0);
+    assert_eq!(reasons(&stats), [Stall::MissQueue]);
+}
+
+#[test]
+fn a_dirty_victim_without_room_in_the_write_back_queue_is_refused() {
+    let config = L2Config { ways: 1, write_back_queue: 1, ..small_config() };
+    let script: Vec<Request> = (0..5).map(|n| write(n, n, u128::MAX, n as u8)).collect();
+    let stats = stats_after(&config, &script, 0);
+    assert_eq!(reasons(&stats), [Stall::WriteBackQueue]);
+    assert_eq!(stats.writebacks, 4);
+}
+
+#[test]
+fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
+    let config = L2Config { reply_queue: 1, ..small_config() };
+    let mut script = vec![write(1, 0, u128::MAX, 1)];
+    script.extend((1..8).map(|ticket| read(1, ticket)));
+    let stats = stats_after(&config, &script, 50);
+    assert_eq!(reasons(&stats), [Stall::ReplyQueue]);
+    // Four replies fill the channel and one the queue: the sixth, matched in cycle 7, waits for
+    // the room that the pop of cycle 50 gives in 51.
+    assert_eq!(stats.stalled(Stall::ReplyQueue), 51 - 7);
+}

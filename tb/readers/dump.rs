@@ -1,0 +1,205 @@
+//! # Dump: the state of a machine at one moment, as text
+//! Indented scopes with a line for each value, for the report of a deadlock and for `--print`:
+//!
+//! ```text
+//! machine
+//!   sm0
+//!     l1
+//!       status = RESERVATION_FAIL
+//!       mshr
+//!         used = 0b11111111
+//! ```
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
+
+use super::look::{bytes_text, text};
+use super::scopes::{ROOT, Scopes, block_ids, distinct};
+
+/// What a dump lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Show {
+    /// Values that are zero, and the scopes that hold nothing else.
+    pub zeros: bool,
+    /// The cells of memories.
+    pub arrays: bool,
+}
+
+/// A scope that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no scope is called `{scope}`; nearest: `{nearest}`")]
+pub struct NoScope {
+    /// The path asked for.
+    pub scope: String,
+    /// The existing path most like it.
+    pub nearest: String,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    name: Cow<'static, str>,
+    text: String,
+    zero: bool,
+}
+
+/// The values of a whole machine.
+#[derive(Clone, Debug)]
+pub struct Dump {
+    scopes: Scopes<Vec<Line>>,
+    show: Show,
+}
+
+impl Dump {
+    /// Describes every block.
+    #[must_use]
+    pub fn of(blocks: &impl Blocks, show: Show) -> Self {
+        let mut dump = Self { scopes: Scopes::new(), show };
+        for block in block_ids(blocks) {
+            blocks.describe(block, &mut dump);
+            dump.scopes.end_block();
+        }
+        dump
+    }
+
+    /// The whole machine.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.print(0, 0, &mut text);
+        text
+    }
+
+    /// One scope with all inside, by its path; the root's name may be left out.
+    ///
+    /// # Errors
+    /// If there is no such scope.
+    pub fn text_of(&self, path: &str) -> Result<String, NoScope> {
+        let paths = self.paths(0, ROOT);
+        let below_root = format!("{ROOT}.{path}");
+        let Some((_, scope)) = paths.iter().find(|(full, _)| full == path || *full == below_root) else {
+            let distance = |full: &str| {
+                let short = full.strip_prefix("machine.").unwrap_or(full);
+                strsim::osa_distance(full, path).min(strsim::osa_distance(short, path))
+            };
+            let nearest = paths.iter().map(|(full, _)| full).min_by_key(|full| distance(full));
+            return Err(NoScope { scope: path.to_owned(), nearest: nearest.cloned().unwrap_or_default() });
+        };
+        let mut text = String::new();
+        self.print(*scope, 0, &mut text);
+        Ok(text)
+    }
+
+    /// Every scope with its path.
+    fn paths(&self, scope: usize, path: &str) -> Vec<(String, usize)> {
+        let mut all = vec![(path.to_owned(), scope)];
+        for &inner in &self.scopes.nodes[scope].inside {
+            all.extend(self.paths(inner, &format!("{path}.{}", self.scopes.nodes[inner].name())));
+        }
+        all
+    }
+
+    /// True if a scope was printed, that is, had something to show.
+    fn print(&self, scope: usize, depth: usize, text: &mut String) -> bool {
+        let node = &self.scopes.nodes[scope];
+        let start = text.len();
+        let mut line = |depth: usize, content: std::fmt::Arguments<'_>| {
+            let written = writeln!(text, "{:indent$}{content}", "", indent = 2 * depth);
+            debug_assert!(written.is_ok(), "a string takes everything");
+        };
+        line(depth, format_args!("{}", node.name()));
+        let mut some = self.show.zeros;
+        let names = distinct(node.own.iter().map(|line| &*line.name));
+        for (name, value) in names.iter().zip(&node.own) {
+            if self.show.zeros || !value.zero {
+                line(depth + 1, format_args!("{name} = {}", value.text));
+                some = true;
+            }
+        }
+        for &inner in &node.inside {
+            some |= self.print(inner, depth + 1, text);
+        }
+        if !some {
+            text.truncate(start);
+        }
+        some
+    }
+
+    fn add(&mut self, name: impl Into<Cow<'static, str>>, text: String, zero: bool) {
+        self.scopes.here().push(Line { name: name.into(), text, zero });
+    }
+}
+
+impl Fields for Dump {
+    fn field(&mut self, field: Field) {
+        self.add(field.name, text(&field), field.value == 0);
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        self.add(name, bytes_text(bytes), bytes.iter().all(|&byte| byte == 0));
+    }
+}
+
+impl Describe for Dump {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        self.scopes.enter(name, index);
+    }
+    fn leave(&mut self) {
+        self.scopes.leave();
+    }
+    fn probe(&mut self, field: Field) {
+        self.field(field);
+    }
+    fn stat(&mut self, name: &'static str, count: u64) {
+        self.scopes.enter("stat", None);
+        self.add(name, count.to_string(), count == 0);
+        self.scopes.leave();
+    }
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        self.scopes.here();
+        if !self.show.arrays {
+            return;
+        }
+        let spec = array.spec();
+        for row in 0..spec.rows {
+            for column in 0..spec.columns {
+                let mut cell = Cell { zeros: self.show.zeros, text: String::new(), zero: true };
+                array.cell(row, column, &mut cell);
+                let place = if spec.columns > 1 { format!("[{column}]") } else { String::new() };
+                self.add(format!("{name}[{row}]{place}"), cell.text, cell.zero);
+            }
+        }
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {
+        self.scopes.is_channel();
+    }
+    fn logic(&mut self, _: &'static str, _: Logic) {
+        self.scopes.here();
+    }
+}
+
+/// The fields of a cell on one line.
+struct Cell {
+    zeros: bool,
+    text: String,
+    zero: bool,
+}
+
+impl Cell {
+    fn add(&mut self, name: &str, value: &str, zero: bool) {
+        self.zero &= zero;
+        if self.zeros || !zero {
+            let space = if self.text.is_empty() { "" } else { " " };
+            self.text.extend([space, name, "=", value]);
+        }
+    }
+}
+
+impl Fields for Cell {
+    fn field(&mut self, field: Field) {
+        self.add(field.name, &text(&field), field.value == 0);
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        self.add(name, &bytes_text(bytes), bytes.iter().all(|&byte| byte == 0));
+    }
+}

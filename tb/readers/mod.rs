@@ -1,0 +1,26 @@
+//! # Readers of a machine's description
+//! Every block lists its registers, memories, channels and logic once, in `describe`. Here are
+//! the readers of that list that a user meets.
+//!
+//! | file       | gives                                                                    |
+//! |------------|--------------------------------------------------------------------------|
+//! | `wave`     | a waveform while the machine runs ([`Waveform`])                          |
+//! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
+//! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
+//! | `counts`   | flip-flops, memories and logic, scope by scope ([`Counts`])               |
+//! | `scopes`   | the tree of scopes that all of them share, hence one name for one thing   |
+//! | `look`     | how a value is shown: by name, as a level, in hexadecimal, as a number    |
+
+mod counts;
+mod dump;
+mod look;
+mod outline;
+mod scopes;
+mod wave;
+
+pub use counts::{ArrayCount, ChannelCount, Counts, LogicCount};
+pub use dump::{Dump, NoScope, Show};
+pub use wave::{Recorded, WaveError, WaveSpec, Waveform};
+
+#[cfg(test)]
+mod tests;

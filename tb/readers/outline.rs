@@ -1,0 +1,314 @@
+//! # Outline: the signals of a machine, elaborated once
+//! Every block is described once and its values are merged into one tree of signals. Afterwards a
+//! value is known by its place in the sequence of its block's description alone: each [`Plan`]
+//! lists the signals in that order, so that sampling compares no names. The sequence of a block
+//! must therefore never depend on its state.
+//!
+//! Statistics stand in a scope `stat` of their own. The cells of a memory are elaborated only
+//! where a glob names it with a bracket (`tags.entries[5]`): scope `entries[5]` holds the fields
+//! of a row, and `entries[5].column[2]` those of one cell if a row has several.
+
+use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
+use waves::scope::{Glob, Selection};
+use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
+
+use super::look::look;
+use super::scopes::{ROOT, Scopes, block_ids, distinct};
+
+/// A signal to be.
+#[derive(Clone, Debug)]
+struct Value {
+    name: &'static str,
+    width: u32,
+    kind: Kind,
+    display: Display,
+    /// Place among all signals of the tree, once it is built.
+    place: usize,
+}
+
+/// A memory whose cells are signals to be.
+#[derive(Clone, Debug)]
+struct Memory {
+    name: &'static str,
+    rows: u32,
+    columns: u32,
+    cell: Vec<Value>,
+    place: usize,
+}
+
+/// What a scope holds.
+#[derive(Clone, Debug, Default)]
+struct Signals {
+    values: Vec<Value>,
+    memories: Vec<Memory>,
+}
+
+/// The signals of one block in the order of its description.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// Every value outside memories; `None` if it is not selected.
+    pub(super) values: Vec<Option<SignalId>>,
+    /// Every scope in the order of `enter`.
+    pub(super) spans: Vec<Span>,
+    /// The selected cells of every memory.
+    pub(super) memories: Vec<Vec<CellPlan>>,
+}
+
+impl Plan {
+    /// True if a signal of the block is selected.
+    pub(super) fn is_selected(&self) -> bool {
+        self.values.iter().any(Option::is_some) || self.memories.iter().any(|cells| !cells.is_empty())
+    }
+}
+
+/// One selected cell of a memory.
+#[derive(Clone, Debug)]
+pub(super) struct CellPlan {
+    pub(super) row: u32,
+    pub(super) column: u32,
+    pub(super) fields: Vec<Option<SignalId>>,
+}
+
+/// A scope of a block: where its description ends, as lengths of the lists of the plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    pub(super) end: Position,
+    pub(super) selected: bool,
+}
+
+/// How far a description has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) value: usize,
+    pub(super) span: usize,
+    pub(super) memory: usize,
+}
+
+/// Where a block's description puts its values in the tree to be.
+#[derive(Clone, Debug, Default)]
+struct Draft {
+    /// Scope and place in its list, of every value.
+    values: Vec<(usize, usize)>,
+    /// The same of every memory; `None` if nobody asked for its cells.
+    memories: Vec<Option<(usize, usize)>>,
+    /// Start and end of every scope.
+    spans: Vec<(Position, Position)>,
+}
+
+/// All signals of a machine.
+pub(super) struct Outline {
+    pub(super) tree: Tree,
+    scopes: Scopes<Signals>,
+    /// By clock domain and slot.
+    drafts: Vec<Vec<Draft>>,
+}
+
+impl Outline {
+    /// Describes every block once.
+    ///
+    /// # Panics
+    /// If two things of one scope have one name, or a name is one that viewers would split.
+    pub(super) fn of(blocks: &impl Blocks, globs: &[Glob]) -> Self {
+        let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
+        let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); blocks.population().len()];
+        let mut scopes = Scopes::new();
+        for id in block_ids(blocks) {
+            let mut reader =
+                Elaborator { scopes: &mut scopes, globs: &globs, draft: Draft::default(), open: Vec::new() };
+            blocks.describe(id, &mut reader);
+            drafts[usize::from(id.domain)].push(reader.draft);
+            scopes.end_block();
+        }
+        let mut build = TreeBuilder::new(ROOT);
+        let mut places = 0;
+        emit(&mut build, &mut scopes, 0, &mut places);
+        Self { tree: build.finish(), scopes, drafts }
+    }
+
+    /// The plans of all blocks, by clock domain and slot.
+    pub(super) fn plans(&self, selection: &Selection) -> Vec<Vec<Plan>> {
+        let selected: Vec<Option<SignalId>> = self.tree.ids().map(|id| selection.contains(id).then_some(id)).collect();
+        let plan = |draft: &Draft| self.plan(draft, &selected);
+        self.drafts.iter().map(|domain| domain.iter().map(plan).collect()).collect()
+    }
+
+    fn plan(&self, draft: &Draft, selected: &[Option<SignalId>]) -> Plan {
+        let own = |scope: usize| &self.scopes.nodes[scope].own;
+        let value = |&(scope, at): &(usize, usize)| selected[own(scope).values[at].place];
+        let memory = |at: &Option<(usize, usize)>| match *at {
+            Some((scope, at)) => cells(&own(scope).memories[at], selected),
+            None => Vec::new(),
+        };
+        let values: Vec<_> = draft.values.iter().map(value).collect();
+        let memories: Vec<_> = draft.memories.iter().map(memory).collect();
+        let span = |&(start, end): &(Position, Position)| {
+            let some_value = values[start.value..end.value].iter().any(Option::is_some);
+            let some_cell = memories[start.memory..end.memory].iter().any(|cells| !cells.is_empty());
+            Span { end, selected: some_value || some_cell }
+        };
+        let spans = draft.spans.iter().map(span).collect();
+        Plan { values, spans, memories }
+    }
+}
+
+/// The cells of a memory that have a selected field.
+fn cells(memory: &Memory, selected: &[Option<SignalId>]) -> Vec<CellPlan> {
+    let mut cells = Vec::new();
+    let mut place = memory.place;
+    for row in 0..memory.rows {
+        for column in 0..memory.columns {
+            let fields = &selected[place..place + memory.cell.len()];
+            place += memory.cell.len();
+            if fields.iter().any(Option::is_some) {
+                cells.push(CellPlan { row, column, fields: fields.to_vec() });
+            }
+        }
+    }
+    cells
+}
+
+/// Adds what a scope holds, and notes the place of each signal.
+fn emit(build: &mut TreeBuilder, scopes: &mut Scopes<Signals>, scope: usize, places: &mut usize) {
+    let Signals { values, memories } = &mut scopes.nodes[scope].own;
+    let first = *places;
+    emit_values(build, values, places);
+    for (at, value) in values.iter_mut().enumerate() {
+        value.place = first + at;
+    }
+    for memory in memories {
+        memory.place = *places;
+        for row in 0..memory.rows {
+            build.enter(&format!("{}[{row}]", memory.name));
+            for column in 0..memory.columns {
+                if memory.columns > 1 {
+                    build.enter(&format!("column[{column}]"));
+                }
+                emit_values(build, &memory.cell, places);
+                if memory.columns > 1 {
+                    build.leave();
+                }
+            }
+            build.leave();
+        }
+    }
+    for inner in scopes.nodes[scope].inside.clone() {
+        build.enter(&scopes.nodes[inner].name());
+        emit(build, scopes, inner, places);
+        build.leave();
+    }
+}
+
+fn emit_values(build: &mut TreeBuilder, values: &[Value], places: &mut usize) {
+    let names = distinct(values.iter().map(|value| value.name));
+    for (name, value) in names.iter().zip(values) {
+        build.signal(name, value.width, value.kind, value.display);
+    }
+    *places += values.len();
+}
+
+fn value_of(field: &Field, kind: Kind) -> Value {
+    Value { name: field.name, width: field.width, kind, display: look(field), place: 0 }
+}
+
+fn value_of_bytes(name: &'static str, bytes: &[u8]) -> Value {
+    Value { name, width: bytes.len() as u32 * 8, kind: Kind::Reg, display: Display::Hex, place: 0 }
+}
+
+/// Reads the description of one block.
+struct Elaborator<'a> {
+    scopes: &'a mut Scopes<Signals>,
+    globs: &'a [String],
+    draft: Draft,
+    /// Spans entered and not yet left.
+    open: Vec<usize>,
+}
+
+impl Elaborator<'_> {
+    fn position(&self) -> Position {
+        let Draft { values, memories, spans } = &self.draft;
+        Position { value: values.len(), span: spans.len(), memory: memories.len() }
+    }
+
+    fn add(&mut self, value: Value) {
+        let values = &mut self.scopes.here().values;
+        values.push(value);
+        let place = values.len() - 1;
+        self.draft.values.push((self.scopes.current(), place));
+    }
+
+    /// True if a glob names the cells of a memory of this name. A glob without a bracket does too:
+    /// it chooses nothing, and its error then points to the cells.
+    fn asked(&self, name: &str) -> bool {
+        let parts = self.globs.iter().flat_map(|glob| glob.split('.'));
+        parts.into_iter().any(|part| match part.split_once('[') {
+            Some((base, _)) => base == name || base.contains(['*', '?']),
+            None => part == name,
+        })
+    }
+}
+
+impl Fields for Elaborator<'_> {
+    fn field(&mut self, field: Field) {
+        self.add(value_of(&field, Kind::Reg));
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        self.add(value_of_bytes(name, bytes));
+    }
+}
+
+impl Describe for Elaborator<'_> {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        self.scopes.enter(name, index);
+        self.open.push(self.draft.spans.len());
+        let start = self.position();
+        self.draft.spans.push((start, start));
+    }
+    fn leave(&mut self) {
+        self.scopes.leave();
+        let end = self.position();
+        if let Some(span) = self.open.pop() {
+            self.draft.spans[span].1 = end;
+        }
+    }
+    fn probe(&mut self, field: Field) {
+        self.add(value_of(&field, Kind::Wire));
+    }
+    fn stat(&mut self, name: &'static str, count: u64) {
+        self.scopes.enter("stat", None);
+        let field = Field { name, width: u64::BITS, value: count, names: &[] };
+        self.add(Value { display: Display::Unsigned, ..value_of(&field, Kind::Wire) });
+        self.scopes.leave();
+    }
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        let (rows, columns) = (array.spec().rows, array.spec().columns);
+        let asked = self.asked(name);
+        let memories = &mut self.scopes.here().memories;
+        if !asked {
+            self.draft.memories.push(None);
+            return;
+        }
+        let mut cell = Cell(Vec::new());
+        array.cell(0, 0, &mut cell);
+        memories.push(Memory { name, rows, columns, cell: cell.0, place: 0 });
+        let place = memories.len() - 1;
+        self.draft.memories.push(Some((self.scopes.current(), place)));
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {
+        self.scopes.is_channel();
+    }
+    fn logic(&mut self, _: &'static str, _: Logic) {
+        self.scopes.here();
+    }
+}
+
+/// Collects the fields of a cell.
+struct Cell(Vec<Value>);
+
+impl Fields for Cell {
+    fn field(&mut self, field: Field) {
+        self.0.push(value_of(&field, Kind::Reg));
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        self.0.push(value_of_bytes(name, bytes));
+    }
+}

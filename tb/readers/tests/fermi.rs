@@ -1,0 +1,41 @@
+//! The readers on the whole `fermi` machine.
+
+use rtl::machine::{CORE, Machine, MachineConfig};
+use waves::scope::{Glob, Window};
+use waves::view::View;
+
+use crate::readers::{Counts, Dump, Show, WaveSpec, Waveform};
+
+fn fermi() -> Machine {
+    let mut table: toml::Table = toml::from_str(include_str!("../../../machines/fermi.toml")).unwrap();
+    for about in ["name", "description", "source", "assumed"] {
+        table.remove(about);
+    }
+    Machine::new(&table.try_into::<MachineConfig>().unwrap())
+}
+
+#[test]
+fn every_part_of_the_machine_has_one_name_in_all_readers() {
+    let machine = fermi();
+    let globs: Vec<Glob> = ["**", "**.tags.entries[0]"].map(|glob| glob.parse().unwrap()).into();
+    let spec = WaveSpec { globs: &globs, window: Window::ALL, clocks: machine.clocks(), clock: usize::from(CORE) };
+    let wave = Waveform::new(Vec::new(), &machine, spec).unwrap();
+    let (dump, counts) = (Dump::of(&machine, Show::default()), Counts::of(&machine));
+    for path in ["sm14.core", "sm14.l1.mshr", "xbar_req", "partition5.l2", "partition5.dram"] {
+        assert!(wave.tree().find_scope(path).is_some(), "{path}: no such signals");
+        assert!(dump.text_of(path).is_ok(), "{path}: no such state");
+        let step = |from: &Counts, name| from.children.iter().find(|child| child.block == name).cloned();
+        let found = path.split('.').try_fold(counts.clone(), |at, name| step(&at, name));
+        assert!(found.is_some_and(|found| found.bits > 0), "{path}: not counted");
+    }
+}
+
+#[test]
+fn the_view_of_the_l1_fits_the_machine() {
+    let machine = fermi();
+    let spec = WaveSpec { globs: &[], window: Window::ALL, clocks: machine.clocks(), clock: usize::from(CORE) };
+    let wave = Waveform::new(Vec::new(), &machine, spec).unwrap();
+    let scope = wave.tree().find_scope("sm7.l1").unwrap();
+    let applied = View::named("l1d").unwrap().apply(wave.tree(), wave.selection(), scope);
+    assert_eq!(applied.missing, Vec::<String>::new());
+}

@@ -1,0 +1,136 @@
+//! Testpoints of the readers: a dump read back by wellen holds what another reader saw, in every
+//! way of evaluation; window, scope, entries (`wave`); text and counts (`text`); the LSU with its
+//! view (`lsu`); the whole machine (`fermi`).
+
+mod fermi;
+mod lsu;
+mod machine;
+mod text;
+mod wave;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Cursor;
+
+use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
+
+use super::scopes::block_ids;
+
+/// Binary digits of every value without leading zeros, by path.
+type Values = BTreeMap<String, String>;
+
+/// What the blocks say of themselves right now. Scopes called one of `entries` are bracketed.
+fn look_at(blocks: &impl Blocks, entries: &'static [&'static str]) -> Values {
+    let mut all = Values::new();
+    for block in block_ids(blocks) {
+        let mut seen = Seen { entries, path: vec!["machine".to_owned()], values: Vec::new() };
+        blocks.describe(block, &mut seen);
+        let mut total = HashMap::new();
+        seen.values.iter().for_each(|(path, _)| *total.entry(path.clone()).or_insert(0) += 1);
+        let mut count = HashMap::new();
+        for (path, value) in seen.values {
+            let at: &mut u32 = count.entry(path.clone()).or_default();
+            let name = if total[&path] > 1 { format!("{path}[{at}]") } else { path };
+            *at += 1;
+            all.insert(name, value);
+        }
+    }
+    all
+}
+
+struct Seen {
+    entries: &'static [&'static str],
+    path: Vec<String>,
+    values: Vec<(String, String)>,
+}
+
+impl Seen {
+    fn add(&mut self, name: &str, bits: &str) {
+        self.values.push((format!("{}.{name}", self.path.join(".")), significant(bits)));
+    }
+}
+
+fn significant(bits: &str) -> String {
+    bits.trim_start_matches('0').to_owned()
+}
+
+impl Fields for Seen {
+    fn field(&mut self, field: Field) {
+        self.add(field.name, &format!("{:b}", field.value));
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        let bits: String = bytes.iter().rev().map(|byte| format!("{byte:08b}")).collect();
+        self.add(name, &bits);
+    }
+}
+
+impl Describe for Seen {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        self.path.push(match index {
+            Some(index) if self.entries.contains(&name) => format!("{name}[{index}]"),
+            Some(index) => format!("{name}{index}"),
+            None => name.to_owned(),
+        });
+    }
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+    fn probe(&mut self, field: Field) {
+        self.field(field);
+    }
+    fn stat(&mut self, name: &'static str, count: u64) {
+        self.add(&format!("stat.{name}"), &format!("{count:b}"));
+    }
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        let spec = array.spec();
+        for row in 0..spec.rows {
+            self.path.push(format!("{name}[{row}]"));
+            for column in 0..spec.columns {
+                if spec.columns > 1 {
+                    self.path.push(format!("column[{column}]"));
+                }
+                array.cell(row, column, self);
+                if spec.columns > 1 {
+                    self.path.pop();
+                }
+            }
+            self.path.pop();
+        }
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}
+
+/// A dump as wellen reads it: the changes of every signal, by path.
+struct ReadBack {
+    times: Vec<u64>,
+    changes: BTreeMap<String, Vec<(u64, String)>>,
+}
+
+impl ReadBack {
+    fn of(dump: &[u8]) -> Self {
+        let mut wave = wellen::simple::read_from_reader(Cursor::new(dump.to_vec())).unwrap();
+        let times = wave.time_table().to_vec();
+        let hierarchy = wave.hierarchy();
+        let path = |var: wellen::VarRef| {
+            // wellen makes a scope of a table and a name of the index.
+            (hierarchy[var].full_name(hierarchy).replace(".[", "["), hierarchy[var].signal_ref())
+        };
+        let vars: Vec<_> = hierarchy.all_vars().map(path).collect();
+        wave.load_signals(&vars.iter().map(|(_, signal)| *signal).collect::<Vec<_>>());
+        let changes = vars.into_iter().map(|(path, signal)| {
+            let changes = wave.get_signal(signal).unwrap().iter_changes();
+            let list = changes.map(|(at, value)| (times[at as usize], significant(&value.to_bit_string().unwrap())));
+            (path, list.collect())
+        });
+        Self { changes: changes.collect(), times }
+    }
+
+    /// The value of every signal at a time.
+    fn at(&self, time: u64) -> Values {
+        let last = |changes: &[(u64, String)]| {
+            let before = changes.partition_point(|(at, _)| *at <= time);
+            changes[before - 1].1.clone()
+        };
+        self.changes.iter().map(|(path, changes)| (path.clone(), last(changes))).collect()
+    }
+}

@@ -1,0 +1,96 @@
+//! Everything the blocks of a machine counted in a run.
+
+use rtl::dram::counts::Counts;
+use rtl::l1::stats::L1Stats;
+use rtl::l2::L2Stats;
+use rtl::machine::Machine;
+use rtl::noc::xbar::OutputStats;
+use rtl::sm::{Counters as CoreCounters, StallReason};
+
+/// Counters of every unit, settled at the end of the run.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// Core cycles from the first launch to the end of the last.
+    pub cycles: u64,
+    /// Core clock in kHz.
+    pub core_khz: u32,
+    /// One a core.
+    pub cores: Vec<CoreCounters>,
+    /// Scheduler cycles of each core by reason, in the order of [`StallReason::ALL`].
+    pub stalls: Vec<Vec<u64>>,
+    /// One an L1.
+    pub l1: Vec<L1Stats>,
+    /// One an L2 bank.
+    pub l2: Vec<L2Stats>,
+    /// One a DRAM channel.
+    pub dram: Vec<Counts>,
+    /// Outputs of the request crossbar.
+    pub requests: Vec<OutputStats>,
+    /// Outputs of the reply crossbar.
+    pub replies: Vec<OutputStats>,
+}
+
+impl Counters {
+    /// Reads a settled machine.
+    pub(super) fn gather(machine: &Machine, cycles: u64) -> Self {
+        let stalls = |core: &rtl::sm::SmCore| StallReason::ALL.iter().map(|&reason| core.stall_cycles(reason)).collect();
+        let config = machine.config();
+        Self {
+            cycles,
+            core_khz: config.clock.core_khz,
+            cores: machine.cores().iter().map(|core| *core.counters()).collect(),
+            stalls: machine.cores().iter().map(stalls).collect(),
+            l1: machine.lsus().iter().map(|lsu| *lsu.stats()).collect(),
+            l2: machine.banks().iter().map(|bank| *bank.stats()).collect(),
+            dram: machine.drams().iter().map(|dram| *dram.counts()).collect(),
+            requests: (0..config.num_partitions).map(|i| *machine.request_xbar().stats(i as usize)).collect(),
+            replies: (0..config.num_sms).map(|i| *machine.reply_xbar().stats(i as usize)).collect(),
+        }
+    }
+
+    /// Warp instructions of all SMs.
+    #[must_use]
+    pub fn warp_instructions(&self) -> u64 {
+        self.cores.iter().map(|core| core.warp_instructions).sum()
+    }
+
+    /// Thread instructions of all SMs.
+    #[must_use]
+    pub fn thread_instructions(&self) -> u64 {
+        self.cores.iter().map(|core| core.thread_instructions).sum()
+    }
+
+    /// Thread instructions a core cycle.
+    #[must_use]
+    pub fn ipc(&self) -> f64 {
+        ratio(self.thread_instructions(), self.cycles)
+    }
+
+    /// Sums that must hold at the end of every run: a request counted twice or not at all is a
+    /// mistake of the machine, not a result.
+    #[must_use]
+    pub(super) fn unconserved(&self) -> Vec<String> {
+        let mut broken = Vec::new();
+        for (i, l1) in self.l1.iter().enumerate() {
+            let parts = l1.hits + l1.hit_pending + l1.misses + l1.bypasses;
+            if l1.accesses != parts {
+                broken.push(format!(
+                    "sm{i}.l1: {} accesses, but {parts} hits, pending hits, misses and bypasses",
+                    l1.accesses
+                ));
+            }
+        }
+        let requests: u64 = self.requests.iter().map(|output| output.packets).sum();
+        let replies: u64 = self.replies.iter().map(|output| output.packets).sum();
+        if requests != replies {
+            broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));
+        }
+        broken
+    }
+}
+
+/// A quotient, 0 where there is nothing to divide.
+#[must_use]
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

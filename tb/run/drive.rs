@@ -1,0 +1,361 @@
+//! Drives the machine through the launches of a prepared file.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rtl::kernel::Simulator;
+use rtl::machine::{CORE, Machine, MachineConfig, Part};
+use rtl::sm::Waiting;
+use waves::gtkw::by_block;
+use waves::part_file::PartFile;
+use waves::scope::{Glob, Window};
+use waves::view::View;
+
+use super::counters::Counters;
+use super::prepare::{Kernel, Prepared, iterations};
+use super::verify::{Shadow, judge, read_buffer};
+use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict, WaveOptions};
+use crate::launch::write_npy;
+use crate::readers::{WaveSpec, Waveform};
+
+/// Simulator steps between two looks at the clock and the limits.
+const STEPS_BETWEEN_LOOKS: u32 = 1 << 14;
+/// Looks without any progress of any warp or request, after which a machine that never rests
+/// (refresh keeps its clock busy) counts as stuck.
+const IDLE_LOOKS: u32 = 64;
+
+/// Core cycles within which the last write-backs of a launch must have reached memory.
+const DRAIN_CYCLES: u64 = 1_000_000;
+
+/// Why a launch stopped early.
+enum Stop {
+    Outcome(Outcome),
+    Error(RunError),
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Self {
+        Self::Error(error)
+    }
+}
+
+pub(super) struct Drive<'p> {
+    prepared: &'p Prepared,
+    options: &'p RunOptions,
+    machine: Machine,
+    sim: Simulator,
+    shadow: Option<Shadow>,
+    wave: Option<Waveform<PartFile>>,
+    launched: u64,
+    /// Core cycle in which the last launch ended.
+    finished: u64,
+    kernels: Vec<(String, u64)>,
+    simulating: Duration,
+}
+
+impl<'p> Drive<'p> {
+    pub(super) fn new(prepared: &'p Prepared, config: &MachineConfig, options: &'p RunOptions) -> Result<Self, RunError> {
+        let path = &prepared.file.path;
+        let mut machine = Machine::new(config);
+        for range in prepared.map.ranges() {
+            machine.map(range.start, range.bytes).map_err(|e| RunError::input(path, &e))?;
+        }
+        for (array, &address) in prepared.initial.iter().zip(&prepared.addresses) {
+            machine.write_memory(address, array.bytes()).map_err(|e| RunError::input(path, &e))?;
+        }
+        if options.mode.digest || options.mode.lint {
+            machine.record();
+        }
+        let shadow = if options.check {
+            machine.observe();
+            Some(Shadow::new(prepared, config).map_err(|e| RunError::input(path, &e))?)
+        } else {
+            None
+        };
+        let sim = Simulator::new(machine.clocks().periods(), &machine, options.mode);
+        let wave = match &options.wave {
+            Some(wave) => Some(open_wave(wave, &machine)?),
+            None => None,
+        };
+        Ok(Self {
+            prepared,
+            options,
+            machine,
+            sim,
+            shadow,
+            wave,
+            launched: 0,
+            finished: 0,
+            kernels: Vec::new(),
+            simulating: Duration::ZERO,
+        })
+    }
+
+    pub(super) fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Result<RunReport, RunError> {
+        let outcome = match self.steps(progress) {
+            Ok(()) => Outcome::Finished,
+            Err(Stop::Outcome(outcome)) => outcome,
+            Err(Stop::Error(error)) => return Err(error),
+        };
+        let cycles = if outcome == Outcome::Finished { self.finished } else { self.cycles() };
+        self.machine.settle(self.sim.tick());
+        let counters = Counters::gather(&self.machine, cycles);
+        let verdict = self.verdict(&outcome, &counters)?;
+        let mut written = Vec::new();
+        if let Some(wave) = self.wave.take() {
+            written.extend(close_wave(wave, self.sim.tick(), self.options)?);
+        }
+        if outcome == Outcome::Finished {
+            written.extend(self.write_outputs()?);
+        }
+        let digests = self.options.mode.digest.then(|| (self.sim.state_digest(), self.machine.beat_digest()));
+        Ok(RunReport {
+            outcome,
+            verdict,
+            kernels: self.kernels,
+            counters,
+            simulating: self.simulating,
+            written,
+            digests,
+        })
+    }
+
+    fn steps(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+        let prepared = self.prepared;
+        for (step, kernels) in prepared.file.steps.iter().zip(&prepared.kernels) {
+            let (at_most, flag) = iterations(step.repeat);
+            let mut iteration = 0;
+            loop {
+                if iteration == at_most {
+                    if let Some(flag) = flag {
+                        let name = &prepared.file.buffers[flag].name;
+                        let reason = format!("flag `{name}` is still set after {at_most} iterations (`at_most`)");
+                        return Err(RunError::input(&prepared.file.path, &reason).into());
+                    }
+                    break;
+                }
+                if let Some(flag) = flag {
+                    self.clear(flag)?;
+                }
+                for kernel in kernels {
+                    self.launch(kernel, progress)?;
+                }
+                iteration += 1;
+                if let Some(flag) = flag
+                    && self.buffer(flag)?.bytes().iter().all(|byte| *byte == 0)
+                {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one kernel to its end.
+    fn launch(&mut self, kernel: &Kernel, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+        match self.kernels.iter_mut().find(|(name, _)| *name == kernel.name) {
+            Some((_, launches)) => *launches += 1,
+            None => self.kernels.push((kernel.name.clone(), 1)),
+        }
+        self.machine.load(&kernel.image).map_err(|e| RunError::input(&self.prepared.file.path, &e))?;
+        self.sim.rouse(self.machine.id(Part::Dispatcher));
+        let started = Instant::now();
+        let end = self.until_done(progress);
+        self.simulating += started.elapsed();
+        if let Some(fault) = self.machine.fault() {
+            return Err(RunError::Fault(fault.to_string()).into());
+        }
+        end?;
+        // The host looks at memory only when partial stores have met their lines.
+        self.finished = self.cycles();
+        self.drain()?;
+        if let Some(shadow) = &mut self.shadow {
+            let followed = shadow.launched(kernel, &self.machine, self.prepared);
+            followed.map_err(|e| RunError::Fault(format!("the functional interpreter stopped: {e}")))?;
+        }
+        if !self.machine.is_idle() || self.machine.flush_l1().is_err() {
+            return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
+        }
+        let cycle = self.cycles();
+        if let Some(shadow) = &mut self.shadow {
+            shadow.flushed(cycle);
+        }
+        self.launched += 1;
+        Ok(())
+    }
+
+    fn until_done(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+        let watched = self.shadow.is_some() || self.wave.is_some();
+        let limit = self.options.max_cycles.map(|cycles| cycles * self.core_period());
+        let mut steps_left = STEPS_BETWEEN_LOOKS;
+        let mut idle = Idle::default();
+        loop {
+            if let (Some(limit), Some(next)) = (limit, self.sim.next_tick())
+                && next >= limit
+            {
+                let cycles = self.options.max_cycles.unwrap_or(0);
+                return Err(Stop::Outcome(Outcome::CycleLimit(cycles)));
+            }
+            let moved = self.sim.step(&mut self.machine).is_some();
+            if watched {
+                self.watch()?;
+            }
+            if self.machine.dispatcher().is_done() && self.machine.kernel_done() || self.machine.fault().is_some() {
+                return Ok(());
+            }
+            if !moved {
+                return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
+            }
+            steps_left -= 1;
+            if steps_left == 0 {
+                steps_left = STEPS_BETWEEN_LOOKS;
+                if idle.looks(&self.machine) >= IDLE_LOOKS {
+                    return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
+                }
+                let (ctas_done, ctas_total) = self.machine.dispatcher().progress();
+                progress(Progress { cycles: self.cycles(), launches: self.launched, ctas_done, ctas_total });
+            }
+        }
+    }
+
+    fn watch(&mut self) -> Result<(), RunError> {
+        if let Some(shadow) = &mut self.shadow {
+            shadow.follow(&mut self.machine, &self.sim);
+        }
+        if let Some(wave) = &mut self.wave {
+            wave.sample(&mut self.sim, &self.machine).map_err(|e| wave_error(self.options, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the memory system come to rest after a launch.
+    fn drain(&mut self) -> Result<(), RunError> {
+        let end = self.sim.tick() + DRAIN_CYCLES * self.core_period();
+        while !self.machine.is_idle() && self.sim.tick() < end && self.sim.step(&mut self.machine).is_some() {
+            self.watch()?;
+        }
+        Ok(())
+    }
+
+    fn verdict(&mut self, outcome: &Outcome, counters: &Counters) -> Result<Verdict, RunError> {
+        let path = &self.prepared.file.path;
+        let mut failed = Vec::new();
+        let mut checked = self.shadow.is_some();
+        if *outcome == Outcome::Finished {
+            if let Some(wrong) = judge(self.prepared, &self.machine).map_err(|e| RunError::input(path, &e))? {
+                checked = true;
+                failed.extend(wrong);
+            }
+            failed.extend(counters.unconserved());
+        }
+        if let Some(shadow) = self.shadow.take() {
+            failed.extend(shadow.finish(&self.machine));
+        }
+        Ok(match (failed.is_empty(), checked) {
+            (false, _) => Verdict::Failed(failed),
+            (true, true) if *outcome == Outcome::Finished => Verdict::Passed,
+            (true, _) => Verdict::Off,
+        })
+    }
+
+    fn write_outputs(&self) -> Result<Vec<PathBuf>, RunError> {
+        let mut written = Vec::new();
+        for output in &self.prepared.file.outputs {
+            if let Some(path) = &output.write {
+                let array = self.buffer(output.buffer.0)?;
+                write_npy(path, &array).map_err(|e| RunError::input(path, &e))?;
+                written.push(path.clone());
+            }
+        }
+        Ok(written)
+    }
+
+    fn clear(&mut self, buffer: usize) -> Result<(), RunError> {
+        let zeros = vec![0; self.prepared.file.buffers[buffer].bytes()];
+        let address = self.prepared.addresses[buffer];
+        let path = &self.prepared.file.path;
+        self.machine.write_memory(address, &zeros).map_err(|e| RunError::input(path, &e))?;
+        if let Some(shadow) = &mut self.shadow {
+            shadow.wrote(address, &zeros).map_err(|e| RunError::input(path, &e))?;
+        }
+        Ok(())
+    }
+
+    fn buffer(&self, buffer: usize) -> Result<golden::reference::Array, RunError> {
+        read_buffer(self.prepared, &self.machine, buffer).map_err(|e| RunError::input(&self.prepared.file.path, &e))
+    }
+
+    fn core_period(&self) -> u64 {
+        u64::from(self.machine.clocks().period(usize::from(CORE)))
+    }
+
+    fn cycles(&self) -> u64 {
+        self.sim.tick() / self.core_period()
+    }
+
+    /// Who waits for what.
+    fn stuck(&self) -> String {
+        let mut report = String::new();
+        for (sm, core) in self.machine.cores().iter().enumerate() {
+            for waiting in core.waiting() {
+                let Waiting { warp, pc, line, reason } = waiting;
+                report.push_str(&format!("  sm{sm}: warp {warp} at pc {pc}, line {line}: {}\n", reason.name()));
+            }
+        }
+        for (path, beats) in self.machine.occupied_channels() {
+            report.push_str(&format!("  {path}: {beats} beats\n"));
+        }
+        report
+    }
+}
+
+/// Starts the dump that the options ask for.
+fn open_wave(options: &WaveOptions, machine: &Machine) -> Result<Waveform<PartFile>, RunError> {
+    let bad = |reason: &dyn std::fmt::Display| RunError::input(&options.path, reason);
+    let globs: Vec<Glob> =
+        options.scopes.iter().map(|glob| glob.parse()).collect::<Result<_, _>>().map_err(|e| bad(&e))?;
+    let window = Window::new(options.from, options.to).map_err(|e| bad(&e))?;
+    let spec = WaveSpec { globs: &globs, window, clocks: machine.clocks(), clock: usize::from(CORE) };
+    Waveform::create(&options.path, machine, spec).map_err(|e| bad(&e))
+}
+
+/// Finishes the dump and writes its save files: one of all signals, one of the L1D's life for the
+/// first SM whose L1 is in the dump.
+fn close_wave(wave: Waveform<PartFile>, tick: u64, options: &RunOptions) -> Result<Vec<PathBuf>, RunError> {
+    let failed = |e: std::io::Error| wave_error(options, &e);
+    let recorded = wave.finish(tick).map_err(failed)?;
+    let mut written = vec![recorded.path.clone()];
+    let items = by_block(&recorded.tree, &recorded.selection);
+    written.push(recorded.save(None, &items, &[]).map_err(failed)?);
+    let l1 = recorded.tree.scope_ids().find(|&scope| {
+        recorded.tree.scope_path(scope).ends_with(".l1") && recorded.selection.touches(&recorded.tree, scope)
+    });
+    if let (Some(scope), Ok(view)) = (l1, View::named("l1d")) {
+        let applied = view.apply(&recorded.tree, &recorded.selection, scope);
+        written.push(recorded.save(Some(view.name()), &applied.items, &[]).map_err(failed)?);
+    }
+    Ok(written)
+}
+
+fn wave_error(options: &RunOptions, error: &std::io::Error) -> RunError {
+    let path = options.wave.as_ref().map_or_else(PathBuf::new, |wave| wave.path.clone());
+    RunError::input(&path, &format!("cannot be written: {error}"))
+}
+
+/// Notices that nothing is achieved any more although time goes on.
+#[derive(Default)]
+struct Idle {
+    achieved: u64,
+    looks: u32,
+}
+
+impl Idle {
+    fn looks(&mut self, machine: &Machine) -> u32 {
+        let instructions: u64 = machine.cores().iter().map(|core| core.counters().warp_instructions).sum();
+        let bursts: u64 = machine.drams().iter().map(|dram| dram.counts().reads + dram.counts().writes).sum();
+        let achieved = instructions + bursts;
+        self.looks = if achieved == self.achieved { self.looks + 1 } else { 0 };
+        self.achieved = achieved;
+        self.looks
+    }
+}

@@ -1,0 +1,160 @@
+//! # Running a launch file on the clocked machine
+//! [`run`] checks the input, drives the machine through every launch, judges the results, and
+//! returns counters and verdict. With `check` the functional interpreter runs beside it and every
+//! byte of memory is compared after each launch, the golden L1D follows every L1 in lockstep, and
+//! an independent checker reads the DRAM commands.
+
+mod counters;
+mod drive;
+mod prepare;
+mod verify;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use miette::Diagnostic;
+use rtl::kernel::Mode;
+use rtl::machine::MachineConfig;
+use thiserror::Error;
+
+pub use counters::{Counters, ratio};
+
+use crate::launch::LaunchError;
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Compare everything with the golden models.
+    pub check: bool,
+    /// Core cycles after which the run stops with [`Outcome::CycleLimit`].
+    pub max_cycles: Option<u64>,
+    /// PTX file instead of those that the launch file names.
+    pub ptx: Option<PathBuf>,
+    /// Waveform to write.
+    pub wave: Option<WaveOptions>,
+    /// How blocks are evaluated; tests shuffle and lint.
+    pub mode: Mode,
+}
+
+/// Which waveform to write.
+#[derive(Clone, Debug)]
+pub struct WaveOptions {
+    /// File, ending in `.vcd`.
+    pub path: PathBuf,
+    /// First core cycle.
+    pub from: Option<u64>,
+    /// Last core cycle.
+    pub to: Option<u64>,
+    /// Which scopes and signals; all if empty.
+    pub scopes: Vec<String>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Core cycles so far.
+    pub cycles: u64,
+    /// Launches finished.
+    pub launches: u64,
+    /// CTAs of the current launch that are done.
+    pub ctas_done: u64,
+    /// CTAs of the current launch.
+    pub ctas_total: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All launches ran; the verdict says whether their results are right.
+    Finished,
+    /// Nothing can move any more; the report names who waits for what.
+    NoProgress(String),
+    /// `max_cycles` was reached.
+    CycleLimit(u64),
+}
+
+/// What the checks say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing was there to check against.
+    Off,
+    /// Every check passed.
+    Passed,
+    /// One line or table for each that did not.
+    Failed(Vec<String>),
+}
+
+/// A run that came to an end of some kind.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Verdict of the checks.
+    pub verdict: Verdict,
+    /// Kernels launched, in order of their first launch, with their numbers of launches.
+    pub kernels: Vec<(String, u64)>,
+    /// What the blocks counted.
+    pub counters: Counters,
+    /// Host time spent simulating.
+    pub simulating: Duration,
+    /// Files written, waveform and save file included.
+    pub written: Vec<PathBuf>,
+    /// Digest of the state of all blocks and of every beat, if the mode asks for it.
+    pub digests: Option<(u64, u64)>,
+}
+
+/// Why a run did not take place, or could not go on.
+#[derive(Debug, Error, Diagnostic)]
+pub enum RunError {
+    /// The launch file, or what it says of its kernels.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Launch(#[from] LaunchError),
+    /// The PTX.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ptx(#[from] isa::ptx::PtxError),
+    /// A kernel that its PTX file does not have.
+    #[error("{}: has no kernel `{kernel}`, expected one of: {}", ptx.display(), others.join(", "))]
+    NoSuchKernel {
+        /// The PTX file.
+        ptx: PathBuf,
+        /// The kernel asked for.
+        kernel: String,
+        /// The kernels it has.
+        others: Vec<String>,
+    },
+    /// Anything else about the input.
+    #[error("{}: {reason}", path.display())]
+    Input {
+        /// The file at fault.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The kernel did something illegal.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl RunError {
+    fn input(path: &Path, reason: &dyn fmt::Display) -> Self {
+        Self::Input { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+/// Runs a launch file on a machine.
+///
+/// # Errors
+/// Bad input, before anything is written; an illegal access of the kernel; a waveform that cannot be
+/// written. A wrong result is no error but a verdict.
+pub fn run(
+    launch: &Path,
+    config: &MachineConfig,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunReport, RunError> {
+    let prepared = prepare::prepare(launch, options.ptx.as_deref())?;
+    drive::Drive::new(&prepared, config, options)?.run(progress)
+}

@@ -1,0 +1,225 @@
+//! What a run is compared with: the functional interpreter, the golden L1Ds, the DRAM command
+//! checker, and the expected results of the launch file.
+
+use golden::dram::checker::Checker;
+use golden::dram::command::{BankId, Command, Kind};
+use golden::dram::timing::Timing;
+use golden::interp;
+use golden::memory::FlatMemory;
+use golden::reference::{Array, Rule, compare};
+use rtl::dram::command::CommandKind;
+use rtl::dram::config::{DramConfig, Refresh};
+use rtl::kernel::Simulator;
+use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
+
+use super::prepare::{Kernel, Prepared};
+use crate::l1::lockstep::Lockstep;
+use crate::launch::Comparison;
+
+/// Thread instructions after which the interpreter gives a launch up.
+const RUNAWAY: u64 = 1 << 40;
+/// Mismatches reported before the rest is only counted.
+const MAX_REPORTS: usize = 8;
+
+/// The golden models that run beside the machine.
+pub(super) struct Shadow {
+    memory: FlatMemory,
+    l1s: Vec<Lockstep>,
+    dram: Vec<Vec<Command>>,
+    checker: Checker,
+    banks_per_group: u32,
+    reports: Vec<String>,
+    more: u64,
+}
+
+impl Shadow {
+    pub(super) fn new(prepared: &Prepared, config: &MachineConfig) -> Result<Self, String> {
+        let mut memory = FlatMemory::new();
+        for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses) {
+            memory.place(&buffer.name, address, array.bytes().to_vec()).map_err(|e| e.to_string())?;
+        }
+        let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1).map_err(|e| e.to_string());
+        Ok(Self {
+            memory,
+            l1s: (0..config.num_sms).map(l1).collect::<Result<_, _>>()?,
+            dram: vec![Vec::new(); config.num_partitions as usize],
+            checker: Checker::new(golden_timing(&config.dram), config.dram.refresh != Refresh::Off),
+            banks_per_group: config.dram.banks_per_group,
+            reports: Vec::new(),
+            more: 0,
+        })
+    }
+
+    /// Looks at every block that was evaluated at the last tick.
+    pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
+        let lsus = sim.evaluated(usize::from(CORE)) >> machine.lsus().len();
+        let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
+        for i in 0..machine.lsus().len() {
+            if lsus >> i & 1 != 0
+                && let Some(watch) = machine.take_watch(i)
+                && let Err(mismatch) = self.l1s[i].step(cycle, &watch)
+            {
+                self.report(mismatch.to_string());
+            }
+        }
+        let mut drams = sim.evaluated(usize::from(DRAM));
+        while drams != 0 {
+            let i = drams.trailing_zeros() as usize;
+            drams &= drams - 1;
+            let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
+            // The channel shows the command of its own last edge, which may lie behind.
+            if let Some(command) = machine.drams()[i].command().filter(|command| command.cycle == cycle) {
+                let kind = match command.kind {
+                    CommandKind::Nop => continue,
+                    CommandKind::Act => Kind::Act,
+                    CommandKind::Rd => Kind::Rd,
+                    CommandKind::Wr => Kind::Wr,
+                    CommandKind::Pre => Kind::Pre,
+                    CommandKind::Prea => Kind::Prea,
+                    CommandKind::Ref => Kind::Ref,
+                };
+                let bank = u32::from(command.bank);
+                let bank = BankId { group: bank / self.banks_per_group, bank: bank % self.banks_per_group };
+                let bank = (!kind.is_channel_wide()).then_some(bank);
+                let row = matches!(kind, Kind::Act | Kind::Rd | Kind::Wr).then_some(command.row);
+                let col = kind.is_column().then_some(command.column);
+                self.dram[i].push(Command { cycle: command.cycle, kind, bank, row, col });
+            }
+        }
+    }
+
+    /// Runs a launch functionally and compares all of memory.
+    pub(super) fn launched(&mut self, kernel: &Kernel, machine: &Machine, prepared: &Prepared) -> Result<(), String> {
+        let launch = interp::Launch {
+            program: &kernel.program,
+            grid: kernel.image.grid(),
+            block: kernel.image.block(),
+            dynamic_shared: kernel.image.shared_bytes() - kernel.program.shared_bytes,
+            params: &kernel.params,
+            max_instructions: RUNAWAY,
+        };
+        interp::run(&launch, &mut self.memory).map_err(|e| e.to_string())?;
+        for (i, buffer) in prepared.file.buffers.iter().enumerate() {
+            let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
+            let rule = match output.map(|output| &output.compare) {
+                Some(Comparison::Reference) => continue,
+                Some(Comparison::Rule(rule)) => rule,
+                None => &Rule::Exact,
+            };
+            let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
+            let Some(golden) = self.memory.buffer(&buffer.name) else { continue };
+            if read == golden.bytes {
+                continue;
+            }
+            let got = Array::from_bytes(buffer.element, read);
+            let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
+            if let Err(mismatch) = compare(&got, &expected, rule) {
+                self.report(format!(
+                    "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
+                    kernel.name, buffer.name
+                ));
+            }
+        }
+        for (i, lsu) in machine.lsus().iter().enumerate() {
+            if !lsu.is_consistent() {
+                self.report(format!("sm{i}.l1: reserved ways and pending MSHR entries do not match"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The L1s have been flushed.
+    pub(super) fn flushed(&mut self, cycle: u64) {
+        for i in 0..self.l1s.len() {
+            if let Err(mismatch) = self.l1s[i].flush(cycle) {
+                self.report(mismatch.to_string());
+            }
+        }
+    }
+
+    /// The host wrote a buffer.
+    pub(super) fn wrote(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        for (at, byte) in (address..).zip(bytes) {
+            self.memory.write(at, 1).map_err(|e| e.to_string())?[0] = *byte;
+        }
+        Ok(())
+    }
+
+    /// Everything found, the DRAM commands checked last.
+    pub(super) fn finish(mut self, machine: &Machine) -> Vec<String> {
+        for (i, commands) in std::mem::take(&mut self.dram).iter().enumerate() {
+            for violation in self.checker.check(commands) {
+                self.report(format!("partition{i}.dram: {}", violation.text));
+            }
+        }
+        for (i, bank) in machine.banks().iter().enumerate() {
+            if let Err(sum) = bank.stats().conserved() {
+                self.report(format!("partition{i}.l2: {sum}"));
+            }
+        }
+        if self.more > 0 {
+            self.reports.push(format!("and {} more", self.more));
+        }
+        self.reports
+    }
+
+    fn report(&mut self, text: String) {
+        if self.reports.len() < MAX_REPORTS {
+            self.reports.push(text);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Compares the outputs of a finished run with what the launch file expects; `None` if it expects
+/// nothing.
+pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec<String>>, String> {
+    let mut failed = Vec::new();
+    let mut any = false;
+    for (output, expected) in prepared.file.outputs.iter().zip(&prepared.expected) {
+        let Some(expected) = expected else { continue };
+        any = true;
+        let buffer = &prepared.file.buffers[output.buffer.0];
+        let got = read_buffer(prepared, machine, output.buffer.0)?;
+        if let Err(mismatch) = compare(&got, &expected.values, &expected.rule) {
+            failed.push(format!("output `{}` is wrong:\n{mismatch}", buffer.name));
+        }
+    }
+    Ok(any.then_some(failed))
+}
+
+/// A buffer as the machine holds it.
+pub(super) fn read_buffer(prepared: &Prepared, machine: &Machine, buffer: usize) -> Result<Array, String> {
+    let shape = &prepared.file.buffers[buffer];
+    let bytes = machine.read_memory(prepared.addresses[buffer], shape.bytes()).map_err(|e| e.to_string())?;
+    Ok(Array::from_bytes(shape.element, bytes))
+}
+
+fn golden_timing(config: &DramConfig) -> Timing {
+    let t = &config.timing;
+    let wide = u64::from;
+    Timing {
+        cl: wide(t.cl),
+        wl: wide(t.wl),
+        burst: wide(t.burst),
+        rcd_rd: wide(t.rcd_rd),
+        rcd_wr: wide(t.rcd_wr),
+        rp: wide(t.rp),
+        ras: wide(t.ras),
+        rc: wide(t.rc),
+        rrd_s: wide(t.rrd_s),
+        rrd_l: wide(t.rrd_l),
+        faw: wide(t.faw),
+        aw32: wide(t.aw32),
+        ccd_s: wide(t.ccd_s),
+        ccd_l: wide(t.ccd_l),
+        rtp: wide(t.rtp),
+        wr: wide(t.wr),
+        wtr_s: wide(t.wtr_s),
+        wtr_l: wide(t.wtr_l),
+        ppd: wide(t.ppd),
+        rfc: wide(t.rfc),
+        refi: wide(t.refi),
+    }
+}

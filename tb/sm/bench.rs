@@ -1,0 +1,380 @@
+//! Two cores, a dispatcher and a memory on one clock.
+
+use std::sync::Arc;
+
+use golden::interp;
+use golden::memory::FlatMemory;
+use isa::alloc::allocate;
+use isa::program::Program;
+use isa::ptx::Source;
+use rtl::kernel::{
+    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Mode, RxBank, Simulator, Sleep,
+    TxBank, digest_of,
+};
+use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::sm::{
+    AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, KernelImage, NamedRange, OpTiming,
+    PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason,
+};
+
+/// Cores of the bench.
+const SMS: usize = 2;
+/// Where `out` lies: the buffer that kernels fill.
+pub const OUT: u64 = 0x1000_0000;
+/// Where `input` lies.
+pub const INPUT: u64 = 0x2000_0000;
+
+const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
+const MEMORY: BlockId = BlockId { domain: 0, slot: 1 };
+
+fn core_id(sm: usize) -> BlockId {
+    BlockId { domain: 0, slot: sm as u8 + 2 }
+}
+
+/// A kernel and how it is launched.
+#[derive(Clone)]
+pub struct Kernel {
+    pub ptx: String,
+    pub params: Vec<u8>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub dynamic_shared: u32,
+    pub memory: FlatMemory,
+    pub config: SmConfig,
+    /// Longest delay of a reply, in cycles.
+    pub delay: u64,
+    pub seed: u64,
+}
+
+impl Kernel {
+    /// A kernel `k` with the given body, parameters `out` and `input`, and many registers of
+    /// each kind. `%rd0` and `%rd1` hold the parameters, `%r0` the thread's number in the grid,
+    /// `%rd2` the address of its 64 bytes of `out`.
+    pub fn new(body: &str) -> Self {
+        Self::bare(&format!(
+            "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [input];
+             mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mad.lo.u32 %r0, %r1, %r2, %r0;
+             mul.wide.u32 %rd2, %r0, 64; add.u64 %rd2, %rd0, %rd2;
+             {body}"
+        ))
+    }
+
+    /// A kernel without the prologue.
+    pub fn bare(body: &str) -> Self {
+        let ptx = format!(
+            ".version 3.2\n.target sm_35\n.address_size 64\n
+             .visible .entry k(.param .u64 out, .param .u64 input) {{
+             .reg .pred %p<16>; .reg .b16 %rs<16>; .reg .b32 %r<64>; .reg .b64 %rd<32>;
+             .reg .f32 %f<32>; .reg .f64 %fd<16>;\n{body}\nret;\n}}\n"
+        );
+        let mut memory = FlatMemory::new();
+        memory.place("out", OUT, vec![0; 1 << 16]).unwrap();
+        memory.place("input", INPUT, (0..1u32 << 16).map(|i| (i * 151 + (i >> 8) * 7 + 3) as u8).collect()).unwrap();
+        Self {
+            ptx,
+            params: [OUT.to_le_bytes(), INPUT.to_le_bytes()].concat(),
+            grid: [1, 1, 1],
+            block: [32, 1, 1],
+            dynamic_shared: 0,
+            memory,
+            config: fermi(),
+            delay: 60,
+            seed: 1,
+        }
+    }
+
+    pub fn grid(mut self, ctas: u32, threads: u32) -> Self {
+        self.grid = [ctas, 1, 1];
+        self.block = [threads, 1, 1];
+        self
+    }
+
+    pub fn program(&self) -> Program {
+        Source::new("k.ptx", &self.ptx).kernel("k").unwrap_or_else(|error| panic!("{error:?}\n{}", self.ptx))
+    }
+
+    pub fn image(&self) -> Arc<KernelImage> {
+        let program = allocate(&self.program()).unwrap();
+        let ranges = self.memory.buffers().iter().map(|buffer| NamedRange {
+            name: buffer.name.clone(),
+            start: buffer.base,
+            bytes: buffer.bytes.len() as u64,
+        });
+        let map = Arc::new(AddressMap::new(ranges.collect()).unwrap());
+        let (params, shared) = (self.params.clone(), self.dynamic_shared);
+        Arc::new(KernelImage::new(program, params, self.grid, self.block, shared, 0, map).unwrap())
+    }
+
+    /// Runs to the end in one mode.
+    pub fn run(&self, mode: Mode) -> Bench {
+        let (mut bench, mut sim) = self.start(mode);
+        while sim.step(&mut bench).is_some() {
+            assert!(sim.tick() < 2_000_000, "no end in sight: {:?}", bench.cores[0].waiting());
+        }
+        bench.cycles = sim.tick();
+        bench.digest = sim.state_digest();
+        bench.cores.iter_mut().for_each(|core| core.settle(sim.tick() + 1));
+        bench
+    }
+
+    /// Loads a bench without running it.
+    pub fn start(&self, mode: Mode) -> (Bench, Simulator) {
+        let mut bench = Bench::new(self);
+        let image = self.image();
+        let fits: Vec<u32> = bench.cores.iter_mut().map(|core| core.load(image.clone()).unwrap()).collect();
+        bench.dispatcher.load(self.grid, fits[0]);
+        let sim = Simulator::new(&[1], &bench, mode);
+        (bench, sim)
+    }
+
+    /// Runs in every mode; all must agree with each other and with the interpreter.
+    pub fn check(&self) -> Bench {
+        let bench = self.run(Mode { digest: true, ..Mode::default() });
+        let faults: Vec<String> = bench.cores.iter().filter_map(SmCore::fault).map(ToString::to_string).collect();
+        assert!(bench.dispatcher.is_done(), "{faults:?}, hangs: {:?}", bench.cores[0].waiting());
+        assert!(bench.cores.iter().all(SmCore::is_idle));
+        let mut expected = self.memory.clone();
+        let program = self.program();
+        let launch = interp::Launch {
+            program: &program,
+            grid: self.grid,
+            block: self.block,
+            dynamic_shared: self.dynamic_shared,
+            params: &self.params,
+            max_instructions: 100_000_000,
+        };
+        interp::run(&launch, &mut expected).unwrap();
+        for (got, want) in bench.memory.store.buffers().iter().zip(expected.buffers()) {
+            let wrong = got.bytes.iter().zip(&want.bytes).position(|(got, want)| got != want);
+            assert_eq!(wrong, None, "first wrong byte of `{}`\n{}", got.name, self.ptx);
+        }
+        let summary = bench.summary();
+        for mode in [
+            Mode { evaluate_all: true, ..Mode::default() },
+            Mode { lint: true, shuffle: Some(self.seed), ..Mode::default() },
+            Mode { shuffle: Some(self.seed + 1), ..Mode::default() },
+        ] {
+            assert_eq!(self.run(Mode { digest: true, ..mode }).summary(), summary, "{mode:?}\n{}", self.ptx);
+        }
+        bench
+    }
+}
+
+/// What two runs of a kernel are compared by.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Summary {
+    cycles: u64,
+    digest: u64,
+    accesses: Vec<u64>,
+    counters: Vec<Counters>,
+    stalls: Vec<Vec<u64>>,
+}
+
+/// The device under test with its surroundings.
+pub struct Bench {
+    pub cores: Vec<SmCore>,
+    pub dispatcher: Dispatcher,
+    pub memory: Memory,
+    pub cycles: u64,
+    digest: u64,
+    launch: Vec<Chan<CtaLaunch>>,
+    done: Vec<Chan<CtaDone>>,
+    mem: Vec<Chan<WarpAccess>>,
+    wb: Vec<Chan<WarpReply>>,
+}
+
+impl Bench {
+    fn new(kernel: &Kernel) -> Self {
+        let spec = |name: &str, sm: usize, from, to| ChanSpec {
+            path: format!("sm{sm}.{name}"),
+            depth: 2,
+            latency: 1,
+            credit: 1,
+            from,
+            to,
+        };
+        let shape = AccessShape { addr_bits: 32, pc_bits: 16 };
+        let mut bench = Self {
+            cores: (0..SMS).map(|sm| SmCore::new(&kernel.config, &format!("sm{sm}"), sm as u32, SMS as u32)).collect(),
+            dispatcher: Dispatcher::new("dispatcher", SMS),
+            memory: Memory::new(kernel),
+            cycles: 0,
+            digest: 0,
+            launch: (0..SMS).map(|sm| Chan::new(spec("launch", sm, DISPATCHER, core_id(sm)), ())).collect(),
+            done: (0..SMS).map(|sm| Chan::new(spec("done", sm, core_id(sm), DISPATCHER), ())).collect(),
+            mem: (0..SMS).map(|sm| Chan::new(spec("mem", sm, core_id(sm), MEMORY), shape)).collect(),
+            wb: (0..SMS).map(|sm| Chan::new(spec("wb", sm, MEMORY, core_id(sm)), shape)).collect(),
+        };
+        bench.cores.iter_mut().for_each(SmCore::record);
+        bench
+    }
+
+    fn summary(&self) -> Summary {
+        let stalls = |core: &SmCore| StallReason::ALL.map(|reason| core.stall_cycles(reason)).to_vec();
+        Summary {
+            cycles: self.cycles,
+            digest: self.digest,
+            accesses: self.memory.accesses.clone(),
+            counters: self.cores.iter().map(|core| *core.counters()).collect(),
+            stalls: self.cores.iter().map(stalls).collect(),
+        }
+    }
+
+    /// Word `index` of `out`.
+    pub fn out(&self, index: usize) -> u32 {
+        let bytes = self.memory.store.read(OUT + 4 * index as u64, 4).unwrap();
+        u32::from_le_bytes(bytes.try_into().unwrap())
+    }
+}
+
+impl Blocks for Bench {
+    fn population(&self) -> Vec<u8> {
+        vec![2 + SMS as u8]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        match block {
+            DISPATCHER => {
+                let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
+                self.dispatcher.eval(io, at)
+            }
+            MEMORY => self.memory.eval((RxBank(&mut self.mem), TxBank(&mut self.wb)), at),
+            core => {
+                let sm = usize::from(core.slot) - 2;
+                let io = SmIo {
+                    launch: self.launch[sm].rx(),
+                    done: self.done[sm].tx(),
+                    mem: self.mem[sm].tx(),
+                    wb: self.wb[sm].rx(),
+                };
+                self.cores[sm].eval(io, at)
+            }
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        match block {
+            DISPATCHER => self.dispatcher.describe(to),
+            MEMORY => self.memory.describe(to),
+            core => {
+                let sm = usize::from(core.slot) - 2;
+                to.parts("sm", sm as u32, |to| self.cores[sm].describe(to));
+            }
+        }
+    }
+}
+
+/// Memory that reads and writes on acceptance, and answers after a random delay in any order.
+pub struct Memory {
+    pub store: FlatMemory,
+    seed: u64,
+    delay: u64,
+    /// Replies to each core and when they are due.
+    pending: Vec<Vec<(u64, WarpReply)>>,
+    accepted: Vec<u64>,
+    /// Digest of all accesses of each core and their cycles.
+    accesses: Vec<u64>,
+}
+
+impl Memory {
+    fn new(kernel: &Kernel) -> Self {
+        Self {
+            store: kernel.memory.clone(),
+            seed: kernel.seed,
+            delay: kernel.delay,
+            pending: vec![Vec::new(); SMS],
+            accepted: vec![0; SMS],
+            accesses: vec![0; SMS],
+        }
+    }
+
+    fn random(&self, sm: usize, of: u64) -> u64 {
+        let mut x = self.seed ^ (sm as u64) << 56 ^ of.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ x >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x ^ x >> 29
+    }
+
+    fn answer(&mut self, access: &WarpAccess) -> WarpReply {
+        let bytes = 1 << access.size_log2;
+        let mut reply = WarpReply { warp: access.warp, pc: access.pc, mask: access.mask, ..WarpReply::default() };
+        for lane in (0..LANES).filter(|lane| access.mask >> lane & 1 != 0) {
+            let address = access.address[lane];
+            if access.kind == AccessKind::Store {
+                let value = u64::from(access.data[1][lane]) << 32 | u64::from(access.data[0][lane]);
+                let range = self.store.write(address, bytes).unwrap();
+                range.copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
+            } else {
+                let mut word = [0; 8];
+                word[..bytes as usize].copy_from_slice(self.store.read(address, bytes).unwrap());
+                let value = u64::from_le_bytes(word);
+                (reply.data[0][lane], reply.data[1][lane]) = (value as u32, (value >> 32) as u32);
+            }
+        }
+        if access.kind == AccessKind::Store {
+            reply.kind = WarpReplyKind::Stored;
+        }
+        reply
+    }
+}
+
+impl Block for Memory {
+    type Io<'a> = (RxBank<'a, WarpAccess>, TxBank<'a, WarpReply>);
+
+    fn eval(&mut self, (mut mem, mut wb): Self::Io<'_>, at: &mut Edge<'_>) -> Sleep {
+        let mut busy = false;
+        for sm in 0..SMS {
+            let stalled = self.delay > 1 && self.random(sm, at.cycle).is_multiple_of(3);
+            if mem.at(sm).peek(at).is_some() && !stalled {
+                let access = mem.at(sm).pop(at);
+                let reply = self.answer(&access);
+                self.accepted[sm] += 1;
+                self.accesses[sm] = digest_of(&(self.accesses[sm], at.cycle, access));
+                let due = at.cycle + 1 + self.random(sm, self.accepted[sm] << 32) % self.delay;
+                self.pending[sm].push((due, reply));
+            }
+            let first = (0..self.pending[sm].len()).min_by_key(|&index| self.pending[sm][index].0);
+            if let Some(first) = first
+                && self.pending[sm][first].0 <= at.cycle
+                && wb.at(sm).ready(at)
+            {
+                let (_, reply) = self.pending[sm].remove(first);
+                wb.at(sm).push(at, reply);
+            }
+            busy |= !self.pending[sm].is_empty() || mem.at(sm).waiting(at);
+        }
+        if busy { Sleep::Next } else { Sleep::UntilEvent }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { store: _, seed: _, delay: _, pending, accepted, accesses } = self;
+        for ((pending, accepted), accesses) in pending.iter().zip(accepted).zip(accesses) {
+            to.bits("pending", pending.len() as u64);
+            to.bits("accepted", *accepted);
+            to.bits("accesses", *accesses);
+        }
+    }
+}
+
+/// An SM as in li2015 Table 2, with GPGPU-Sim's opcode latencies.
+pub fn fermi() -> SmConfig {
+    let timing = |latency, interval| OpTiming { latency, interval };
+    let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };
+    SmConfig {
+        warps: 48,
+        threads: 1536,
+        ctas: 8,
+        registers: 32768,
+        schedulers: 2,
+        policy: SchedulerPolicy::GreedyThenOldest,
+        pipes: PipeConfig {
+            operand_read: 1,
+            result_bus: 2,
+            int: class(timing(4, 1), timing(13, 2), timing(4, 2), timing(5, 1), timing(145, 8)),
+            fp: class(timing(4, 1), timing(13, 2), timing(4, 1), timing(5, 1), timing(39, 4)),
+            dp: class(timing(8, 8), timing(19, 16), timing(8, 8), timing(8, 8), timing(330, 130)),
+            sfu: timing(20, 4),
+            param: timing(4, 1),
+        },
+        shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
+    }
+}

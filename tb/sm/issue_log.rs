@@ -1,0 +1,68 @@
+//! Writes down what the schedulers of a core issue, cycle by cycle.
+
+use rtl::kernel::{ArrayView, Block, Describe, Field, Fields, Logic, Mode};
+
+use super::bench::Kernel;
+
+/// One issued instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issue {
+    pub cycle: u64,
+    pub scheduler: u32,
+    pub warp: u64,
+    pub pc: u64,
+}
+
+/// What core 0 issues while it runs a kernel.
+pub fn issues(kernel: &Kernel) -> Vec<Issue> {
+    let (mut bench, mut sim) = kernel.start(Mode::default());
+    let mut log = Vec::new();
+    while let Some(cycle) = sim.step(&mut bench) {
+        let mut probes = Probes { cycle, scheduler: None, valid: false, warp: 0, log: &mut log };
+        bench.cores[0].describe(&mut probes);
+    }
+    log
+}
+
+/// The cycles of the first issue of each pc of warp 0, counted from the first instruction.
+pub fn cycles_of(kernel: &Kernel) -> Vec<u64> {
+    let log: Vec<Issue> = issues(kernel).into_iter().filter(|issue| issue.warp == 0).collect();
+    log.iter().map(|issue| issue.cycle - log[0].cycle).collect()
+}
+
+struct Probes<'a> {
+    cycle: u64,
+    scheduler: Option<u32>,
+    valid: bool,
+    warp: u64,
+    log: &'a mut Vec<Issue>,
+}
+
+impl Fields for Probes<'_> {
+    fn field(&mut self, _: Field) {}
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+impl Describe for Probes<'_> {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        self.scheduler = if name == "scheduler" { index } else { None };
+    }
+    fn leave(&mut self) {
+        self.scheduler = None;
+    }
+    fn probe(&mut self, field: Field) {
+        let Some(scheduler) = self.scheduler else { return };
+        match field.name {
+            "issue_valid" => self.valid = field.value == 1,
+            "issue_warp" => self.warp = field.value,
+            "issue_pc" if self.valid => {
+                self.log.push(Issue { cycle: self.cycle, scheduler, warp: self.warp, pc: field.value });
+            }
+            _ => {}
+        }
+    }
+    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}

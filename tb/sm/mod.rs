@@ -1,0 +1,24 @@
+//! # Testbench of the SM core and the CTA dispatcher
+//! Kernels in PTX run on two cores and a dispatcher; a memory that accepts, delays and reorders
+//! at random stands in for the LSU. Results are compared with the functional interpreter, and
+//! every run is repeated with every block evaluated at every edge, with the order of evaluation
+//! shuffled and with the lint for missed wake-ups: cycles, beats, state, instruction counts and
+//! stall cycles must be the same.
+//!
+//! | testpoint                  | intent                                                          |
+//! |----------------------------|-----------------------------------------------------------------|
+//! | `control::*`               | nested branches, loops of unequal trip counts, exits, guards    |
+//! | `random::*`                | random structured kernels agree with the interpreter            |
+//! | `data::*`                  | every access width, vectors, extension, parameters, 64 bits     |
+//! | `shared::*`                | exchange through shared memory, barriers, conflicts             |
+//! | `timing::*`                | issue tables: latency, scheduling order, ports, barriers        |
+//! | `limits::*`                | occupancy, launch errors, faults, reports of a core that hangs  |
+
+mod bench;
+mod control;
+mod data;
+mod issue_log;
+mod limits;
+mod random;
+mod shared;
+mod timing;

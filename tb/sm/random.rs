@@ -1,0 +1,121 @@
+//! Random structured kernels: nested branches and loops that depend on data, guards, exits,
+//! global, shared and vector accesses to each thread's own places, barriers between them.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use rtl::sm::SchedulerPolicy;
+
+use super::bench::Kernel;
+
+/// Data registers of the kernels: `%r8` to `%r15`.
+const REGISTERS: u64 = 8;
+
+struct Generator {
+    random: u64,
+    text: String,
+    labels: u32,
+}
+
+impl Generator {
+    fn next(&mut self, below: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 20) % below
+    }
+
+    fn register(&mut self) -> u64 {
+        8 + self.next(REGISTERS)
+    }
+
+    fn label(&mut self) -> u32 {
+        self.labels += 1;
+        self.labels
+    }
+
+    fn line(&mut self, text: std::fmt::Arguments<'_>) {
+        self.text.write_fmt(text).unwrap();
+        self.text.push('\n');
+    }
+
+    fn statements(&mut self, depth: u32) {
+        for _ in 0..1 + self.next(5) {
+            self.statement(depth);
+        }
+    }
+
+    fn statement(&mut self, depth: u32) {
+        let (a, b, c) = (self.register(), self.register(), self.register());
+        let at = self.next(8) * 4;
+        match self.next(if depth < 4 { 13 } else { 9 }) {
+            0 => self.line(format_args!("add.u32 %r{a}, %r{b}, %r{c};")),
+            1 => self.line(format_args!("mad.lo.u32 %r{a}, %r{b}, 77, %r{c};")),
+            2 => self.line(format_args!("max.s32 %r{a}, %r{b}, %r{c};")),
+            3 => self.line(format_args!("setp.lt.s32 %p1, %r{b}, %r{c}; @%p1 xor.b32 %r{a}, %r{b}, 0x5a5;")),
+            4 => self.line(format_args!("st.global.u32 [%rd2+{at}], %r{a}; ld.global.u32 %r{b}, [%rd2+{at}];")),
+            5 => self.line(format_args!("st.shared.u32 [%r4+{at}], %r{a}; ld.shared.u32 %r{b}, [%r4+{at}];")),
+            6 => self.line(format_args!("ld.global.v2.u32 {{%r{a}, %r30}}, [%rd3+8]; add.u32 %r{a}, %r{a}, %r30;")),
+            7 => self.line(format_args!("ld.global.s8 %r{a}, [%rd3+{at}]; shl.b32 %r{b}, %r{a}, 3;")),
+            8 => self.line(format_args!(
+                "rem.u32 %r{a}, %r{b}, 1000; cvt.rn.f32.u32 %f1, %r{a}; cvt.rzi.u32.f32 %r{a}, %f1;"
+            )),
+            9 | 10 => {
+                let label = self.label();
+                let bit = self.next(5);
+                self.line(format_args!("shr.u32 %r31, %r{a}, {bit}; and.b32 %r31, %r31, 1; setp.eq.u32 %p2, %r31, 0;"));
+                self.line(format_args!("@%p2 bra ELSE{label};"));
+                self.statements(depth + 1);
+                self.line(format_args!("bra END{label};\nELSE{label}:"));
+                self.statements(depth + 1);
+                self.line(format_args!("END{label}:"));
+            }
+            11 => {
+                let (label, counter) = (self.label(), 40 + depth);
+                self.line(format_args!("and.b32 %r{counter}, %r{a}, 3;\nLOOP{label}:"));
+                self.statements(depth + 1);
+                self.line(format_args!("sub.u32 %r{counter}, %r{counter}, 1; setp.ge.s32 %p3, %r{counter}, 0;"));
+                self.line(format_args!("@%p3 bra LOOP{label};"));
+            }
+            _ => self.line(format_args!("and.b32 %r31, %r{a}, 63; setp.eq.u32 %p4, %r31, 9; @%p4 exit;")),
+        }
+    }
+}
+
+/// A kernel of some top-level blocks with barriers in between.
+fn kernel(seed: u64) -> Kernel {
+    let mut generator = Generator { random: seed | 1, text: String::new(), labels: 0 };
+    let prologue = "mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 5; mul.wide.u32 %rd3, %r0, 64; add.u64 %rd3, %rd1, %rd3;
+        ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd3]; ld.global.v4.u32 {%r12, %r13, %r14, %r15}, [%rd3+16];
+        st.shared.v2.u32 [%r4], {%r8, %r9}; st.shared.v2.u32 [%r4+8], {%r10, %r11};
+        st.shared.v2.u32 [%r4+16], {%r8, %r9}; st.shared.v2.u32 [%r4+24], {%r10, %r11};\n";
+    generator.text.push_str(prologue);
+    for _ in 0..1 + generator.next(3) {
+        generator.statements(0);
+        generator.text.push_str("bar.sync 0;\n");
+    }
+    let epilogue =
+        "st.global.v4.u32 [%rd2+32], {%r8, %r9, %r10, %r11}; st.global.v4.u32 [%rd2+48], {%r12, %r13, %r14, %r15};";
+    generator.text.push_str(epilogue);
+    let mut kernel = Kernel::new(&generator.text);
+    let threads = [32, 64, 96, 72][generator.next(4) as usize];
+    kernel.dynamic_shared = 32 * threads;
+    kernel.delay = [1, 7, 100][generator.next(3) as usize];
+    kernel.seed = seed;
+    if generator.next(3) == 0 {
+        kernel.config.policy = SchedulerPolicy::LooseRoundRobin;
+    }
+    if generator.next(3) == 0 {
+        kernel.config.schedulers = 1;
+    }
+    kernel.grid(1 + generator.next(3) as u32, threads)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn random_kernels_agree_with_the_interpreter_in_every_mode(seed in any::<u64>()) {
+        kernel(seed).check();
+    }
+}

@@ -1,0 +1,123 @@
+//! Cycle-exact issue: latency, order, ports.
+
+use rtl::kernel::Mode;
+use rtl::sm::{SchedulerPolicy, StallReason};
+
+use super::bench::Kernel;
+use super::issue_log::{cycles_of, issues};
+
+/// Cycles from the issue of `first` to that of an instruction that needs its result.
+fn dependent(first: &str, second: &str) -> u64 {
+    let cycles = cycles_of(&Kernel::bare(&format!("{first} {second}")));
+    cycles[1] - cycles[0]
+}
+
+#[test]
+fn a_dependent_instruction_issues_the_cycle_after_writeback_and_not_before() {
+    // Operand read 1, latency, and the cycle of issue itself.
+    assert_eq!(dependent("add.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 6);
+    assert_eq!(dependent("mad.lo.u32 %r1, %r2, %r3, %r4;", "add.u32 %r4, %r1, 1;"), 7);
+    assert_eq!(dependent("max.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 15);
+    assert_eq!(dependent("div.u32 %r1, %r2, %r3;", "add.u32 %r4, %r1, 1;"), 147);
+    assert_eq!(dependent("add.f64 %fd1, %fd2, %fd3;", "add.f64 %fd4, %fd1, %fd1;"), 10);
+    assert_eq!(dependent("setp.eq.u32 %p1, %r2, %r3;", "@%p1 add.u32 %r4, %r1, 1;"), 6);
+}
+
+#[test]
+fn a_second_write_to_a_register_waits_for_the_first() {
+    assert_eq!(dependent("max.u32 %r1, %r2, %r3;", "add.u32 %r1, %r2, 1;"), 15);
+}
+
+#[test]
+fn independent_instructions_of_one_warp_issue_back_to_back_from_the_buffer() {
+    assert_eq!(dependent("add.u32 %r1, %r2, %r3;", "add.u32 %r4, %r5, %r6; add.u32 %r1, %r1, %r4;"), 1);
+}
+
+#[test]
+fn a_taken_branch_costs_fetch_and_decode_of_its_target() {
+    let cycles = cycles_of(&Kernel::bare("bra NEXT; add.u32 %r1, %r2, 1; NEXT: add.u32 %r1, %r2, 2;"));
+    assert_eq!(cycles[1] - cycles[0], 3);
+}
+
+#[test]
+fn an_initiation_interval_keeps_the_pipe_from_other_warps() {
+    let mut kernel = Kernel::bare("mul.lo.u32 %r1, %r2, %r3;").grid(1, 96);
+    kernel.config.schedulers = 1;
+    let muls: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc == 0).map(|issue| issue.cycle).collect();
+    assert_eq!([muls[1] - muls[0], muls[2] - muls[1]], [2, 2]);
+}
+
+#[test]
+fn one_memory_instruction_is_issued_a_cycle_over_both_schedulers() {
+    let kernel = Kernel::bare("ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [input];").grid(1, 128);
+    let mut cycles: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc < 2).map(|issue| issue.cycle).collect();
+    let all = cycles.len();
+    cycles.dedup();
+    assert_eq!((all, cycles.len()), (8, 8));
+}
+
+/// Issue table of four warps on one scheduler: `warp:pc` for every issue cycle, from the first.
+fn table(policy: SchedulerPolicy, body: &str) -> String {
+    let mut kernel = Kernel::bare(body).grid(1, 128);
+    kernel.config.schedulers = 1;
+    kernel.config.policy = policy;
+    let log = issues(&kernel);
+    let cells: Vec<String> =
+        log.iter().map(|issue| format!("{}={}:{}", issue.cycle - log[0].cycle, issue.warp, issue.pc)).collect();
+    cells.join(" ")
+}
+
+#[test]
+fn greedy_then_oldest_stays_with_a_warp_and_then_takes_the_oldest() {
+    // A pair of instructions is fetched per warp and cycle, so warp 0 issues its first pair and
+    // comes back two cycles later, ahead of warp 2, which has been ready longer. Warp 2 keeps its
+    // turn in cycle 6 although warp 1, older, has its second pair by then. Instruction 3 waits
+    // for instruction 2, six cycles.
+    let table = table(
+        SchedulerPolicy::GreedyThenOldest,
+        "add.u32 %r1, %r9, 1; add.u32 %r2, %r9, 2; add.u32 %r3, %r9, 3; mad.lo.u32 %r4, %r1, %r2, %r3;",
+    );
+    let expected = "0=0:0 1=0:1 2=1:0 3=1:1 4=0:2 5=2:0 6=2:1 7=1:2 8=3:0 9=3:1 10=0:3 11=2:2 12=3:2 13=0:4 14=1:3 \
+                    17=1:4 18=2:3 19=3:3 21=2:4 22=3:4";
+    assert_eq!(table, expected);
+}
+
+#[test]
+fn loose_round_robin_gives_every_warp_its_turn() {
+    let table = table(SchedulerPolicy::LooseRoundRobin, "add.u32 %r1, %r2, 1;");
+    assert_eq!(table, "0=0:0 1=1:0 2=2:0 3=3:0 4=0:1 5=1:1 6=2:1 7=3:1");
+}
+
+#[test]
+fn a_barrier_opens_in_the_cycle_after_its_last_arrival() {
+    let log = issues(&Kernel::bare("bar.sync 0; mov.u32 %r1, 1;").grid(1, 96));
+    let last = log.iter().filter(|issue| issue.pc == 0).map(|issue| issue.cycle).max().unwrap();
+    let first = log.iter().filter(|issue| issue.pc == 1).map(|issue| issue.cycle).min().unwrap();
+    assert_eq!(first - last, 1);
+}
+
+#[test]
+fn waiting_for_memory_and_for_a_pipe_are_charged_apart() {
+    let mut kernel = Kernel::new("ld.global.u32 %r3, [%rd1]; add.u32 %r3, %r3, 1; st.global.u32 [%rd2], %r3;");
+    kernel.delay = 1000;
+    kernel.seed = 5;
+    let bench = kernel.run(Mode::default());
+    let memory = bench.cores[0].stall_cycles(StallReason::ScoreboardMemory);
+    let alu = bench.cores[0].stall_cycles(StallReason::ScoreboardAlu);
+    assert!(memory > 100 && alu > 10 && alu < 60, "memory {memory}, alu {alu}");
+    let sum: u64 = StallReason::ALL.iter().map(|&reason| bench.cores[0].stall_cycles(reason)).sum();
+    assert_eq!(sum, 2 * (bench.cycles + 1));
+}
+
+#[test]
+fn stores_outlive_their_cta_but_not_the_core_s_work() {
+    let mut kernel = Kernel::new("st.global.u32 [%rd2], 1;").grid(1, 32);
+    kernel.delay = 500;
+    kernel.seed = 3;
+    let (mut bench, mut sim) = kernel.start(Mode::default());
+    let mut done_while_busy = false;
+    while sim.step(&mut bench).is_some() {
+        done_while_busy |= bench.dispatcher.is_done() && !bench.cores[0].is_idle();
+    }
+    assert!(done_while_busy && bench.cores[0].is_idle());
+}
