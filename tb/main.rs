@@ -1,1 +1,7 @@
-fn main() {}
+//! The command `warpsieve`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tb::cli::main()
+}

@@ -126,11 +126,18 @@ impl Simulator {
             self.evaluated[domain] = 0;
             let Some((cycle, mut due)) = self.wake.take(domain, tick) else { continue };
             self.evaluated[domain] = due;
+            let mut again = 0;
             while due != 0 {
                 let slot = due.trailing_zeros() as u8;
                 due &= due - 1;
-                self.eval(blocks, BlockId { domain: domain as u8, slot }, cycle);
+                let block = BlockId { domain: domain as u8, slot };
+                match self.eval(blocks, block, cycle).0 {
+                    Sleep::Next => again |= 1 << slot,
+                    Sleep::At(wish) => self.wake.at_cycle(tick, block, wish.max(cycle + 1)),
+                    Sleep::UntilEvent => {}
+                }
             }
+            self.wake.after(domain, cycle, again);
         }
         Some(tick)
     }
@@ -171,7 +178,12 @@ impl Simulator {
         }
         for (block, cycle, due) in order {
             let before = (self.mode.lint && !due).then(|| digest_of_block(blocks, block));
-            let actions = self.eval(blocks, block, cycle);
+            let (sleep, actions) = self.eval(blocks, block, cycle);
+            match sleep {
+                Sleep::Next => self.wake.at_cycle(tick, block, cycle + 1),
+                Sleep::At(wish) => self.wake.at_cycle(tick, block, wish.max(cycle + 1)),
+                Sleep::UntilEvent => {}
+            }
             if let Some(before) = before {
                 let changed = digest_of_block(blocks, block) != before;
                 assert!(actions == 0 && !changed, "cycle {cycle}: block {block:?} acted although nothing had woken it");
@@ -179,19 +191,16 @@ impl Simulator {
         }
     }
 
-    fn eval(&mut self, blocks: &mut impl Blocks, block: BlockId, cycle: u64) -> u32 {
+    /// One edge of one block: its wish, and how often it used a channel.
+    #[inline]
+    fn eval(&mut self, blocks: &mut impl Blocks, block: BlockId, cycle: u64) -> (Sleep, u32) {
         let mut at = Edge { tick: self.tick, cycle, wake: &mut self.wake, actions: 0 };
         let sleep = blocks.eval(block, &mut at);
         let actions = at.actions;
-        match sleep {
-            Sleep::Next => self.wake.at_cycle(self.tick, block, cycle + 1),
-            Sleep::At(wish) => self.wake.at_cycle(self.tick, block, wish.max(cycle + 1)),
-            Sleep::UntilEvent => {}
-        }
         if self.mode.digest {
             self.digests[usize::from(block.domain)][usize::from(block.slot)] = digest_of_block(blocks, block);
         }
-        actions
+        (sleep, actions)
     }
 }
 

@@ -52,6 +52,10 @@ impl Domain {
 
     fn first_filled(&self) -> u64 {
         let start = (self.base % SPAN) as usize;
+        // A busy domain is due at its very next edge.
+        if self.filled[start / 64] >> (start % 64) & 1 != 0 {
+            return self.base;
+        }
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
@@ -100,6 +104,17 @@ impl Wake {
     /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
     pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
         self.domains[usize::from(block.domain)].insert(now, cycle, block.slot);
+    }
+
+    /// Wakes a set of blocks of `domain` at the cycle after `cycle`, the one just taken.
+    pub(super) fn after(&mut self, domain: usize, cycle: u64, blocks: u128) {
+        if blocks != 0 {
+            let d = &mut self.domains[domain];
+            let at = ((cycle + 1) % SPAN) as usize;
+            d.slots[at] |= blocks;
+            d.filled[at / 64] |= 1 << (at % 64);
+            d.next = cycle + 1;
+        }
     }
 
     /// The earliest tick at which any block is due.

@@ -106,8 +106,10 @@ impl Payload for WarpAccess {
         for lane in address {
             to.sized("address", *lane, shape.addr_bits);
         }
-        for word in data.iter().flatten() {
-            to.bits("data", *word);
+        for word in data {
+            for lane in word {
+                to.bits("data", *lane);
+            }
         }
     }
 }
@@ -154,8 +156,10 @@ impl Payload for WarpReply {
         to.sized("warp", u64::from(*warp), 6);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
         to.bits("mask", *mask);
-        for word in data.iter().flatten() {
-            to.bits("data", *word);
+        for word in data {
+            for lane in word {
+                to.bits("data", *lane);
+            }
         }
     }
 }

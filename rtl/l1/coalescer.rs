@@ -183,10 +183,23 @@ fn same_line(address: &[u64; LANES], line: u64, line_log2: u32) -> u32 {
     matches.fold(0, |lanes, (lane, at)| lanes | u32::from(at >> line_log2 == line) << lane)
 }
 
+/// Lane `i` names word `i` of its line.
+fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
+    let in_line = (1u64 << line_log2) - 1;
+    let each = address.iter().enumerate();
+    each.fold(0, |disorder, (lane, at)| disorder | (at & in_line ^ (lane as u64 * 4))) == 0
+}
+
 /// The bytes that `lanes` store, placed in their line.
 fn gather(access: &WarpAccess, lanes: u32, line_log2: u32) -> (u128, [u8; LINE_BYTES]) {
     let mut data = [0; LINE_BYTES];
     let mut byte_mask = 0;
+    if lanes == u32::MAX && access.size_log2 == 2 && in_order(&access.address, line_log2) {
+        for (bytes, word) in data.as_chunks_mut().0.iter_mut().zip(access.data[0]) {
+            *bytes = word.to_le_bytes();
+        }
+        return (u128::MAX, data);
+    }
     let bytes = 1usize << access.size_log2;
     let lane_mask = (1u128 << bytes) - 1;
     let mut left = lanes;

@@ -127,7 +127,8 @@ pub struct Lsu {
     write_backs: u32,
     stats: L1Stats,
     shown: Shown,
-    /// The head has been refused since the cycle after this one, for this reason and conditions.
+    /// The head was probed in this cycle and refused, for this reason and conditions; until one of
+    /// them changes it is refused in every cycle.
     refused: Option<(u64, Fail, u8)>,
     watch: Option<Watch>,
 }
@@ -227,7 +228,7 @@ impl Lsu {
         self.tags.reserved() == self.mshr.pending_lines()
     }
 
-    /// Accounts for refusals in cycles that were slept through, all edges before `cycle`.
+    /// Accounts for the refusals of the head since it was probed last, at all edges before `cycle`.
     fn charge(&mut self, cycle: u64) {
         if let Some((since, fail, all)) = self.refused {
             let cycles = cycle - since - 1;
@@ -238,9 +239,10 @@ impl Lsu {
         }
     }
 
-    /// Step 1: takes the head of the reply channel.
-    fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) {
-        let Some(reply) = rsp.peek(at) else { return };
+    /// Step 1: takes the head of the reply channel. Returns whether a line was filled.
+    fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+        let Some(reply) = rsp.peek(at) else { return false };
+        let mut filled = false;
         let (slot, lanes) = ticket::target(reply.ticket);
         match reply.kind {
             ReplyKind::Ack if ticket::is_write_back(reply.ticket) => self.write_backs -= 1,
@@ -249,7 +251,7 @@ impl Lsu {
             ReplyKind::Data => {
                 let line = reply.line;
                 match self.mshr.set_way_of(line) {
-                    Some(set_way) if self.mshr.drains(set_way) => return,
+                    Some(set_way) if self.mshr.drains(set_way) => return false,
                     Some(_) => {}
                     None => {
                         panic!(
@@ -259,6 +261,7 @@ impl Lsu {
                     }
                 }
                 if let Some(set_way) = self.mshr.fill(line) {
+                    filled = true;
                     let kept = self.tags.fill(at, set_way / self.ways, set_way % self.ways);
                     self.data.write(at, set_way, 0, LineData(reply.data));
                     if let Some(watch) = &mut self.watch {
@@ -268,17 +271,18 @@ impl Lsu {
             }
         }
         rsp.pop(at);
+        filled
     }
 
-    /// Step 2: one waiter of the oldest filled entry gets its bytes.
-    fn drain(&mut self, at: &Edge<'_>) {
-        if let Some((line, set_way, waiter)) = self.mshr.pop() {
-            let data = &self.data.read(at, set_way)[0];
-            self.pending.deliver(waiter.slot, waiter.lanes, &data.0);
-            if let Some(watch) = &mut self.watch {
-                watch.drain = Some((line, waiter));
-            }
+    /// Step 2: one waiter of the oldest filled entry gets its bytes. Returns whether there was one.
+    fn drain(&mut self, at: &Edge<'_>) -> bool {
+        let Some((line, set_way, waiter)) = self.mshr.pop() else { return false };
+        let data = &self.data.read(at, set_way)[0];
+        self.pending.deliver(waiter.slot, waiter.lanes, &data.0);
+        if let Some(watch) = &mut self.watch {
+            watch.drain = Some((line, waiter));
         }
+        true
     }
 
     /// The load at the head, if it goes past the cache. A local line may be newer here than in
@@ -343,6 +347,8 @@ impl Lsu {
 
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
     fn access(&mut self, at: &Edge<'_>, bypassed: bool) -> bool {
+        self.charge(at.cycle);
+        self.refused = None;
         let Some(&LineAccess { kind, space, line, id, slot, lanes, .. }) = self.queue.front() else {
             self.shown = Shown::Idle;
             return false;
@@ -552,20 +558,22 @@ impl Block for Lsu {
         if let Some(watch) = &mut self.watch {
             *watch = Watch::default();
         }
-        self.charge(at.cycle);
-        self.refused = None;
-
         if self.pending.has_done()
             && io.core_rsp.ready(at)
             && let Some(reply) = self.pending.take()
         {
             io.core_rsp.push(at, reply);
         }
-        self.take_reply(&mut io.mem_rsp, at);
-        self.drain(at);
+        let filled = self.take_reply(&mut io.mem_rsp, at);
+        let drained = self.drain(at);
+        let queued = self.miss_queue.len();
         let bypassed = self.send(&mut io.mem_req, at);
+        let sent = self.miss_queue.len() != queued;
         let (had_head, had_room) = (!self.queue.is_empty(), self.queue.has_room());
-        let left = self.access(at, bypassed);
+        // Nothing that refused the head has changed: it is refused again, for the same reason, and
+        // need not be probed unless somebody watches.
+        let refused_again = self.refused.is_some() && !filled && !drained && !sent && self.watch.is_none();
+        let left = !refused_again && self.access(at, bypassed);
         if left {
             self.queue.pop();
         }
@@ -584,11 +592,13 @@ impl Block for Lsu {
         // A refused or stalled head waits for a fill, a drained waiter, a sent request or room in
         // the network; each of these either is one of the conditions below or wakes this block.
         let head_moves = !self.queue.is_empty() && (left || !had_head);
+        let shows_past = self.queue.is_empty() && self.shown != Shown::Idle;
         let can_send = (!self.miss_queue.is_empty() || self.head_bypasses()) && !io.mem_req.blocked(at);
         let can_emit = self.coalescer.busy() && self.queue.has_room();
         let can_take = !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some();
         let can_reply = self.pending.has_done() && !io.core_rsp.blocked(at);
         if head_moves
+            || shows_past
             || can_send
             || can_emit
             || can_take

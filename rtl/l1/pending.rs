@@ -14,7 +14,7 @@
 //! the row taken last goes first, so that none starves.
 
 use super::access::{AccessKind, LANES, WarpAccess, WarpReply, WarpReplyKind};
-use crate::kernel::{Describe, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::noc::packet::LINE_BYTES;
 
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ struct Row {
     size_log2: u8,
     /// Byte offset of each lane in its line.
     offset: [u8; LANES],
+    /// Lane `i` reads word `i` of its line: follows from `offset`, kept for the host's speed.
+    in_order: bool,
     data: [[u32; LANES]; 2],
 }
 
@@ -53,6 +55,7 @@ impl Pending {
             left: 0,
             size_log2: 0,
             offset: [0; LANES],
+            in_order: false,
             data: [[0; LANES]; 2],
         };
         Self {
@@ -90,9 +93,12 @@ impl Pending {
         row.left = access.mask;
         row.size_log2 = access.size_log2;
         let in_line = (1u64 << self.offset_bits) - 1;
-        for (offset, address) in row.offset.iter_mut().zip(&access.address) {
+        let mut disorder = 0;
+        for (lane, (offset, address)) in row.offset.iter_mut().zip(&access.address).enumerate() {
             *offset = (address & in_line) as u8;
+            disorder |= *offset ^ (lane * 4) as u8;
         }
+        row.in_order = disorder == 0;
     }
 
     /// Gives `lanes` of a load their bytes of a line.
@@ -101,7 +107,12 @@ impl Pending {
         debug_assert!(row.kind == AccessKind::Load && row.left & lanes == lanes, "each lane is answered once");
         let mut todo = lanes;
         match row.size_log2 {
-            // The common case, without the general one's byte handling.
+            // The common cases, without the general one's byte handling.
+            2 if row.in_order && lanes == u32::MAX => {
+                for (word, bytes) in row.data[0].iter_mut().zip(line.as_chunks().0) {
+                    *word = u32::from_le_bytes(*bytes);
+                }
+            }
             2 => {
                 while todo != 0 {
                     let lane = todo.trailing_zeros() as usize;
@@ -168,21 +179,21 @@ impl Pending {
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
         for (i, row) in (0..).zip(rows) {
-            let Row { kind, warp, pc, mask, left, size_log2, offset, data } = row;
-            to.enter("row", Some(i));
-            to.state("kind", *kind);
-            to.sized("warp", u64::from(*warp), 6);
-            to.sized("pc", u64::from(*pc), *pc_bits);
-            to.bits("mask", *mask);
-            to.bits("left", *left);
-            to.sized("size_log2", u64::from(*size_log2), 2);
-            for lane in offset {
-                to.sized("offset", u64::from(*lane), *offset_bits);
-            }
-            for word in data.as_flattened() {
-                to.bits("data", *word);
-            }
-            to.leave();
+            let Row { kind, warp, pc, mask, left, size_log2, offset, in_order: _, data } = row;
+            to.parts("row", i, |to| {
+                to.state("kind", *kind);
+                to.sized("warp", u64::from(*warp), 6);
+                to.sized("pc", u64::from(*pc), *pc_bits);
+                to.bits("mask", *mask);
+                to.bits("left", *left);
+                to.sized("size_log2", u64::from(*size_log2), 2);
+                for lane in offset {
+                    to.sized("offset", u64::from(*lane), *offset_bits);
+                }
+                for word in data.as_flattened() {
+                    to.bits("data", *word);
+                }
+            });
         }
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
         to.logic("done_row", Logic::PriorityEncoder { inputs: n });

@@ -200,11 +200,10 @@ fn thread_indices([nx, ny, nz]: [u32; 3]) -> Vec<[[u32; LANES]; 3]> {
     let warps = (nx * ny * nz).div_ceil(LANES as u32);
     let lanes_of = |warp: u32| {
         let mut tid = [[0; LANES]; 3];
-        for lane in 0..LANES {
-            let thread = warp * LANES as u32 + lane as u32;
-            tid[0][lane] = thread % nx;
-            tid[1][lane] = thread / nx % ny;
-            tid[2][lane] = thread / nx / ny;
+        let [x, y, z] = &mut tid;
+        let first = warp * LANES as u32;
+        for (thread, ((x, y), z)) in (first..).zip(x.iter_mut().zip(y).zip(z)) {
+            (*x, *y, *z) = (thread % nx, thread / nx % ny, thread / nx / ny);
         }
         tid
     };

@@ -2,28 +2,35 @@
 //!
 //! Blocks assert the rules they live by (one beat a cycle on a channel, no more accesses than an
 //! array has ports) and name cycle and path when one is broken. That is a mistake of the model, not
-//! of its user, who gets one message instead of a stack trace; `RUST_BACKTRACE=1` keeps the trace.
+//! of its user, who gets one message instead of a stack trace; `RUST_BACKTRACE=1` gives the trace too.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// Runs `work`; if it panics, the message and the place in the source.
 ///
 /// Whatever `work` was changing is lost: its result is the only thing to be used afterwards.
 pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    let seen = Arc::new(Mutex::new(None));
-    let earlier = panic::take_hook();
-    if std::env::var_os("RUST_BACKTRACE").is_none() {
-        let seen = Arc::clone(&seen);
-        panic::set_hook(Box::new(move |info| {
-            *seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(message(info));
-        }));
-    }
+    let seen = Arc::new(Mutex::new(String::new()));
+    let earlier: Arc<dyn Fn(&PanicHookInfo<'_>) + Send + Sync> = panic::take_hook().into();
+    panic::set_hook(Box::new({
+        let (seen, earlier) = (Arc::clone(&seen), Arc::clone(&earlier));
+        let worker = thread::current().id();
+        move |info| {
+            let is_ours = thread::current().id() == worker;
+            if is_ours {
+                *seen.lock().unwrap_or_else(PoisonError::into_inner) = message(info);
+            }
+            if !is_ours || std::env::var_os("RUST_BACKTRACE").is_some() {
+                earlier(info);
+            }
+        }
+    }));
     let done = panic::catch_unwind(AssertUnwindSafe(work));
-    panic::set_hook(earlier);
+    panic::set_hook(Box::new(move |info| earlier(info)));
     done.map_err(|_| {
-        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let what = seen.unwrap_or_else(|| "see the trace above".to_owned());
+        let what = seen.lock().unwrap_or_else(PoisonError::into_inner);
         format!("internal error: {what}\nThe model broke one of its own rules. Nothing of this run can be trusted.")
     })
 }

@@ -54,8 +54,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
         }
         What::Kernels => {
             let entries = kernel_entries(&kernels_folder()?)?;
-            let cells =
-                |e: &KernelEntry| vec![e.name.clone(), e.launch.clone(), e.others.join(" "), e.title.clone()];
+            let cells = |e: &KernelEntry| vec![e.name.clone(), e.launch.clone(), e.others.join(" "), e.title.clone()];
             printed(format, &["NAME", "LAUNCH FILE", "OTHER SIZES", "TITLE"], &entries, cells)?
         }
         What::Blocks => {

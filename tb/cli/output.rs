@@ -4,9 +4,6 @@ use std::io::{self, IsTerminal, Write};
 
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 
-/// Columns of a report.
-const WIDTH: usize = 110;
-
 /// Prints a result. A reader that has seen enough and closed the pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
@@ -27,7 +24,8 @@ pub(super) fn complain(text: &str) {
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(WIDTH);
+    // A message stays on one line: terminals wrap it, and what is redirected can be searched.
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
     let mut text = String::new();
     match handler.render_report(&mut text, report.as_ref()) {
         Ok(()) => complain(&text),

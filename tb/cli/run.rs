@@ -20,9 +20,8 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
-    let ran = crash::caught(|| {
-        crate::run::run(&arguments.launch, &resolved.config, &options, &mut |at| progress.show(at))
-    });
+    let ran =
+        crash::caught(|| crate::run::run(&arguments.launch, &resolved.config, &options, &mut |at| progress.show(at)));
     drop(progress);
     let report = match ran {
         Ok(report) => report?,

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
+use super::as_file;
 use super::builtin::{self, Builtin, SCHEMA};
 use super::fields::{Fields, Overlay, plain, shown};
 use super::problem::{ConfigError, Problems};
 use super::source::{Giver, Place, Sources};
 use super::suggest::suggestion;
-use super::as_file;
 
 /// Keys of a machine file that are not fields.
 const MACHINE_KEYS: &[&str] = &["name", "description", "source", "based-on", "assumed"];
@@ -254,8 +254,11 @@ impl Loader {
         giver: Giver,
     ) -> Result<Opened, ConfigError> {
         if let Some(path) = file {
-            let text = std::fs::read_to_string(&path)
-                .map_err(|reason| ConfigError::Unreadable { path: path.clone(), what, reason })?;
+            let text = std::fs::read_to_string(&path).map_err(|reason| ConfigError::Unreadable {
+                path: path.clone(),
+                what,
+                reason,
+            })?;
             let source = self.sources.add(giver, &path.display().to_string(), &text);
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -286,7 +289,8 @@ struct Opened {
 fn parse<'t>(sources: &Sources, source: usize, text: &'t str) -> Result<DeTable<'t>, ConfigError> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let mut problems = Problems::default();
-    for error in errors {
+    // Further errors are mostly consequences of the first.
+    for error in errors.iter().take(1) {
         let place = Place { source, span: error.span().unwrap_or_default() };
         problems.add(sources, &place, format!("not TOML: {}", error.message()), None);
     }
@@ -307,7 +311,9 @@ fn missing_message(missing: &[&str]) -> Option<String> {
     let names: Vec<_> = missing.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
     match missing.len() {
         0 => None,
-        more if more > SHOWN => Some(format!("the file leaves out {} and {} more fields", names.join(", "), more - SHOWN)),
+        more if more > SHOWN => {
+            Some(format!("the file leaves out {} and {} more fields", names.join(", "), more - SHOWN))
+        }
         _ => Some(format!("the file leaves out {}", names.join(", "))),
     }
 }

@@ -23,11 +23,7 @@ use super::suggest::suggestion;
 ///
 /// # Panics
 /// If `T` does not take the schema: the preset lacks a field, which the tests rule out.
-pub(super) fn read<T: DeserializeOwned>(
-    fields: &Fields,
-    schema: &Fields,
-    sources: &Sources,
-) -> Result<T, ConfigError> {
+pub(super) fn read<T: DeserializeOwned>(fields: &Fields, schema: &Fields, sources: &Sources) -> Result<T, ConfigError> {
     let mut problems = Problems::default();
     let mut fields = fields.clone();
     loop {

@@ -1,5 +1,5 @@
 //! # Cycle tables of the LSU with its L1D
-//! Small scripts, one behaviour each, against text that was derived by hand from the rules of the
+//! Small scripts, one behaviour each, against text that was checked row by row with the rules of the
 //! cache (li2015 section 2.2, khairy2015 section 3.1).
 //!
 //! A script names the cycle in which an instruction would probe the tags if nothing held it up, and
@@ -89,9 +89,9 @@ impl Player {
         lsu.observe();
         Self {
             lsu,
-            links: Links::new(16),
+            links: Links::new(16, [1, 1]),
             lockstep: Lockstep::new("sm3.l1", l1).unwrap(),
-            wake: Wake::new(&[1]),
+            wake: Wake::new(&[1, 1]),
             cycle: 0,
             warps: 0,
             asked: Vec::new(),
@@ -152,7 +152,9 @@ impl Player {
     fn show(&mut self, watch: &Watch) {
         let cycle = self.cycle;
         self.tags.extend(watch.access.map(|access| (cycle, show_access(&access))));
-        self.fills.extend(watch.fill.map(|(line, kept)| (cycle, format!("{line}:{}", if kept { "kept" } else { "dropped" }))));
+        self.fills.extend(
+            watch.fill.map(|(line, kept)| (cycle, format!("{line}:{}", if kept { "kept" } else { "dropped" }))),
+        );
         self.drains.extend(watch.drain.map(|(line, waiter)| (cycle, format!("{line}:slot{}", waiter.slot))));
     }
 
@@ -246,7 +248,11 @@ fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, table: &str)
 
 #[test]
 fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_later() {
-    expect(&l1(), &[(3, Load(5)), (8, Answer(5, 0x11)), (11, Load(5))], OPEN, "
+    expect(
+        &l1(),
+        &[(3, Load(5)), (8, Answer(5, 0x11)), (11, Load(5))],
+        OPEN,
+        "
          cycle  tags    fill    leaves   mem_req  core_rsp
          3      5:miss  .       .        .        .
          4      .       .       .        .        .
@@ -258,13 +264,18 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
          10     .       .       .        .        w0=11
          11     5:hit   .       .        .        .
          12     .       .       .        .        .
-         13     .       .       .        .        w1=11");
+         13     .       .       .        .        w1=11",
+    );
 }
 
 #[test]
 fn waiters_leave_one_a_cycle_in_the_order_of_fills_then_of_arrival() {
     let script = [(3, Load(5)), (4, Load(6)), (5, Load(5)), (6, Load(6)), (9, Answer(6, 0x66)), (10, Answer(5, 0x55))];
-    expect(&l1(), &script, OPEN, "
+    expect(
+        &l1(),
+        &script,
+        OPEN,
+        "
          cycle  tags           fill    leaves   mem_req  core_rsp
          3      5:miss         .       .        .        .
          4      6:miss         .       .        .        .
@@ -277,13 +288,18 @@ fn waiters_leave_one_a_cycle_in_the_order_of_fills_then_of_arrival() {
          11     .              .       5:slot0  .        w1=66
          12     .              .       5:slot2  .        w3=66
          13     .              .       .        .        w0=55
-         14     .              .       .        .        w2=55");
+         14     .              .       .        .        w2=55",
+    );
 }
 
 #[test]
 fn a_set_of_reserved_ways_refuses_a_miss_until_the_cycle_of_a_fill() {
     let script = [(3, Load(5)), (4, Load(6)), (5, Load(5)), (8, Answer(5, 0x55)), (12, Answer(6, 0x66))];
-    expect(&L1Config { ways: 1, ..l1() }, &script, OPEN, "
+    expect(
+        &L1Config { ways: 1, ..l1() },
+        &script,
+        OPEN,
+        "
          cycle  tags                fill    leaves   mem_req  core_rsp
          3      5:miss              .       .        .        .
          4      6:LINE_ALLOC[L...]  .       .        .        .
@@ -296,7 +312,8 @@ fn a_set_of_reserved_ways_refuses_a_miss_until_the_cycle_of_a_fill() {
          11     5:LINE_ALLOC[L...]  .       .        .        .
          12     5:miss,drops:6      6:kept  6:slot1  .        .
          13     .                   .       .        .        .
-         14     .                   .       .        read:5   w1=66");
+         14     .                   .       .        read:5   w1=66",
+    );
 }
 
 #[test]
@@ -304,7 +321,11 @@ fn a_fill_waits_while_its_way_is_still_read() {
     let l1 = L1Config { ways: 1, mshr_merges: 8, ..l1() };
     let loads = (3..10).map(|cycle| (cycle, Load(5)));
     let script: Vec<_> = loads.chain([(10, Load(6)), (12, Answer(5, 0x55)), (16, Answer(6, 0x66))]).collect();
-    expect(&l1, &script, OPEN, "
+    expect(
+        &l1,
+        &script,
+        OPEN,
+        "
          cycle  tags                fill    leaves   mem_req  core_rsp
          3      5:miss              .       .        .        .
          4      5:hit-pending       .       .        .        .
@@ -324,13 +345,18 @@ fn a_fill_waits_while_its_way_is_still_read() {
          18     .                   .       5:slot6  .        w4=55
          19     .                   6:kept  6:slot7  .        w5=55
          20     .                   .       .        .        w6=55
-         21     .                   .       .        .        w7=66");
+         21     .                   .       .        .        w7=66",
+    );
 }
 
 #[test]
 fn a_miss_without_a_free_mshr_entry_is_refused_until_the_last_waiter_leaves() {
     let script = [(3, Load(5)), (4, Load(5)), (5, Load(6)), (8, Answer(5, 0x55))];
-    expect(&L1Config { mshr_entries: 1, ..l1() }, &script, OPEN, "
+    expect(
+        &L1Config { mshr_entries: 1, ..l1() },
+        &script,
+        OPEN,
+        "
          cycle  tags                fill    leaves   mem_req  core_rsp
          3      5:miss              .       .        .        .
          4      5:hit-pending       .       .        .        .
@@ -340,14 +366,18 @@ fn a_miss_without_a_free_mshr_entry_is_refused_until_the_last_waiter_leaves() {
          8      6:MSHR_ENTRY[.E..]  5:kept  5:slot0  .        .
          9      6:miss              .       5:slot1  .        .
          10     .                   .       .        .        w0=55
-         11     .                   .       .        read:6   w1=55");
+         11     .                   .       .        read:6   w1=55",
+    );
 }
 
 #[test]
 fn a_line_whose_waiters_still_leave_is_refused_though_an_entry_is_free() {
-    let script =
-        [(3, Load(5)), (4, Load(5)), (5, Load(5)), (8, Store(5, 0x77)), (9, Load(5)), (8, Answer(5, 0x55))];
-    expect(&L1Config { mshr_merges: 3, ..l1() }, &script, OPEN, "
+    let script = [(3, Load(5)), (4, Load(5)), (5, Load(5)), (8, Store(5, 0x77)), (9, Load(5)), (8, Answer(5, 0x55))];
+    expect(
+        &L1Config { mshr_merges: 3, ..l1() },
+        &script,
+        OPEN,
+        "
          cycle  tags                fill    leaves   mem_req     core_rsp
          3      5:miss              .       .        .           .
          4      5:hit-pending       .       .        .           .
@@ -358,13 +388,18 @@ fn a_line_whose_waiters_still_leave_is_refused_though_an_entry_is_free() {
          9      5:MSHR_ENTRY[.E..]  .       5:slot1  .           .
          10     5:miss              .       5:slot2  write:5/1B  w0=55
          11     .                   .       .        .           w1=55
-         12     .                   .       .        read:5      w2=55");
+         12     .                   .       .        read:5      w2=55",
+    );
 }
 
 #[test]
 fn a_third_load_of_a_line_with_two_slots_is_refused_and_hits_in_the_cycle_of_the_fill() {
     let script = [(3, Load(5)), (4, Load(5)), (5, Load(5)), (8, Answer(5, 0x55))];
-    expect(&l1(), &script, OPEN, "
+    expect(
+        &l1(),
+        &script,
+        OPEN,
+        "
          cycle  tags                fill    leaves   mem_req  core_rsp
          3      5:miss              .       .        .        .
          4      5:hit-pending       .       .        .        .
@@ -375,13 +410,18 @@ fn a_third_load_of_a_line_with_two_slots_is_refused_and_hits_in_the_cycle_of_the
          9      .                   .       5:slot1  .        .
          10     .                   .       .        .        w2=55
          11     .                   .       .        .        w0=55
-         12     .                   .       .        .        w1=55");
+         12     .                   .       .        .        w1=55",
+    );
 }
 
 #[test]
 fn a_full_miss_queue_refuses_misses_and_stores_until_a_request_leaves() {
     let l1 = L1Config { miss_queue: 2, ..l1() };
-    expect(&l1, &[(3, Store(4, 0x44)), (4, Store(5, 0x55)), (5, Load(6))], 0..6, "
+    expect(
+        &l1,
+        &[(3, Store(4, 0x44)), (4, Store(5, 0x55)), (5, Load(6))],
+        0..6,
+        "
          cycle  tags                fill  leaves  mem_req     core_rsp
          3      4:written-through   .     .       .           .
          4      5:written-through   .     .       .           .
@@ -390,8 +430,13 @@ fn a_full_miss_queue_refuses_misses_and_stores_until_a_request_leaves() {
          7      6:miss              .     .       .           .
          8      .                   .     .       write:4/1B  .
          9      .                   .     .       write:5/1B  .
-         10     .                   .     .       read:6      .");
-    expect(&l1, &[(3, Store(4, 0x44)), (4, Store(5, 0x55)), (5, Store(6, 0x66))], 0..6, "
+         10     .                   .     .       read:6      .",
+    );
+    expect(
+        &l1,
+        &[(3, Store(4, 0x44)), (4, Store(5, 0x55)), (5, Store(6, 0x66))],
+        0..6,
+        "
          cycle  tags                fill  leaves  mem_req     core_rsp
          3      4:written-through   .     .       .           .
          4      5:written-through   .     .       .           .
@@ -400,7 +445,8 @@ fn a_full_miss_queue_refuses_misses_and_stores_until_a_request_leaves() {
          7      6:written-through   .     .       .           .
          8      .                   .     .       write:4/1B  .
          9      .                   .     .       write:5/1B  .
-         10     .                   .     .       write:6/1B  .");
+         10     .                   .     .       write:6/1B  .",
+    );
 }
 
 #[test]
@@ -408,7 +454,11 @@ fn the_order_of_the_checks_decides_what_is_reported_when_entry_and_queue_fail() 
     let script = [(3, Load(4)), (4, Store(5, 0x55)), (5, Load(6)), (11, Answer(4, 0x44))];
     let mshr_first = L1Config { mshr_entries: 1, miss_queue: 2, ..l1() };
     let queue_first = L1Config { fail_order: FailOrder::QueueFirst, ..mshr_first.clone() };
-    expect(&mshr_first, &script, 0..7, "
+    expect(
+        &mshr_first,
+        &script,
+        0..7,
+        "
          cycle  tags                fill    leaves   mem_req     core_rsp
          3      4:miss              .       .        .           .
          4      5:written-through   .       .        .           .
@@ -420,8 +470,13 @@ fn the_order_of_the_checks_decides_what_is_reported_when_entry_and_queue_fail() 
          10     6:MSHR_ENTRY[.E..]  .       .        write:5/1B  .
          11     6:miss              4:kept  4:slot0  .           .
          12     .                   .       .        .           .
-         13     .                   .       .        read:6      w0=44");
-    expect(&queue_first, &script, 0..7, "
+         13     .                   .       .        read:6      w0=44",
+    );
+    expect(
+        &queue_first,
+        &script,
+        0..7,
+        "
          cycle  tags                fill    leaves   mem_req     core_rsp
          3      4:miss              .       .        .           .
          4      5:written-through   .       .        .           .
@@ -433,7 +488,8 @@ fn the_order_of_the_checks_decides_what_is_reported_when_entry_and_queue_fail() 
          10     6:MSHR_ENTRY[.E..]  .       .        write:5/1B  .
          11     6:miss              4:kept  4:slot0  .           .
          12     .                   .       .        .           .
-         13     .                   .       .        read:6      w0=44");
+         13     .                   .       .        read:6      w0=44",
+    );
 }
 
 #[test]
@@ -441,7 +497,11 @@ fn a_missing_line_is_reported_before_all_else_in_both_orders() {
     let script = [(3, Load(4)), (4, Store(5, 0x55)), (5, Load(6)), (10, Answer(4, 0x44))];
     for fail_order in [FailOrder::MshrFirst, FailOrder::QueueFirst] {
         let l1 = L1Config { ways: 1, mshr_entries: 1, miss_queue: 2, fail_order, ..l1() };
-        expect(&l1, &script, 0..6, "
+        expect(
+            &l1,
+            &script,
+            0..6,
+            "
          cycle  tags                fill    leaves   mem_req     core_rsp
          3      4:miss              .       .        .           .
          4      5:written-through   .       .        .           .
@@ -452,15 +512,26 @@ fn a_missing_line_is_reported_before_all_else_in_both_orders() {
          9      6:LINE_ALLOC[LE..]  .       .        write:5/1B  .
          10     6:miss,drops:4      4:kept  4:slot0  .           .
          11     .                   .       .        .           .
-         12     .                   .       .        read:6      w0=44");
+         12     .                   .       .        read:6      w0=44",
+        );
     }
 }
 
 #[test]
 fn a_global_store_drops_its_line_and_a_later_load_asks_memory_behind_it() {
-    let script =
-        [(3, Load(5)), (8, Answer(5, 0x11)), (10, Store(5, 0x22)), (11, Load(5)), (15, Answer(5, 0)), (16, Answer(5, 0x22))];
-    expect(&l1(), &script, OPEN, "
+    let script = [
+        (3, Load(5)),
+        (8, Answer(5, 0x11)),
+        (10, Store(5, 0x22)),
+        (11, Load(5)),
+        (15, Answer(5, 0)),
+        (16, Answer(5, 0x22)),
+    ];
+    expect(
+        &l1(),
+        &script,
+        OPEN,
+        "
          cycle  tags       fill    leaves   mem_req     core_rsp
          3      5:miss     .       .        .           .
          4      .          .       .        .           .
@@ -477,7 +548,8 @@ fn a_global_store_drops_its_line_and_a_later_load_asks_memory_behind_it() {
          15     .          .       .        .           .
          16     .          5:kept  5:slot0  .           .
          17     .          .       .        .           w1:stored
-         18     .          .       .        .           w2=22");
+         18     .          .       .        .           w2=22",
+    );
 }
 
 #[test]
@@ -491,7 +563,11 @@ fn a_store_to_a_line_on_its_way_lets_no_load_join_and_no_copy_stay() {
         (10, Answer(5, 0)),
         (14, Answer(5, 0x22)),
     ];
-    expect(&L1Config { mshr_merges: 8, ..l1() }, &script, OPEN, "
+    expect(
+        &L1Config { mshr_merges: 8, ..l1() },
+        &script,
+        OPEN,
+        "
          cycle  tags                fill       leaves   mem_req     core_rsp
          3      5:miss              .          .        .           .
          4      5:hit-pending       .          .        .           .
@@ -506,13 +582,18 @@ fn a_store_to_a_line_on_its_way_lets_no_load_join_and_no_copy_stay() {
          13     .                   .          .        .           w2:stored
          14     .                   5:kept     5:slot3  .           .
          15     .                   .          .        .           .
-         16     .                   .          .        .           w3=22");
+         16     .                   .          .        .           w3=22",
+    );
 }
 
 #[test]
 fn a_bypassing_load_takes_turns_with_queued_stores_of_other_lines() {
     let script = [(3, Store(5, 0x55)), (4, Store(6, 0x66)), (5, Uncached(7)), (6, Uncached(8))];
-    expect(&l1(), &script, 0..6, "
+    expect(
+        &l1(),
+        &script,
+        0..6,
+        "
          cycle  tags               fill  leaves  mem_req     core_rsp
          3      5:written-through  .     .       .           .
          4      6:written-through  .     .       .           .
@@ -522,13 +603,18 @@ fn a_bypassing_load_takes_turns_with_queued_stores_of_other_lines() {
          8      7:bypass           .     .       write:5/1B  .
          9      .                  .     .       read:7      .
          10     8:bypass           .     .       write:6/1B  .
-         11     .                  .     .       read:8      .");
+         11     .                  .     .       read:8      .",
+    );
 }
 
 #[test]
 fn a_bypassing_load_waits_for_a_queued_store_of_its_line() {
     let script = [(3, Store(5, 0x55)), (4, Store(6, 0x66)), (5, Uncached(6)), (6, Uncached(8))];
-    expect(&l1(), &script, 0..6, "
+    expect(
+        &l1(),
+        &script,
+        0..6,
+        "
          cycle  tags               fill  leaves  mem_req     core_rsp
          3      5:written-through  .     .       .           .
          4      6:written-through  .     .       .           .
@@ -538,13 +624,18 @@ fn a_bypassing_load_waits_for_a_queued_store_of_its_line() {
          8      .                  .     .       write:5/1B  .
          9      6:bypass           .     .       write:6/1B  .
          10     8:bypass           .     .       read:6      .
-         11     .                  .     .       read:8      .");
+         11     .                  .     .       read:8      .",
+    );
 }
 
 #[test]
 fn a_bypassing_load_takes_no_line_and_no_mshr_entry() {
     let script = [(3, Uncached(5)), (4, Uncached(5)), (8, Answer(5, 0x11)), (9, Answer(5, 0x11))];
-    expect(&L1Config { ways: 1, mshr_entries: 1, ..l1() }, &script, OPEN, "
+    expect(
+        &L1Config { ways: 1, mshr_entries: 1, ..l1() },
+        &script,
+        OPEN,
+        "
          cycle  tags      fill  leaves  mem_req  core_rsp
          3      5:bypass  .     .       .        .
          4      5:bypass  .     .       read:5   .
@@ -554,7 +645,8 @@ fn a_bypassing_load_takes_no_line_and_no_mshr_entry() {
          8      .         .     .       .        .
          9      .         .     .       .        .
          10     .         .     .       .        w0=11
-         11     .         .     .       .        w1=11");
+         11     .         .     .       .        w1=11",
+    );
 }
 
 #[test]
@@ -562,7 +654,11 @@ fn a_local_store_waits_until_the_line_is_read_and_is_stored_at_once() {
     let loads = (3..6).map(|cycle| (cycle, LocalLoad(5)));
     let rest = [(9, Answer(5, 0x11)), (9, LocalStore(5, 0x22)), (10, LocalLoad(5))];
     let script: Vec<_> = loads.chain(rest).collect();
-    expect(&L1Config { mshr_merges: 3, ..l1() }, &script, OPEN, "
+    expect(
+        &L1Config { mshr_merges: 3, ..l1() },
+        &script,
+        OPEN,
+        "
          cycle  tags           fill    leaves   mem_req  core_rsp
          3      5:miss         .       .        .        .
          4      5:hit-pending  .       .        .        .
@@ -576,7 +672,8 @@ fn a_local_store_waits_until_the_line_is_read_and_is_stored_at_once() {
          12     5:hit          .       .        .        w1=11
          13     .              .       .        .        w2=11
          14     .              .       .        .        w3:stored
-         15     .              .       .        .        w4=22");
+         15     .              .       .        .        w4=22",
+    );
 }
 
 #[test]
@@ -585,7 +682,9 @@ fn a_modified_line_leaves_before_the_read_and_needs_two_places_in_the_miss_queue
     let mut player = Player::new(&l1);
     player.play(&[(3, LocalLoad(5)), (8, Answer(5, 0x11)), (10, LocalStore(5, 0x22))], OPEN);
     player.play(&[(23, Store(9, 0x99)), (24, LocalLoad(6))], 20..25);
-    assert_table(&player.table(), "
+    assert_table(
+        &player.table(),
+        "
          cycle  tags                  fill    leaves   mem_req       core_rsp
          3      5:miss                .       .        .             .
          4      .                     .       .        .             .
@@ -613,7 +712,8 @@ fn a_modified_line_leaves_before_the_read_and_needs_two_places_in_the_miss_queue
          26     6:miss,writes-back:5  .       .        .             .
          27     .                     .       .        write:9/1B    .
          28     .                     .       .        write:5/128B  .
-         29     .                     .       .        read:6        .");
+         29     .                     .       .        read:6        .",
+    );
 }
 
 #[test]

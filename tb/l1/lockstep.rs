@@ -8,8 +8,8 @@ use std::fmt;
 use golden::index::{Function, IndexError, Poly, SetIndex};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::event::{
-    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference, Outcome as TwinOutcome,
-    Space, Victim, WriteOutcome,
+    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
+    Outcome as TwinOutcome, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::Replay;
 use rtl::index::IndexConfig;
@@ -153,9 +153,7 @@ fn load(outcome: Outcome) -> Result<LoadOutcome, String> {
     Ok(match outcome {
         Outcome::Hit => LoadOutcome::Hit,
         Outcome::HitPending => LoadOutcome::HitPending,
-        Outcome::Miss(victim) => {
-            LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) }
-        }
+        Outcome::Miss(victim) => LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) },
         Outcome::Refused(first, all) => LoadOutcome::Refused { first: reason(first), all: reasons(all) },
         Outcome::Evicted | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
             return Err(format!("a load ended as {outcome:?}, which is for stores"));

@@ -1,6 +1,6 @@
 //! # Testbench of the LSU with its L1D
-//! Random programs on small caches, with stalls on both sides and a memory that answers lines in any
-//! order; every event in lockstep with the golden twin, every byte against the order at the tags.
+//! Random programs on small caches, with stalls on both sides and a memory, on the same clock or on
+//! another, that answers lines in any order; every event in lockstep with the golden twin, every byte against the order at the tags.
 //!
 //! | testpoint                                                                  | test |
 //! |----------------------------------------------------------------------------|------|
@@ -56,18 +56,14 @@ fn case(seed: u64, length: usize) -> Case {
         ways: pick(1, 4) as u32,
         line_bytes: 128,
         mshr_entries: pick(1, 4) as u32,
-        mshr_merges: pick(1, 3) as u32,
+        mshr_merges: [1, 2, 3, 8][pick(0, 3) as usize],
         miss_queue: pick(2, 4) as u32,
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
         bypass: if pick(0, 4) == 0 { Bypass::All } else { Bypass::None },
         index,
     };
-    let lsu = LsuConfig {
-        slots: pick(1, 8) as u32,
-        access_queue: pick(1, 4) as u32,
-        request_latency: 1,
-        reply_latency: 1,
-    };
+    let lsu =
+        LsuConfig { slots: pick(1, 8) as u32, access_queue: pick(1, 4) as u32, request_latency: 1, reply_latency: 1 };
     Case { l1, lsu, seed, length }
 }
 
@@ -80,12 +76,15 @@ fn program(case: &Case) -> Vec<WarpAccess> {
     let stores = 1 + mix(seed, 4) % 4;
     (0..case.length)
         .map(|i| {
+            // Runs of the same line, so that many wait for it.
+            let run = mix(seed, (i as u64 / 8) << 32);
             let seed = mix(seed, i as u64 + 16);
             let local = mix(seed, 0) % 8 < 2 * locals;
             let (first, count) = if local { (FIRST_LOCAL, num_local) } else { (0, num_global) };
             let line = |n: u64| first + (n % count) * stride;
             let size_log2 = (mix(seed, 1) % 4) as u8;
-            let (base, spread) = (mix(seed, 2), 1 + mix(seed, 3) % 3);
+            let (base, spread) =
+                (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
             let mask = match mix(seed, 4) % 4 {
                 0 => 1 << (mix(seed, 5) % 32),
                 1 => u32::MAX,
@@ -93,14 +92,14 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let address = std::array::from_fn(|lane| {
                 let random = mix(seed, 100 + lane as u64);
-                let offset = (random >> 8) % (LINE_BYTES as u64 >> size_log2) << size_log2;
+                let offset = ((random >> 8) % (LINE_BYTES as u64 >> size_log2)) << size_log2;
                 line(base + random % spread) * LINE_BYTES as u64 + offset
             });
             let word = |lane: usize, half: u64| mix(seed, 200 + 2 * lane as u64 + half) as u32;
             WarpAccess {
                 kind: if mix(seed, 6) % 8 < stores { AccessKind::Store } else { AccessKind::Load },
                 space: if local { MemorySpace::Local } else { MemorySpace::Global },
-                uncached: mix(seed, 7) % 6 == 0,
+                uncached: mix(seed, 7).is_multiple_of(6),
                 warp: (mix(seed, 8) % 48) as u8,
                 pc: i as u32,
                 size_log2,
@@ -117,7 +116,8 @@ fn manners(seed: u64) -> Manners {
     Manners {
         seed,
         pause: [0, 0, 3, 40][mix(seed, 40) as usize % 4],
-        latency: (1 + mix(seed, 41) % 20, [0, 8, 60][mix(seed, 42) as usize % 3]),
+        periods: [[1, 1], [2, 1], [2, 3]][mix(seed, 47) as usize % 3],
+        latency: ([1, 1, 20][mix(seed, 41) as usize % 3], [0, 8, 60][mix(seed, 42) as usize % 3]),
         replies: stalls(43),
         requests: stalls(45),
     }
@@ -136,13 +136,18 @@ struct Summary {
 
 /// Runs a case with every check on, and shows every edge's events to `look`.
 fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
-    let program = program(case);
-    let mut rig = Rig::new(rig::lsu(&case.l1, &case.lsu), program.clone(), manners(case.seed));
+    let (program, manners) = (program(case), manners(case.seed));
+    let period = u64::from(manners.periods[0]);
+    let mut rig = Rig::new(rig::lsu(&case.l1, &case.lsu), program.clone(), manners);
     let mut lockstep = Lockstep::new("sm3.l1", &case.l1).unwrap();
     let mut scoreboard = Scoreboard::new(program);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
     let (mut answered, mut refusals, mut events) = (0, [0; 4], Vec::new());
-    while let Some(cycle) = sim.step(&mut rig) {
+    while let Some(tick) = sim.step(&mut rig) {
+        if tick % period != 0 {
+            continue;
+        }
+        let cycle = tick / period;
         assert!(cycle < MAX_CYCLES, "no end in sight: {case:?}");
         let watch = rig.lsu.take_watch().expect("the rig observes");
         lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{case:?}"));
@@ -163,9 +168,9 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         assert!(rig.lsu.is_consistent(), "cycle {cycle}: reserved ways and pending lines differ\n{case:?}");
         look(&watch);
     }
-    assert!(rig.is_idle() && scoreboard.is_done(), "hangs at cycle {}: {case:?}", sim.tick());
+    assert!(rig.is_idle() && scoreboard.is_done(), "hangs at tick {}: {case:?}", sim.tick());
     assert!(lockstep.is_consistent());
-    let stats = rig.lsu.settle(sim.tick() + 1);
+    let stats = rig.lsu.settle(sim.tick() / period + 1);
     assert_eq!(stats.accesses, scoreboard.loads);
     assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
     assert_eq!(stats.store_hits + stats.store_misses, scoreboard.stores);
@@ -181,7 +186,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn random_programs_are_served_right_and_alike_in_every_mode(seed: u64, length in 1usize..120) {

@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 use rtl::kernel::{
-    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Payload, Rx, Simulator,
-    Sleep, Tx, digest_of,
+    Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Simulator, Sleep, Tx,
+    digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind};
+
+use crate::kit::link;
 
 /// Bits of a byte address in all testbenches of the LSU.
 pub const ADDR_BITS: u32 = 32;
@@ -49,15 +51,16 @@ pub struct Links {
 }
 
 impl Links {
-    /// Links of one cycle on all sides; `depth` of those to and from the core.
-    pub fn new(depth: u32) -> Self {
+    /// Links of one cycle of their receiver; `depth` of those to and from the core. Clock periods
+    /// are those of core and memory.
+    pub fn new(depth: u32, periods: [u32; 2]) -> Self {
         let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
         let packet = PacketShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3 };
         Self {
-            core_req: link("core_req", depth, SOURCE, LSU, access),
-            core_rsp: link("core_rsp", depth, LSU, SINK, access),
-            mem_req: link("mem_req", 2, LSU, MEMORY, packet),
-            mem_rsp: link("mem_rsp", 2, MEMORY, LSU, packet),
+            core_req: link("core_req", depth, &periods, SOURCE, LSU, access),
+            core_rsp: link("core_rsp", depth, &periods, LSU, SINK, access),
+            mem_req: link("mem_req", 2, &periods, LSU, MEMORY, packet),
+            mem_rsp: link("mem_rsp", 2, &periods, MEMORY, LSU, packet),
         }
     }
 
@@ -70,10 +73,6 @@ impl Links {
             mem_rsp: self.mem_rsp.rx(),
         }
     }
-}
-
-fn link<T: Payload>(name: &str, depth: u32, from: BlockId, to: BlockId, shape: T::Shape) -> Chan<T> {
-    Chan::new(ChanSpec { path: format!("sm3.l1.{name}"), depth, latency: 1, credit: 1, from, to }, shape)
 }
 
 /// How often a side of the rig does nothing, in eighths of the time: in single cycles, and in
@@ -94,9 +93,11 @@ impl Stalls {
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
     pub seed: u64,
+    /// Clock periods of core and memory.
+    pub periods: [u32; 2],
     /// Longest pause between two instructions.
     pub pause: u64,
-    /// Latency of memory: at least, and spread above.
+    /// Latency in memory's cycles: at least, and spread above.
     pub latency: (u64, u64),
     pub replies: Stalls,
     pub requests: Stalls,
@@ -158,7 +159,13 @@ struct Memory {
 }
 
 impl Memory {
-    fn eval(&mut self, mut req: Rx<'_, Request>, rsp: &mut Tx<'_, Reply>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+    fn eval(
+        &mut self,
+        mut req: Rx<'_, Request>,
+        rsp: &mut Tx<'_, Reply>,
+        manners: &Manners,
+        at: &mut Edge<'_>,
+    ) -> Sleep {
         let first = |due: &[(u64, u64, Request)]| {
             let order = due.iter().enumerate().min_by_key(|(_, (when, number, _))| (*when, *number));
             order.map(|(i, (when, ..))| (i, *when))
@@ -208,7 +215,7 @@ impl Memory {
 const SOURCE: BlockId = BlockId { domain: 0, slot: 0 };
 const LSU: BlockId = BlockId { domain: 0, slot: 1 };
 const SINK: BlockId = BlockId { domain: 0, slot: 2 };
-const MEMORY: BlockId = BlockId { domain: 0, slot: 3 };
+const MEMORY: BlockId = BlockId { domain: 1, slot: 0 };
 
 /// The LSU with everything around it.
 pub struct Rig {
@@ -226,7 +233,7 @@ impl Rig {
         lsu.record();
         Self {
             lsu,
-            links: Links::new(2),
+            links: Links::new(2, manners.periods),
             manners,
             source: Source { program, next: 0, due: 0, sent: Vec::new() },
             sink: Sink { taken: Vec::new() },
@@ -242,7 +249,7 @@ impl Rig {
 
     /// A simulator for the rig.
     pub fn simulator(&self, mode: Mode) -> Simulator {
-        Simulator::new(&[1], self, mode)
+        Simulator::new(&self.manners.periods, self, mode)
     }
 
     /// The answers taken by the core so far, with the cycles.
@@ -276,7 +283,7 @@ impl Rig {
 
 impl Blocks for Rig {
     fn population(&self) -> Vec<u8> {
-        vec![4]
+        vec![3, 1]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {

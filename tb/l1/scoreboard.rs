@@ -55,7 +55,8 @@ impl Scoreboard {
     /// The tags took or refused an access.
     pub fn access(&mut self, access: &Access) {
         let (kind, line, lanes) = match *access {
-            Access::Load { outcome: Outcome::Refused(..), .. } | Access::Store { outcome: Outcome::Refused(..), .. } => {
+            Access::Load { outcome: Outcome::Refused(..), .. }
+            | Access::Store { outcome: Outcome::Refused(..), .. } => {
                 return;
             }
             Access::Load { line, waiter, .. } => (AccessKind::Load, line, Some(waiter.lanes)),

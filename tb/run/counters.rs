@@ -33,7 +33,8 @@ pub struct Counters {
 impl Counters {
     /// Reads a settled machine.
     pub(super) fn gather(machine: &Machine, cycles: u64) -> Self {
-        let stalls = |core: &rtl::sm::SmCore| StallReason::ALL.iter().map(|&reason| core.stall_cycles(reason)).collect();
+        let stalls =
+            |core: &rtl::sm::SmCore| StallReason::ALL.iter().map(|&reason| core.stall_cycles(reason)).collect();
         let config = machine.config();
         Self {
             cycles,

@@ -54,7 +54,11 @@ pub(super) struct Drive<'p> {
 }
 
 impl<'p> Drive<'p> {
-    pub(super) fn new(prepared: &'p Prepared, config: &MachineConfig, options: &'p RunOptions) -> Result<Self, RunError> {
+    pub(super) fn new(
+        prepared: &'p Prepared,
+        config: &MachineConfig,
+        options: &'p RunOptions,
+    ) -> Result<Self, RunError> {
         let path = &prepared.file.path;
         let mut machine = Machine::new(config);
         for range in prepared.map.ranges() {
@@ -159,6 +163,12 @@ impl<'p> Drive<'p> {
         }
         self.machine.load(&kernel.image).map_err(|e| RunError::input(&self.prepared.file.path, &e))?;
         self.sim.rouse(self.machine.id(Part::Dispatcher));
+        for sm in 0..self.machine.cores().len() {
+            self.sim.rouse(self.machine.id(Part::Core(sm)));
+        }
+        if let Some(wave) = &mut self.wave {
+            wave.refresh();
+        }
         let started = Instant::now();
         let end = self.until_done(progress);
         self.simulating += started.elapsed();

@@ -59,11 +59,8 @@ pub(super) fn prepare(path: &Path, ptx: Option<&Path>) -> Result<Prepared, RunEr
     let expected = file.expected(&initial)?;
     let addresses = addresses(&file);
     let ranges = file.buffers.iter().zip(&addresses).filter(|(buffer, _)| buffer.bytes() > 0);
-    let ranges = ranges.map(|(buffer, &start)| NamedRange {
-        name: buffer.name.clone(),
-        start,
-        bytes: buffer.bytes() as u64,
-    });
+    let ranges =
+        ranges.map(|(buffer, &start)| NamedRange { name: buffer.name.clone(), start, bytes: buffer.bytes() as u64 });
     let map = Arc::new(AddressMap::new(ranges.collect()).map_err(|e| RunError::input(path, &e))?);
     let mut number = 0;
     let mut kernels = Vec::new();

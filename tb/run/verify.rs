@@ -35,7 +35,8 @@ pub(super) struct Shadow {
 impl Shadow {
     pub(super) fn new(prepared: &Prepared, config: &MachineConfig) -> Result<Self, String> {
         let mut memory = FlatMemory::new();
-        for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses) {
+        for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses)
+        {
             memory.place(&buffer.name, address, array.bytes().to_vec()).map_err(|e| e.to_string())?;
         }
         let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1).map_err(|e| e.to_string());

@@ -272,6 +272,8 @@ pub struct Memory {
     /// Replies to each core and when they are due.
     pending: Vec<Vec<(u64, WarpReply)>>,
     accepted: Vec<u64>,
+    /// Accesses that must not look in the L1.
+    pub uncached: u64,
     /// Digest of all accesses of each core and their cycles.
     accesses: Vec<u64>,
 }
@@ -284,6 +286,7 @@ impl Memory {
             delay: kernel.delay,
             pending: vec![Vec::new(); SMS],
             accepted: vec![0; SMS],
+            uncached: 0,
             accesses: vec![0; SMS],
         }
     }
@@ -328,6 +331,7 @@ impl Block for Memory {
                 let access = mem.at(sm).pop(at);
                 let reply = self.answer(&access);
                 self.accepted[sm] += 1;
+                self.uncached += u64::from(access.uncached);
                 self.accesses[sm] = digest_of(&(self.accesses[sm], at.cycle, access));
                 let due = at.cycle + 1 + self.random(sm, self.accepted[sm] << 32) % self.delay;
                 self.pending[sm].push((due, reply));
@@ -346,7 +350,8 @@ impl Block for Memory {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { store: _, seed: _, delay: _, pending, accepted, accesses } = self;
+        let Self { store: _, seed: _, delay: _, pending, accepted, uncached, accesses } = self;
+        to.bits("uncached", *uncached);
         for ((pending, accepted), accesses) in pending.iter().zip(accepted).zip(accesses) {
             to.bits("pending", pending.len() as u64);
             to.bits("accepted", *accepted);

@@ -43,7 +43,7 @@ fn cached_and_uncached_operators_are_told_apart_on_the_port() {
         "ld.global.u32 %r3, [%rd1]; ld.global.cg.u32 %r4, [%rd1+4]; ld.volatile.global.u32 %r5, [%rd1+8];
          add.u32 %r3, %r3, %r4; add.u32 %r3, %r3, %r5; st.global.u32 [%rd2], %r3;",
     );
-    kernel.check();
+    assert_eq!(kernel.check().memory.uncached, 2);
 }
 
 #[test]

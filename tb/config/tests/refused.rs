@@ -29,18 +29,12 @@ fn an_unknown_key_comes_with_the_one_that_was_meant() {
 
 #[test]
 fn a_key_without_its_group_comes_with_the_groups_that_have_it() {
-    assert_eq!(
-        refused(&[], &["sets=64"]),
-        ["--set:1:1: unknown key `sets` (did you mean `l1.sets` or `l2.sets`?)"]
-    );
+    assert_eq!(refused(&[], &["sets=64"]), ["--set:1:1: unknown key `sets` (did you mean `l1.sets` or `l2.sets`?)"]);
 }
 
 #[test]
 fn an_unknown_key_like_no_other_comes_with_the_legal_ones() {
-    assert_eq!(
-        refused(&[], &["xbar.colour=1"]),
-        ["--set:1:6: unknown key `xbar.colour` (legal keys: buffer_flits)"]
-    );
+    assert_eq!(refused(&[], &["xbar.colour=1"]), ["--set:1:6: unknown key `xbar.colour` (legal keys: buffer_flits)"]);
 }
 
 #[test]
@@ -107,11 +101,11 @@ fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
 #[test]
 fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
     assert_eq!(
-        refused(&[], &["l1.sets=48", "l1.ways=0", "num_sms=99"]),
+        refused(&[], &["l1.sets=48", "l1.mshr_entries=0", "dram.rows=1000"]),
         [
-            "--set:1:9: num_sms is 99, expected 1 to 60: two blocks an SM share one wake word of 128 bits",
             "--set:1:9: l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
-            "--set:1:9: l1.ways is 0, expected 1 to 16: a recency row holds 16 places",
+            "--set:1:17: l1.mshr_entries is 0, expected 1 to 64: the search is one bit an entry",
+            "--set:1:11: dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
         ]
     );
 }
@@ -120,8 +114,10 @@ fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
 fn a_rule_between_fields_points_at_the_field_it_names() {
     assert_eq!(
         refused(&["pric"], &["l1.sets=64"]),
-        ["designs/pric.toml:7:9: l1.index.polynomial is 37 (degree 5), expected degree 6: the degree is the number of \
-          index bits"]
+        [
+            "designs/pric.toml:7:9: l1.index.polynomial is 37 (degree 5), expected degree 6: the degree is the number of \
+          index bits"
+        ]
     );
 }
 

@@ -1,0 +1,146 @@
+//! Bad input: exit status 2, a clear message, nothing written.
+
+use std::fs;
+
+use super::{Ended, root, warpsieve};
+
+const SMALL: &str = "kernels/vadd/small.toml";
+
+#[test]
+fn a_missing_launch_file_is_named() {
+    warpsieve(&["run", "nowhere.toml"]).refused(&["nowhere.toml: cannot read the launch file: No such file"]);
+}
+
+/// Runs vadd from a folder of its own, with a piece of its launch file and of its PTX replaced.
+fn vadd_with(launch: [&str; 2], ptx: [&str; 2]) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, [old, new]) in [("small.toml", launch), ("vadd.ptx", ptx)] {
+        let text = fs::read_to_string(root().join("kernels/vadd").join(file)).unwrap();
+        assert!(text.contains(old), "{file} has no `{old}`");
+        fs::write(folder.path().join(file), text.replacen(old, new, 1)).unwrap();
+    }
+    let path = |file: &str| folder.path().join(file).display().to_string();
+    let ended = warpsieve(&["run", &path("small.toml"), "--stats", &path("s.json")]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "{ended:?}");
+    ended
+}
+
+#[test]
+fn a_ptx_syntax_error_shows_file_line_column_and_excerpt() {
+    vadd_with(["", ""], ["ret;", "ret"]).refused(&[
+        "vadd.ptx:48:1: expected an operand, found `}`",
+        "vadd.ptx:48:1]",
+        "48 | }",
+    ]);
+}
+
+#[test]
+fn an_unsupported_instruction_is_named_with_its_place() {
+    vadd_with(["", ""], ["add.f32", "tanh.approx.f32"]).refused(&["vadd.ptx:43:2: ", "tanh"]);
+}
+
+#[test]
+fn arguments_that_do_not_fit_the_kernel_are_refused() {
+    vadd_with([", { i32 = 5000 }", ""], ["", ""]).refused(&["`step[0].launch[0].args` has 3 arguments, expected 4"]);
+    vadd_with(["{ i32 = 5000 }", "{ f32 = 1.0 }"], ["", ""])
+        .refused(&["`step[0].launch[0].args[3]` is { f32 = 1.0 }, expected an integer scalar of 4 bytes"]);
+}
+
+#[test]
+fn a_kernel_that_does_not_exist_comes_with_those_that_do() {
+    vadd_with(["\"vadd\"\ngrid", "\"vad\"\ngrid"], ["", ""]).refused(&["has no kernel `vad`, expected one of: vadd"]);
+}
+
+#[test]
+fn an_address_outside_every_buffer_names_warp_lane_pc_address_and_buffer() {
+    let ended = vadd_with(["{ i32 = 5000 }", "{ i32 = 6000 }"], ["", ""]);
+    ended.refused(&[
+        "vadd.ptx:41: SM ",
+        " warp ",
+        " lane 8 pc 17: load of 4 bytes at 0x10004e20 is outside every buffer",
+    ]);
+    ended.refused(&["`a`, 0x10000000 to 0x10004e1f"]);
+}
+
+#[test]
+fn a_misaligned_address_names_warp_lane_pc_and_address() {
+    vadd_with(["", ""], ["[%rd3]", "[%rd3+2]"]).refused(&[
+        "vadd.ptx:41: SM ",
+        " lane 0 pc 17: load of 4 bytes at 0x1000",
+        "02 is not aligned to 4 bytes",
+    ]);
+}
+
+#[test]
+fn a_missing_machine_file_is_named() {
+    warpsieve(&["config", "--machine", "nowhere.toml"])
+        .refused(&["nowhere.toml: cannot read the machine file: No such file"]);
+}
+
+#[test]
+fn an_unknown_key_shows_its_place_and_what_was_meant() {
+    warpsieve(&["run", SMALL, "--set", "l1.setz=64"]).refused(&[
+        "unknown key `l1.setz`",
+        "[--set:1:4]",
+        "l1.setz=64",
+        "help: did you mean `sets`?",
+    ]);
+}
+
+#[test]
+fn all_broken_rules_are_reported_at_once() {
+    warpsieve(&["run", SMALL, "--set", "l1.sets=48", "--set", "l1.mshr_entries=0"]).refused(&[
+        "the configuration has 2 problems",
+        "l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
+        "l1.mshr_entries is 0, expected 1 to 64: the search is one bit an entry",
+    ]);
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_refused() {
+    warpsieve(&["config", "--set", "l1.sets=many"]).refused(&["`l1.sets` is \"many\", expected an integer"]);
+}
+
+#[test]
+fn two_designs_in_one_slot_are_refused() {
+    warpsieve(&["config", "--design", "pric", "--design", "fermi-hash"])
+        .refused(&["designs `pric` and `fermi-hash` both fill the slot `index`, which holds one"]);
+}
+
+#[test]
+fn an_unknown_design_comes_with_the_one_that_was_meant() {
+    warpsieve(&["config", "--design", "bypas-all"])
+        .refused(&["there is no design `bypas-all`", "did you mean `bypass-all`?"]);
+}
+
+#[test]
+fn usage_errors_name_the_argument() {
+    warpsieve(&["run"]).refused(&["required arguments were not provided", "<LAUNCH.toml>"]);
+    warpsieve(&["rum", SMALL]).refused(&["unrecognized subcommand 'rum'", "'run'"]);
+    warpsieve(&["run", SMALL, "--stat", "x.json"]).refused(&["unexpected argument '--stat'", "'--stats'"]);
+    warpsieve(&["run", SMALL, "--max-cycles", "0"]).refused(&["invalid value '0' for '--max-cycles <N>'"]);
+    warpsieve(&["run", SMALL, "--wave-to", "5"]).refused(&["--wave <FILE.vcd>"]);
+    warpsieve(&["list", "block"]).refused(&["invalid value 'block'", "'blocks'"]);
+    warpsieve(&[]).refused(&["Usage: warpsieve <COMMAND>"]);
+}
+
+#[test]
+fn a_waveform_must_be_a_vcd_file_with_a_window_that_is_not_empty() {
+    warpsieve(&["run", SMALL, "--wave", "x.fst"]).refused(&["expected a file name ending in .vcd"]);
+    warpsieve(&["run", SMALL, "--wave", "x.vcd", "--wave-from", "9", "--wave-to", "5"])
+        .refused(&["`--wave-from` is 9, expected at most 5, which is `--wave-to`"]);
+}
+
+#[test]
+fn statistics_that_cannot_be_written_stop_a_run_before_it_begins() {
+    warpsieve(&["run", SMALL, "--stats", "nowhere/s.json"])
+        .refused(&["the statistics cannot be written", "nowhere/s.json"]);
+}
+
+#[test]
+fn bad_input_leaves_no_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("s.json").display().to_string();
+    warpsieve(&["run", "nowhere.toml", "--stats", &stats]).refused(&["nowhere.toml"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

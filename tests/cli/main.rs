@@ -1,0 +1,51 @@
+//! The command as a user meets it: exit status, wording, and files.
+//!
+//! | testpoint                                                        | file        |
+//! |------------------------------------------------------------------|-------------|
+//! | bad input of every kind: status 2, message, nothing written      | `bad_input` |
+//! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
+//! | what is printed by `list` and `config`                           | `print`     |
+
+mod bad_input;
+mod print;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The command with these arguments, in the folder of the workspace.
+fn warpsieve(arguments: &[&str]) -> Ended {
+    Ended::of(Command::new(assert_cmd::cargo::cargo_bin!("warpsieve")).args(arguments).current_dir(root()))
+}
+
+/// How a command ended.
+#[derive(Debug)]
+struct Ended {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ended {
+    fn of(command: &mut Command) -> Self {
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { status: status.code(), out: text(stdout), err: text(stderr) }
+    }
+
+    /// Refused as bad input, with all of this in the message and nothing on stdout.
+    #[track_caller]
+    fn refused(&self, message: &[&str]) {
+        assert_eq!(self.status, Some(2), "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+        for part in message {
+            assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{self:?}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Runs: exit status, summary and statistics.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Ended, root, warpsieve};
+
+const SMALL: &str = "kernels/syrk/small.toml";
+
+/// Runs with `--stats` and reads them.
+fn with_stats(arguments: &[&str]) -> (Ended, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.json");
+    let text = path.display().to_string();
+    let ended = warpsieve(&[arguments, &["--stats", &text]].concat());
+    let stats = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(files, ["s.json"]);
+    (ended, stats)
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn sorted<const N: usize>(mut keys: [&str; N]) -> [&str; N] {
+    keys.sort_unstable();
+    keys
+}
+
+fn count(value: &Value, path: &str) -> u64 {
+    value.pointer(path).and_then(Value::as_u64).unwrap()
+}
+
+#[test]
+fn a_run_passes_its_check_and_prints_a_summary() {
+    let ended = warpsieve(&["run", SMALL]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(ended.out.starts_with("kernels/syrk/small.toml on fermi\n  kernels       syrk\n"), "{ended:?}");
+    assert!(ended.out.contains("  check         passed\n"), "{ended:?}");
+    assert_eq!(ended.err, "");
+}
+
+#[test]
+fn quiet_prints_nothing() {
+    let ended = warpsieve(&["run", SMALL, "--quiet"]);
+    assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn statistics_have_every_key_of_schema_1() {
+    let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
+    let top = [
+        "schema",
+        "outcome",
+        "machine",
+        "designs",
+        "config_hash",
+        "kernels",
+        "cycles",
+        "core_mhz",
+        "warp_instructions",
+        "thread_instructions",
+        "ipc",
+        "l1",
+        "l2",
+        "tracker",
+        "noc",
+        "dram",
+        "stalls",
+        "loads",
+        "check",
+        "host",
+        "units",
+    ];
+    assert_eq!(keys(&stats), sorted(top));
+    let l1 = [
+        "accesses",
+        "hits",
+        "hit_pending",
+        "misses",
+        "bypasses",
+        "store_hits",
+        "store_misses",
+        "evictions",
+        "reservation_fails",
+    ];
+    assert_eq!(keys(&stats["l1"]), sorted(l1));
+    let fails = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue"];
+    assert_eq!(keys(&stats["l1"]["reservation_fails"]), sorted(fails));
+    for key in ["accesses", "hits", "misses", "writebacks", "frc"] {
+        assert!(stats["l2"].get(key).is_some(), "{key}");
+    }
+    for key in ["reads", "writes", "row_hits", "activates", "refreshes", "bytes"] {
+        assert!(stats["dram"][key].is_u64(), "{key}");
+    }
+    assert_eq!(keys(&stats["host"]), ["cycles_per_second", "wall_seconds"]);
+    assert_eq!(stats["schema"], 1);
+}
+
+#[test]
+fn what_is_not_modelled_is_null_and_not_zero() {
+    let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
+    for pointer in ["/tracker", "/loads", "/l2/frc"] {
+        assert_eq!(stats.pointer(pointer), Some(&Value::Null), "{pointer}");
+    }
+}
+
+#[test]
+fn units_sum_up_to_the_totals() {
+    let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
+    let units = |kind: &str| stats["units"][kind].as_array().unwrap();
+    assert_eq!((units("sm").len(), units("l1").len(), units("l2").len(), units("dram").len()), (15, 15, 6, 6));
+    for (kind, key) in [("l1", "accesses"), ("l1", "hits"), ("l2", "misses"), ("dram", "bytes")] {
+        let sum: u64 = units(kind).iter().map(|unit| unit[key].as_u64().unwrap()).sum();
+        assert_eq!(sum, count(&stats, &format!("/{kind}/{key}")), "{kind}.{key}");
+        assert!(sum > 0, "{kind}.{key}");
+    }
+    let parts = ["hits", "hit_pending", "misses", "bypasses"];
+    let parts: u64 = parts.iter().map(|key| count(&stats, &format!("/l1/{key}"))).sum();
+    assert_eq!(parts, count(&stats, "/l1/accesses"));
+}
+
+#[test]
+fn two_runs_differ_in_nothing_but_the_host() {
+    let stats = || {
+        let (_, mut stats) = with_stats(&["run", SMALL, "--design", "pric", "--quiet"]);
+        stats["host"] = Value::Null;
+        stats
+    };
+    assert_eq!(stats(), stats());
+}
+
+#[test]
+fn max_cycles_ends_a_run_with_status_3_and_statistics() {
+    let (ended, stats) = with_stats(&["run", SMALL, "--max-cycles", "200"]);
+    assert_eq!(ended.status, Some(3), "{ended:?}");
+    assert_eq!(ended.err, "stopped after 200 cycles (`--max-cycles`), before the kernels were done\n");
+    assert_eq!(stats["outcome"], "cycle-limit");
+    assert_eq!(stats["check"], "off");
+    assert!(count(&stats, "/cycles") <= 200, "{stats}");
+}
+
+#[test]
+fn a_wrong_result_ends_a_run_with_status_1_and_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join(SMALL)).unwrap();
+    let ptx = fs::canonicalize(root().join("kernels/syrk/syrk.ptx")).unwrap();
+    let text = text.replace("\"syrk.ptx\"", &format!("{:?}", ptx.display().to_string()));
+    let wrong = text.replace("{ f32 = 1.5 }, # alpha", "{ f32 = 1.25 }, # alpha");
+    assert_ne!(text, wrong);
+    let launch = folder.path().join("wrong.toml");
+    fs::write(&launch, wrong).unwrap();
+    let (ended, stats) = with_stats(&["run", &launch.display().to_string()]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(ended.err.starts_with("check failed:\noutput `c` is wrong:\n"), "{ended:?}");
+    assert_eq!((&stats["outcome"], &stats["check"]), (&"finished".into(), &"failed".into()));
+}
+
+#[test]
+fn a_run_works_from_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let launch = fs::canonicalize(root().join(SMALL)).unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+    let ended = Ended::of(command.arg("run").arg(Path::new(&launch)).arg("--design=pric").current_dir(folder.path()));
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
