@@ -405,10 +405,7 @@ impl Lsu {
                 Outcome::HitPending
             }
             Probe::Absent { victim } => {
-                let entry = match self.mshr.lookup(line) {
-                    Lookup::Free(entry) => Some(entry),
-                    Lookup::None | Lookup::Draining | Lookup::Open(_) | Lookup::Full(_) => None,
-                };
+                let entry = self.mshr.free_for(line);
                 let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
                 let queue_full = self.miss_queue.room() < needed;
                 match (victim, entry) {

@@ -120,6 +120,19 @@ impl Mshr {
         if free < self.lines.len() as u32 { Lookup::Free(free as u8) } else { Lookup::None }
     }
 
+    /// The free entry for a line that the tags neither hold nor reserve; `None` if there is none or
+    /// the line still drains. A line on its way has a reserved way, so only filled entries have to
+    /// be compared.
+    #[must_use]
+    pub fn free_for(&self, line: u64) -> Option<u8> {
+        let order = &self.order[..usize::from(self.order_len)];
+        if order.iter().any(|&entry| self.lines[usize::from(entry)] == line) {
+            return None;
+        }
+        let free = (!self.used).trailing_zeros();
+        (free < self.lines.len() as u32).then_some(free as u8)
+    }
+
     /// Tracks a new line that will fill `set_way`, with its first waiter.
     pub fn alloc(&mut self, entry: u8, line: u64, set_way: u32, waiter: Waiter) {
         let e = usize::from(entry);
@@ -308,7 +321,8 @@ mod tests {
         mshr.alloc(0, 10, 5, waiter(1));
         mshr.merge(0, waiter(2));
         mshr.fill(10);
-        assert_eq!(mshr.lookup(10), Lookup::Draining);
+        assert_eq!((mshr.lookup(10), mshr.free_for(10)), (Lookup::Draining, None));
+        assert_eq!(mshr.free_for(11), Some(1));
         assert!(mshr.drains(5) && !mshr.drains(6));
         mshr.pop();
         assert_eq!(mshr.lookup(10), Lookup::Draining);

@@ -6,7 +6,8 @@ use std::path::Path;
 use golden::reference::{Array, ElementType};
 
 use super::model::{Argument, KernelLaunch, LaunchFile};
-use super::problem::{LaunchError, Problems, suggestion};
+use super::problem::{LaunchError, Problems};
+use crate::config::suggestion;
 
 /// What a PTX file says about one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

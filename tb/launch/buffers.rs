@@ -5,8 +5,9 @@ use golden::reference::ElementType;
 use super::model::{Buffer, Init, Number};
 use super::node::{Node, Table};
 use super::npy::read_npy;
-use super::problem::{Problems, suggestion};
+use super::problem::Problems;
 use super::read::Scope;
+use crate::config::suggestion;
 
 /// A buffer as far as it could be read: others may name it even if it breaks a rule.
 pub(super) struct Declared {

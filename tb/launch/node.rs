@@ -7,7 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::model::Number;
-use super::problem::{Problems, suggestion};
+use super::problem::Problems;
+use crate::config::suggestion;
 
 /// Where a value stands in a launch file, and how it is written there.
 #[derive(Clone, Debug)]

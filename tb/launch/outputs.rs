@@ -7,8 +7,9 @@ use golden::reference::{self, ElementType, ParameterKind, ParameterValue, Refere
 use super::model::{BufferId, Comparison, Expect, Output};
 use super::node::{Node, Place, Table};
 use super::npy::read_npy;
-use super::problem::{Problems, suggestion};
+use super::problem::Problems;
 use super::read::Scope;
+use crate::config::suggestion;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Output>> {
     let mut outputs: Vec<Option<Output>> = Vec::new();

@@ -14,12 +14,12 @@ use super::node::Place;
 #[derive(Debug, Error, Diagnostic)]
 pub enum LaunchError {
     /// The file itself could not be read.
-    #[error("{}: cannot read the launch file: {source}", path.display())]
+    #[error("{}: cannot read the launch file: {reason}", path.display())]
     Unreadable {
         /// The launch file.
         path: PathBuf,
         /// What the system says.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The file breaks rules: all of them are listed.
     #[error("{}: {}", text.name(), counted(problems.len()))]
@@ -124,24 +124,5 @@ impl<'a> Problems<'a> {
             text: NamedSource::new(self.path.display().to_string(), self.text.to_owned()),
             problems: self.list,
         })
-    }
-}
-
-/// The candidate nearest to a name that is none of them, if one is near enough to be a typing slip.
-fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let length = name.chars().count();
-    // A slip leaves most of the word standing; a word of one letter has no near ones.
-    let slips = (length / 3).max(1).min(length.saturating_sub(1));
-    let distances = candidates.into_iter().map(|c| (strsim::damerau_levenshtein(name, c), c));
-    let nearest = distances.min_by_key(|&(distance, _)| distance);
-    nearest.filter(|&(distance, _)| distance <= slips).map(|(_, c)| c)
-}
-
-/// `did you mean ..?` for a slip, else the whole list, introduced by `what`.
-pub(super) fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
-    match nearest(name, candidates.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if candidates.is_empty() => format!("there are no {what}"),
-        None => format!("{what}: {}", candidates.join(", ")),
     }
 }

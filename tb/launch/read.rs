@@ -8,8 +8,9 @@ use toml::de::DeTable;
 
 use super::model::{BufferId, LaunchFile};
 use super::node::{Node, Table};
-use super::problem::{LaunchError, Problems, suggestion};
+use super::problem::{LaunchError, Problems};
 use super::{buffers, outputs, steps};
+use crate::config::suggestion;
 
 /// What the rest of the file may refer to.
 pub(super) struct Scope<'a> {
@@ -29,7 +30,7 @@ impl LaunchFile {
     /// If the file cannot be read, or with every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| LaunchError::Unreadable { path: path.to_owned(), source })?;
+            .map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;
         Self::parse(path, &text)
     }
 

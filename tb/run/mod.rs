@@ -155,6 +155,6 @@ pub fn run(
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
-    let prepared = prepare::prepare(launch, options.ptx.as_deref())?;
+    let prepared = prepare::prepare(launch, options.ptx.as_deref(), config)?;
     drive::Drive::new(&prepared, config, options)?.run(progress)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use golden::reference::{Array, Expected};
 use isa::program::{Param, Program};
 use isa::ptx::Source;
+use rtl::machine::MachineConfig;
 use rtl::sm::{AddressMap, KernelImage, NamedRange};
 
 use super::RunError;
@@ -15,7 +16,7 @@ use crate::launch::{Argument, KernelLaunch, KernelShape, LaunchFile, ParameterSh
 
 /// Address of the first buffer. Low addresses stay free, so that a null pointer with an offset is
 /// found out.
-const FIRST_ADDRESS: u64 = 0x1000_0000;
+const FIRST_ADDRESS: u64 = 0x10_0000;
 /// Buffers begin at multiples of this, as `cudaMalloc` gives them.
 const ALIGNMENT: u64 = 256;
 
@@ -44,7 +45,7 @@ pub(super) struct Kernel {
 }
 
 /// Reads and checks a launch file and all it names. `ptx` replaces every PTX file.
-pub(super) fn prepare(path: &Path, ptx: Option<&Path>) -> Result<Prepared, RunError> {
+pub(super) fn prepare(path: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Prepared, RunError> {
     let mut file = LaunchFile::read(path)?;
     if let Some(ptx) = ptx {
         for launch in file.steps.iter_mut().flat_map(|step| &mut step.launches) {
@@ -58,6 +59,7 @@ pub(super) fn prepare(path: &Path, ptx: Option<&Path>) -> Result<Prepared, RunEr
     let initial = file.initial();
     let expected = file.expected(&initial)?;
     let addresses = addresses(&file);
+    fit(&file, &addresses, config)?;
     let ranges = file.buffers.iter().zip(&addresses).filter(|(buffer, _)| buffer.bytes() > 0);
     let ranges =
         ranges.map(|(buffer, &start)| NamedRange { name: buffer.name.clone(), start, bytes: buffer.bytes() as u64 });
@@ -118,6 +120,25 @@ fn addresses(file: &LaunchFile) -> Vec<u64> {
         here
     };
     file.buffers.iter().map(place).collect()
+}
+
+/// Every buffer must lie inside the addresses and the memory of the machine.
+fn fit(file: &LaunchFile, addresses: &[u64], config: &MachineConfig) -> Result<(), RunError> {
+    let end = (1u64 << config.addr_bits).min(config.memory_bytes());
+    for (buffer, &start) in file.buffers.iter().zip(addresses) {
+        if start + buffer.bytes() as u64 > end {
+            let reason = format!(
+                "buffer `{}` of {} bytes would end at {:#x}, expected {end:#x} or less: the machine has {} address bits and {} bytes of memory",
+                buffer.name,
+                buffer.bytes(),
+                start + buffer.bytes() as u64,
+                config.addr_bits,
+                config.memory_bytes()
+            );
+            return Err(RunError::input(&file.path, &reason));
+        }
+    }
+    Ok(())
 }
 
 fn kernel(

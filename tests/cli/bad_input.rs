@@ -57,9 +57,9 @@ fn an_address_outside_every_buffer_names_warp_lane_pc_address_and_buffer() {
     ended.refused(&[
         "vadd.ptx:41: SM ",
         " warp ",
-        " lane 8 pc 17: load of 4 bytes at 0x10004e20 is outside every buffer",
+        " lane 8 pc 17: load of 4 bytes at 0x104e20 is outside every buffer",
     ]);
-    ended.refused(&["`a`, 0x10000000 to 0x10004e1f"]);
+    ended.refused(&["`a`, 0x100000 to 0x104e1f"]);
 }
 
 #[test]
