@@ -1,6 +1,17 @@
 //! Untimed twins of the clocked blocks, written from the papers with sets, maps, vectors and big
 //! integers. Nothing here knows a cycle, except [`dram`], which judges a list of time-stamped
 //! commands.
+//!
+//! | module            | twin of, or use                                                        |
+//! |-------------------|------------------------------------------------------------------------|
+//! | [`interp`]        | whole machine: runs a kernel on [`memory`], one instruction at a time  |
+//! | [`coalescer`]     | coalescer: lines, lanes and byte masks of an instruction               |
+//! | [`index`]         | index unit: polynomial division, bit by bit                            |
+//! | [`l1`]            | L1D and MSHR: what becomes of each access, fill and departure          |
+//! | [`noc`]           | crossbar: nothing lost, doubled, changed or overtaken                  |
+//! | [`l2`]            | L2 bank: hits, victims, write-backs, bytes                             |
+//! | [`dram`]          | DRAM channel: an independent checker of its commands                   |
+//! | [`mod@reference`] | kernels: expected results in double precision, and how to compare      |
 
 pub mod coalescer;
 pub mod dram;

@@ -20,8 +20,10 @@ mod compare;
 mod convert;
 mod directed;
 mod float;
+mod pair;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
-pub use compare::{CompareOp, compare};
+pub use compare::{CompareOp, compare, compare32};
 pub use convert::{ConvertOp, convert};
 pub use float::{F32_NAN, F64_NAN};
+pub use pair::{Pair, PairMut, alu_pair, compare_pair, convert_pair};

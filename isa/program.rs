@@ -307,8 +307,8 @@ impl RegMask {
     /// Adds every register of `other`.
     #[inline]
     pub fn insert(&mut self, other: &RegMask) {
-        for (mine, theirs) in self.words.iter_mut().zip(other.words) {
-            *mine |= theirs;
+        for i in 0..self.words.len() {
+            self.words[i] |= other.words[i];
         }
         self.preds |= other.preds;
     }
@@ -316,8 +316,8 @@ impl RegMask {
     /// Takes every register of `other` away.
     #[inline]
     pub fn remove(&mut self, other: &RegMask) {
-        for (mine, theirs) in self.words.iter_mut().zip(other.words) {
-            *mine &= !theirs;
+        for i in 0..self.words.len() {
+            self.words[i] &= !other.words[i];
         }
         self.preds &= !other.preds;
     }

@@ -4,6 +4,19 @@
 //! edge and talks to them through registered channels only, so that the order in which blocks
 //! are evaluated can never change a result. [`kernel`] holds that contract; everything else is
 //! hardware written on top of it, one block a file.
+//!
+//! | module      | holds                                                                  |
+//! |-------------|------------------------------------------------------------------------|
+//! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
+//! | [`cells`]   | FIFO, arbiter, LRU                                                     |
+//! | [`sm`]      | CTA dispatcher and SM core                                             |
+//! | [`l1`]      | LSU and L1 data cache                                                  |
+//! | [`index`]   | set index functions as XOR trees                                       |
+//! | [`noc`]     | crossbars and their packets                                            |
+//! | [`l2`]      | L2 bank                                                                |
+//! | [`dram`]    | GDDR5 channel                                                          |
+//! | [`machine`] | the wiring of all blocks, and what a host may do with them             |
+//! | [`config`]  | how broken rules of a configuration are collected                      |
 
 pub mod cells;
 pub mod config;

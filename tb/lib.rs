@@ -1,4 +1,20 @@
-//! tb
+//! # Testbenches and the command `warpsieve`
+//! The one crate that sees everything: the hardware (`rtl`), its untimed twins (`golden`), the
+//! programs (`isa`) and waveforms (`waves`).
+//!
+//! | module      | holds                                                                       |
+//! |-------------|-----------------------------------------------------------------------------|
+//! | [`cli`]     | the command line: arguments, summary, statistics, exit status               |
+//! | [`config`]  | from a machine, designs and `--set` to one checked configuration            |
+//! | [`launch`]  | launch files: buffers, kernels, expected results                            |
+//! | [`run`]     | drives a machine through a launch file and judges what comes out            |
+//! | [`readers`] | what a machine says of itself: waveform, dump, structure counts             |
+//! | [`soak`]    | long random checks, run by name                                             |
+//! | [`kit`]     | what stands around a device under test: source, sink, stalls, cycle tables  |
+//! | [`l1`]      | the L1D in lockstep with its twin, for testbenches and `--check`            |
+//!
+//! The testbench of `rtl/PATH.rs` is `tb/PATH.rs`, its twin `golden/PATH.rs`; each testbench begins
+//! with the list of its testpoints.
 
 pub mod cli;
 pub mod config;
@@ -17,3 +33,4 @@ pub mod readers;
 pub mod run;
 #[cfg(test)]
 mod sm;
+pub mod soak;

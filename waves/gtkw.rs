@@ -80,6 +80,8 @@ pub enum Item {
         id: SignalId,
         /// GTKWave's default colour if `None`.
         colour: Option<Colour>,
+        /// Shown in place of the signal's own name, without dots: GTKWave shows what follows the last one.
+        label: Option<String>,
     },
 }
 
@@ -101,7 +103,7 @@ pub fn by_block(tree: &Tree, selection: &Selection) -> Vec<Item> {
 fn block(tree: &Tree, selection: &Selection, scope: ScopeId, depth: u32) -> Item {
     let about = tree.scope(scope);
     let chosen = about.signals.iter().filter(|&&id| selection.contains(id));
-    let signals = chosen.map(|&id| Item::Signal { id, colour: None });
+    let signals = chosen.map(|&id| Item::Signal { id, colour: None, label: None });
     let inner = about.scopes.iter().filter(|&&inner| selection.touches(tree, inner));
     let blocks = inner.map(|&inner| block(tree, selection, inner, depth + 1));
     Item::Group { title: about.name.clone(), open: depth < 2, items: signals.chain(blocks).collect() }
@@ -231,7 +233,7 @@ impl Lines<'_> {
 
     fn item(&mut self, item: &Item) -> io::Result<()> {
         match item {
-            Item::Signal { id, colour } => self.signal(*id, *colour),
+            Item::Signal { id, colour, label } => self.signal(*id, *colour, label.as_deref()),
             Item::Group { title, open, items } => {
                 let title = one_line(title);
                 self.add(format_args!("@{}", if *open { "800200" } else { "c00200" }));
@@ -246,15 +248,17 @@ impl Lines<'_> {
         }
     }
 
-    fn signal(&mut self, id: SignalId, colour: Option<Colour>) -> io::Result<()> {
+    fn signal(&mut self, id: SignalId, colour: Option<Colour>, label: Option<&str>) -> io::Result<()> {
         let tree = self.tree;
         let signal = tree.signal(id);
-        // Right-justified (20), in binary (8), hexadecimal (2) or decimal (4), translated by a filter (2000).
+        // Right-justified (20), in binary (8), hexadecimal (2) or decimal (4), translated by a filter (2000), ones
+        // counted (20000000).
         let format = match signal.display {
             Display::Bit | Display::Binary => "28",
             Display::Hex => "22",
             Display::Unsigned => "24",
             Display::Enum(_) => "2028",
+            Display::Members => "20000024",
         };
         self.add(format_args!("@{format}"));
         if let Display::Enum(names) = signal.display {
@@ -271,11 +275,16 @@ impl Lines<'_> {
             self.add(format_args!("[color] {}", colour.number()));
         }
         let path = tree.path(id);
+        let label = label.map(one_line);
+        let alias = label.as_ref().map(|label| format!("+{{{label}}} ")).unwrap_or_default();
         match (signal.width, signal.display) {
             // GTKWave draws a single bit as a level, so its names appear only if it is made a vector of one.
-            (1, Display::Enum(_)) => self.add(format_args!("#{{{path}}} {path}{}", bit_range(&signal.name))),
-            (1, _) => self.add(format_args!("{path}{}", bit_range(&signal.name))),
-            (width, _) => self.add(format_args!("{path}[{}:0]", width - 1)),
+            (1, Display::Enum(_)) => {
+                let name = label.as_ref().unwrap_or(&path);
+                self.add(format_args!("#{{{name}}} {path}{}", bit_range(&signal.name)));
+            }
+            (1, _) => self.add(format_args!("{alias}{path}{}", bit_range(&signal.name))),
+            (width, _) => self.add(format_args!("{alias}{path}[{}:0]", width - 1)),
         }
         Ok(())
     }

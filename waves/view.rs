@@ -109,7 +109,8 @@ impl View {
     }
 
     /// The view's signals of this scope, as far as they are in the dump. Groups that stay empty are left out; a
-    /// signal that several lines choose is shown where it is first chosen.
+    /// signal that several lines choose is shown where it is first chosen. Signals are labelled with their path in
+    /// the scope: `mshr.used` is `mshr_used`.
     pub fn apply(&self, tree: &Tree, selection: &Selection, scope: ScopeId) -> Applied {
         let mut seen = vec![false; tree.len()];
         let mut applied = Applied { items: Vec::new(), missing: Vec::new() };
@@ -122,7 +123,8 @@ impl View {
                 }
                 for id in found.into_iter().filter(|&id| selection.contains(id)) {
                     if !std::mem::replace(&mut seen[id.index()], true) {
-                        items.push(Item::Signal { id, colour: *colour });
+                        let label = tree.names(id)[tree.scope_names(scope).len()..].join("_");
+                        items.push(Item::Signal { id, colour: *colour, label: Some(label) });
                     }
                 }
             }
@@ -167,7 +169,9 @@ mod tests {
             .iter()
             .map(|item| match item {
                 Item::Group { title, items, .. } => format!("{title}: {}", shown(tree, items)),
-                Item::Signal { id, colour } => format!("{}/{}", tree.path(*id), colour.map_or(0, |c| c as u8 + 1)),
+                Item::Signal { id, colour, label: _ } => {
+                    format!("{}/{}", tree.path(*id), colour.map_or(0, |c| c as u8 + 1))
+                }
             })
             .collect();
         groups.join(" ")

@@ -71,16 +71,48 @@ pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u6
     }
 }
 
+/// [`compare`] on 32-bit lanes, for types of at most 32 bits.
+///
+/// # Panics
+/// If the type is wider.
+#[inline]
+pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> u64 {
+    // Integers are never unordered: one test is enough where a float needs two.
+    let cmp = match op.cmp {
+        Cmp::Ne if !op.ty.is_float() => Cmp::Neu,
+        Cmp::Equ if !op.ty.is_float() => Cmp::Eq,
+        cmp => cmp,
+    };
+    match op.ty {
+        Type::F32 => {
+            let value = |x: u32| {
+                let x = f32::from_bits(x);
+                if op.ftz { flush(x) } else { x }
+            };
+            relation(cmp, a, b, value)
+        }
+        Type::S8 => relation(cmp, a, b, |x| x as i8),
+        Type::S16 => relation(cmp, a, b, |x| x as i16),
+        Type::S32 => relation(cmp, a, b, |x| x as i32),
+        Type::U8 | Type::B8 => relation(cmp, a, b, |x| x as u8),
+        Type::U16 | Type::B16 => relation(cmp, a, b, |x| x as u16),
+        Type::U32 | Type::B32 => relation(cmp, a, b, |x| x),
+        Type::Pred => relation(cmp, a, b, |x| x & 1),
+        Type::U64 | Type::S64 | Type::B64 | Type::F64 => panic!("{op:?} does not fit 32-bit lanes"),
+    }
+}
+
 /// The relation on lanes read by `value`. What holds for unordered operands too is the
 /// complement of the opposite ordered relation.
 #[inline]
-fn relation<T: PartialOrd, const N: usize>(cmp: Cmp, a: &[u64; N], b: &[u64; N], value: impl Fn(u64) -> T) -> u64 {
+fn relation<C: Copy, T: PartialOrd, const N: usize>(cmp: Cmp, a: &[C; N], b: &[C; N], value: impl Fn(C) -> T) -> u64 {
     let mask = |test: fn(&T, &T) -> bool| {
-        let mut mask = 0;
+        // Words of 32 lanes: half the host's vectors that 64 would take.
+        let mut words = [0u32; 2];
         for i in 0..N {
-            mask |= u64::from(test(&value(a[i]), &value(b[i]))) << i;
+            words[i / 32] |= if test(&value(a[i]), &value(b[i])) { 1 << (i % 32) } else { 0 };
         }
-        mask
+        u64::from(words[1]) << 32 | u64::from(words[0])
     };
     let all = u64::MAX >> (64 - N);
     match cmp {

@@ -25,6 +25,10 @@ fn op(cmp: Cmp, ty: Type) -> CompareOp {
 
 fn row(ty: Type, a: u64, b: u64) -> String {
     let holds = |cmp| compare(&op(cmp, ty), &[a], &[b]) == 1;
+    if ty.bits() <= 32 {
+        let words = |cmp| compare32(&op(cmp, ty), &[a as u32], &[b as u32]) == 1;
+        assert!(ALL.iter().all(|&cmp| words(cmp) == holds(cmp)), "{ty:?} {a:#x} {b:#x} on 32-bit lanes");
+    }
     ALL.iter().map(|&cmp| if holds(cmp) { '1' } else { '.' }).collect()
 }
 

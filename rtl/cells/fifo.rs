@@ -4,15 +4,16 @@
 //! order in which they are called: popping first lets a full queue take a new entry in the cycle
 //! in which it gives one away.
 
-use std::collections::VecDeque;
-
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 
-/// The queue.
+/// The queue: a ring of slots that are written in place, because entries may be large.
 #[derive(Clone, Debug)]
 pub struct Fifo<T: Payload> {
-    entries: VecDeque<T>,
-    depth: usize,
+    /// Those that are free hold what was last in them.
+    slots: Box<[T]>,
+    /// Slot of the oldest entry.
+    head: usize,
+    level: usize,
     shape: T::Shape,
     /// Shown in free slots.
     empty: T,
@@ -22,42 +23,42 @@ impl<T: Payload> Fifo<T> {
     /// An empty queue of `depth` slots.
     #[must_use]
     pub fn new(depth: u32, shape: T::Shape) -> Self {
-        let depth = depth as usize;
-        Self { entries: VecDeque::with_capacity(depth), depth, shape, empty: T::default() }
+        let slots = vec![T::default(); depth as usize].into_boxed_slice();
+        Self { slots, head: 0, level: 0, shape, empty: T::default() }
     }
 
     /// True if it has a free slot.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.entries.len() < self.depth
+        self.level < self.slots.len()
     }
 
     /// True if it holds nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.level == 0
     }
 
     /// Entries held.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.level
     }
 
     /// The oldest entry.
     #[must_use]
     pub fn front(&self) -> Option<&T> {
-        self.entries.front()
+        if self.level == 0 { None } else { Some(&self.slots[self.head]) }
     }
 
     /// The oldest entry, to be changed in place.
     pub fn front_mut(&mut self) -> Option<&mut T> {
-        self.entries.front_mut()
+        if self.level == 0 { None } else { Some(&mut self.slots[self.head]) }
     }
 
     /// The entries from the oldest to the youngest, for searches and reports.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
-        self.entries.iter()
+        (0..self.level).map(|place| &self.slots[self.slot(place)])
     }
 
     /// Adds an entry.
@@ -65,22 +66,50 @@ impl<T: Payload> Fifo<T> {
     /// # Panics
     /// If the queue is full: its owner must look first.
     pub fn push(&mut self, entry: T) {
-        assert!(self.has_room(), "push to a full queue of {}", self.depth);
-        self.entries.push_back(entry);
+        self.push_with(|slot| *slot = entry);
+    }
+
+    /// Adds an entry that is formed in its slot: `form` finds an old entry there and sets every
+    /// field of it.
+    ///
+    /// # Panics
+    /// If the queue is full: its owner must look first.
+    pub fn push_with(&mut self, form: impl FnOnce(&mut T)) {
+        assert!(self.has_room(), "push to a full queue of {}", self.slots.len());
+        let slot = self.slot(self.level);
+        form(&mut self.slots[slot]);
+        self.level += 1;
     }
 
     /// Takes the oldest entry.
     pub fn pop(&mut self) -> Option<T> {
-        self.entries.pop_front()
+        let entry = self.front()?.clone();
+        self.drop_front();
+        Some(entry)
+    }
+
+    /// Drops the oldest entry, if there is one: for those who have read it where it stands.
+    pub fn drop_front(&mut self) {
+        if self.level > 0 {
+            self.head = self.slot(1);
+            self.level -= 1;
+        }
+    }
+
+    /// The slot of an entry, or of the next one, by its place from the oldest on.
+    fn slot(&self, place: usize) -> usize {
+        let slot = self.head + place;
+        if slot < self.slots.len() { slot } else { slot - self.slots.len() }
     }
 
     /// Lists the level and every slot, the oldest entry as slot 0.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, depth, shape, empty } = self;
-        to.sized("level", entries.len() as u64, usize::BITS - depth.leading_zeros());
-        for slot in 0..*depth {
-            let entry = entries.get(slot).unwrap_or(empty);
-            to.parts("slot", slot as u32, |to| entry.fields(shape, to));
+        // The entries shift as they leave: where the ring begins is no state.
+        let Self { slots, head: _, level, shape, empty } = self;
+        to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
+        for place in 0..slots.len() {
+            let entry = if place < *level { &slots[self.slot(place)] } else { empty };
+            to.parts("slot", place as u32, |to| entry.fields(shape, to));
         }
     }
 }
@@ -111,6 +140,20 @@ mod tests {
         queue.push(Word(3));
         let left: Vec<u8> = queue.iter().map(|word| word.0).collect();
         assert_eq!(left, [2, 3]);
+    }
+
+    #[test]
+    fn entries_formed_in_their_slots_go_round_the_ring() {
+        let mut queue: Fifo<Word> = Fifo::new(3, ());
+        for value in 0..10 {
+            queue.push_with(|slot| slot.0 = value);
+            if value >= 2 {
+                let held: Vec<u8> = queue.iter().map(|word| word.0).collect();
+                assert_eq!(held, [value - 2, value - 1, value]);
+                queue.drop_front();
+            }
+        }
+        assert_eq!(queue.front(), Some(&Word(8)));
     }
 
     #[test]

@@ -34,10 +34,10 @@ impl Recency {
         Self(behind | front << 4 | u64::from(way))
     }
 
-    /// The way of a set of `ways` unused for longest among those whose bit is set in `eligible`.
+    /// The way of a set of `ways` unused for longest among those that may go.
     #[must_use]
-    pub fn victim(self, ways: u32, eligible: u32) -> Option<u32> {
-        (0..ways).rev().map(|place| self.way_at(place)).find(|way| eligible >> way & 1 != 0)
+    pub fn victim(self, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
+        (0..ways).rev().map(|place| self.way_at(place)).find(|&way| may_go(way))
     }
 
     /// The way in `place`, 0 for the one used last.
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn the_way_used_longest_ago_gives_way() {
         let set = [2, 0, 3, 1, 0].iter().fold(Recency::default(), |set, &way| set.touched(way));
-        assert_eq!(set.victim(4, 0b1111), Some(2));
-        assert_eq!(set.victim(4, 0b1011), Some(3));
-        assert_eq!(set.victim(4, 0), None);
+        assert_eq!(set.victim(4, |_| true), Some(2));
+        assert_eq!(set.victim(4, |way| way != 2), Some(3));
+        assert_eq!(set.victim(4, |_| false), None);
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             let places: Vec<u32> = (0..ways).map(|place| set.way_at(place)).collect();
             prop_assert_eq!(&places, &list);
             let oldest = list.iter().rev().copied().find(|way| eligible >> way & 1 == 1);
-            prop_assert_eq!(set.victim(ways, u32::from(eligible)), oldest);
+            prop_assert_eq!(set.victim(ways, |way| eligible >> way & 1 == 1), oldest);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! # One DRAM bank
-//! Closed, or open with one row in its sense amplifiers. Each command moves the cycles from which
-//! the next ones are legal in this bank; what banks owe each other is in [`timing`](super::timing).
+//! Knows which row is open, if any, and when its next commands are legal. Each command moves the
+//! cycles from which the next ones are legal in this bank; what banks owe each other is in
+//! [`timing`](super::timing).
 
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt};

@@ -40,6 +40,8 @@ pub struct DramChannel {
     banks: Box<[Bank]>,
     /// Banks with an open row.
     open: u64,
+    /// Open banks that have reached the hit cap.
+    capped: u64,
     timing: Timing,
     scheduler: Scheduler,
     refresher: Refresher,
@@ -68,6 +70,7 @@ impl DramChannel {
             queue: Queue::new(config, path),
             banks: vec![Bank::CLOSED; config.banks() as usize].into_boxed_slice(),
             open: 0,
+            capped: 0,
             timing: Timing::new(config),
             scheduler: Scheduler::new(config),
             refresher: Refresher::new(config),
@@ -111,7 +114,7 @@ impl DramChannel {
 
     /// Charges the time slept through until `cycle` to the statistics.
     pub fn settle(&mut self, cycle: u64) {
-        let waiting = u64::from(self.queue.occupied().count_ones());
+        let waiting = u64::from(self.queue.level());
         self.counts.queue_occupancy += waiting * (cycle - self.counted_to);
         self.counted_to = cycle;
     }
@@ -125,8 +128,8 @@ impl DramChannel {
     fn choose(&self, cycle: u64, reads: bool) -> Choice {
         let drain = self.refresher.is_draining();
         let gates = Gates { columns: if drain { self.refresher.last() } else { u64::MAX }, rows: !drain, reads };
-        let view = View { queue: &self.queue, banks: &self.banks, open: self.open, timing: &self.timing };
-        self.scheduler.choose(cycle, view, gates)
+        let Self { queue, banks, open, capped, timing, .. } = self;
+        self.scheduler.choose(cycle, View { queue, banks, open: *open, capped: *capped, timing }, gates)
     }
 
     /// The command of a request.
@@ -147,6 +150,7 @@ impl DramChannel {
                 command.row = bank.open().unwrap_or(0);
                 bank.precharge(cycle, t);
                 self.open &= !(1 << index);
+                self.capped &= !(1 << index);
                 self.timing.precharge(cycle);
                 self.queue.close(index);
                 self.counts.precharges += 1;
@@ -156,10 +160,14 @@ impl DramChannel {
                 let overtakes = self.queue.overtakes(slot);
                 self.counts.row_hits += u64::from(bank.served());
                 bank.read(cycle, overtakes, t);
+                self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
                 self.timing.read(cycle, index);
                 let due = cycle + u64::from(t.read_latency());
-                let data = *existing(at, self.store.get(burst));
-                self.replies.insert(at, due, DramReply { id, burst, tag, data });
+                let data = existing(at, self.store.get(burst));
+                self.replies.insert(at, due, |reply| {
+                    (reply.id, reply.burst, reply.tag) = (id, burst, tag);
+                    reply.data = *data;
+                });
                 self.counts.reads += 1;
                 self.counts.read_latency += due - self.finish(slot);
             }
@@ -168,6 +176,7 @@ impl DramChannel {
                 let overtakes = self.queue.overtakes(slot);
                 self.counts.row_hits += u64::from(bank.served());
                 bank.write(cycle, overtakes, t);
+                self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
                 self.timing.write(cycle, index);
                 let written = self.queue.data(at, slot);
                 existing(at, self.store.write(burst, written.byte_mask, &written.data));
@@ -200,6 +209,7 @@ impl DramChannel {
                 self.queue.close(index);
             }
             self.open = 0;
+            self.capped = 0;
             self.timing.precharge(cycle);
         } else {
             for bank in &mut self.banks {
@@ -242,12 +252,13 @@ impl Block for DramChannel {
             later = self.refresh(cycle);
         }
 
-        let taken = self.queue.has_room() && req.peek(at).is_some();
-        if taken {
-            let request = req.pop(at);
-            self.queue.accept(at, &request, |bank| self.banks[bank].open());
+        let arrived = if self.queue.has_room() { req.peek(at) } else { None };
+        let taken = arrived.is_some();
+        if let Some(request) = arrived {
+            self.queue.accept(at, request, |bank| self.banks[bank].open());
+            self.queue.edge();
+            req.drop_head(at);
         }
-        self.queue.edge();
 
         let issued = self.command.kind != CommandKind::Nop;
         // A read that found no room may have some from the next cycle on.
@@ -265,6 +276,8 @@ impl Block for DramChannel {
             queue,
             banks,
             open,
+            // Comparators of each bank's own count.
+            capped: _,
             timing,
             scheduler,
             refresher,

@@ -1,5 +1,5 @@
 //! # Request queue of a DRAM channel
-//! Reads and writes wait together, each in a slot of its own until its column command issues. A
+//! Holds reads and writes together, each in a slot of its own until its column command issues. A
 //! slot knows which others are older, so that the oldest of any set is found without a search, and
 //! which older ones want the same burst: those go first, so that no access overtakes another to
 //! its own address (RAW, WAR, WAW). Reads and writes are told apart by a mask, which is all that a
@@ -54,8 +54,6 @@ impl Payload for WriteBurst {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     entry: Entry,
-    /// Slots that were accepted before this one.
-    older: u64,
     /// Older slots that want the same burst.
     same_burst: u64,
     /// Cycle of acceptance, for statistics.
@@ -67,8 +65,15 @@ struct Slot {
 pub struct Queue {
     mapping: Mapping,
     slots: Box<[Slot]>,
+    /// For each occupied slot the slots that were accepted before it; apart, because every
+    /// release changes all of them.
+    older: Box<[u64]>,
+    /// The same for each free slot, as it was when it was freed.
+    last_older: Box<[u64]>,
     data: Array<WriteBurst>,
     occupied: u64,
+    /// How many slots are occupied.
+    level: u32,
     writes: u64,
     /// Slots whose row is open.
     hits: u64,
@@ -103,8 +108,11 @@ impl Queue {
         Self {
             mapping: Mapping::new(config),
             slots: vec![Slot::default(); rows as usize].into_boxed_slice(),
+            older: vec![0; rows as usize].into_boxed_slice(),
+            last_older: vec![0; rows as usize].into_boxed_slice(),
             data: Array::new(spec, ()),
             occupied: 0,
+            level: 0,
             writes: 0,
             hits: 0,
             blocked: 0,
@@ -118,6 +126,12 @@ impl Queue {
     #[must_use]
     pub fn occupied(&self) -> u64 {
         self.occupied
+    }
+
+    /// How many slots wait.
+    #[must_use]
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
     /// Slots that write.
@@ -159,7 +173,7 @@ impl Queue {
     /// True if a request fits.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.occupied.count_ones() < self.slots.len() as u32
+        self.level < self.slots.len() as u32
     }
 
     /// What a slot wants.
@@ -174,7 +188,7 @@ impl Queue {
         let mut left = set;
         loop {
             let slot = left.trailing_zeros() as usize;
-            left = self.slots[slot].older & set;
+            left = self.older[slot] & set;
             if left == 0 {
                 return slot;
             }
@@ -184,8 +198,8 @@ impl Queue {
     /// True if a row hit in `slot` goes ahead of an older request to another row of its bank.
     #[must_use]
     pub fn overtakes(&self, slot: usize) -> bool {
-        let Slot { entry, older, .. } = &self.slots[slot];
-        older & self.in_bank[usize::from(entry.place.bank)] & !self.hits != 0
+        let bank = self.slots[slot].entry.place.bank;
+        self.older[slot] & self.in_bank[usize::from(bank)] & !self.hits != 0
     }
 
     /// Takes a request into a free slot; `open` tells the open row of a bank.
@@ -193,17 +207,18 @@ impl Queue {
     /// # Panics
     /// If there is no room.
     pub fn accept(&mut self, at: &Edge<'_>, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
-        let DramRequest { write, id, burst, tag, byte_mask, data } = *request;
+        let &DramRequest { write, id, burst, tag, byte_mask, ref data } = request;
         let slot = (!self.occupied).trailing_zeros() as usize;
         let place = self.mapping.place(burst);
         let bank = usize::from(place.bank);
         let bit = 1u64 << slot;
-        let same_burst = each(self.in_bank[bank])
-            .filter(|&other| self.slots[other].entry.burst == burst)
-            .fold(0, |set, other| set | 1 << other);
+        let same_burst = self.slots_of(bank, |entry| entry.burst == burst);
         let entry = Entry { write, id, tag, burst, place };
-        self.slots[slot] = Slot { entry, older: self.occupied, same_burst, accepted: at.cycle };
+        self.slots[slot] = Slot { entry, same_burst, accepted: at.cycle };
+        self.older[slot] = self.occupied;
+        self.last_older[slot] = 0;
         self.occupied |= bit;
+        self.level += 1;
         self.in_bank[bank] |= bit;
         self.banks |= 1 << bank;
         if same_burst != 0 {
@@ -215,8 +230,22 @@ impl Queue {
         }
         if write {
             self.writes |= bit;
-            self.data.write(at, slot as u32, 0, WriteBurst { byte_mask, data });
+            self.data.write(at, slot as u32, 0, WriteBurst { byte_mask, data: *data });
         }
+    }
+
+    /// The slots of a bank whose entry is of a kind.
+    fn slots_of(&self, bank: usize, wanted: impl Fn(&Entry) -> bool) -> u64 {
+        let (mut left, mut found) = (self.in_bank[bank], 0);
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            let slot = left.trailing_zeros() as usize;
+            left ^= bit;
+            if wanted(&self.slots[slot].entry) {
+                found |= bit;
+            }
+        }
+        found
     }
 
     /// Data of a queued write.
@@ -230,6 +259,8 @@ impl Queue {
         let keep = !(1u64 << slot);
         let bank = usize::from(self.slots[slot].entry.place.bank);
         self.occupied &= keep;
+        self.level -= 1;
+        self.last_older[slot] = std::mem::take(&mut self.older[slot]);
         self.writes &= keep;
         self.hits &= keep;
         self.in_bank[bank] &= keep;
@@ -239,9 +270,11 @@ impl Queue {
         if self.in_bank[bank] & self.hits == 0 {
             self.hit_banks &= !(1 << bank);
         }
-        for other in each(self.occupied) {
-            let Slot { older, same_burst, .. } = &mut self.slots[other];
+        for older in &mut self.older {
             *older &= keep;
+        }
+        for other in each(self.blocked) {
+            let same_burst = &mut self.slots[other].same_burst;
             *same_burst &= keep;
             if *same_burst == 0 {
                 self.blocked &= !(1 << other);
@@ -252,8 +285,7 @@ impl Queue {
 
     /// A row was opened: its requests become row hits.
     pub fn open(&mut self, bank: usize, row: u32) {
-        let same = each(self.in_bank[bank]).filter(|&slot| self.slots[slot].entry.place.row == row);
-        let hits = same.fold(0, |set, slot| set | 1 << slot);
+        let hits = self.slots_of(bank, |entry| entry.place.row == row);
         self.hits |= hits;
         self.hit_banks |= u64::from(hits != 0) << bank;
     }
@@ -276,16 +308,33 @@ impl Queue {
 
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { mapping, slots, data, occupied, writes, hits, blocked, in_bank, banks, hit_banks } = self;
+        let Self {
+            mapping,
+            slots,
+            older,
+            last_older,
+            data,
+            occupied,
+            // Says again what `occupied` does.
+            level: _,
+            writes,
+            hits,
+            blocked,
+            in_bank,
+            banks,
+            hit_banks,
+        } = self;
         let num_slots = slots.len() as u32;
         let burst_bits = mapping.row_bits() + mapping.bank_bits() + mapping.column_bits();
         for (index, slot) in slots.iter().enumerate() {
-            let Slot { entry: Entry { write: _, id, tag, burst, place }, older, same_burst, accepted: _ } = slot;
+            // One register: of the two only one is not zero.
+            let older = older[index] | last_older[index];
+            let Slot { entry: Entry { write: _, id, tag, burst, place }, same_burst, accepted: _ } = slot;
             to.parts("slot", index as u32, |to| {
                 to.bits("id", *id);
                 to.bits("tag", *tag);
                 to.sized("burst", *burst, burst_bits);
-                to.sized("older", *older, num_slots);
+                to.sized("older", older, num_slots);
                 to.sized("same_burst", *same_burst, num_slots);
                 // Wires of the burst address, in another order.
                 let Place { bank, row, column } = place;

@@ -1,8 +1,8 @@
 //! # All-bank refresh
-//! Due every tREFI. From then on no row is opened or closed for a request; the row hits that wait
-//! at this moment are served, all banks are precharged, and REF follows. Later arrivals wait, and
-//! so do reads that find no room for their data, so that neither traffic nor a stalled receiver
-//! can put a refresh off.
+//! Refreshes all banks at once, due every tREFI. From then on no row is opened or closed for a
+//! request; the row hits that wait at this moment are served, all banks are precharged, and REF
+//! follows. Later arrivals wait, and so do reads that find no room for their data, so that neither
+//! traffic nor a stalled receiver can put a refresh off.
 
 use super::bank::{Bank, STAMP_BITS};
 use super::command::CommandKind;

@@ -1,7 +1,7 @@
 //! # Read data on their way out
-//! Every RD reserves a place here, in which its data stand from the device's output until the
-//! reply channel takes them. Data leave in the order of the reads, not before their time. When all
-//! places are taken no RD is issued, so a stalled receiver stops reads and loses nothing.
+//! Keeps the data of every RD from the device's output until the reply channel takes them. Data
+//! leave in the order of the reads, not before their time. When all places are taken no RD is
+//! issued, so a stalled receiver stops reads and loses nothing.
 
 use super::bank::STAMP_BITS;
 use super::config::DramConfig;
@@ -46,14 +46,14 @@ impl Replies {
         self.count == 0
     }
 
-    /// Takes the data of a RD, to leave at cycle `due`.
+    /// Takes the data of a RD, to leave at cycle `due`; `form` sets every field of the reply.
     ///
     /// # Panics
     /// If there is no room.
-    pub fn insert(&mut self, at: &Edge<'_>, due: u64, reply: DramReply) {
+    pub fn insert(&mut self, at: &Edge<'_>, due: u64, form: impl FnOnce(&mut DramReply)) {
         assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle, self.bursts.spec().path);
-        let row = (self.head + self.count) % self.due.len() as u32;
-        self.bursts.write(at, row, 0, reply);
+        let row = self.wrapped(self.head + self.count);
+        self.bursts.update(at, row, 0, form);
         self.due[row as usize] = due;
         self.count += 1;
     }
@@ -64,11 +64,17 @@ impl Replies {
         if !due || !rsp.ready(at) {
             return false;
         }
-        let reply = self.bursts.read(at, self.head)[0].clone();
-        rsp.push(at, reply);
-        self.head = (self.head + 1) % self.due.len() as u32;
+        let reply = &self.bursts.read(at, self.head)[0];
+        rsp.push_with(at, |beat| beat.clone_from(reply));
+        self.head = self.wrapped(self.head + 1);
         self.count -= 1;
         true
+    }
+
+    /// A place of the ring, counted beyond its end once at most.
+    fn wrapped(&self, place: u32) -> u32 {
+        let entries = self.due.len() as u32;
+        if place < entries { place } else { place - entries }
     }
 
     /// When the oldest burst can leave next; `sent` tells that one has just left.

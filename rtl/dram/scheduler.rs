@@ -1,7 +1,7 @@
 //! # Command arbitration
-//! First ready, first come (FR-FCFS), in two steps:
-//! 1. the oldest request whose column command is legal in this cycle on the open row of its bank;
-//! 2. else the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
+//! Chooses the request that gets the command bus: first ready, first come (FR-FCFS).
+//! 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
+//! 2. Else the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
 //!    request hits it any more.
 //!
 //! With a hit cap, hits may overtake an older request of their bank that often; then the bank
@@ -27,6 +27,8 @@ pub struct View<'a> {
     pub banks: &'a [Bank],
     /// Banks with an open row.
     pub open: u64,
+    /// Open banks that have reached the hit cap.
+    pub capped: u64,
     /// Distances between banks.
     pub timing: &'a Timing,
 }
@@ -51,31 +53,30 @@ pub struct Choice {
     pub later: u64,
 }
 
+/// The slots if the channel allows their command now; else notes when it will.
+fn allowed(cycle: u64, slots: u64, from: u64, later: &mut u64) -> u64 {
+    if slots == 0 || from <= cycle {
+        return slots;
+    }
+    *later = from.min(*later);
+    0
+}
+
+/// The slots of a set of banks.
+fn slots_of(queue: &Queue, banks: u64) -> u64 {
+    each(banks).fold(0, |slots, bank| slots | queue.in_bank(bank))
+}
+
+/// The banks of a set of slots.
+fn banks_of(queue: &Queue, slots: u64) -> u64 {
+    each(slots).fold(0, |banks, slot| banks | 1 << queue.entry(slot).place.bank)
+}
+
 /// Chooses who gets the command bus.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     policy: Policy,
     hit_cap: u32,
-}
-
-/// Slots with a command of one kind that is legal now, or later.
-struct Offers {
-    cycle: u64,
-    later: u64,
-}
-
-impl Offers {
-    /// The slots if their command is legal now; else notes when it will be.
-    fn ready(&mut self, slots: u64, legal_from: u64) -> u64 {
-        if slots == 0 {
-            0
-        } else if legal_from <= self.cycle {
-            slots
-        } else {
-            self.later = self.later.min(legal_from);
-            0
-        }
-    }
 }
 
 impl Scheduler {
@@ -96,56 +97,67 @@ impl Scheduler {
     }
 
     /// The command of this cycle.
+    ///
+    /// Either step asks the oldest candidate first: when its command is legal, no other has to be
+    /// looked at; when it is not, its like in its bank need not be asked.
     #[must_use]
     pub fn choose(&self, cycle: u64, view: View<'_>, gates: Gates) -> Choice {
-        let View { queue, banks, open, timing } = view;
+        let View { queue, banks, open, capped, timing } = view;
         let eligible = self.eligible(queue);
-        let mut offers = Offers { cycle, later: u64::MAX };
-        let mut columns = 0;
-        let mut conflicts = queue.banks() & open & !queue.hit_banks();
-        for index in each(queue.hit_banks()) {
-            let bank = &banks[index];
-            let hits = queue.in_bank(index) & queue.hits() & eligible;
-            if hits == 0 || (gates.rows && self.is_capped(bank)) {
-                conflicts |= 1 << index;
-                continue;
+        let capped = if gates.rows { capped & queue.hit_banks() } else { 0 };
+        let hits = queue.hits() & eligible & !slots_of(queue, capped);
+        let mut later = u64::MAX;
+
+        let free = hits & gates.columns & !queue.blocked();
+        let reads = if gates.reads { free & !queue.writes() } else { 0 };
+        let mut left = allowed(cycle, reads, timing.any_rd_from(), &mut later)
+            | allowed(cycle, free & queue.writes(), timing.any_wr_from(), &mut later);
+        while left != 0 {
+            let slot = queue.oldest(left);
+            let entry = queue.entry(slot);
+            let index = usize::from(entry.place.bank);
+            let (kind, from, like) = if entry.write {
+                (CommandKind::Wr, timing.wr_from(index, &banks[index]), queue.writes())
+            } else {
+                (CommandKind::Rd, timing.rd_from(index, &banks[index]), !queue.writes())
+            };
+            if from <= cycle {
+                return Choice { now: Some((kind, slot)), later: cycle + 1 };
             }
-            let free = hits & gates.columns & !queue.blocked();
-            if gates.reads {
-                columns |= offers.ready(free & !queue.writes(), timing.rd_from(index, bank));
-            }
-            columns |= offers.ready(free & queue.writes(), timing.wr_from(index, bank));
-        }
-        if columns != 0 {
-            let slot = queue.oldest(columns);
-            let kind = if queue.entry(slot).write { CommandKind::Wr } else { CommandKind::Rd };
-            return Choice { now: Some((kind, slot)), later: cycle + 1 };
+            later = later.min(from);
+            left &= !(queue.in_bank(index) & like);
         }
         if !gates.rows {
-            return Choice { now: None, later: offers.later };
+            return Choice { now: None, later };
         }
-        let closed = queue.banks() & !open;
-        let mut rows = 0;
-        if closed != 0 && cycle < timing.any_act_from() {
-            // The channel allows no bank an ACT yet: wake for all of them at once.
-            offers.later = offers.later.min(timing.any_act_from());
-        } else {
-            for index in each(closed) {
-                rows |= offers.ready(queue.in_bank(index) & eligible, timing.act_from(index, &banks[index]));
+
+        let hit_banks = match self.policy {
+            Policy::FrFcfs => queue.hit_banks() & !capped,
+            Policy::Fcfs => banks_of(queue, hits),
+        };
+        let conflicts = slots_of(queue, queue.banks() & open & !hit_banks) & eligible;
+        let closed = slots_of(queue, queue.banks() & !open) & eligible;
+        let mut left = conflicts | allowed(cycle, closed, timing.any_act_from(), &mut later);
+        while left != 0 {
+            let slot = queue.oldest(left);
+            let index = usize::from(queue.entry(slot).place.bank);
+            let (kind, from) = if open >> index & 1 != 0 {
+                (CommandKind::Pre, timing.pre_from(&banks[index]))
+            } else {
+                (CommandKind::Act, timing.act_from(index, &banks[index]))
+            };
+            if from <= cycle {
+                return Choice { now: Some((kind, slot)), later: cycle + 1 };
             }
+            later = later.min(from);
+            left &= !queue.in_bank(index);
         }
-        for index in each(conflicts) {
-            rows |= offers.ready(queue.in_bank(index) & eligible, timing.pre_from(&banks[index]));
-        }
-        let now = (rows != 0).then(|| {
-            let slot = queue.oldest(rows);
-            let is_open = open >> queue.entry(slot).place.bank & 1 != 0;
-            (if is_open { CommandKind::Pre } else { CommandKind::Act }, slot)
-        });
-        Choice { now, later: offers.later }
+        Choice { now: None, later }
     }
 
-    fn is_capped(&self, bank: &Bank) -> bool {
+    /// True if the hits of a bank have overtaken another row for long enough.
+    #[must_use]
+    pub fn is_capped(&self, bank: &Bank) -> bool {
         self.hit_cap != 0 && bank.overtaken() >= self.hit_cap
     }
 

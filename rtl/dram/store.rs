@@ -144,10 +144,15 @@ impl Store {
     /// Stores the bytes that `byte_mask` names, for a write command.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
         let target = self.get_mut(burst)?;
-        for (index, (target, byte)) in target.iter_mut().zip(data).enumerate() {
-            if byte_mask >> index & 1 != 0 {
-                *target = *byte;
-            }
+        if byte_mask == u64::MAX {
+            *target = *data;
+            return Ok(());
+        }
+        let mut left = byte_mask;
+        while left != 0 {
+            let index = left.trailing_zeros() as usize;
+            left &= left - 1;
+            target[index] = data[index];
         }
         Ok(())
     }

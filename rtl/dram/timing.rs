@@ -1,6 +1,6 @@
 //! # Distances between banks
-//! Earliest cycles that commands of one bank impose on its bank group and on the channel: the data
-//! bus, the charge pumps (tRRD and the windows of 4 and 32 activates), and the precharge spacing.
+//! Keeps the distances that commands of one bank impose on its bank group and on the channel: the
+//! data bus, the charge pumps (tRRD and the windows of 4 and 32 activates), the precharge spacing.
 //! [`Bank`] holds what a bank owes itself; a command is legal from the latest of the three.
 
 use super::bank::{Bank, STAMP_BITS};
@@ -24,7 +24,8 @@ struct Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     config: DramTiming,
-    banks_per_group: usize,
+    /// Bits of a bank's number inside its group.
+    inner_bits: u32,
     groups: Box<[Group]>,
     act_from: u64,
     rd_from: u64,
@@ -45,7 +46,7 @@ impl Timing {
     pub fn new(config: &DramConfig) -> Self {
         Self {
             config: config.timing,
-            banks_per_group: config.banks_per_group as usize,
+            inner_bits: config.banks_per_group.trailing_zeros(),
             groups: vec![Group::default(); config.bank_groups as usize].into_boxed_slice(),
             act_from: 0,
             rd_from: 0,
@@ -61,7 +62,7 @@ impl Timing {
     /// Earliest ACT in bank `index`.
     #[must_use]
     pub fn act_from(&self, index: usize, bank: &Bank) -> u64 {
-        bank.act_from().max(self.groups[index / self.banks_per_group].act_from).max(self.act_from)
+        bank.act_from().max(self.groups[index >> self.inner_bits].act_from).max(self.act_from)
     }
 
     /// Earliest ACT as far as the whole channel is concerned.
@@ -70,16 +71,28 @@ impl Timing {
         self.act_from
     }
 
+    /// Earliest RD as far as the whole channel is concerned.
+    #[must_use]
+    pub fn any_rd_from(&self) -> u64 {
+        self.rd_from
+    }
+
+    /// Earliest WR as far as the whole channel is concerned.
+    #[must_use]
+    pub fn any_wr_from(&self) -> u64 {
+        self.wr_from
+    }
+
     /// Earliest RD in bank `index`.
     #[must_use]
     pub fn rd_from(&self, index: usize, bank: &Bank) -> u64 {
-        bank.rd_from().max(self.groups[index / self.banks_per_group].rd_from).max(self.rd_from)
+        bank.rd_from().max(self.groups[index >> self.inner_bits].rd_from).max(self.rd_from)
     }
 
     /// Earliest WR in bank `index`.
     #[must_use]
     pub fn wr_from(&self, index: usize, bank: &Bank) -> u64 {
-        bank.wr_from().max(self.groups[index / self.banks_per_group].wr_from).max(self.wr_from)
+        bank.wr_from().max(self.groups[index >> self.inner_bits].wr_from).max(self.wr_from)
     }
 
     /// Earliest PRE in a bank.
@@ -107,7 +120,7 @@ impl Timing {
                 self.act_from = self.act_from.max(first + u64::from(window));
             }
         }
-        self.groups[index / self.banks_per_group].act_from = cycle + u64::from(t.rrd_l);
+        self.groups[index >> self.inner_bits].act_from = cycle + u64::from(t.rrd_l);
         self.ref_from = self.ref_from.max(cycle + u64::from(t.rc));
     }
 
@@ -116,7 +129,7 @@ impl Timing {
         let t = self.config;
         self.rd_from = self.rd_from.max(cycle + u64::from(t.column_to_column()));
         self.wr_from = self.wr_from.max(cycle + u64::from(t.read_to_write()));
-        let group = &mut self.groups[index / self.banks_per_group];
+        let group = &mut self.groups[index >> self.inner_bits];
         group.rd_from = group.rd_from.max(cycle + u64::from(t.ccd_l));
     }
 
@@ -125,7 +138,7 @@ impl Timing {
         let t = self.config;
         self.wr_from = self.wr_from.max(cycle + u64::from(t.column_to_column()));
         self.rd_from = self.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_s));
-        let group = &mut self.groups[index / self.banks_per_group];
+        let group = &mut self.groups[index >> self.inner_bits];
         group.wr_from = group.wr_from.max(cycle + u64::from(t.ccd_l));
         group.rd_from = group.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_l));
     }
@@ -145,7 +158,7 @@ impl Timing {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config: _,
-            banks_per_group: _,
+            inner_bits: _,
             groups,
             act_from,
             rd_from,

@@ -67,11 +67,12 @@ pub trait ArrayView {
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields);
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// Ports used at a tick.
+#[derive(Clone, Debug, Default)]
 struct Used {
-    tick: u64,
-    reads: u32,
-    writes: u32,
+    tick: Cell<u64>,
+    reads: Cell<u32>,
+    writes: Cell<u32>,
 }
 
 /// A memory.
@@ -83,7 +84,7 @@ pub struct Array<T: Payload> {
     staged: Vec<(usize, T)>,
     /// Rows touched in the current cycle, for `Collide::Forbidden`.
     touched: Cell<(u64, u32)>,
-    used: Cell<Used>,
+    used: Used,
     digest: Option<u64>,
     /// Cells written so far, one bit each, while never-written reads are being looked for.
     written: Option<Box<[u64]>>,
@@ -100,7 +101,7 @@ impl<T: Payload> Array<T> {
         Self {
             staged: Vec::with_capacity(spec.writes as usize * spec.columns as usize),
             touched: Cell::new((0, NO_ROW)),
-            used: Cell::default(),
+            used: Used::default(),
             digest: None,
             written: None,
             spec,
@@ -114,16 +115,31 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// If all read ports are used in this cycle, or the row is written in it and that is forbidden.
     #[must_use]
+    #[inline]
     pub fn read(&self, at: &Edge<'_>, row: u32) -> &[T] {
-        let mut used = self.used(at);
-        used.reads += 1;
-        if used.reads > self.spec.reads {
-            self.breach(at, &format!("read {} in one cycle, {} read ports", used.reads, self.spec.reads));
+        self.take_reads(at, 1);
+        if self.spec.collide == Collide::Forbidden {
+            self.collide(at, row, "read");
         }
-        self.used.set(used);
-        self.collide(at, row, "read");
-        self.must_be_written(at, row);
+        if self.written.is_some() {
+            self.must_be_written(at, row);
+        }
         self.row(row)
+    }
+
+    /// Takes the ports of `count` reads at once, of a memory that forwards; [`Self::row`] gives the
+    /// rows.
+    ///
+    /// # Panics
+    /// If there are not as many read ports left in this cycle.
+    #[inline]
+    pub fn take_reads(&self, at: &Edge<'_>, count: u32) {
+        self.renew(at);
+        let reads = self.used.reads.get() + count;
+        self.used.reads.set(reads);
+        if reads > self.spec.reads {
+            self.no_port(at, "read", reads, self.spec.reads);
+        }
     }
 
     /// Writes one cell of a row.
@@ -152,18 +168,22 @@ impl<T: Payload> Array<T> {
     ///
     /// # Panics
     /// As [`Self::write`], or if the memory does not forward writes to reads.
+    #[inline(always)]
     pub fn update(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         if self.spec.collide == Collide::Old {
             self.breach(at, "partial write to a memory that reads old data");
         }
         self.use_write(at, row);
         let index = self.index(row, column);
-        let old = self.digest.is_some().then(|| digest_of(&(index, &self.cells[index])));
-        change(&mut self.cells[index]);
-        if let Some(what) = misfit(&self.cells[index], &self.shape) {
+        let old = self.digest.is_some().then(|| self.cell_digest(index));
+        let cell = &mut self.cells[index];
+        change(cell);
+        if let Some(what) = misfit(cell, &self.shape) {
             self.breach(at, &what);
         }
-        self.exchange(index, old);
+        if let Some(old) = old {
+            self.exchange(index, old);
+        }
         self.mark(index);
     }
 
@@ -196,9 +216,11 @@ impl<T: Payload> Array<T> {
     /// Applies this cycle's writes, where reads see the old data: the last line of `eval`.
     pub fn edge(&mut self) {
         while let Some((index, value)) = self.staged.pop() {
-            let old = self.digest.is_some().then(|| digest_of(&(index, &self.cells[index])));
+            let old = self.digest.is_some().then(|| self.cell_digest(index));
             self.cells[index] = value;
-            self.exchange(index, old);
+            if let Some(old) = old {
+                self.exchange(index, old);
+            }
         }
     }
 
@@ -213,8 +235,10 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// One row without using a port: for waves, reports and checks, never for `eval`.
+    /// One row without using a port: for waves, reports and checks, and in `eval` only after
+    /// [`Self::take_reads`].
     #[must_use]
+    #[inline]
     pub fn row(&self, row: u32) -> &[T] {
         let columns = self.spec.columns as usize;
         &self.cells[row as usize * columns..][..columns]
@@ -241,19 +265,32 @@ impl<T: Payload> Array<T> {
         row as usize * self.spec.columns as usize + column as usize
     }
 
-    fn used(&self, at: &Edge<'_>) -> Used {
-        let used = self.used.get();
-        if used.tick == at.tick { used } else { Used { tick: at.tick, reads: 0, writes: 0 } }
+    /// Frees all ports at the first access of a cycle.
+    #[inline]
+    fn renew(&self, at: &Edge<'_>) {
+        if self.used.tick.get() != at.tick {
+            self.used.tick.set(at.tick);
+            self.used.reads.set(0);
+            self.used.writes.set(0);
+        }
     }
 
+    #[inline(always)]
     fn use_write(&mut self, at: &Edge<'_>, row: u32) {
-        let mut used = self.used(at);
-        used.writes += 1;
-        if used.writes > self.spec.writes {
-            self.breach(at, &format!("write {} in one cycle, {} write ports", used.writes, self.spec.writes));
+        self.renew(at);
+        let writes = self.used.writes.get() + 1;
+        self.used.writes.set(writes);
+        if writes > self.spec.writes {
+            self.no_port(at, "write", writes, self.spec.writes);
         }
-        self.used.set(used);
-        self.collide(at, row, "written");
+        if self.spec.collide == Collide::Forbidden {
+            self.collide(at, row, "written");
+        }
+    }
+
+    #[cold]
+    fn no_port(&self, at: &Edge<'_>, what: &str, count: u32, ports: u32) -> ! {
+        self.breach(at, &format!("{what} {count} in one cycle, {ports} {what} ports"))
     }
 
     fn store(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
@@ -265,16 +302,25 @@ impl<T: Payload> Array<T> {
         if self.spec.collide == Collide::Old {
             self.staged.push((index, value));
         } else {
-            let old = self.digest.is_some().then(|| digest_of(&(index, &self.cells[index])));
+            let old = self.digest.is_some().then(|| self.cell_digest(index));
             self.cells[index] = value;
-            self.exchange(index, old);
+            if let Some(old) = old {
+                self.exchange(index, old);
+            }
         }
     }
 
-    fn exchange(&mut self, index: usize, old: Option<u64>) {
-        if let (Some(sum), Some(old)) = (&mut self.digest, old) {
-            *sum ^= old ^ digest_of(&(index, &self.cells[index]));
-        }
+    /// A cell's part of the digest.
+    #[inline(never)]
+    fn cell_digest(&self, index: usize) -> u64 {
+        digest_of(&(index, &self.cells[index]))
+    }
+
+    /// Exchanges a cell's old part of the digest for the new one.
+    #[inline(never)]
+    fn exchange(&mut self, index: usize, old: u64) {
+        let new = self.cell_digest(index);
+        self.digest = self.digest.map(|sum| sum ^ old ^ new);
     }
 
     fn row_digest(&self, first: usize) -> u64 {
@@ -299,16 +345,16 @@ impl<T: Payload> Array<T> {
         }
     }
 
+    /// Where accesses to one row may not meet: notes this one.
     fn collide(&self, at: &Edge<'_>, row: u32, how: &str) {
-        if self.spec.collide == Collide::Forbidden {
-            let (tick, last) = self.touched.get();
-            if tick == at.tick && last == row {
-                self.breach(at, &format!("row {row} {how} in the cycle of another access to it"));
-            }
-            self.touched.set((at.tick, row));
+        let (tick, last) = self.touched.get();
+        if tick == at.tick && last == row {
+            self.breach(at, &format!("row {row} {how} in the cycle of another access to it"));
         }
+        self.touched.set((at.tick, row));
     }
 
+    #[cold]
     fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
         panic!("cycle {} (tick {}), {}: {what}", at.cycle, at.tick, self.spec.path)
     }

@@ -15,8 +15,6 @@
 //! link needs `latency + credit` periods of depth for that. With a fixed `credit` the two sides
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
-use std::collections::VecDeque;
-
 use super::describe::misfit;
 use super::{BlockId, Describe, DescribeExt, Edge, Payload, digest_of, width_of};
 
@@ -40,14 +38,23 @@ pub struct ChanSpec {
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
-/// A registered valid/ready link between two blocks.
+/// A registered valid/ready link between two blocks: a ring of slots that go round from free to
+/// holding a beat to popped, but not yet counted as free by the sender. A slot keeps its place
+/// and its bytes all the way, because beats are large.
 #[derive(Clone, Debug)]
 pub struct Chan<T: Payload> {
     spec: ChanSpec,
     shape: T::Shape,
-    beats: VecDeque<(u64, T)>,
-    /// Pop ticks whose slots the sender does not count as free yet.
-    returning: VecDeque<u64>,
+    slots: Box<[T]>,
+    /// For each beat the tick from which it is visible, for each popped slot the one from which
+    /// the sender counts it as free.
+    from: Box<[u64]>,
+    /// The popped slot that is free first, or the place of the oldest beat if there is none.
+    first: usize,
+    /// Popped slots that the sender does not count as free yet.
+    returning: usize,
+    /// Beats inside; they follow the popped slots.
+    level: usize,
     pushed_at: Option<u64>,
     popped_at: Option<u64>,
     idle: T,
@@ -70,8 +77,11 @@ impl<T: Payload> Chan<T> {
         );
         assert!(spec.latency >= 1 && spec.credit >= 1, "{}: a registered link takes a tick", spec.path);
         Self {
-            beats: VecDeque::with_capacity(spec.depth as usize),
-            returning: VecDeque::with_capacity(spec.depth as usize + 1),
+            slots: vec![T::default(); spec.depth as usize].into_boxed_slice(),
+            from: vec![0; spec.depth as usize].into_boxed_slice(),
+            first: 0,
+            returning: 0,
+            level: 0,
             pushed_at: None,
             popped_at: None,
             idle: T::default(),
@@ -105,19 +115,19 @@ impl<T: Payload> Chan<T> {
     /// True when no beat is inside, visible or not.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.beats.is_empty()
+        self.level == 0
     }
 
     /// Beats inside, visible or not.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.beats.len()
+        self.level
     }
 
     /// The oldest beat, visible or not: for reports.
     #[must_use]
     pub fn oldest(&self) -> Option<&T> {
-        self.beats.front().map(|(_, beat)| beat)
+        (self.level > 0).then(|| &self.slots[self.head()])
     }
 
     /// The channel's full path.
@@ -131,9 +141,9 @@ impl<T: Payload> Chan<T> {
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
         to.enter(name, index);
         to.channel(name, self.spec.depth, width_of::<T>(&self.shape));
-        to.probe_sized("valid", u64::from(!self.beats.is_empty()), 1);
-        to.probe_sized("level", self.beats.len() as u64, u32::BITS - self.spec.depth.leading_zeros());
-        let head = self.beats.front().map_or(&self.idle, |(_, beat)| beat);
+        to.probe_sized("valid", u64::from(self.level > 0), 1);
+        to.probe_sized("level", self.level as u64, u32::BITS - self.spec.depth.leading_zeros());
+        let head = self.oldest().unwrap_or(&self.idle);
         let mut probes = AsProbes(to);
         head.fields(&self.shape, &mut probes);
         to.leave();
@@ -149,15 +159,32 @@ impl<T: Payload> Chan<T> {
         }
     }
 
+    /// The slot that lies `places` behind the first one, at most once round the ring.
+    fn slot(&self, places: usize) -> usize {
+        let slot = self.first + places;
+        if slot < self.slots.len() { slot } else { slot - self.slots.len() }
+    }
+
+    /// The slot of the oldest beat.
+    fn head(&self) -> usize {
+        self.slot(self.returning)
+    }
+
     fn full(&mut self, tick: u64) -> bool {
-        while self.returning.front().is_some_and(|&popped| popped + self.spec.credit <= tick) {
-            self.returning.pop_front();
+        while self.returning > 0 && self.from[self.first] <= tick {
+            self.first = self.slot(1);
+            self.returning -= 1;
         }
-        self.beats.len() + self.returning.len() >= self.spec.depth as usize
+        self.level + self.returning >= self.slots.len()
+    }
+
+    /// True if there is a beat that has been on its way for long enough.
+    fn arrived(&self, tick: u64) -> bool {
+        self.level > 0 && self.from[self.head()] <= tick
     }
 
     fn visible(&self, tick: u64) -> bool {
-        self.popped_at != Some(tick) && self.beats.front().is_some_and(|(from, _)| *from <= tick)
+        self.popped_at != Some(tick) && self.arrived(tick)
     }
 }
 
@@ -185,9 +212,9 @@ impl<T: Payload> Tx<'_, T> {
     pub fn blocked(&mut self, at: &mut Edge<'_>) -> bool {
         let chan = &mut *self.0;
         let full = chan.full(at.tick);
-        if let (true, Some(popped)) = (full, chan.returning.front()) {
+        if full && chan.returning > 0 {
             // Room is on its way from a pop that found the channel short of full.
-            at.wake.at_tick(at.tick, chan.spec.from, popped + chan.spec.credit);
+            at.wake.at_tick(at.tick, chan.spec.from, chan.from[chan.first]);
         }
         full
     }
@@ -197,22 +224,34 @@ impl<T: Payload> Tx<'_, T> {
     /// # Panics
     /// If the channel is not ready, or a field does not fit its width.
     pub fn push(&mut self, at: &mut Edge<'_>, beat: T) {
+        self.push_with(at, |slot| *slot = beat);
+    }
+
+    /// Sends one beat that is formed in its place: `form` finds an old beat there and sets every
+    /// field of it. For beats too large to be moved about.
+    ///
+    /// # Panics
+    /// As [`Self::push`].
+    pub fn push_with(&mut self, at: &mut Edge<'_>, form: impl FnOnce(&mut T)) {
         let chan = &mut *self.0;
         if chan.pushed_at == Some(at.tick) || chan.full(at.tick) {
             let what =
                 if chan.pushed_at == Some(at.tick) { "second beat in one cycle" } else { "sent while ready is low" };
             chan.breach(at.tick, at.cycle, what);
         }
-        if let Some(what) = misfit(&beat, &chan.shape) {
+        let slot = chan.slot(chan.returning + chan.level);
+        form(&mut chan.slots[slot]);
+        if let Some(what) = misfit(&chan.slots[slot], &chan.shape) {
             chan.breach(at.tick, at.cycle, &what);
         }
         if chan.history.is_some() {
-            let what = digest_of(&beat);
+            let what = digest_of(&chan.slots[slot]);
             chan.note(PUSHED, at.tick, what);
         }
         let from = at.tick + chan.spec.latency;
         chan.pushed_at = Some(at.tick);
-        chan.beats.push_back((from, beat));
+        chan.from[slot] = from;
+        chan.level += 1;
         at.wake.at_tick(at.tick, chan.spec.to, from);
         at.wake.touch(chan.spec.to);
         at.actions += 1;
@@ -226,7 +265,7 @@ impl<T: Payload> Rx<'_, T> {
     /// The head beat, if it is visible and nothing was taken at this edge.
     #[must_use]
     pub fn peek(&self, at: &Edge<'_>) -> Option<&T> {
-        if self.0.visible(at.tick) { self.0.beats.front().map(|(_, beat)| beat) } else { None }
+        if self.0.visible(at.tick) { self.0.oldest() } else { None }
     }
 
     /// True if a beat is there now or will be at the next edge because this edge took another:
@@ -234,7 +273,7 @@ impl<T: Payload> Rx<'_, T> {
     /// the receiver themselves.
     #[must_use]
     pub fn waiting(&self, at: &Edge<'_>) -> bool {
-        self.0.beats.front().is_some_and(|(from, _)| *from <= at.tick)
+        self.0.arrived(at.tick)
     }
 
     /// Takes the head beat.
@@ -242,6 +281,16 @@ impl<T: Payload> Rx<'_, T> {
     /// # Panics
     /// If no beat is visible.
     pub fn pop(&mut self, at: &mut Edge<'_>) -> T {
+        let slot = self.0.head();
+        self.drop_head(at);
+        self.0.slots[slot].clone()
+    }
+
+    /// Takes the head beat without looking at it: for those who have read it where it stands.
+    ///
+    /// # Panics
+    /// If no beat is visible.
+    pub fn drop_head(&mut self, at: &mut Edge<'_>) {
         let chan = &mut *self.0;
         if !chan.visible(at.tick) {
             let what = if chan.popped_at == Some(at.tick) {
@@ -252,16 +301,17 @@ impl<T: Payload> Rx<'_, T> {
             chan.breach(at.tick, at.cycle, what);
         }
         let full = chan.full(at.tick);
-        let Some((_, beat)) = chan.beats.pop_front() else { unreachable!("a visible beat is inside") };
         chan.note(POPPED, at.tick, 1);
         chan.popped_at = Some(at.tick);
-        chan.returning.push_back(at.tick);
+        let head = chan.head();
+        chan.from[head] = at.tick + chan.spec.credit;
+        chan.level -= 1;
+        chan.returning += 1;
         if full {
             // Only a full channel can have a sender asleep on it.
             at.wake.at_tick(at.tick, chan.spec.from, at.tick + chan.spec.credit);
         }
         at.actions += 1;
-        beat
     }
 }
 

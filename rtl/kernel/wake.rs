@@ -1,8 +1,10 @@
 //! # Wake wheel: which block is due at which edge
 //! Every clock domain keeps a ring of 256 future cycles, each a bit set of blocks. A block that
 //! sleeps is in no set and costs nothing; time in which every set is empty is jumped. An extra
-//! wake is harmless, a missing one is a hang, so every rule here errs towards waking: a wish
-//! farther ahead than the ring becomes an early wake, after which the block wishes again.
+//! wake is harmless, a missing one is a hang, so every rule here errs towards waking: a block's wish
+//! farther ahead than the ring becomes an early wake, after which the block wishes again. A beat
+//! does not wish again: one that arrives beyond the ring, on a link that is long in cycles of its
+//! receiver, stands in a list of its own.
 
 /// A block: its clock domain and its place in that domain's bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,29 +27,58 @@ struct Domain {
     next: u64,
     slots: Box<[u128; SPAN as usize]>,
     filled: [u64; 4],
+    /// Cycles beyond the ring and the block that each wakes, in no order.
+    far: Vec<(u64, u8)>,
+    /// The earliest of them, or `u64::MAX`.
+    next_far: u64,
     /// Blocks that were sent a beat, since somebody last asked.
     touched: u128,
 }
 
 impl Domain {
-    fn insert(&mut self, now: u64, cycle: u64, slot: u8) {
+    /// True if the ring spans `cycle`.
+    fn reaches(&mut self, now: u64, cycle: u64) -> bool {
         if cycle - self.base >= SPAN {
             // The ring may lag behind a domain that has slept: nothing is due before its next edge.
             self.base = self.next.min(now / self.period + 1);
         }
-        let cycle = cycle.min(self.base + SPAN - 1);
+        cycle - self.base < SPAN
+    }
+
+    fn insert(&mut self, now: u64, cycle: u64, slot: u8) {
+        let cycle = if self.reaches(now, cycle) { cycle } else { self.base + SPAN - 1 };
         let at = (cycle % SPAN) as usize;
         self.slots[at] |= 1 << slot;
         self.filled[at / 64] |= 1 << (at % 64);
         self.next = self.next.min(cycle);
     }
 
+    fn insert_far(&mut self, cycle: u64, slot: u8) {
+        // A blocked sender may ask for the same wake again and again.
+        if !self.far.contains(&(cycle, slot)) {
+            self.far.push((cycle, slot));
+            self.next_far = self.next_far.min(cycle);
+            self.next = self.next.min(cycle);
+        }
+    }
+
     fn take(&mut self, cycle: u64) -> u128 {
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
-        self.next = self.first_filled();
-        std::mem::take(&mut self.slots[at])
+        let mut due = std::mem::take(&mut self.slots[at]);
+        if cycle == self.next_far {
+            due |= self.take_far(cycle);
+        }
+        self.next = self.first_filled().min(self.next_far);
+        due
+    }
+
+    fn take_far(&mut self, cycle: u64) -> u128 {
+        let due = self.far.iter().filter(|(at, _)| *at == cycle).fold(0, |due, (_, slot)| due | 1 << slot);
+        self.far.retain(|(at, _)| *at != cycle);
+        self.next_far = self.far.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
+        due
     }
 
     fn first_filled(&self) -> u64 {
@@ -89,6 +120,8 @@ impl Wake {
             next: u64::MAX,
             slots: Box::new([0; SPAN as usize]),
             filled: [0; 4],
+            far: Vec::new(),
+            next_far: u64::MAX,
             touched: 0,
         };
         Self { domains: periods.iter().map(domain).collect() }
@@ -98,7 +131,11 @@ impl Wake {
     pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
         let domain = &mut self.domains[usize::from(block.domain)];
         let cycle = tick.div_ceil(domain.period);
-        domain.insert(now, cycle, block.slot);
+        if domain.reaches(now, cycle) {
+            domain.insert(now, cycle, block.slot);
+        } else {
+            domain.insert_far(cycle, block.slot);
+        }
     }
 
     /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
@@ -204,6 +241,24 @@ mod tests {
         wake.at_cycle(0, block(0, 0), 1000);
         let tick = wake.next_tick().unwrap();
         assert!(tick <= 10_000 && tick > 0);
+    }
+
+    #[test]
+    fn a_beat_that_arrives_beyond_the_ring_wakes_its_receiver_exactly() {
+        let mut wake = Wake::new(&[10]);
+        wake.at_tick(0, block(0, 3), 5000);
+        wake.at_tick(0, block(0, 4), 5000);
+        wake.at_tick(0, block(0, 5), 3000);
+        wake.at_tick(0, block(0, 5), 3000);
+        wake.at_cycle(0, block(0, 6), 200);
+        assert_eq!(wake.next_tick(), Some(2000));
+        assert_eq!(wake.take(0, 2000), Some((200, 1 << 6)));
+        // Within the ring by now, in both places at once.
+        wake.at_tick(2000, block(0, 6), 3000);
+        assert_eq!(wake.take(0, 3000), Some((300, 1 << 5 | 1 << 6)));
+        assert_eq!(wake.next_tick(), Some(5000));
+        assert_eq!(wake.take(0, 5000), Some((500, 1 << 3 | 1 << 4)));
+        assert_eq!(wake.next_tick(), None);
     }
 
     #[test]

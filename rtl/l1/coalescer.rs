@@ -114,11 +114,11 @@ impl Coalescer {
     }
 
     /// Takes an instruction whose pending-table row is `slot`.
-    pub fn take(&mut self, access: WarpAccess, slot: u8) {
+    pub fn take(&mut self, access: &WarpAccess, slot: u8) {
         debug_assert!(!self.busy() && access.mask != 0, "an instruction is taken while idle, with a lane");
         self.waiting = access.mask;
         self.slot = slot;
-        self.access = access;
+        self.access.clone_from(access);
     }
 
     /// The next line request.
@@ -220,7 +220,7 @@ mod tests {
 
     fn split(access: WarpAccess) -> Vec<LineAccess> {
         let mut coalescer = Coalescer::new(128, 25);
-        coalescer.take(access, 3);
+        coalescer.take(&access, 3);
         let mut lines = Vec::new();
         while coalescer.busy() {
             lines.push(coalescer.emit());

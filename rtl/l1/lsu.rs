@@ -1,6 +1,6 @@
 //! # LSU and L1D
 //! Takes warp memory instructions, coalesces them into line requests, and answers them from the L1
-//! data cache or from memory (li2015 section 2.2, khairy2015 section 3.1, spec A1).
+//! data cache or from memory (li2015 section 2.2, khairy2015 section 3.1).
 //!
 //! | port       | dir | payload      | contract                                                   |
 //! |------------|-----|--------------|------------------------------------------------------------|
@@ -263,14 +263,14 @@ impl Lsu {
                 if let Some(set_way) = self.mshr.fill(line) {
                     filled = true;
                     let kept = self.tags.fill(at, set_way / self.ways, set_way % self.ways);
-                    self.data.write(at, set_way, 0, LineData(reply.data));
+                    self.data.update(at, set_way, 0, |cell| cell.0 = reply.data);
                     if let Some(watch) = &mut self.watch {
                         watch.fill = Some((line, kept));
                     }
                 }
             }
         }
-        rsp.pop(at);
+        rsp.drop_head(at);
         filled
     }
 
@@ -319,23 +319,23 @@ impl Lsu {
             self.bypass_turn = false;
             return true;
         }
-        if let Some(entry) = self.miss_queue.pop() {
-            let kind = match entry.kind {
-                MissKind::Read => RequestKind::Read,
-                MissKind::Write | MissKind::WriteBack => RequestKind::Write,
-            };
-            let request = Request {
-                kind,
-                id: entry.id,
-                line: entry.line,
-                sm: self.place.sm,
-                partition: self.partition(entry.line),
-                ticket: entry.ticket,
-                byte_mask: entry.byte_mask,
-                data: entry.data,
-            };
-            req.push(at, request);
+        if let Some(entry) = self.miss_queue.head() {
+            let partition = self.partition(entry.line);
+            req.push_with(at, |request| {
+                request.kind = match entry.kind {
+                    MissKind::Read => RequestKind::Read,
+                    MissKind::Write | MissKind::WriteBack => RequestKind::Write,
+                };
+                request.id = entry.id;
+                request.line = entry.line;
+                request.sm = self.place.sm;
+                request.partition = partition;
+                request.ticket = entry.ticket;
+                request.byte_mask = entry.byte_mask;
+                request.data = entry.data;
+            });
             self.write_backs += u32::from(entry.kind == MissKind::WriteBack);
+            self.miss_queue.pop();
             self.bypass_turn = wants_bypass;
         }
         false
@@ -386,7 +386,7 @@ impl Lsu {
         !matches!(outcome, Outcome::Refused(..))
     }
 
-    /// The status function of a load (spec A1.3).
+    /// The status function of a load (khairy2015 section 3.1).
     fn load(&mut self, at: &Edge<'_>, line: u64, id: u32, waiter: Waiter) -> Outcome {
         let set = self.tags.set_of(line);
         match self.tags.probe(at, set, line) {
@@ -458,7 +458,7 @@ impl Lsu {
         Outcome::Refused(reported, all)
     }
 
-    /// A store (spec A1.4). `None`: waits for loads of the line that still read the old bytes.
+    /// A store (li2015 section 2.2). `None`: waits for loads of the line that still read the old bytes.
     fn store(&mut self, at: &Edge<'_>) -> Option<Outcome> {
         let head = self.queue.front()?;
         let LineAccess { line, space, .. } = *head;
@@ -555,11 +555,8 @@ impl Block for Lsu {
         if let Some(watch) = &mut self.watch {
             *watch = Watch::default();
         }
-        if self.pending.has_done()
-            && io.core_rsp.ready(at)
-            && let Some(reply) = self.pending.take()
-        {
-            io.core_rsp.push(at, reply);
+        if self.pending.has_done() && io.core_rsp.ready(at) {
+            io.core_rsp.push_with(at, |reply| self.pending.take(reply));
         }
         let filled = self.take_reply(&mut io.mem_rsp, at);
         let drained = self.drain(at);
@@ -578,12 +575,11 @@ impl Block for Lsu {
             self.queue.push(self.coalescer.emit());
         }
         if !self.coalescer.busy()
-            && io.core_req.peek(at).is_some()
-            && let Some(slot) = self.pending.free()
+            && let (Some(access), Some(slot)) = (io.core_req.peek(at), self.pending.free())
         {
-            let access = io.core_req.pop(at);
-            self.pending.alloc(slot, &access);
+            self.pending.alloc(slot, access);
             self.coalescer.take(access, slot);
+            io.core_req.drop_head(at);
         }
 
         // A refused or stalled head waits for a fill, a drained waiter, a sent request or room in

@@ -1,7 +1,7 @@
 //! # Miss queue
 //! What the L1D wants from memory, in order: line reads, stores, write-backs of local lines. The
 //! head leaves when the network takes it; FIFO order is what keeps a load behind the SM's own
-//! earlier store to the same line (spec A1.4).
+//! earlier store to the same line.
 //!
 //! | port   | dir | payload     | contract                                   |
 //! |--------|-----|-------------|--------------------------------------------|

@@ -1,6 +1,6 @@
 //! # MSHR: miss status holding registers
 //! Remembers which lines are on their way, so that a second miss to such a line waits for the
-//! first fill instead of asking memory again (li2015 section 2.2; spec A1.1).
+//! first fill instead of asking memory again (li2015 section 2.2).
 //!
 //! | port    | dir | payload        | contract                                                  |
 //! |---------|-----|----------------|-----------------------------------------------------------|

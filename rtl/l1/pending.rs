@@ -153,22 +153,26 @@ impl Pending {
         self.done != 0
     }
 
-    /// Closes a complete row and gives its answer.
-    pub fn take(&mut self) -> Option<WarpReply> {
-        if self.done == 0 {
-            return None;
-        }
+    /// Closes a complete row and writes its answer.
+    ///
+    /// # Panics
+    /// If no row is complete.
+    pub fn take(&mut self, reply: &mut WarpReply) {
+        assert!(self.done != 0, "a complete row is taken");
         let after = self.done & (u64::MAX << self.last_taken << 1);
         let slot = if after != 0 { after } else { self.done }.trailing_zeros();
         self.done &= !(1 << slot);
         self.used &= !(1 << slot);
         self.last_taken = slot as u8;
         let row = &self.rows[slot as usize];
-        let kind = match row.kind {
+        reply.kind = match row.kind {
             AccessKind::Load => WarpReplyKind::Loaded,
             AccessKind::Store => WarpReplyKind::Stored,
         };
-        Some(WarpReply { kind, warp: row.warp, pc: row.pc, mask: row.mask, data: row.data })
+        reply.warp = row.warp;
+        reply.pc = row.pc;
+        reply.mask = row.mask;
+        reply.data = row.data;
     }
 
     /// Lists the rows.
@@ -217,6 +221,12 @@ fn word(line: &[u8; LINE_BYTES], at: usize) -> u32 {
 mod tests {
     use super::*;
 
+    fn taken(pending: &mut Pending) -> WarpReply {
+        let mut reply = WarpReply::default();
+        pending.take(&mut reply);
+        reply
+    }
+
     fn line() -> [u8; LINE_BYTES] {
         std::array::from_fn(|i| i as u8)
     }
@@ -233,7 +243,7 @@ mod tests {
         pending.deliver(0, 0b10, &line());
         assert!(!pending.has_done());
         pending.deliver(0, 0b01, &line());
-        let reply = pending.take().unwrap();
+        let reply = taken(&mut pending);
         assert_eq!(reply.data[0][..2], [0x0706_0504, 0x0706_0504]);
         assert!(pending.is_empty());
     }
@@ -245,7 +255,7 @@ mod tests {
             let mut pending = Pending::new(1, 128, 8);
             pending.alloc(0, &load(size_log2, 1, |_| 0x90));
             pending.deliver(0, 1, &line());
-            let reply = pending.take().unwrap();
+            let reply = taken(&mut pending);
             assert_eq!((reply.data[0][0], reply.data[1][0]), (low, high));
         }
     }
@@ -257,10 +267,10 @@ mod tests {
             pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) });
             pending.deliver(slot, 1, &line());
         }
-        let first = pending.take().map(|reply| reply.warp);
+        let first = taken(&mut pending).warp;
         pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) });
         pending.deliver(1, 1, &line());
-        let order: Vec<_> = std::iter::from_fn(|| pending.take()).map(|reply| reply.warp).collect();
-        assert_eq!((first, order), (Some(1), vec![2, 0, 9]));
+        let order: Vec<_> = (0..3).map(|_| taken(&mut pending).warp).collect();
+        assert_eq!((first, order), (1, vec![2, 0, 9]));
     }
 }

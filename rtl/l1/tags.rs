@@ -1,5 +1,5 @@
 //! # Tag store of the baseline L1D
-//! Set-associative tags with true LRU (spec A1.1, A1.3). One probe and one fill a cycle; a fill is
+//! Set-associative tags with true LRU (li2015 section 2.2). One probe and one fill a cycle; a fill is
 //! forwarded to the probe of the same cycle.
 //!
 //! | port    | dir | payload        | contract                                              |

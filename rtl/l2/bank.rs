@@ -61,6 +61,17 @@ pub struct L2Io<'a> {
     pub dram_rsp: Rx<'a, DramReply>,
 }
 
+/// Outcome of a tag match.
+#[derive(Clone, Copy, Debug)]
+struct Match {
+    /// Line number within the bank.
+    local: u64,
+    set: u32,
+    tag: u64,
+    /// The way that holds the line or waits for it.
+    way: Option<u32>,
+}
+
 /// One bank.
 #[derive(Clone, Debug)]
 pub struct L2Bank {
@@ -69,6 +80,9 @@ pub struct L2Bank {
     place: BankPlace,
     index: IndexUnit,
     looking: Fifo<Looking>,
+    /// How the tags stand to the oldest request, once they were matched: only its own look-up can
+    /// change that, so a refused request need not be matched again.
+    matched: Option<Match>,
     tags: Array<Tag>,
     recency: Array<Recency>,
     data: Array<LineData>,
@@ -77,6 +91,8 @@ pub struct L2Bank {
     write_backs: Fifo<WriteBack>,
     /// The order of the entries of the two queues above.
     turns: Fifo<Turn>,
+    /// Bursts of a line.
+    bursts: u32,
     /// Bursts sent of the entry whose turn it is.
     sent: u32,
     replies: Fifo<Reply>,
@@ -114,6 +130,7 @@ impl L2Bank {
             path: path.to_owned(),
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, local_bits),
             looking: Fifo::new(config.lookup_latency, place.packets),
+            matched: None,
             tags: Array::new(memory("tags", config.ways, Collide::New), tag_bits(config, &place)),
             recency: Array::new(memory("recency", 1, Collide::New), config.ways),
             data: Array::new(memory("data", config.ways, Collide::New), place.line_bytes),
@@ -121,6 +138,7 @@ impl L2Bank {
             fetches: Fifo::new(config.miss_queue, queue),
             write_backs: Fifo::new(config.write_back_queue, queue),
             turns: Fifo::new(config.miss_queue + config.write_back_queue, ()),
+            bursts: place.bursts(),
             sent: 0,
             replies: Fifo::new(config.reply_queue, place.packets),
             stats: L2Stats::default(),
@@ -157,7 +175,7 @@ impl L2Bank {
         if let Some((set, way)) = self.locate(line) {
             return Some(&self.data.row(set)[way as usize].0);
         }
-        let burst = self.local(line) * u64::from(self.place.bursts());
+        let burst = self.local(line) * u64::from(self.bursts);
         let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
         youngest.map(|leaving| &leaving.line.0)
     }
@@ -216,8 +234,9 @@ impl L2Bank {
         if !rsp.ready(at) {
             return true;
         }
-        if let Some(reply) = self.replies.pop() {
-            rsp.push(at, reply);
+        if let Some(reply) = self.replies.front() {
+            rsp.push_with(at, |beat| beat.clone_from(reply));
+            self.replies.drop_front();
         }
         false
     }
@@ -229,34 +248,33 @@ impl L2Bank {
         if !dram_req.ready(at) {
             return true;
         }
-        let bursts = self.place.bursts();
-        let burst_bytes = self.place.burst_bytes as usize;
-        let mut request = DramRequest { write: write_back, ..DramRequest::default() };
-        if write_back {
-            let Some(WriteBack { burst, id, line }) = self.write_backs.front() else {
+        let sent = self.sent;
+        let request = if write_back {
+            let Some(&WriteBack { burst, id, ref line }) = self.write_backs.front() else {
                 self.breach(at, "a write-back's turn without a write-back")
             };
-            (request.burst, request.id) = (*burst, *id);
-            request.byte_mask = u64::MAX >> (BURST_BYTES - burst_bytes);
-            request.data[..burst_bytes].copy_from_slice(&line.0[self.sent as usize * burst_bytes..][..burst_bytes]);
+            let burst_bytes = self.place.burst_bytes as usize;
+            let byte_mask = u64::MAX >> (BURST_BYTES - burst_bytes);
+            let data = part_of(&line.0, sent as usize * burst_bytes, burst_bytes);
+            DramRequest { write: true, id, burst: burst + u64::from(sent), tag: 0, byte_mask, data }
         } else {
-            let Some(Fetch { burst, id, entry }) = self.fetches.front() else {
+            let Some(&Fetch { burst, id, entry }) = self.fetches.front() else {
                 self.breach(at, "a fetch's turn without a fetch")
             };
-            (request.burst, request.id) = (*burst, *id);
-            request.tag = u16::from(*entry) * bursts as u16 + self.sent as u16;
-        }
-        request.burst += u64::from(self.sent);
-        dram_req.push(at, request);
+            let tag = u16::from(entry) * self.bursts as u16 + sent as u16;
+            let burst = burst + u64::from(sent);
+            DramRequest { write: false, id, burst, tag, byte_mask: 0, data: [0; BURST_BYTES] }
+        };
+        dram_req.push_with(at, |beat| *beat = request);
         self.sent += 1;
-        if self.sent == bursts {
+        if self.sent == self.bursts {
             self.sent = 0;
-            self.turns.pop();
+            self.turns.drop_front();
             if write_back {
-                self.write_backs.pop();
+                self.write_backs.drop_front();
                 self.stats.writebacks += 1;
             } else {
-                self.fetches.pop();
+                self.fetches.drop_front();
             }
         }
         false
@@ -264,14 +282,30 @@ impl L2Bank {
 
     /// Puts an arriving burst into the way reserved for its line.
     fn fill(&mut self, at: &Edge<'_>, arrived: &DramReply) {
-        let (entry, burst) =
-            (u32::from(arrived.tag) / self.place.bursts(), u32::from(arrived.tag) % self.place.bursts());
+        let tag = u32::from(arrived.tag);
+        let (entry, burst) = (tag >> self.bursts.ilog2(), tag & (self.bursts - 1));
         let line = self.mshr.arrive(at, entry, burst);
         let burst_bytes = self.place.burst_bytes as usize;
+        let first = burst as usize * burst_bytes;
         self.data.update(at, line.set, line.way, |data| {
-            data.0[burst as usize * burst_bytes..][..burst_bytes].copy_from_slice(&arrived.data[..burst_bytes]);
+            if burst_bytes == BURST_BYTES {
+                data.0[first..first + BURST_BYTES].copy_from_slice(&arrived.data);
+            } else {
+                data.0[first..first + burst_bytes].copy_from_slice(&arrived.data[..burst_bytes]);
+            }
         });
     }
+}
+
+/// The burst of `bytes` that begins at `first`; whole bursts are copied without a loop.
+fn part_of(line: &[u8; LINE_BYTES], first: usize, bytes: usize) -> [u8; BURST_BYTES] {
+    let mut burst = [0; BURST_BYTES];
+    if bytes == BURST_BYTES {
+        burst.copy_from_slice(&line[first..first + BURST_BYTES]);
+    } else {
+        burst[..bytes].copy_from_slice(&line[first..first + bytes]);
+    }
+    burst
 }
 
 /// Bits of a tag; a cache that holds all of its memory still carries one.
@@ -306,13 +340,19 @@ impl Block for L2Bank {
         if let Err(reason) = looked {
             self.refused = Some((at.cycle, reason));
         }
-        if arrives {
-            let burst = io.dram_rsp.pop(at);
-            self.fill(at, &burst);
+        if let Some(burst) = io.dram_rsp.peek(at) {
+            self.fill(at, burst);
+            io.dram_rsp.drop_head(at);
         }
-        if self.looking.has_room() && io.req.peek(at).is_some() {
-            let request = io.req.pop(at);
-            self.looking.push(Looking { due: at.cycle + u64::from(self.config.lookup_latency), request });
+        if self.looking.has_room()
+            && let Some(request) = io.req.peek(at)
+        {
+            let due = at.cycle + u64::from(self.config.lookup_latency);
+            self.looking.push_with(|looking| {
+                looking.due = due;
+                looking.request.clone_from(request);
+            });
+            io.req.drop_head(at);
         }
 
         // The next pop from a full channel wakes the bank. A refused request waits for that, for
@@ -337,6 +377,8 @@ impl Block for L2Bank {
             place,
             index,
             looking,
+            // What the comparators of the tags would say again.
+            matched: _,
             tags,
             recency,
             data,
@@ -344,6 +386,7 @@ impl Block for L2Bank {
             fetches,
             write_backs,
             turns,
+            bursts,
             sent,
             replies,
             stats,
@@ -357,7 +400,7 @@ impl Block for L2Bank {
         to.part("fetches", |to| fetches.describe(to));
         to.part("write_backs", |to| write_backs.describe(to));
         to.part("turns", |to| turns.describe(to));
-        to.sized("sent", u64::from(*sent), place.bursts().ilog2().max(1));
+        to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
         to.part("replies", |to| replies.describe(to));
         let line_bits = place.packets.line_bits;
         to.logic("local_line", Logic::ConstantDivider { width: line_bits, divisor: place.num_partitions });

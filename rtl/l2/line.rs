@@ -69,11 +69,15 @@ impl LineData {
             self.0 = *bytes;
             return;
         }
+        // Run by run: the bytes of a store mostly lie side by side.
         let mut left = byte_mask;
         while left != 0 {
-            let byte = left.trailing_zeros() as usize;
-            left &= left - 1;
-            self.0[byte] = bytes[byte];
+            let first = left.trailing_zeros();
+            let end = first + (!(left >> first)).trailing_zeros();
+            let run = first as usize..end as usize;
+            self.0[run.clone()].copy_from_slice(&bytes[run]);
+            // A run to the last byte would be the full mask or leaves nothing above.
+            left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }
 }

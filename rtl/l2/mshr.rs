@@ -5,8 +5,8 @@
 //!
 //! | port       | dir | payload       | contract                                                 |
 //! |------------|-----|---------------|----------------------------------------------------------|
-//! | `allocate` | in  | line, waiter  | the line is untracked and the entry free                 |
-//! | `merge`    | in  | entry, waiter | [`Mshr::has_room`] for the entry                         |
+//! | `allocate` | in  | entry, request| the line is untracked and the entry free                 |
+//! | `merge`    | in  | entry, request| [`Mshr::has_room`] for the entry                         |
 //! | `arrive`   | in  | entry, burst  | the entry is in use and this burst of it did not arrive  |
 //! | `waiter`   | out | waiter        | of the line that was complete first, in order of arrival |
 //! | `served`   | in  |               | the waiter shown was served                              |
@@ -40,14 +40,16 @@ pub struct Waiter {
 
 impl Default for Waiter {
     fn default() -> Self {
-        Self::from(&Request::default())
+        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, byte_mask: 0, data: [0; LINE_BYTES] }
     }
 }
 
-impl From<&Request> for Waiter {
-    fn from(request: &Request) -> Self {
-        let Request { kind, id, line: _, sm, partition: _, ticket, byte_mask, data } = *request;
-        Self { kind, id, sm, ticket, byte_mask, data }
+impl Waiter {
+    /// Becomes the waiter of a request, in place because of its size.
+    fn stand_for(&mut self, request: &Request) {
+        let &Request { kind, id, line: _, sm, partition: _, ticket, byte_mask, ref data } = request;
+        (self.kind, self.id, self.sm, self.ticket, self.byte_mask) = (kind, id, sm, ticket, byte_mask);
+        self.data = *data;
     }
 }
 
@@ -198,25 +200,25 @@ impl Mshr {
         !self.ready.is_empty()
     }
 
-    /// Tracks a line that comes to `way` of `set`, with its first waiter.
+    /// Tracks the line of a request, its first waiter, that comes to `way` of `set`.
     ///
     /// # Panics
     /// If the entry is in use.
-    pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, line: u64, (set, way): (u32, u32), waiter: Waiter) {
+    pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, (set, way): (u32, u32), request: &Request) {
         assert!(self.used >> entry & 1 == 0, "cycle {}, {}: entry {entry} allocated twice", at.cycle, self.path);
         self.used |= 1 << entry;
-        self.entries[entry as usize] = Entry { line, set, way, count: 1, ..Entry::default() };
-        self.waiters.write(at, entry, 0, waiter);
+        self.entries[entry as usize] = Entry { line: request.line, set, way, count: 1, ..Entry::default() };
+        self.waiters.update(at, entry, 0, |waiter| waiter.stand_for(request));
     }
 
     /// Puts down another waiter.
     ///
     /// # Panics
     /// If the entry has no room.
-    pub fn merge(&mut self, at: &Edge<'_>, entry: u32, waiter: Waiter) {
+    pub fn merge(&mut self, at: &Edge<'_>, entry: u32, request: &Request) {
         assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no room for a waiter", at.cycle, self.path);
         let count = &mut self.entries[entry as usize].count;
-        self.waiters.write(at, entry, u32::from(*count), waiter);
+        self.waiters.update(at, entry, u32::from(*count), |waiter| waiter.stand_for(request));
         *count += 1;
     }
 
@@ -312,15 +314,15 @@ mod tests {
         Mshr::new("l2.mshr", shape)
     }
 
-    fn waiter(ticket: u64) -> Waiter {
-        Waiter { ticket, ..Waiter::default() }
+    fn request(ticket: u64) -> Request {
+        Request { ticket, line: 77, ..Request::default() }
     }
 
     #[test]
     fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
         let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
-        mshr.allocate(&Edge::new(1, 1, &mut wake), 0, 77, (5, 3), waiter(10));
-        mshr.merge(&Edge::new(2, 2, &mut wake), 0, waiter(11));
+        mshr.allocate(&Edge::new(1, 1, &mut wake), 0, (5, 3), &request(10));
+        mshr.merge(&Edge::new(2, 2, &mut wake), 0, &request(11));
         assert!(!mshr.has_room(0));
         mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
         assert!(!mshr.is_ready());
@@ -338,7 +340,7 @@ mod tests {
     #[should_panic(expected = "cycle 4, l2.mshr: burst 1 of entry 0 arrived twice")]
     fn a_burst_that_arrives_twice_is_a_breach() {
         let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
-        mshr.allocate(&Edge::new(1, 1, &mut wake), 0, 77, (5, 3), waiter(10));
+        mshr.allocate(&Edge::new(1, 1, &mut wake), 0, (5, 3), &request(10));
         mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
         mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 1);
     }

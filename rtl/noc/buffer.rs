@@ -12,8 +12,6 @@
 //! All times are kept as the cycle at which something happens; the low three bits of it are the
 //! hardware's register, because no packet is longer than five flits.
 
-use std::collections::VecDeque;
-
 use super::packet::{FLIT_BYTES, Packet};
 use crate::kernel::{
     ArraySpec, ArrayView, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic, Storage, digest_of,
@@ -25,8 +23,14 @@ use std::hash::Hasher;
 struct Flits<P: Packet> {
     spec: ArraySpec,
     shape: P::Shape,
-    /// Each with its length in flits.
-    packets: VecDeque<(u32, P)>,
+    /// A ring; packets are large and stay where they were put.
+    packets: Box<[P]>,
+    /// Length in flits of each.
+    lengths: Box<[u32]>,
+    /// Place of the head packet.
+    head: usize,
+    /// Packets held.
+    level: usize,
 }
 
 /// One input's buffer.
@@ -54,8 +58,14 @@ impl<P: Packet> InputBuffer<P> {
             writes: 1,
             collide: Collide::Old,
         };
-        let packets = VecDeque::with_capacity(flits as usize);
-        Self { flits: Flits { spec, shape, packets }, level: 0, wires_free: 0, leaving_since: None }
+        let packets = vec![P::default(); flits as usize].into_boxed_slice();
+        let lengths = vec![0; flits as usize].into_boxed_slice();
+        Self {
+            flits: Flits { spec, shape, packets, lengths, head: 0, level: 0 },
+            level: 0,
+            wires_free: 0,
+            leaving_since: None,
+        }
     }
 
     /// The first cycle in which the wires can carry another header.
@@ -73,22 +83,30 @@ impl<P: Packet> InputBuffer<P> {
             return Some(0);
         }
         // A flit that leaves in a cycle makes room from the next one on.
-        let head = self.flits.packets.front().map_or(0, |(head, _)| *head);
+        let head = self.flits.head_length();
         self.leaving_since.filter(|_| missing <= head).map(|since| since + u64::from(missing))
     }
 
     /// Lets a packet in, its header in this cycle.
-    pub fn enter(&mut self, cycle: u64, flits: u32, packet: P) {
+    pub fn enter(&mut self, cycle: u64, flits: u32, packet: &P) {
         self.level += flits;
         self.wires_free = cycle + u64::from(flits);
-        self.flits.packets.push_back((flits, packet));
+        let place = self.flits.place(self.flits.level);
+        self.flits.lengths[place] = flits;
+        self.flits.packets[place].clone_from(packet);
+        self.flits.level += 1;
+    }
+
+    /// The head packet.
+    #[must_use]
+    pub fn head(&self) -> Option<&P> {
+        if self.is_empty() { None } else { Some(&self.flits.packets[self.flits.head]) }
     }
 
     /// The head packet, if it is not leaving yet.
     #[must_use]
     pub fn waiting_head(&self) -> Option<&P> {
-        let head = self.flits.packets.front().map(|(_, packet)| packet);
-        head.filter(|_| self.leaving_since.is_none())
+        if self.leaving_since.is_some() { None } else { self.head() }
     }
 
     /// The head packet was granted in this cycle; returns the cycle in which its tail leaves.
@@ -96,27 +114,27 @@ impl<P: Packet> InputBuffer<P> {
     /// # Panics
     /// If there is no packet, or it is leaving already.
     pub fn leave(&mut self, cycle: u64) -> u64 {
-        let Some((flits, _)) = self.flits.packets.front() else {
-            panic!("cycle {cycle}, {}: granted without a packet", self.flits.spec.path)
-        };
+        assert!(!self.is_empty(), "cycle {cycle}, {}: granted without a packet", self.flits.spec.path);
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
         self.leaving_since = Some(cycle);
         // The header is here and the rest follows at one flit a cycle, so nothing can stop it.
-        cycle + u64::from(*flits) - 1
+        cycle + u64::from(self.flits.head_length()) - 1
     }
 
-    /// Takes the head packet, whose tail leaves in this cycle, with its length in flits.
-    pub fn pop(&mut self) -> Option<(u32, P)> {
-        let (flits, packet) = self.flits.packets.pop_front()?;
-        self.level -= flits;
+    /// Lets the head packet go, whose tail leaves in this cycle; returns its length in flits.
+    pub fn pop(&mut self) -> u32 {
+        let length = self.flits.head_length();
+        self.flits.head = self.flits.place(1);
+        self.flits.level -= 1;
+        self.level -= length;
         self.leaving_since = None;
-        Some((flits, packet))
+        length
     }
 
     /// True if it holds nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.flits.packets.is_empty()
+        self.flits.level == 0
     }
 
     /// Lists registers and memory.
@@ -128,8 +146,21 @@ impl<P: Packet> InputBuffer<P> {
         to.flag("leaving", leaving_since.is_some());
         to.sized("leaving_since", leaving_since.unwrap_or(0) & 7, 3);
         to.array("flits", flits);
-        to.probe_sized("packets", flits.packets.len() as u64, width);
+        to.probe_sized("packets", flits.level as u64, width);
         to.logic("level_adder", Logic::Adder { width });
+    }
+}
+
+impl<P: Packet> Flits<P> {
+    /// Place of a packet by its number from the head on.
+    fn place(&self, number: usize) -> usize {
+        let place = self.head + number;
+        if place < self.packets.len() { place } else { place - self.packets.len() }
+    }
+
+    /// Flits of the head packet, none if there is no packet.
+    fn head_length(&self) -> u32 {
+        if self.level == 0 { 0 } else { self.lengths[self.head] }
     }
 }
 
@@ -144,16 +175,17 @@ impl<P: Packet> ArrayView for Flits<P> {
 
     fn digest(&self) -> u64 {
         let mut digest = Digest::default();
-        for (_, packet) in &self.packets {
-            digest.word(digest_of(packet));
+        for number in 0..self.level {
+            digest.word(digest_of(&self.packets[self.place(number)]));
         }
         digest.finish()
     }
 
     /// Row `n` shows the packet in place `n`: flits have no fields of their own.
     fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
-        if let Some((_, packet)) = self.packets.get(row as usize) {
-            packet.fields(&self.shape, to);
+        let number = row as usize;
+        if number < self.level {
+            self.packets[self.place(number)].fields(&self.shape, to);
         }
     }
 }
@@ -171,7 +203,7 @@ mod tests {
     #[test]
     fn a_second_line_fits_when_two_flits_of_the_first_have_left() {
         let mut buffer = buffer();
-        buffer.enter(10, 5, Reply::default());
+        buffer.enter(10, 5, &Reply::default());
         assert_eq!(buffer.room_from(3), Some(0));
         assert_eq!(buffer.room_from(5), None);
         assert_eq!(buffer.leave(15), 19);
@@ -181,8 +213,8 @@ mod tests {
     #[test]
     fn room_beyond_the_head_packet_waits_for_the_next_grant() {
         let mut buffer = buffer();
-        buffer.enter(10, 1, Reply::default());
-        buffer.enter(11, 5, Reply::default());
+        buffer.enter(10, 1, &Reply::default());
+        buffer.enter(11, 5, &Reply::default());
         buffer.leave(12);
         assert_eq!(buffer.room_from(3), Some(13));
         assert_eq!(buffer.room_from(4), None);

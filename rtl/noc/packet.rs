@@ -169,8 +169,8 @@ impl Packet for Request {
             RequestKind::Read => 1,
             // Only the 32-byte sectors that the mask touches travel.
             RequestKind::Write => {
-                let touched = (0..4).filter(|sector| (self.byte_mask >> (32 * sector)) as u32 != 0);
-                with_data(touched.count() as u32 * FLIT_BYTES)
+                let touched = |sector: u32| u32::from((self.byte_mask >> (32 * sector)) as u32 != 0);
+                1 + touched(0) + touched(1) + touched(2) + touched(3)
             }
         }
     }

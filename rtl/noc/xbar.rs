@@ -146,7 +146,7 @@ impl<P: Packet> Xbar<P> {
 
     /// Takes packets whose wires and room are there.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
-        for (i, (input, chan)) in self.inputs.iter_mut().zip(from.0.iter_mut()).enumerate() {
+        for (i, chan) in from.0.iter_mut().enumerate() {
             if chan.is_empty() {
                 continue;
             }
@@ -154,15 +154,18 @@ impl<P: Packet> Xbar<P> {
             if !from.waiting(at) {
                 continue;
             }
+            let input = &mut self.inputs[i];
             if input.wires_free() > at.cycle {
                 edge.wake_at(input.wires_free());
                 continue;
             }
-            let Some(flits) = from.peek(at).map(Packet::flits) else { continue };
+            let Some(packet) = from.peek(at) else { continue };
+            let flits = packet.flits();
             match input.room_from(flits) {
                 Some(cycle) if cycle <= at.cycle => {
                     edge.new_heads |= u64::from(input.is_empty()) << i;
-                    input.enter(at.cycle, flits, from.pop(at));
+                    input.enter(at.cycle, flits, packet);
+                    from.drop_head(at);
                     if from.waiting(at) {
                         edge.wake_at(input.wires_free());
                     }
@@ -210,11 +213,12 @@ impl<P: Packet> Xbar<P> {
                 continue;
             }
             let input = &mut self.inputs[usize::from(i)];
-            let Some((flits, packet)) = input.pop() else {
+            let Some(packet) = input.head() else {
                 panic!("cycle {}, {}: output {o} serves input {i}, which holds no packet", at.cycle, self.path)
             };
+            to.at(o).push_with(at, |beat| beat.clone_from(packet));
+            let flits = input.pop();
             edge.new_heads |= u64::from(!input.is_empty()) << i;
-            to.at(o).push(at, packet);
             self.busy &= !(1 << o);
             let stats = &mut self.outputs[o].stats;
             stats.packets += 1;

@@ -6,13 +6,12 @@
 //! several, each waits for the reply to the one before and the instruction stays until the last
 //! reply, because a reply names warp and pc but not the beat.
 
-use std::array::from_fn;
-
-use isa::program::{Inst, MemOp, Src};
+use isa::program::{Inst, MemOp};
 use isa::types::{CacheOp, Space, Type};
 
+use super::decode::Decoded;
 use super::fault::{Fault, FaultKind};
-use super::operands::Operands;
+use super::operands::{Operand, Operands, Row};
 use super::{AddressMap, KernelImage};
 use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
@@ -69,13 +68,14 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Takes a checked instruction; returns its number of beats.
+    /// Takes a checked instruction; returns its number of beats. A store brings `data`, which
+    /// fills the words given to it.
     pub(super) fn start(
         &mut self,
         (warp, pc, mask): (u8, u32, u32),
         mem: &MemOp,
         address: &[u64; LANES],
-        data: Option<StoreData>,
+        data: Option<impl FnOnce(&mut StoreData)>,
     ) -> u8 {
         let beat_bytes = mem.bytes().min(BEAT_BYTES);
         self.valid = true;
@@ -86,9 +86,14 @@ impl AddressUnit {
         self.size_log2 = beat_bytes.trailing_zeros() as u8;
         self.beat = 0;
         self.beats = (mem.bytes() / beat_bytes) as u8;
-        self.address = from_fn(|lane| if mask & 1 << lane != 0 { address[lane] } else { 0 });
-        if let Some(data) = data {
-            self.data = data;
+        self.address = *address;
+        if mask != u32::MAX {
+            for (lane, address) in self.address.iter_mut().enumerate() {
+                *address = if mask & 1 << lane != 0 { *address } else { 0 };
+            }
+        }
+        if let Some(fill) = data {
+            fill(&mut self.data);
         }
         self.beats
     }
@@ -191,21 +196,43 @@ pub(super) fn check(
         }
     };
     let room = (end - start).saturating_sub(u64::from(bytes) - 1);
-    let mut bad = 0;
-    for (lane, address) in address.iter().enumerate() {
-        let outside = address.wrapping_sub(start) >= room;
-        let misaligned = address & u64::from(bytes - 1) != 0;
-        bad |= u32::from(outside | misaligned) << lane;
+    let (distances, offsets) = gather(address, mask, start);
+    // All distances are within their union, which seldom reaches beyond a buffer if they do not.
+    if distances < room && offsets & u64::from(bytes - 1) == 0 {
+        return Ok(());
     }
-    bad &= mask;
-    while bad != 0 {
-        let lane = bad.trailing_zeros() as usize;
-        bad &= bad - 1;
-        if let Some(kind) = check_lane(image, mem.space, address[lane], bytes) {
+    let mut lanes = mask;
+    while lanes != 0 {
+        let lane = lanes.trailing_zeros() as usize;
+        lanes &= lanes - 1;
+        let outside = address[lane].wrapping_sub(start) >= room;
+        if (outside || address[lane] & u64::from(bytes - 1) != 0)
+            && let Some(kind) = check_lane(image, mem.space, address[lane], bytes)
+        {
             return Err((lane as u8, kind));
         }
     }
     Ok(())
+}
+
+/// The bits set in any distance from `start`, and in any address, over the lanes of `mask`.
+fn gather(address: &[u64; LANES], mask: u32, start: u64) -> (u64, u64) {
+    let (mut distances, mut bits) = (0, 0);
+    if mask == u32::MAX {
+        for address in address {
+            distances |= address.wrapping_sub(start);
+            bits |= address;
+        }
+    } else {
+        let mut lanes = mask;
+        while lanes != 0 {
+            let address = address[lanes.trailing_zeros() as usize];
+            lanes &= lanes - 1;
+            distances |= address.wrapping_sub(start);
+            bits |= address;
+        }
+    }
+    (distances, bits)
 }
 
 fn check_lane(image: &KernelImage, space: Space, address: u64, bytes: u32) -> Option<FaultKind> {
@@ -253,38 +280,39 @@ pub(super) fn fault(
     }
 }
 
-/// The bytes that a store moves, word after word.
-pub(super) fn store_data(inst: &Inst, mem: &MemOp, read: &Operands<'_>) -> StoreData {
-    let mut data = [[0; LANES]; 4];
-    let elements = &inst.srcs[..usize::from(mem.lanes)];
+/// Fills in the bytes that a store moves, word after word.
+pub(super) fn store_data(decoded: &Decoded, mem: &MemOp, read: &Operands<'_>, data: &mut StoreData) {
+    let elements = &decoded.srcs[..usize::from(mem.lanes)];
+    data[(mem.bytes().div_ceil(4) as usize)..].fill([0; LANES]);
     match mem.ty.bytes() {
         4 => {
             for (word, src) in data.iter_mut().zip(elements) {
-                *word = *read.word(src, &mut None);
+                *word = *read.word(src.low, &mut None);
             }
         }
         8 => {
             for (words, src) in data.chunks_exact_mut(2).zip(elements) {
-                let values = read.wide(src);
-                words[0] = values.map(|value| value as u32);
-                words[1] = values.map(|value| (value >> 32) as u32);
+                words[0] = *read.word(src.low, &mut None);
+                words[1] = *read.word(src.high, &mut None);
             }
         }
         bytes => {
             for (element, src) in elements.iter().enumerate() {
                 let at = element * bytes as usize;
+                if at % 4 == 0 {
+                    data[at / 4] = [0; LANES];
+                }
                 for (word, value) in data[at / 4].iter_mut().zip(narrow(src, mem.ty, read)) {
                     *word |= value << (at % 4 * 8);
                 }
             }
         }
     }
-    data
 }
 
-fn narrow(src: &Src, ty: Type, read: &Operands<'_>) -> [u32; LANES] {
+fn narrow(src: &Operand, ty: Type, read: &Operands<'_>) -> Row {
     let mask = (1u32 << ty.bits()) - 1;
-    read.word(src, &mut None).map(|value| value & mask)
+    read.word(src.low, &mut None).map(|value| value & mask)
 }
 
 /// A loaded value of type `ty`, extended to 64 bits by its signedness.

@@ -1,62 +1,77 @@
 //! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those
 //! in which the instruction acts.
 
-use isa::lanes::{alu, alu32, compare, convert};
-use isa::program::{Dst, Inst, Op, Src};
+use isa::lanes::{PairMut, alu_pair, alu32, compare_pair, compare32, convert_pair};
+use isa::program::{Dst, Op, Src};
 
+use super::decode::Decoded;
 use super::image::RESULT_WORDS;
-use super::operands::Operands;
+use super::operands::{Operands, Row};
 use crate::l1::access::LANES;
 
 /// Result words of one warp instruction, destination after destination, low word first.
-pub(super) type Words = [[u32; LANES]; RESULT_WORDS];
+pub(super) type Words = [Row; RESULT_WORDS];
 
-/// Computes `inst`; register results go to `words`, predicate results are returned in the order
+/// Computes an instruction; register results go to `words`, predicate results are returned in the order
 /// of the destinations.
-pub(super) fn execute(inst: &Inst, read: &Operands<'_>, words: &mut Words) -> [u32; 2] {
-    let [a, b, c, _] = &inst.srcs;
+#[inline]
+pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words) -> [u32; 2] {
+    let inst = &decoded.inst;
+    let [a, b, c, _] = &decoded.srcs;
+    let [low, high, ..] = words;
     match &inst.op {
         Op::Alu(op) if op.is_word() => {
             let (mut spare_a, mut spare_b, mut spare_c) = (None, None, None);
-            let a = read.word(a, &mut spare_a);
-            words[0] = alu32(op, a, read.word(b, &mut spare_b), read.word(c, &mut spare_c));
-            if is_wide(&inst.dsts[0]) {
-                words[1] = [0; LANES];
+            let a = read.word(a.low, &mut spare_a);
+            *low = alu32(op, a, read.word(b.low, &mut spare_b), read.word(c.low, &mut spare_c));
+            if decoded.wide {
+                *high = [0; LANES];
             }
         }
-        Op::Alu(op) => put(words, 0, &inst.dsts[0], &alu(op, &read.wide(a), &read.wide(b), &read.wide(c))),
-        Op::Convert(op) => put(words, 0, &inst.dsts[0], &convert(op, &read.wide(a))),
+        Op::Alu(op) => {
+            let (mut spare_a, mut spare_b, mut spare_c) = ([None; 2], [None; 2], [None; 2]);
+            let (a, b) = (read.pair(a, &mut spare_a), read.pair(b, &mut spare_b));
+            let c = read.pair(c, &mut spare_c);
+            into(decoded.wide, low, high, |out| alu_pair(op, a, b, c, out));
+        }
+        Op::Convert(op) => {
+            let mut spare = [None; 2];
+            let a = read.pair(a, &mut spare);
+            into(decoded.wide, low, high, |out| convert_pair(op, a, out));
+        }
         Op::Compare(op) => {
-            let holds = compare(op, &read.wide(a), &read.wide(b));
-            let (first, second) = op.combined(holds, read.pred(c).into());
+            let holds = if op.ty.bits() <= 32 {
+                compare32(op, read.word(a.low, &mut None), read.word(b.low, &mut None))
+            } else {
+                compare_pair(op, read.pair(a, &mut [None; 2]), read.pair(b, &mut [None; 2]))
+            };
+            let (first, second) = op.combined(holds, read.pred(&inst.srcs[2]).into());
             return [first as u32, second as u32];
         }
         Op::Pred(logic) => {
-            let a = read.pred(a);
-            return [logic.map_or(a, |logic| logic.apply(a.into(), read.pred(b).into()) as u32), 0];
+            let a = read.pred(&inst.srcs[0]);
+            let with = |logic: isa::types::Logic| logic.apply(a.into(), read.pred(&inst.srcs[1]).into()) as u32;
+            return [logic.map_or(a, with), 0];
         }
         Op::Select(_) => {
-            let holds = read.pred(c);
-            if is_wide(&inst.dsts[0]) {
-                let (mut a, b) = (read.wide(a), read.wide(b));
-                for lane in 0..LANES {
-                    a[lane] = if holds & 1 << lane != 0 { a[lane] } else { b[lane] };
-                }
-                put(words, 0, &inst.dsts[0], &a);
-            } else {
-                let (mut spare_a, mut spare_b) = (None, None);
-                let (a, b) = (read.word(a, &mut spare_a), read.word(b, &mut spare_b));
-                for lane in 0..LANES {
-                    words[0][lane] = if holds & 1 << lane != 0 { a[lane] } else { b[lane] };
-                }
+            let holds = read.pred(&inst.srcs[2]);
+            *low = *read.word(b.low, &mut None);
+            merge(low, holds, read.word(a.low, &mut None));
+            if decoded.wide {
+                *high = *read.word(b.high, &mut None);
+                merge(high, holds, read.word(a.high, &mut None));
             }
         }
-        Op::Mov(_) if is_wide(&inst.dsts[0]) => put(words, 0, &inst.dsts[0], &read.wide(a)),
-        Op::Mov(_) => words[0] = *read.word(a, &mut None),
+        Op::Mov(_) => {
+            *low = *read.word(a.low, &mut None);
+            if decoded.wide {
+                *high = *read.word(a.high, &mut None);
+            }
+        }
         Op::Pack { part_bits } => {
             let mut whole = [0; LANES];
             let parts = inst.srcs.iter().take_while(|src| !matches!(src, Src::None));
-            for (part, src) in parts.enumerate() {
+            for (part, (_, src)) in parts.zip(&decoded.srcs).enumerate() {
                 let shift = part as u32 * u32::from(*part_bits);
                 for (whole, value) in whole.iter_mut().zip(read.wide(src)) {
                     *whole |= low_bits(value, *part_bits) << shift;
@@ -79,6 +94,30 @@ pub(super) fn execute(inst: &Inst, read: &Operands<'_>, words: &mut Words) -> [u
         Op::Load(_) | Op::Store(_) | Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => {}
     }
     [0; 2]
+}
+
+/// Lets `compute` fill the first result word, and the second one if the destination has it.
+#[inline]
+fn into(wide: bool, low: &mut Row, high: &mut Row, compute: impl FnOnce(&mut PairMut<'_, LANES>)) {
+    let mut dropped = [0; LANES];
+    compute(&mut PairMut { low, high: if wide { high } else { &mut dropped } });
+}
+
+/// Takes the lanes of `mask` from `values`.
+#[inline(always)]
+pub(super) fn merge(row: &mut Row, mask: u32, values: &Row) {
+    if mask == u32::MAX {
+        *row = *values;
+    } else {
+        merge_some(row, mask, values);
+    }
+}
+
+#[inline(never)]
+fn merge_some(row: &mut Row, mask: u32, values: &Row) {
+    for lane in 0..LANES {
+        row[lane] = if mask & 1 << lane != 0 { values[lane] } else { row[lane] };
+    }
 }
 
 /// Puts a value into the result words from `word` on, as many as its destination has.

@@ -1,6 +1,7 @@
 //! # Barriers
-//! Sixteen per CTA slot. A barrier opens when every warp of the CTA that has not exited has
-//! arrived; a warp counts as a whole, whatever its active lanes. An exit can be what opens it.
+//! Holds the warps of a CTA until all have arrived: sixteen barriers per CTA slot. One opens when
+//! every warp of the CTA that has not exited has arrived; a warp counts as a whole, whatever its
+//! active lanes. An exit can be what opens it.
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 

@@ -32,7 +32,7 @@ use super::cta::{CtaSlots, Share};
 use super::decode::{Decoded, PIPES, Pipe, decode};
 use super::fetch::Fetch;
 use super::issue::Shared;
-use super::operands::Identity;
+use super::operands::{Constants, Identity};
 use super::pipes::Pipes;
 use super::register_file::RegisterFile;
 use super::scheduler::{Ages, Scheduler};
@@ -85,11 +85,12 @@ pub struct Waiting {
     pub reason: StallReason,
 }
 
-/// A kernel and its decode table.
+/// A kernel, its decode table and the constants that the table refers to.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     pub(super) image: Arc<KernelImage>,
     pub(super) table: Box<[Decoded]>,
+    pub(super) constants: Constants,
 }
 
 /// An SM core.
@@ -162,8 +163,8 @@ impl SmCore {
         let share =
             Share { warps: image.warps() as u8, rows: image.program.regs, shared: image.shared_footprint() as u32 };
         self.ctas.divide(fit, share);
-        let table = decode(&image.program, &self.config);
-        self.loaded = Some(Box::new(Loaded { image, table }));
+        let (table, constants) = decode(&image, &self.config, self.identity);
+        self.loaded = Some(Box::new(Loaded { image, table, constants }));
         Ok(fit)
     }
 
@@ -252,12 +253,11 @@ impl SmCore {
         }
     }
 
-    /// Works out what the schedulers see of a warp after its head instruction changed.
+    /// Works out what the schedulers see of a warp after its head instruction changed; the bit of
+    /// the old head has been taken out of `heads`.
+    #[inline]
     pub(super) fn refresh_head(&mut self, loaded: &Loaded, warp: u8) {
         let bit = 1u64 << warp;
-        for heads in &mut self.heads {
-            *heads &= !bit;
-        }
         if self.fetch.head() & bit == 0 {
             self.scoreboard.refresh(warp, None);
         } else {
@@ -281,9 +281,6 @@ impl SmCore {
     }
 
     fn start_cta(&mut self, loaded: &Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut Edge<'_>) {
-        if launch.peek(at).is_none() {
-            return;
-        }
         let launch = launch.pop(at);
         let Some(slot) = self.ctas.take(&launch) else {
             panic!("cycle {}, {}: CTA {} launched without a free slot", at.cycle, self.path, launch.cta)
@@ -316,8 +313,9 @@ impl SmCore {
         }
         let mut deadline = self.pipes.next_due(at.cycle);
         let shared = Shared { port_taken: false, at_barrier: self.barriers.waiting() };
+        let ready = self.ready();
         for scheduler in 0..self.schedulers.len() {
-            match self.choose(loaded, scheduler, at.cycle + 1, shared) {
+            match self.choose(loaded, scheduler, at.cycle + 1, ready, shared) {
                 Ok(_) => return Sleep::Next,
                 Err(stall) => {
                     self.stalls.sleep(scheduler, stall.reason);
@@ -341,14 +339,20 @@ impl Block for SmCore {
         let lsu_full = self.address_unit.send(&mut io.mem, at);
         let issued = self.issue(&loaded, at);
         self.write_back(&loaded, at);
-        self.take_reply(&loaded, &mut io.wb, at);
+        let mut arriving = io.wb.waiting(at);
+        if arriving {
+            self.take_reply(&loaded, &mut io.wb, at);
+            arriving = io.wb.waiting(at);
+        }
         if let Some(warp) = decoded {
             self.fill_buffer(&loaded, warp);
         }
-        self.start_cta(&loaded, &mut io.launch, at);
+        if io.launch.waiting(at) {
+            self.start_cta(&loaded, &mut io.launch, at);
+            arriving |= io.launch.waiting(at);
+        }
         let reported = self.report_cta(&mut io.done, at);
         let sending = self.address_unit.can_send() && !lsu_full;
-        let arriving = io.wb.waiting(at) || io.launch.waiting(at);
         let sleep = self.sleep(&loaded, at, issued || reported || sending || arriving);
         self.loaded = Some(loaded);
         sleep

@@ -1,11 +1,18 @@
-//! Decoding: what issue needs to know of each instruction, worked out once per launch.
+//! Decoding: what issue and writeback need to know of each instruction, worked out once per
+//! launch.
 
 use isa::lanes::{AluFn, AluOp};
-use isa::program::{Inst, Op, Program, RegMask, Unit};
+use isa::program::{Dst, Inst, MemOp, Op, RegMask, Src, Unit};
 use isa::types::{Space, Type};
 
+use super::KernelImage;
+use super::address_unit::{check, extend};
+use super::alu::is_wide;
 use super::config::{ClassTiming, OpTiming, PipeConfig, SmConfig};
+use super::image::RESULT_WORDS;
+use super::operands::{Constants, Identity, Operand};
 use crate::kernel::Encoding;
+use crate::l1::access::LANES;
 
 /// Where an instruction goes from issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,28 +60,107 @@ impl Pipe {
 }
 
 /// One row of the decode table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Decoded {
+    /// The instruction.
+    pub(super) inst: Inst,
     /// Where it goes.
     pub(super) pipe: Pipe,
-    /// Registers read or written: what a hazard is checked on.
-    pub(super) uses: RegMask,
+    /// Whether the first destination has 64 bits.
+    pub(super) wide: bool,
     /// Cycles from issue to writeback, without bank conflicts.
     pub(super) latency: u16,
     /// Cycles for which it keeps its pipe.
     pub(super) interval: u16,
+    /// Registers read or written: what a hazard is checked on.
+    pub(super) uses: RegMask,
+    /// Where the inputs come from.
+    pub(super) srcs: [Operand; 4],
+    /// Where the base of its addresses comes from.
+    pub(super) base: Operand,
+    /// What it loads, if that is the same and legal in every lane of every warp: parameters at a
+    /// constant offset.
+    pub(super) loads: Option<[u32; RESULT_WORDS]>,
+    /// Whether it writes any register or predicate.
+    pub(super) writes: bool,
+    /// Reads of the register file that its inputs take.
+    pub(super) reads: u8,
+    /// Registers of the result words, of which there are `words`.
+    pub(super) rows: [u16; RESULT_WORDS],
+    pub(super) words: u8,
+    /// Predicates of the first two destinations.
+    pub(super) preds: [Option<u16>; 2],
 }
 
-/// The decode table of a program.
-pub(super) fn decode(program: &Program, config: &SmConfig) -> Box<[Decoded]> {
-    let row = |inst: &Inst| {
+/// The decode table of a kernel on one SM, and the constants it refers to.
+pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity) -> (Box<[Decoded]>, Constants) {
+    let mut constants = Constants::new();
+    let mut row = |inst: &Inst| {
         let pipe = pipe_of(inst);
         let timing = timing_of(inst, pipe, config);
         let mut uses = inst.reads;
         uses.insert(&inst.writes);
-        Decoded { pipe, uses, latency: config.pipes.operand_read + timing.latency, interval: timing.interval }
+        let base = inst.mem().and_then(|mem| mem.base).map_or(Src::None, Src::Reg);
+        let (rows, words) = result_rows(inst);
+        let srcs = inst.srcs.map(|src| constants.operand(&src, image, identity));
+        let base = constants.operand(&base, image, identity);
+        let reads = srcs.iter().chain([&base]).map(Operand::reads).sum();
+        let pred = |dst: &Dst| if let Dst::Pred(pred) = dst { Some(*pred) } else { None };
+        Decoded {
+            inst: inst.clone(),
+            pipe,
+            wide: is_wide(&inst.dsts[0]),
+            latency: config.pipes.operand_read + timing.latency,
+            interval: timing.interval,
+            uses,
+            srcs,
+            base,
+            loads: inst.mem().and_then(|mem| constant_loads(inst, mem, image)),
+            writes: !inst.writes.is_empty(),
+            reads,
+            rows,
+            words,
+            preds: [pred(&inst.dsts[0]), pred(&inst.dsts[1])],
+        }
     };
-    program.insts.iter().map(row).collect()
+    let table = image.program.insts.iter().map(&mut row).collect();
+    (table, constants)
+}
+
+/// The registers that the result words go to, in order, and how many there are.
+fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
+    let mut rows = [0; RESULT_WORDS];
+    let mut words = 0;
+    for reg in inst.dest_regs() {
+        for index in reg.index..=reg.index + u16::from(reg.wide) {
+            rows[words] = index;
+            words += 1;
+        }
+    }
+    (rows, words as u8)
+}
+
+/// What a load of parameters at a constant offset brings.
+fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32; RESULT_WORDS]> {
+    let legal = check(image, mem, &[mem.address(0); LANES], u32::MAX).is_ok();
+    if mem.space != Space::Param || mem.base.is_some() || !legal || !matches!(inst.op, Op::Load(_)) {
+        return None;
+    }
+    let mut loads = [0; RESULT_WORDS];
+    let mut word = 0;
+    for (element, dst) in inst.dsts.iter().take(usize::from(mem.lanes)).enumerate() {
+        if let Dst::Reg(reg) = dst {
+            let at = mem.address(0) as usize + element * mem.ty.bytes() as usize;
+            let value = extend(image.param(at, mem.ty.bytes()), mem.ty);
+            loads[word] = value as u32;
+            word += 1;
+            if reg.wide {
+                loads[word] = (value >> 32) as u32;
+                word += 1;
+            }
+        }
+    }
+    Some(loads)
 }
 
 fn pipe_of(inst: &Inst) -> Pipe {

@@ -1,5 +1,5 @@
 //! # Fetch
-//! Two-entry instruction buffers, one per warp, filled from an ideal instruction store. In each
+//! Fills two-entry instruction buffers, one per warp, from an ideal instruction store. In each
 //! cycle one warp with an empty buffer is fetched, round robin; a fetch brings the instruction
 //! at the warp's pc and its successor, which are decoded and usable two cycles later. A pair a
 //! cycle is what two schedulers can issue.

@@ -182,6 +182,11 @@ impl KernelImage {
         u64::from(self.shared_bytes()).next_multiple_of(u64::from(SHARED_GRANULE))
     }
 
+    /// `bytes` bytes of the parameter block, at most 8, zero extended.
+    pub(super) fn param(&self, at: usize, bytes: u32) -> u64 {
+        self.params[at..][..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+    }
+
     /// Lanes of warp `index` of a CTA that have a thread.
     pub(super) fn lanes_of(&self, index: u32) -> u32 {
         let threads = self.threads() - index * LANES as u32;

@@ -1,13 +1,13 @@
 //! Issue: each scheduler chooses a warp, whose head instruction is dispatched.
 
-use isa::program::{Inst, MemOp, Op};
+use isa::program::{Dst, Guard, Inst, MemOp, Op};
 use isa::types::Space;
 
 use super::SmCore;
-use super::address_unit::{check, extend, fault, store_data};
-use super::alu::{Words, execute, is_wide, put};
+use super::address_unit::{StoreData, check, extend, fault, store_data};
+use super::alu::{Words, execute, merge, put};
 use super::core::Loaded;
-use super::decode::Pipe;
+use super::decode::{Decoded, Pipe};
 use super::operands::Operands;
 use super::shared_memory::SharedMemory;
 use super::stall::StallReason;
@@ -30,43 +30,110 @@ pub(super) struct Shared {
     pub(super) at_barrier: u64,
 }
 
+/// Warps whose head instruction waits for nothing of its own warp, at the start of a cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ready {
+    /// All of them.
+    all: u64,
+    /// Those that find the address unit busy.
+    blocked: u64,
+}
+
 impl SmCore {
     /// Lets every scheduler issue; true if one did.
     pub(super) fn issue(&mut self, loaded: &Loaded, at: &mut Edge<'_>) -> bool {
         let mut any = false;
         let mut shared = Shared { port_taken: false, at_barrier: self.barriers.waiting() };
+        let ready = self.ready();
         let schedulers = self.schedulers.len();
-        for turn in 0..schedulers {
-            // The first claim on what schedulers share alternates, so that none starves.
-            let scheduler = (turn + at.cycle as usize) % schedulers;
-            let reason = match self.choose(loaded, scheduler, at.cycle, shared) {
+        // The first claim on what schedulers share alternates, so that none starves.
+        let mut scheduler = at.cycle as usize % schedulers;
+        for _ in 0..schedulers {
+            let chosen = match self.first(loaded, scheduler, at.cycle, ready, shared) {
+                Some(warp) => Ok(warp),
+                None => self.choose_other(loaded, scheduler, at.cycle, ready.all, shared),
+            };
+            match chosen {
                 Ok(warp) => {
                     let pc = self.stacks.pc(warp);
-                    shared.port_taken |= loaded.table[pc as usize].pipe.is_memory();
-                    self.dispatch(loaded, at, scheduler, warp);
-                    self.stalls.show(scheduler, warp, pc);
+                    let decoded = &loaded.table[pc as usize];
+                    shared.port_taken |= decoded.pipe.is_memory();
+                    self.dispatch(loaded, at, (scheduler, warp, pc), decoded);
+                    self.stalls.issue(scheduler, warp, pc);
                     any = true;
-                    StallReason::Issued
                 }
-                Err(stall) => stall.reason,
-            };
-            self.stalls.charge(scheduler, reason);
+                Err(stall) => self.stalls.charge(scheduler, stall.reason),
+            }
+            scheduler += 1;
+            if scheduler == schedulers {
+                scheduler = 0;
+            }
         }
         self.stalls.charged(at.cycle);
         any
     }
 
-    /// The warp that a scheduler issues in `cycle`.
-    pub(super) fn choose(&self, loaded: &Loaded, scheduler: usize, cycle: u64, shared: Shared) -> Result<u8, Stall> {
+    /// Warps whose head instruction waits for no operand and at no barrier.
+    #[inline]
+    pub(super) fn ready(&self) -> Ready {
+        let draining = self.heads[Pipe::Barrier as usize] & self.warps.storing();
+        let all = self.fetch.head() & !self.scoreboard.hazard() & !self.barriers.waiting() & !draining;
+        let blocked = if self.address_unit.is_busy() { all & self.heads[Pipe::Global as usize] } else { 0 };
+        Ready { all, blocked }
+    }
+
+    /// The warp that a scheduler issues in `cycle`, one of `ready`.
+    #[inline]
+    pub(super) fn choose(
+        &self,
+        loaded: &Loaded,
+        scheduler: usize,
+        cycle: u64,
+        ready: Ready,
+        shared: Shared,
+    ) -> Result<u8, Stall> {
+        match self.first(loaded, scheduler, cycle, ready, shared) {
+            Some(warp) => Ok(warp),
+            None => self.choose_other(loaded, scheduler, cycle, ready.all, shared),
+        }
+    }
+
+    /// The first in order of the warps that are ready, if it can go on, as it nearly always can.
+    #[inline(always)]
+    fn first(&self, loaded: &Loaded, scheduler: usize, cycle: u64, ready: Ready, shared: Shared) -> Option<u8> {
+        let of = &self.schedulers[scheduler];
+        let ready = ready.all & !ready.blocked & of.group();
+        if ready == 0 || self.fault.is_some() {
+            return None;
+        }
+        let first = of.pick(ready, &self.ages);
+        let decoded = &loaded.table[self.stacks.pc(first) as usize];
+        self.takes(decoded, scheduler, cycle, shared).then_some(first)
+    }
+
+    /// The warp that a scheduler issues if the first of those that are ready cannot go on.
+    #[inline(never)]
+    fn choose_other(
+        &self,
+        loaded: &Loaded,
+        scheduler: usize,
+        cycle: u64,
+        all: u64,
+        shared: Shared,
+    ) -> Result<u8, Stall> {
+        let ready = all & self.schedulers[scheduler].group();
         if self.fault.is_some() {
             return Err(Stall { reason: StallReason::Halted, until: u64::MAX });
         }
-        let heads = |pipe: Pipe| self.heads[pipe as usize];
-        let group = self.schedulers[scheduler].group();
-        let draining = heads(Pipe::Barrier) & self.warps.storing();
-        let ready = self.fetch.head() & group & !self.scoreboard.hazard() & !shared.at_barrier & !draining;
         if ready == 0 {
-            return Err(Stall { reason: self.unready_reason(group, shared.at_barrier), until: u64::MAX });
+            let reason = self.unready_reason(self.schedulers[scheduler].group(), shared.at_barrier);
+            return Err(Stall { reason, until: u64::MAX });
+        }
+        let heads = |pipe: Pipe| self.heads[pipe as usize];
+        let lsu_full = self.address_unit.is_busy();
+        if lsu_full && ready & !heads(Pipe::Global) == 0 {
+            let until = if shared.port_taken { cycle + 1 } else { u64::MAX };
+            return Err(Stall { reason: StallReason::LsuFull, until });
         }
         let mut stall = Stall { reason: StallReason::PipeBusy, until: u64::MAX };
         let mut blocked = 0;
@@ -81,7 +148,7 @@ impl SmCore {
             blocked |= heads(Pipe::Shared) | heads(Pipe::Param) | heads(Pipe::Global);
             stall.until = cycle + 1;
         }
-        if self.address_unit.is_busy() && ready & heads(Pipe::Global) != 0 {
+        if lsu_full && ready & heads(Pipe::Global) != 0 {
             blocked |= heads(Pipe::Global);
             stall.reason = StallReason::LsuFull;
         }
@@ -92,16 +159,32 @@ impl SmCore {
         let mut open = ready & !blocked;
         while open != 0 {
             let warp = self.schedulers[scheduler].pick(open, &self.ages);
-            let decoded = &loaded.table[self.stacks.pc(warp) as usize];
-            // Conflicts in shared memory show only with the addresses: its results queue for the bus.
-            let queues = !decoded.pipe.has_result() || decoded.pipe == Pipe::Shared;
-            if queues || self.pipes.has_room(cycle + u64::from(decoded.latency)) {
+            if self.has_bus(&loaded.table[self.stacks.pc(warp) as usize], cycle) {
                 return Ok(warp);
             }
             open &= !(1 << warp);
             stall.until = cycle + 1;
         }
         Err(stall)
+    }
+
+    /// Whether an instruction of a ready warp can go on in `cycle`.
+    #[inline]
+    fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64, shared: Shared) -> bool {
+        let pipe = decoded.pipe;
+        self.pipes.free_at(pipe, scheduler) <= cycle
+            && !(shared.port_taken && pipe.is_memory())
+            && !(pipe == Pipe::Global && self.address_unit.is_busy())
+            && !(pipe.has_result() && self.pipes.is_full())
+            && self.has_bus(decoded, cycle)
+    }
+
+    /// Whether the result bus has room for the result of an instruction issued in `cycle`.
+    #[inline]
+    fn has_bus(&self, decoded: &Decoded, cycle: u64) -> bool {
+        // Conflicts in shared memory show only with the addresses: its results queue for the bus.
+        let queues = !decoded.pipe.has_result() || decoded.pipe == Pipe::Shared;
+        queues || self.pipes.has_room(cycle + u64::from(decoded.latency))
     }
 
     /// Why no warp of a group is ready.
@@ -124,24 +207,20 @@ impl SmCore {
         }
     }
 
-    fn dispatch(&mut self, loaded: &Loaded, at: &mut Edge<'_>, scheduler: usize, warp: u8) {
-        let pc = self.stacks.pc(warp);
-        let inst = &loaded.image.program.insts[pc as usize];
-        let decoded = &loaded.table[pc as usize];
+    fn dispatch(
+        &mut self,
+        loaded: &Loaded,
+        at: &mut Edge<'_>,
+        (scheduler, warp, pc): (usize, u8, u32),
+        decoded: &Decoded,
+    ) {
+        let inst = &decoded.inst;
         let active = self.stacks.active(warp);
         let mask = match inst.guard {
             None => active,
-            Some(guard) => {
-                let read = Operands {
-                    file: &self.registers,
-                    warps: &self.warps,
-                    ctas: &self.ctas,
-                    image: &loaded.image,
-                    identity: self.identity,
-                    at,
-                    warp,
-                };
-                active & read.guard(guard)
+            Some(Guard { pred, negated }) => {
+                let lanes = self.registers.pred(at, warp, pred);
+                active & if negated { !lanes } else { lanes }
             }
         };
         match &inst.op {
@@ -157,24 +236,25 @@ impl SmCore {
             }
             Op::Exit | Op::Barrier { .. } | Op::Nop => self.stacks.advance(at, warp),
             Op::Load(mem) | Op::Store(mem) => {
-                if mask != 0 && !self.access(loaded, at, (scheduler, warp, mask), inst, mem) {
+                if mask != 0 && !self.access(loaded, at, (scheduler, warp, pc, mask), decoded, mem) {
                     return;
                 }
                 self.stacks.advance(at, warp);
             }
             _ => {
-                if mask != 0 && !inst.writes.is_empty() {
+                if mask != 0 && decoded.writes {
                     let read = Operands {
                         file: &self.registers,
                         warps: &self.warps,
                         ctas: &self.ctas,
-                        image: &loaded.image,
-                        identity: self.identity,
+                        loaded,
                         at,
                         warp,
+                        rows: self.warps.get(warp).rows.into(),
                     };
+                    read.open(decoded);
                     let due = at.cycle + u64::from(decoded.latency);
-                    self.pipes.start(at, (warp, pc, mask), due, |words| execute(inst, &read, words));
+                    self.pipes.start(at, (warp, pc, mask), due, |words| execute(decoded, &read, words));
                     self.pipes.occupy(decoded.pipe, scheduler, at.cycle + u64::from(decoded.interval));
                     self.scoreboard.reserve(warp, &inst.writes, false);
                 }
@@ -184,13 +264,15 @@ impl SmCore {
         self.schedulers[scheduler].issued(warp);
         let acting = if matches!(inst.op, Op::Branch { .. }) { active } else { mask };
         self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += u64::from(acting.count_ones());
+        let threads = if acting == u32::MAX { LANES as u32 } else { acting.count_ones() };
+        self.counters.thread_instructions += u64::from(threads);
         self.counters.per_pipe[decoded.pipe as usize] += 1;
         if self.warps.live() >> warp & 1 != 0 && self.stacks.pc(warp) == pc + 1 {
             self.fetch.take(warp);
         } else {
             self.fetch.flush(warp);
         }
+        self.heads[decoded.pipe as usize] &= !(1 << warp);
         self.refresh_head(loaded, warp);
     }
 
@@ -199,32 +281,47 @@ impl SmCore {
         &mut self,
         loaded: &Loaded,
         at: &Edge<'_>,
-        (scheduler, warp, mask): (usize, u8, u32),
-        inst: &Inst,
+        (scheduler, warp, pc, mask): (usize, u8, u32, u32),
+        decoded: &Decoded,
         mem: &MemOp,
     ) -> bool {
-        let pc = self.stacks.pc(warp);
         let image = &*loaded.image;
-        let decoded = &loaded.table[pc as usize];
+        let inst = &decoded.inst;
+        let due = at.cycle + u64::from(decoded.latency);
+        if let Some(loads) = &decoded.loads {
+            if decoded.words > 0 {
+                self.pipes.start(at, (warp, pc, mask), due, |words| {
+                    for (word, value) in words.iter_mut().zip(&loads[..usize::from(decoded.words)]) {
+                        *word = [*value; LANES];
+                        if mask != u32::MAX {
+                            merge(word, !mask, &[0; LANES]);
+                        }
+                    }
+                    [0; 2]
+                });
+                self.scoreboard.reserve(warp, &inst.writes, false);
+            }
+            return true;
+        }
         let read = Operands {
             file: &self.registers,
             warps: &self.warps,
             ctas: &self.ctas,
-            image: &loaded.image,
-            identity: self.identity,
+            loaded,
             at,
             warp,
+            rows: self.warps.get(warp).rows.into(),
         };
-        let address = read.addresses(mem);
+        read.open(decoded);
+        let address = read.addresses(mem, &decoded.base);
         if let Err(wrong) = check(image, mem, &address, mask) {
             self.fault = Some(fault((self.identity.sm, warp, pc), image, inst, mem, &address, wrong));
             return false;
         }
         let is_store = matches!(inst.op, Op::Store(_));
-        let due = at.cycle + u64::from(decoded.latency);
         match mem.space {
             Space::Global => {
-                let data = is_store.then(|| store_data(inst, mem, &read));
+                let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
                 let beats = self.address_unit.start((warp, pc, mask), mem, &address, data);
                 if is_store {
                     self.warps.stores_sent(warp, beats);
@@ -239,9 +336,10 @@ impl SmCore {
                 self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
                 let base = self.ctas.shared_base(self.warps.get(warp).cta);
                 if is_store {
-                    let data = store_data(inst, mem, &read);
+                    let mut data = [[0; LANES]; 4];
+                    store_data(decoded, mem, &read, &mut data);
                     store_shared(&mut self.shared, base, mem, &address, mask, &data);
-                } else if !inst.writes.is_empty() {
+                } else if decoded.writes {
                     let shared = &self.shared;
                     let due = self.pipes.first_room(due + u64::from(cycles - 1));
                     self.pipes.start(at, (warp, pc, mask), due, |words| {
@@ -254,12 +352,10 @@ impl SmCore {
                 }
             }
             Space::Param => {
-                if !inst.writes.is_empty() {
+                if decoded.writes {
                     self.pipes.start(at, (warp, pc, mask), due, |words| {
                         load_words(inst, mem, mask, words, |lane, ahead| {
-                            let from = &image.params[address[lane] as usize + ahead as usize..];
-                            let bytes = &from[..mem.ty.bytes() as usize];
-                            bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+                            image.param(address[lane] as usize + ahead as usize, mem.ty.bytes())
                         });
                         [0; 2]
                     });
@@ -273,42 +369,52 @@ impl SmCore {
 
 /// Fills the result words of a load, element after element; `value` gives the bytes of a lane at
 /// a distance from its address.
+#[inline]
 fn load_words(inst: &Inst, mem: &MemOp, mask: u32, words: &mut Words, value: impl Fn(usize, u32) -> u64) {
     let mut word = 0;
     for (element, dst) in inst.dsts.iter().take(usize::from(mem.lanes)).enumerate() {
-        if !matches!(dst, isa::program::Dst::Reg(_)) {
-            continue;
-        }
+        let Dst::Reg(reg) = dst else { continue };
         let ahead = element as u32 * mem.ty.bytes();
-        let mut values = [0; LANES];
-        let mut lanes = mask;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
-            values[lane] = extend(value(lane, ahead), mem.ty);
+        if mem.ty.bytes() == 4 && !reg.wide {
+            let row = &mut words[word];
+            *row = [0; LANES];
+            for_lanes(mask, |lane| row[lane] = value(lane, ahead) as u32);
+        } else {
+            let mut values = [0; LANES];
+            for_lanes(mask, |lane| values[lane] = extend(value(lane, ahead), mem.ty));
+            put(words, word, dst, &values);
         }
-        put(words, word, dst, &values);
-        word += 1 + usize::from(is_wide(dst));
+        word += 1 + usize::from(reg.wide);
     }
 }
 
+#[inline]
 fn store_shared(
     shared: &mut SharedMemory,
     base: u32,
     mem: &MemOp,
     address: &[u64; LANES],
     mask: u32,
-    data: &[[u32; LANES]; 4],
+    data: &StoreData,
 ) {
     let bytes = mem.bytes();
+    for word in 0..bytes.div_ceil(4) {
+        let row = &data[word as usize];
+        let size = (bytes - 4 * word).min(4);
+        for_lanes(mask, |lane| shared.store(base + address[lane] as u32 + 4 * word, size, row[lane]));
+    }
+}
+
+/// Calls `act` for every lane of `mask`, in order.
+#[inline]
+fn for_lanes(mask: u32, mut act: impl FnMut(usize)) {
+    if mask == u32::MAX {
+        (0..LANES).for_each(act);
+        return;
+    }
     let mut lanes = mask;
     while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
+        act(lanes.trailing_zeros() as usize % LANES);
         lanes &= lanes - 1;
-        let at = base + address[lane] as u32;
-        for word in 0..bytes.div_ceil(4) {
-            let value = u64::from(data[word as usize][lane]);
-            shared.store(at + 4 * word, (bytes - 4 * word).min(4), value);
-        }
     }
 }

@@ -1,18 +1,25 @@
-//! Operand read: registers, immediates and special registers of one instruction, for all lanes.
+//! Operand read: registers, constants and special registers of one instruction, for all lanes.
+//!
+//! Decoding resolves each operand to the places of its two words, so that reading one is finding
+//! a row. Whatever is the same in all warps of a launch stands in a table of constant rows.
 
 use std::array::from_fn;
 
-use isa::program::{Guard, MemOp, Src};
+use isa::lanes::Pair;
+use isa::program::{Guard, MemOp, Reg, Src};
 use isa::types::{Axis, Special};
 
 use super::KernelImage;
+use super::core::Loaded;
 use super::cta::CtaSlots;
+use super::decode::Decoded;
 use super::register_file::RegisterFile;
 use super::warps::{Warp, Warps};
 use crate::kernel::Edge;
 use crate::l1::access::LANES;
 
-const ZERO: [u32; LANES] = [0; LANES];
+/// A word of every lane.
+pub(super) type Row = [u32; LANES];
 
 /// Which SM this is.
 #[derive(Clone, Copy, Debug)]
@@ -23,51 +30,149 @@ pub(super) struct Identity {
     pub(super) num_warps: u32,
 }
 
+/// Where a word of an operand comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Word {
+    /// A register of the warp.
+    Register(u16),
+    /// A row of the table.
+    Constant(u16),
+    /// The low word of a special register that differs between warps or changes.
+    Low(Special),
+    /// The high word of one.
+    High(Special),
+}
+
+/// An operand of up to 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operand {
+    pub(super) low: Word,
+    pub(super) high: Word,
+}
+
+impl Operand {
+    /// Reads of the register file that it takes.
+    pub(super) fn reads(&self) -> u8 {
+        [self.low, self.high].iter().map(|word| u8::from(matches!(word, Word::Register(_)))).sum()
+    }
+}
+
+/// The constant rows of a launch on one SM.
+#[derive(Clone, Debug)]
+pub(super) struct Constants {
+    rows: Vec<Row>,
+}
+
+impl Constants {
+    pub(super) fn new() -> Self {
+        Self { rows: vec![[0; LANES]] }
+    }
+
+    /// Resolves an operand; predicates and padding read as zero.
+    pub(super) fn operand(&mut self, src: &Src, image: &KernelImage, identity: Identity) -> Operand {
+        match *src {
+            Src::Reg(reg) => self.register(reg),
+            Src::Imm(value) => self.splat(value),
+            Src::Special(special) => self.special(special, image, identity),
+            Src::None | Src::Pred(_) => self.splat(0),
+        }
+    }
+
+    /// Resolves a register.
+    pub(super) fn register(&mut self, Reg { index, wide }: Reg) -> Operand {
+        let high = if wide { Word::Register(index + 1) } else { self.intern([0; LANES]) };
+        Operand { low: Word::Register(index), high }
+    }
+
+    fn splat(&mut self, value: u64) -> Operand {
+        Operand { low: self.intern([value as u32; LANES]), high: self.intern([(value >> 32) as u32; LANES]) }
+    }
+
+    fn special(&mut self, special: Special, image: &KernelImage, identity: Identity) -> Operand {
+        let Identity { sm, num_sms, num_warps } = identity;
+        let zero = self.intern([0; LANES]);
+        let low_only = |low| Operand { low, high: zero };
+        match special {
+            Special::Tid(_) | Special::Ctaid(_) | Special::WarpId | Special::Clock | Special::ClockHi => {
+                low_only(Word::Low(special))
+            }
+            Special::Clock64 => Operand { low: Word::Low(special), high: Word::High(special) },
+            Special::Ntid(axis) => self.splat(image.block[axis_index(axis)].into()),
+            Special::Nctaid(axis) => self.splat(image.grid[axis_index(axis)].into()),
+            Special::NWarpId => self.splat(num_warps.into()),
+            Special::SmId => self.splat(sm.into()),
+            Special::NSmId => self.splat(num_sms.into()),
+            Special::GridId => self.splat(image.launch),
+            Special::DynamicSharedSize => self.splat(image.dynamic_shared.into()),
+            Special::TotalSharedSize => self.splat(image.shared_bytes().into()),
+            Special::LaneId => low_only(self.intern(from_fn(|lane| lane as u32))),
+            Special::LaneMaskEq
+            | Special::LaneMaskLt
+            | Special::LaneMaskLe
+            | Special::LaneMaskGt
+            | Special::LaneMaskGe => low_only(self.intern(from_fn(|lane| special.lane_mask(lane as u32).unwrap_or(0)))),
+        }
+    }
+
+    fn intern(&mut self, row: Row) -> Word {
+        let index = self.rows.iter().position(|have| *have == row).unwrap_or_else(|| {
+            self.rows.push(row);
+            self.rows.len() - 1
+        });
+        Word::Constant(index as u16)
+    }
+}
+
 /// The operands of one instruction.
 pub(super) struct Operands<'a> {
     pub(super) file: &'a RegisterFile,
     pub(super) warps: &'a Warps,
     pub(super) ctas: &'a CtaSlots,
-    pub(super) image: &'a KernelImage,
-    pub(super) identity: Identity,
+    pub(super) loaded: &'a Loaded,
     pub(super) at: &'a Edge<'a>,
     /// Warp slot.
     pub(super) warp: u8,
+    /// First row of its registers.
+    pub(super) rows: u32,
 }
 
 impl Operands<'_> {
-    /// The low word of an operand; `spare` holds it if no register does.
-    pub(super) fn word<'s>(&'s self, src: &Src, spare: &'s mut Option<[u32; LANES]>) -> &'s [u32; LANES] {
-        match *src {
-            Src::Reg(reg) => self.register(reg.index),
-            Src::Imm(value) => spare.insert([value as u32; LANES]),
-            Src::Special(special) => spare.insert(self.special(special, 0)),
-            Src::None | Src::Pred(_) => &ZERO,
+    /// Takes the ports of the register file that the instruction needs.
+    pub(super) fn open(&self, decoded: &Decoded) {
+        self.file.take_reads(self.at, decoded.reads.into());
+    }
+
+    /// One word of an operand; `spare` holds it if no row does.
+    #[inline(always)]
+    pub(super) fn word<'s>(&'s self, word: Word, spare: &'s mut Option<Row>) -> &'s Row {
+        match word {
+            Word::Register(index) => self.file.word(self.rows + u32::from(index)),
+            Word::Constant(index) => &self.loaded.constants.rows[usize::from(index)],
+            Word::Low(Special::Tid(axis)) => {
+                &self.loaded.image.tid[usize::from(self.warps.get(self.warp).index)][axis_index(axis)]
+            }
+            Word::Low(special) => self.special(special, 0, spare),
+            Word::High(special) => self.special(special, 32, spare),
         }
     }
 
+    /// Both words of an operand; `spare` holds those that no row does.
+    #[inline]
+    pub(super) fn pair<'s>(&'s self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES> {
+        let [low, high] = spare;
+        Pair { low: self.word(operand.low, low), high: self.word(operand.high, high) }
+    }
+
     /// An operand of up to 64 bits.
-    pub(super) fn wide(&self, src: &Src) -> [u64; LANES] {
-        match *src {
-            Src::Reg(reg) if reg.wide => {
-                let (low, high) = (self.register(reg.index), self.register(reg.index + 1));
-                from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
-            }
-            Src::Reg(reg) => self.register(reg.index).map(u64::from),
-            Src::Imm(value) => [value; LANES],
-            Src::Special(special) if special.bits() == 64 => {
-                let (low, high) = (self.special(special, 0), self.special(special, 1));
-                from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
-            }
-            Src::Special(special) => self.special(special, 0).map(u64::from),
-            Src::None | Src::Pred(_) => [0; LANES],
-        }
+    pub(super) fn wide(&self, operand: &Operand) -> [u64; LANES] {
+        self.pair(operand, &mut [None; 2]).join()
     }
 
     /// Lanes in which a predicate operand holds.
     pub(super) fn pred(&self, src: &Src) -> u32 {
         match *src {
             Src::Pred(guard) => self.guard(guard),
+            Src::Imm(value) if value & 1 != 0 => u32::MAX,
             _ => 0,
         }
     }
@@ -78,46 +183,37 @@ impl Operands<'_> {
         if guard.negated { !lanes } else { lanes }
     }
 
-    /// Byte address of every lane.
-    pub(super) fn addresses(&self, mem: &MemOp) -> [u64; LANES] {
+    /// Byte address of every lane; `base` is the resolved base of `mem`.
+    pub(super) fn addresses(&self, mem: &MemOp, base: &Operand) -> [u64; LANES] {
         match mem.base {
             None => [mem.address(0); LANES],
-            Some(base) => self.wide(&Src::Reg(base)).map(|base| mem.address(base)),
+            Some(Reg { wide: true, .. }) => {
+                let mut spare = [None; 2];
+                let base = self.pair(base, &mut spare);
+                let offset = mem.offset as u64;
+                from_fn(|lane| (u64::from(base.high[lane]) << 32 | u64::from(base.low[lane])).wrapping_add(offset))
+            }
+            Some(Reg { wide: false, .. }) => {
+                let mut spare = None;
+                let base = self.word(base.low, &mut spare);
+                let offset = mem.offset as u32;
+                from_fn(|lane| u64::from(base[lane].wrapping_add(offset)))
+            }
         }
     }
 
-    fn register(&self, index: u16) -> &[u32; LANES] {
-        let rows = self.warps.get(self.warp).rows;
-        self.file.word(self.at, u32::from(rows) + u32::from(index))
-    }
-
-    /// Word 0 (low) or 1 (high) of a special register.
-    fn special(&self, special: Special, word: u32) -> [u32; LANES] {
-        let Self { image, identity: Identity { sm, num_sms, num_warps }, .. } = *self;
+    /// A special register that is the same in all lanes, shifted down by `shift`.
+    #[inline(never)]
+    fn special<'s>(&self, special: Special, shift: u32, spare: &'s mut Option<Row>) -> &'s Row {
         let Warp { cta, index, .. } = *self.warps.get(self.warp);
-        let half = |value: u64| [(value >> (32 * word)) as u32; LANES];
-        let of = |shape: [u32; 3], axis| half(u64::from(shape[axis_index(axis)]));
-        match special {
-            Special::Tid(axis) => image.tid[usize::from(index)][axis_index(axis)],
-            Special::Ntid(axis) => of(image.block, axis),
-            Special::Ctaid(axis) => of(self.ctas.position(cta), axis),
-            Special::Nctaid(axis) => of(image.grid, axis),
-            Special::LaneId => from_fn(|lane| lane as u32),
-            Special::WarpId => half(index.into()),
-            Special::NWarpId => half(num_warps.into()),
-            Special::SmId => half(sm.into()),
-            Special::NSmId => half(num_sms.into()),
-            Special::GridId => half(image.launch),
-            Special::Clock | Special::Clock64 => half(self.at.cycle),
-            Special::ClockHi => half(self.at.cycle >> 32),
-            Special::DynamicSharedSize => half(image.dynamic_shared.into()),
-            Special::TotalSharedSize => half(image.shared_bytes().into()),
-            Special::LaneMaskEq
-            | Special::LaneMaskLt
-            | Special::LaneMaskLe
-            | Special::LaneMaskGt
-            | Special::LaneMaskGe => from_fn(|lane| special.lane_mask(lane as u32).unwrap_or(0)),
-        }
+        let value = match special {
+            Special::Ctaid(axis) => self.ctas.position(cta)[axis_index(axis)].into(),
+            Special::WarpId => index.into(),
+            Special::Clock | Special::Clock64 => self.at.cycle,
+            Special::ClockHi => self.at.cycle >> 32,
+            _ => unreachable!("{special:?} has a row"),
+        };
+        spare.insert([(value >> shift) as u32; LANES])
     }
 }
 

@@ -1,7 +1,8 @@
 //! # Execution pipes and result bus
-//! An instruction that a pipe takes reserves its writeback cycle on the result bus at once, in a
-//! calendar with one row per future cycle; until then its result waits in the pipe. The model
-//! keeps all results on their way in one table, whatever stage of whatever pipe they are in.
+//! Carries results from operand read to writeback. An instruction that a pipe takes reserves its
+//! writeback cycle on the result bus at once, in a calendar with one row per future cycle; until
+//! then its result waits in the pipe. The model keeps all results on their way in one table,
+//! whatever stage of whatever pipe they are in.
 
 use super::SmConfig;
 use super::alu::Words;

@@ -1,11 +1,12 @@
 //! # Register file
-//! Words: one row holds a register of all 32 lanes of a warp. Predicates: one 32-bit mask per
+//! Holds words, a row for a register of all 32 lanes of a warp, and predicates, a 32-bit mask per
 //! warp and predicate. A warp's rows lie together from the base that its slot was given.
 //!
 //! Ports are those of the instructions that can read or retire in one cycle; banks and operand
 //! collection would stand between them and the pipes.
 
 use super::SmConfig;
+use super::alu::{Words, merge};
 use super::image::RESULT_WORDS;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage};
 use crate::l1::access::LANES;
@@ -72,22 +73,28 @@ impl RegisterFile {
         Self { words: Array::new(words, ()), preds: Array::new(preds, ()) }
     }
 
-    /// Reads a row.
-    pub(super) fn word(&self, at: &Edge<'_>, row: u32) -> &[u32; LANES] {
-        &self.words.read(at, row)[0].0
+    /// Takes the ports for reading `count` rows.
+    pub(super) fn take_reads(&self, at: &Edge<'_>, count: u32) {
+        self.words.take_reads(at, count);
+    }
+
+    /// A row, through a port that was taken.
+    #[inline]
+    pub(super) fn word(&self, row: u32) -> &[u32; LANES] {
+        &self.words.row(row)[0].0
+    }
+
+    /// Writes the result words of an instruction in the lanes of `mask`, to `rows` of the warp
+    /// whose rows start at `first`.
+    pub(super) fn write_words(&mut self, at: &Edge<'_>, first: u32, rows: &[u16], mask: u32, words: &Words) {
+        for (index, row) in rows.iter().enumerate() {
+            self.words.update(at, first + u32::from(*row), 0, |Word(word)| merge(word, mask, &words[index]));
+        }
     }
 
     /// Writes a row in the lanes of `mask`.
     pub(super) fn write_word(&mut self, at: &Edge<'_>, row: u32, mask: u32, values: &[u32; LANES]) {
-        self.words.update(at, row, 0, |Word(word)| {
-            if mask == u32::MAX {
-                *word = *values;
-            } else {
-                for lane in 0..LANES {
-                    word[lane] = if mask & 1 << lane != 0 { values[lane] } else { word[lane] };
-                }
-            }
-        });
+        self.words.update(at, row, 0, |Word(word)| merge(word, mask, values));
     }
 
     /// Reads a predicate.

@@ -5,6 +5,7 @@ use isa::program::{Dst, Inst, MemOp, Op};
 use super::SmCore;
 use super::address_unit::{BEAT_BYTES, extend};
 use super::core::Loaded;
+use super::decode::{Decoded, Pipe};
 use crate::kernel::{Edge, Rx};
 use crate::l1::access::{LANES, WarpReply, WarpReplyKind};
 
@@ -12,32 +13,20 @@ impl SmCore {
     /// Writes the results that have the result bus in this cycle.
     pub(super) fn write_back(&mut self, loaded: &Loaded, at: &Edge<'_>) {
         while let Some((flight, words)) = self.pipes.retire(at) {
-            let inst = &loaded.image.program.insts[flight.pc as usize];
+            let decoded = &loaded.table[flight.pc as usize];
             let rows = u32::from(self.warps.get(flight.warp).rows);
-            let mut words = words.iter();
-            for (place, dst) in inst.dsts.iter().enumerate() {
-                match dst {
-                    Dst::Reg(reg) => {
-                        let first = rows + u32::from(reg.index);
-                        for (row, word) in (first..=first + u32::from(reg.wide)).zip(&mut words) {
-                            self.registers.write_word(at, row, flight.mask, word);
-                        }
-                    }
-                    Dst::Pred(pred) => {
-                        self.registers.write_pred(at, flight.warp, *pred, flight.mask, flight.preds[place]);
-                    }
-                    Dst::None => {}
+            self.registers.write_words(at, rows, &decoded.rows[..usize::from(decoded.words)], flight.mask, words);
+            for place in 0..decoded.preds.len() {
+                if let Some(pred) = decoded.preds[place] {
+                    self.registers.write_pred(at, flight.warp, pred, flight.mask, flight.preds[place]);
                 }
             }
-            self.release(loaded, flight.warp, inst);
+            self.release(loaded, flight.warp, decoded);
         }
     }
 
     /// Takes a reply of the LSU.
     pub(super) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
-        if wb.peek(at).is_none() {
-            return;
-        }
         let reply = wb.pop(at);
         let warp = reply.warp;
         let due = match reply.kind {
@@ -48,14 +37,14 @@ impl SmCore {
         if reply.kind == WarpReplyKind::Stored {
             return;
         }
-        let inst = &loaded.image.program.insts[reply.pc as usize];
-        let Op::Load(mem) = &inst.op else {
+        let decoded = &loaded.table[reply.pc as usize];
+        let Op::Load(mem) = &decoded.inst.op else {
             panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc)
         };
         let (beat, last) = self.address_unit.answered(warp, reply.pc);
-        self.write_beat(at, inst, mem, beat, &reply);
+        self.write_beat(at, &decoded.inst, mem, beat, &reply);
         if last {
-            self.release(loaded, warp, inst);
+            self.release(loaded, warp, decoded);
         }
     }
 
@@ -99,9 +88,10 @@ impl SmCore {
     }
 
     /// An instruction has written its registers.
-    fn release(&mut self, loaded: &Loaded, warp: u8, inst: &Inst) {
-        self.scoreboard.release(warp, &inst.writes);
-        if self.fetch.head() >> warp & 1 != 0 {
+    fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
+        self.scoreboard.release(warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
+        // Only a hazard that there was can have gone.
+        if self.scoreboard.hazard() >> warp & 1 != 0 {
             let decoded = &loaded.table[self.stacks.pc(warp) as usize];
             self.scoreboard.refresh(warp, Some(&decoded.uses));
         }

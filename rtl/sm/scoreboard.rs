@@ -9,19 +9,13 @@ use isa::program::RegMask;
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
-/// Pending writes of one warp.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pending {
-    /// All of them.
-    all: RegMask,
-    /// Those that wait for device memory.
-    memory: RegMask,
-}
-
 /// The scoreboards of all warps.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
-    pending: Box<[Pending]>,
+    /// Pending writes of each warp.
+    pending: Box<[RegMask]>,
+    /// Those of them that wait for device memory.
+    memory: Box<[RegMask]>,
     /// Warps whose head has a hazard.
     hazard: u64,
     /// Those of them that wait for device memory.
@@ -30,7 +24,8 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     pub(super) fn new(warps: usize) -> Self {
-        Self { pending: vec![Pending::default(); warps].into(), hazard: 0, hazard_memory: 0 }
+        let none = || vec![RegMask::default(); warps].into();
+        Self { pending: none(), memory: none(), hazard: 0, hazard_memory: 0 }
     }
 
     /// Warps whose head instruction must wait.
@@ -46,48 +41,49 @@ impl Scoreboard {
     /// Marks the registers that an issued instruction will write.
     pub(super) fn reserve(&mut self, warp: u8, writes: &RegMask, memory: bool) {
         let pending = &mut self.pending[usize::from(warp)];
-        debug_assert!(!pending.all.intersects(writes), "warp {warp} issued into a pending write");
-        pending.all.insert(writes);
+        debug_assert!(!pending.intersects(writes), "warp {warp} issued into a pending write");
+        pending.insert(writes);
         if memory {
-            pending.memory.insert(writes);
+            self.memory[usize::from(warp)].insert(writes);
         }
     }
 
-    /// Clears registers that were written.
-    pub(super) fn release(&mut self, warp: u8, writes: &RegMask) {
-        let pending = &mut self.pending[usize::from(warp)];
-        pending.all.remove(writes);
-        pending.memory.remove(writes);
+    /// Clears registers that were written, of a load from device memory if `memory`.
+    #[inline]
+    pub(super) fn release(&mut self, warp: u8, writes: &RegMask, memory: bool) {
+        self.pending[usize::from(warp)].remove(writes);
+        if memory {
+            self.memory[usize::from(warp)].remove(writes);
+        }
     }
 
     /// True if no write of the warp is on its way.
     pub(super) fn is_clear(&self, warp: u8) -> bool {
-        self.pending[usize::from(warp)].all.is_empty()
+        self.pending[usize::from(warp)].is_empty()
     }
 
     /// Works out the hazard bits of one warp; `uses` are the registers of its head instruction.
+    #[inline(always)]
     pub(super) fn refresh(&mut self, warp: u8, uses: Option<&RegMask>) {
         let bit = 1u64 << warp;
         self.hazard &= !bit;
         self.hazard_memory &= !bit;
-        let Some(uses) = uses else { return };
-        let pending = &self.pending[usize::from(warp)];
-        if pending.all.intersects(uses) {
+        if let Some(uses) = uses
+            && self.pending[usize::from(warp)].intersects(uses)
+        {
             self.hazard |= bit;
-            if pending.memory.intersects(uses) {
-                self.hazard_memory |= bit;
-            }
+            self.hazard_memory |= if self.memory[usize::from(warp)].intersects(uses) { bit } else { 0 };
         }
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { pending, hazard, hazard_memory } = self;
+        let Self { pending, memory, hazard, hazard_memory } = self;
         let warps = pending.len() as u32;
         to.sized("hazard", *hazard, warps);
         to.sized("hazard_memory", *hazard_memory, warps);
-        for (warp, Pending { all, memory }) in pending.iter().enumerate() {
+        for (warp, (pending, memory)) in pending.iter().zip(memory).enumerate() {
             to.parts("warp", warp as u32, |to| {
-                for (name, RegMask { words, preds }) in [("pending", all), ("memory", memory)] {
+                for (name, RegMask { words, preds }) in [("pending", pending), ("memory", memory)] {
                     to.part(name, |to| {
                         let [words0, words1, words2, words3] = words;
                         to.bits("words0", *words0);
@@ -123,7 +119,7 @@ mod tests {
         board.reserve(1, &regs(&[200]), false);
         board.refresh(1, Some(&regs(&[3, 200])));
         assert_eq!((board.hazard(), board.hazard_memory()), (2, 0));
-        board.release(1, &regs(&[200]));
+        board.release(1, &regs(&[200]), false);
         board.refresh(1, Some(&regs(&[3, 200])));
         assert_eq!(board.hazard(), 0);
         assert!(board.is_clear(1));
@@ -138,6 +134,9 @@ mod tests {
         assert_eq!((board.hazard(), board.hazard_memory()), (1, 0));
         board.refresh(0, Some(&regs(&[1])));
         assert_eq!((board.hazard(), board.hazard_memory()), (1, 1));
+        board.release(0, &regs(&[1]), true);
+        board.refresh(0, Some(&regs(&[1])));
+        assert_eq!((board.hazard(), board.hazard_memory()), (0, 0));
     }
 
     #[test]

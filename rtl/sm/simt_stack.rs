@@ -1,7 +1,7 @@
 //! # SIMT stack
-//! Where a warp runs and where its lanes meet again. A divergent branch splits the top entry into
-//! the two paths; each runs until it reaches the branch's immediate post-dominator, below which
-//! an entry with all lanes waits there.
+//! Knows where a warp runs and where its lanes meet again. A divergent branch splits the top entry
+//! into the two paths; each runs until it reaches the branch's immediate post-dominator, below
+//! which an entry with all lanes waits there.
 //!
 //! The top entry stands in flip-flops, the entries below it in a memory with one row per warp.
 //! A lane that has exited is taken out of every entry at once by its `alive` bit, which masks

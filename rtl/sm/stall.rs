@@ -128,9 +128,12 @@ impl Stalls {
         line.cycles[reason as usize] += 1;
     }
 
-    /// Shows what a scheduler issues in this cycle.
-    pub(super) fn show(&mut self, scheduler: usize, warp: u8, pc: u32) {
-        self.lines[scheduler].issue = (warp, pc);
+    /// Charges one cycle of one scheduler to what it issues.
+    pub(super) fn issue(&mut self, scheduler: usize, warp: u8, pc: u32) {
+        let line = &mut self.lines[scheduler];
+        line.now = StallReason::Issued;
+        line.cycles[StallReason::Issued as usize] += 1;
+        line.issue = (warp, pc);
     }
 
     /// All schedulers have been charged for `cycle`.

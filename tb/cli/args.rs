@@ -31,6 +31,11 @@ const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
   warpsieve config --design bypass-all > mine.toml   (a machine file: edit, then --machine mine.toml)";
 
+const SOAK_EXAMPLES: &str = "Examples:
+  warpsieve soak --list
+  warpsieve soak machines --seconds 600
+  warpsieve soak machines --seed 4711 --count 1   (one case again)";
+
 /// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.
 #[derive(Debug, Parser)]
 #[command(name = "warpsieve", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -49,6 +54,9 @@ pub(super) enum Command {
     /// Print the resolved configuration as TOML, with where each value comes from
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(MachineArguments),
+    /// Run long randomised checks until a limit is reached or one fails
+    #[command(after_help = SOAK_EXAMPLES)]
+    Soak(SoakArguments),
 }
 
 /// Which machine.
@@ -119,6 +127,25 @@ pub(super) struct ListArguments {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SoakArguments {
+    /// Which soak: a name from `soak --list`
+    #[arg(required_unless_present = "list")]
+    pub name: Option<String>,
+    /// List the soaks
+    #[arg(long)]
+    pub list: bool,
+    /// Cases at most; 100 if neither this nor a time is given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Begin no case after this time
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+    /// Seed of the first case; each case after it has the next number
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

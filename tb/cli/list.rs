@@ -99,7 +99,7 @@ fn design_entries() -> Result<Vec<DesignEntry>, Report> {
 }
 
 /// The folder `kernels` here or in a folder above, as a path relative to here.
-fn kernels_folder() -> Result<PathBuf, Report> {
+pub(super) fn kernels_folder() -> Result<PathBuf, Report> {
     let here = std::env::current_dir().into_diagnostic().wrap_err("the current folder cannot be found")?;
     let mut relative = PathBuf::new();
     for _ in here.ancestors() {

@@ -17,6 +17,7 @@ mod list;
 mod output;
 mod progress;
 mod run;
+mod soak;
 pub mod stats;
 mod summary;
 
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::List(arguments) => list::list(arguments),
         Command::Config(arguments) => print_config(arguments),
+        Command::Soak(arguments) => soak::soak(arguments),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit as u8),

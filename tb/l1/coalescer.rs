@@ -52,7 +52,7 @@ proptest! {
         for (access, slot) in instructions {
             let mut due = golden_lines(&access);
             due.sort_by_key(|store| store.request.lanes.trailing_zeros());
-            coalescer.take(access.clone(), slot);
+            coalescer.take(&access, slot);
             for expected in due {
                 prop_assert!(coalescer.busy());
                 let seen = coalescer.emit();

@@ -259,7 +259,7 @@ impl<'p> Drive<'p> {
             failed.extend(counters.unconserved());
         }
         if let Some(shadow) = self.shadow.take() {
-            failed.extend(shadow.finish(&self.machine));
+            failed.extend(shadow.finish(&self.machine, *outcome == Outcome::Finished));
         }
         Ok(match (failed.is_empty(), checked) {
             (false, _) => Verdict::Failed(failed),

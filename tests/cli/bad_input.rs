@@ -66,7 +66,7 @@ fn an_address_outside_every_buffer_names_warp_lane_pc_address_and_buffer() {
 fn a_misaligned_address_names_warp_lane_pc_and_address() {
     vadd_with(["", ""], ["[%rd3]", "[%rd3+2]"]).refused(&[
         "vadd.ptx:41: SM ",
-        " lane 0 pc 17: load of 4 bytes at 0x1000",
+        " lane 0 pc 17: load of 4 bytes at 0x10",
         "02 is not aligned to 4 bytes",
     ]);
 }

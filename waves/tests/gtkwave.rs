@@ -41,7 +41,7 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     let line = build.signal("line", 1024, Kind::Wire, Display::Hex);
     build.leave();
     build.enter("mshr");
-    let used = build.signal("used", 6, Kind::Reg, Display::Unsigned);
+    let used = build.signal("used", 6, Kind::Reg, Display::Members);
     build.enter("entry[3]");
     let state = build.signal("state", 1, Kind::Reg, Display::Enum(STATE));
     build.leave();
@@ -83,14 +83,18 @@ fn gtkwave_can_run() -> bool {
     runs(Command::new("gtkwave").arg("--version")) && runs(&mut under_display("true"))
 }
 
-/// Runs GTKWave with a script that prints the displayed signals and their values at time 7, then quits.
+/// Runs GTKWave with a script that prints the displayed signals, then each trace under the name it is shown by with
+/// its value at time 7, and quits.
 fn ask_gtkwave(folder: &Path, dump: &Path, save: &Path) -> io::Result<String> {
     let script = folder.join("ask.tcl");
     fs::write(
         &script,
         "gtkwave::setMarker 7\n\
          foreach name [gtkwave::getDisplayedSignals] {\n\
-           puts \"shown $name = [gtkwave::getTraceValueAtMarkerFromName $name]\"\n\
+           puts \"shown $name\"\n\
+         }\n\
+         for {set i 0} {$i < [gtkwave::getTotalNumTraces]} {incr i} {\n\
+           puts \"trace [gtkwave::getTraceNameFromIndex $i] = [gtkwave::getTraceValueAtMarkerFromIndex $i]\"\n\
          }\n\
          flush stdout\n\
          exit\n",
@@ -126,15 +130,16 @@ fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
     let view = View::parse("life", VIEW).expect("a view");
     let applied = view.apply(&tree, &selection, tree.find_scope("sm0.l1").expect("it exists"));
     let answer = save(&applied.items, Some(view.name()))?;
-    let shown: Vec<&str> = answer.lines().filter_map(|line| line.strip_prefix("shown machine.sm0.l1.")).collect();
+    let traces = answer.lines().filter_map(|line| line.strip_prefix("trace "));
+    let shown: Vec<&str> = traces.filter(|trace| !trace.ends_with("= ")).collect();
     let expected = [
-        "access.valid = 1",
-        "status[1:0] = RESERVATION_FAIL",
-        "fail[3:0] = 0101",
-        "mshr.used[5:0] = 7",
-        "mshr.entry[3].state = PENDING",
-        "tags[0][19:0] = ABC06",
-        "dirty[1][0] = 1",
+        "access_valid = 1",
+        "status = RESERVATION_FAIL",
+        "fail = 0101",
+        "mshr_used = 3",
+        "mshr_entry[3]_state = PENDING",
+        "tags[0] = ABC06",
+        "dirty[1] = 1",
     ];
     assert_eq!(shown, expected, "{answer}");
     Ok(())

@@ -19,6 +19,7 @@ fn tree() -> Tree {
     build.signal("hit", 1, Kind::Wire, Display::Bit);
     build.signal("mask", 4, Kind::Wire, Display::Binary);
     build.signal("count", 6, Kind::Reg, Display::Unsigned);
+    build.signal("owners", 32, Kind::Reg, Display::Members);
     build.signal("state", 3, Kind::Reg, Display::Enum(STATE));
     build.enter("queue");
     build.signal("kind[2]", 1, Kind::Reg, Display::Enum(KIND));
@@ -69,6 +70,7 @@ fn a_save_file_groups_a_dump_by_block() -> io::Result<()> {
          @28\nmachine.sm0.l1.hit\n\
          @28\nmachine.sm0.l1.mask[3:0]\n\
          @24\nmachine.sm0.l1.count[5:0]\n\
+         @20000024\nmachine.sm0.l1.owners[31:0]\n\
          @2028\n^1 DIR/a.filters/state_0.txt\nmachine.sm0.l1.state[2:0]\n\
          @c00200\n-queue\n\
          @2028\n^2 DIR/a.filters/kind_1.txt\n#{{machine.sm0.l1.queue.kind[2]}} machine.sm0.l1.queue.kind[2][0]\n\
@@ -97,12 +99,15 @@ fn filters_name_values_in_binary_of_the_width_of_the_signal() -> io::Result<()> 
 fn a_view_lies_beside_the_save_file_and_shares_its_filters() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let tree = tree();
-    let items = [Item::Signal { id: id(&tree, "kind[2]"), colour: Some(Colour::Violet) }];
+    let item = |name, colour| Item::Signal { id: id(&tree, name), colour, label: Some(format!("l1_{name}")) };
+    let items = [item("kind[2]", Some(Colour::Violet)), item("hit", None), item("owners", None)];
     write(folder.path(), &tree, &by_block(&tree, &everything(&tree)), &[], None)?;
     let text = write(folder.path(), &tree, &items, &[], Some("l1d"))?;
     assert!(text.ends_with(
         "@2028\n^1 DIR/a.filters/kind_1.txt\n[color] 7\n\
-         #{machine.sm0.l1.queue.kind[2]} machine.sm0.l1.queue.kind[2][0]\n"
+         #{l1_kind[2]} machine.sm0.l1.queue.kind[2][0]\n\
+         @28\n+{l1_hit} machine.sm0.l1.hit\n\
+         @20000024\n+{l1_owners} machine.sm0.l1.owners[31:0]\n"
     ));
     assert_eq!(names_in(folder.path())?, ["a.filters", "a.gtkw", "a.l1d.gtkw"]);
     Ok(())

@@ -4,7 +4,7 @@ use super::super::line::{LineState, Tag};
 use super::super::mshr::Waiter;
 use super::super::queues::{Fetch, Looking, Turn, WriteBack};
 use super::super::stats::Stall;
-use super::L2Bank;
+use super::{L2Bank, Match};
 use crate::cells::fifo::Fifo;
 use crate::kernel::Edge;
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
@@ -26,9 +26,9 @@ impl L2Bank {
             if !self.replies.has_room() {
                 return Err(Stall::ReplyQueue);
             }
-            let data = self.data.read(at, entry.set)[entry.way as usize].0;
             let &Waiter { id, sm, ticket, .. } = waiter;
-            self.replies.push(Reply { kind: ReplyKind::Data, id, line: entry.line, sm, ticket, data });
+            let data = &self.data.read(at, entry.set)[entry.way as usize].0;
+            self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), data));
         }
         self.stats.replays += 1;
         if let Some(entry) = self.mshr.served(wrote) {
@@ -44,10 +44,10 @@ impl L2Bank {
         if *due > at.cycle {
             return Ok(false);
         }
-        let is_write = request.kind == RequestKind::Write;
-        let (line, sm) = (request.line, request.sm);
-        let (set, tag) = self.split(self.local(line));
-        let way = match self.match_tags(at, set, tag) {
+        let &Request { kind, id, line, sm, ticket, .. } = request;
+        let matched = self.match_tags(at, line);
+        let set = matched.set;
+        let way = match matched.way.map(|way| (way, self.tags.row(set)[way as usize].state)) {
             Some((way, LineState::Reserved)) => {
                 self.wait(at, line)?;
                 way
@@ -56,26 +56,36 @@ impl L2Bank {
                 self.hit(at, (set, way), state, can_write)?;
                 way
             }
-            None => self.miss(at, set, tag, can_write)?,
+            None => self.miss(at, matched, can_write)?,
         };
         let recency = self.recency.read(at, set)[0].touched(way);
         self.recency.write(at, set, 0, recency);
-        if let Some(Looking { request, .. }) = self.looking.pop() {
-            if is_write {
-                let Request { id, ticket, .. } = request;
-                self.replies.push(Reply { kind: ReplyKind::Ack, id, line, sm, ticket, ..Reply::default() });
-            } else {
-                self.stats.accesses += 1;
-            }
+        self.looking.drop_front();
+        self.matched = None;
+        match kind {
+            RequestKind::Read => self.stats.accesses += 1,
+            RequestKind::Write => self.replies.push_with(|reply| {
+                bring(reply, (id, line, sm, ticket), &[0; LINE_BYTES]);
+                reply.kind = ReplyKind::Ack;
+            }),
         }
         Ok(true)
     }
 
-    /// The way that holds the line or waits for it, with its state.
-    fn match_tags(&self, at: &Edge<'_>, set: u32, tag: u64) -> Option<(u32, LineState)> {
+    /// Matches the line of the oldest request with the tags, unless that was done before.
+    fn match_tags(&mut self, at: &Edge<'_>, line: u64) -> Match {
+        if let Some(matched) = self.matched {
+            return matched;
+        }
+        let local = self.local(line);
+        let (set, tag) = self.split(local);
         let row = self.tags.read(at, set);
-        let way = row.iter().position(|cell| cell.tag == tag && cell.state != LineState::Invalid)?;
-        Some((way as u32, row[way].state))
+        // Ways fill in rising order and are never emptied: a valid match stands before any empty way.
+        let way = row.iter().position(|cell| cell.tag == tag);
+        let way = way.filter(|&way| row[way].state != LineState::Invalid).map(|way| way as u32);
+        let matched = Match { local, set, tag, way };
+        self.matched = Some(matched);
+        matched
     }
 
     /// True if the oldest request, refused for `reason`, need not be looked up again: what it
@@ -104,12 +114,11 @@ impl L2Bank {
         }
         let request = oldest(&self.looking);
         self.room_for_ack(request)?;
-        let waiter = Waiter::from(request);
-        match waiter.kind {
+        match request.kind {
             RequestKind::Read => self.stats.hit_pending += 1,
             RequestKind::Write => self.stats.write_pending += 1,
         }
-        self.mshr.merge(at, entry, waiter);
+        self.mshr.merge(at, entry, request);
         Ok(())
     }
 
@@ -121,9 +130,9 @@ impl L2Bank {
         let request = oldest(&self.looking);
         match request.kind {
             RequestKind::Read => {
-                let data = self.data.read(at, set)[way as usize].0;
                 let &Request { id, line, sm, ticket, .. } = request;
-                self.replies.push(Reply { kind: ReplyKind::Data, id, line, sm, ticket, data });
+                let data = &self.data.read(at, set)[way as usize].0;
+                self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), data));
                 self.stats.hits += 1;
             }
             RequestKind::Write => {
@@ -141,11 +150,12 @@ impl L2Bank {
     }
 
     /// The line is elsewhere: a way is made free for it, and it is fetched unless it is written whole.
-    fn miss(&mut self, at: &Edge<'_>, set: u32, tag: u64, can_write: bool) -> Result<u32, Stall> {
+    fn miss(&mut self, at: &Edge<'_>, matched: Match, can_write: bool) -> Result<u32, Stall> {
+        let Match { local, set, tag, way: _ } = matched;
         let request = oldest(&self.looking);
         let is_write = request.kind == RequestKind::Write;
         let whole = is_write && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes);
-        let (id, line) = (request.id, request.line);
+        let id = request.id;
         let way = self.victim(set).ok_or(Stall::LineAlloc)?;
         let entry = self.mshr.free();
         if !whole {
@@ -171,9 +181,8 @@ impl L2Bank {
             let request = oldest(&self.looking);
             self.data.update(at, set, way, |line| line.0 = request.data);
         } else if let Some(entry) = entry {
-            let waiter = Waiter::from(oldest(&self.looking));
-            self.mshr.allocate(at, entry, line, (set, way), waiter);
-            let burst = self.local(line) * u64::from(self.place.bursts());
+            self.mshr.allocate(at, entry, (set, way), oldest(&self.looking));
+            let burst = local * u64::from(self.bursts);
             self.fetches.push(Fetch { burst, id, entry: entry as u8 });
             self.turns.push(Turn { write_back: false });
             self.stats.fetches += 1;
@@ -184,24 +193,36 @@ impl L2Bank {
 
     /// The way that a new line of the set takes: an empty one, else the least recently used that is here.
     fn victim(&self, set: u32) -> Option<u32> {
-        let row = self.tags.row(set);
-        if let Some(way) = row.iter().position(|cell| cell.state == LineState::Invalid) {
-            return Some(way as u32);
+        let (row, ways) = (self.tags.row(set), self.config.ways);
+        // The last way to fill tells whether any is empty.
+        if row[ways as usize - 1].state == LineState::Invalid {
+            let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
+            return empty.map(|way| way as u32);
         }
-        let here = row.iter().enumerate().fold(0, |here, (way, cell)| here | u32::from(cell.state.is_here()) << way);
-        self.recency.row(set)[0].victim(self.config.ways, here)
+        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.is_here())
     }
 
     /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
     fn evict(&mut self, at: &Edge<'_>, set: u32, way: u32, victim: Tag, id: u32) {
         self.stats.evictions += u64::from(victim.state.is_here());
         if victim.state == LineState::Modified {
-            let burst = self.join(set, victim.tag) * u64::from(self.place.bursts());
-            let line = self.data.read(at, set)[way as usize].clone();
-            self.write_backs.push(WriteBack { burst, id, line });
+            let first = self.join(set, victim.tag) * u64::from(self.bursts);
+            let bytes = &self.data.read(at, set)[way as usize].0;
+            self.write_backs.push_with(|WriteBack { burst, id: by, line }| {
+                (*burst, *by) = (first, id);
+                line.0 = *bytes;
+            });
             self.turns.push(Turn { write_back: true });
         }
     }
+}
+
+/// Becomes the reply that brings a line, in place because of its size.
+fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), data: &[u8; LINE_BYTES]) {
+    let Reply { kind, .. } = reply;
+    *kind = ReplyKind::Data;
+    (reply.id, reply.line, reply.sm, reply.ticket) = (id, line, sm, ticket);
+    reply.data = *data;
 }
 
 /// The request being looked up: there is one in every method that serves it.

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Host instructions per simulated core cycle, counted by callgrind. Start-up (reading the launch
+# file, parsing, filling memory, expected results) is excluded: the same run is stopped at two
+# cycles, and what lies between is divided by the cycles between.
+#
+# usage: tb/benches/instructions.sh LAUNCH.toml FROM TO [further options of `warpsieve run`]
+set -euo pipefail
+if (($# < 3)) || (($3 <= $2)); then
+    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+fi
+launch=$1 from=$2 to=$3
+shift 3
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p tb --bin warpsieve
+warpsieve=${CARGO_TARGET_DIR:-$root/target}/release/warpsieve
+
+# Instructions of a run stopped after $1 cycles, which must still be running by then.
+instructions() {
+    local log status=0
+    log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+        "$warpsieve" run "$launch" --quiet --max-cycles "$1" "${@:2}" 2>&1) || status=$?
+    if ((status != 3)); then
+        printf 'expected a run that is stopped after %s cycles (status 3), not status %s:\n%s\n' \
+            "$1" "$status" "$log" >&2
+        exit 1
+    fi
+    sed -n 's/^==[0-9]*== Collected : \([0-9]*\).*/\1/p' <<<"$log"
+}
+
+first=$(instructions "$from" "$@")
+second=$(instructions "$to" "$@")
+printf '%s, cycles %s to %s: %s instructions, %s a cycle\n' \
+    "$launch" "$from" "$to" $((second - first)) $(((second - first) / (to - from)))

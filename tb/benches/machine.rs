@@ -1,0 +1,30 @@
+//! Whole kernels on the whole machine, checks and waves off, reading the launch file included, in
+//! core cycles (elements) a second. `cargo bench -p tb --bench machine`
+
+use std::path::Path;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use tb::config::{Request, Resolved};
+use tb::run::{RunOptions, RunReport, Verdict, run};
+
+fn machine(c: &mut Criterion) {
+    let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+    let resolved = Resolved::new(&request).expect("the preset is valid");
+    let mut group = c.benchmark_group("machine");
+    group.sample_size(20).measurement_time(Duration::from_secs(10));
+    for kernel in ["syrk", "vadd"] {
+        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(kernel).join("launch.toml");
+        let once = || -> RunReport {
+            run(&launch, &resolved.config, &RunOptions::default(), &mut |_| {}).expect("a kernel of the repository")
+        };
+        let report = once();
+        assert_eq!(report.verdict, Verdict::Passed, "{kernel}");
+        group.throughput(Throughput::Elements(report.counters.cycles));
+        group.bench_function(kernel, |b| b.iter(once));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, machine);
+criterion_main!(benches);

@@ -1,0 +1,252 @@
+//! Random machines: any configuration that breaks no rule must run every kernel correctly.
+//!
+//! A case changes some, half or nearly all of the fields below, the small values more often than
+//! the large ones, and runs one of the small kernels with every check. Some cases run a second time
+//! in the fast mode of evaluation, which must agree in every counter and digest.
+
+use std::path::{Path, PathBuf};
+
+use rtl::kernel::Mode;
+
+use super::{Case, Work};
+use crate::config::{Request, Resolved};
+use crate::kit::Random;
+use crate::run::{Counters, Outcome, RunOptions, Verdict, run};
+
+pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
+                                shuffled order, lint, modes agree";
+
+const KERNELS: [&str; 6] = ["bfs", "gesummv", "mm2", "sgemm", "syrk", "vadd"];
+/// Far beyond what the slowest of these machines needs for the longest of these kernels.
+const MAX_CYCLES: u64 = 200_000_000;
+/// Lint looks at the whole state of every block at every edge: only small machines can afford it.
+const LINT_SMS: u64 = 3;
+/// Irreducible polynomials of degree 1 to 7.
+const POLYNOMIALS: [u32; 7] = [3, 7, 11, 19, 37, 67, 131];
+
+struct Machine {
+    seed: u64,
+    launch: PathBuf,
+    sets: Vec<String>,
+    mode: Mode,
+    /// Run once more in the fast mode.
+    twice: bool,
+}
+
+/// Draws fields.
+struct Draw {
+    random: Random,
+    /// How many of the fields are changed, in percent.
+    changed: u64,
+    sets: Vec<String>,
+}
+
+impl Draw {
+    fn set(&mut self, field: &str, value: impl std::fmt::Display) {
+        self.sets.push(format!("{field}={value}"));
+    }
+
+    /// A number from a range, small ones more often; `None` if the field stays as it is.
+    fn number(&mut self, from: u64, to: u64) -> Option<u64> {
+        if !self.random.percent(self.changed) {
+            return None;
+        }
+        let widest = to - from + 1;
+        let width = 1 + self.random.below(widest);
+        Some(from + self.random.below(width))
+    }
+
+    fn range(&mut self, field: &str, from: u64, to: u64) {
+        if let Some(value) = self.number(from, to) {
+            self.set(field, value);
+        }
+    }
+
+    fn one_of<T: Copy + std::fmt::Display>(&mut self, field: &str, values: &[T]) {
+        if let Some(at) = self.number(0, values.len() as u64 - 1) {
+            self.set(field, values[at as usize]);
+        }
+    }
+
+    /// Sets of a cache, and an index function that fits them.
+    fn sets(&mut self, cache: &str, most_log2: u64, usual_log2: u64, has_fermi: bool) {
+        let log2 = self.number(0, most_log2).unwrap_or(usual_log2);
+        self.set(&format!("{cache}.sets"), 1 << log2);
+        let fermi = has_fermi && matches!(log2, 5 | 6);
+        let index = match self.random.below(3) {
+            1 if log2 > 0 => {
+                let reversed = self.random.percent(50);
+                let addr_bits = 14 + self.random.below(19);
+                let polynomial = POLYNOMIALS[log2 as usize - 1];
+                format!(
+                    "{{ kind = \"i-poly\", polynomial = {polynomial}, addr_bits = {addr_bits}, reversed = {reversed} }}"
+                )
+            }
+            2 if fermi => "{ kind = \"fermi\" }".to_owned(),
+            _ => "{ kind = \"linear\" }".to_owned(),
+        };
+        self.set(&format!("{cache}.index"), index);
+    }
+
+    fn sm(&mut self) {
+        let warps = self.number(8, 64).unwrap_or(48);
+        self.set("sm.warps", warps);
+        self.set("sm.threads", warps * 32);
+        self.range("sm.ctas", 1, 32);
+        self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
+        self.one_of("sm.schedulers", &[1, 2, 4]);
+        self.one_of("sm.policy", &["loose-round-robin", "greedy-then-oldest"]);
+        self.range("sm.pipes.operand_read", 1, 16);
+        self.range("sm.pipes.result_bus", 1, 4);
+        for class in ["int.add", "int.mul", "int.mad", "fp.add", "fp.mad"] {
+            self.range(&format!("sm.pipes.{class}.latency"), 1, 40);
+            self.range(&format!("sm.pipes.{class}.interval"), 1, 8);
+        }
+        self.range("sm.pipes.param.latency", 1, 40);
+        self.range("sm.pipes.param.interval", 1, 8);
+        self.one_of("sm.shared.banks", &[1, 2, 4, 8, 16, 32]);
+        self.range("sm.shared.latency", 1, 40);
+    }
+
+    fn l1(&mut self) {
+        self.range("lsu.slots", 1, 64);
+        self.range("lsu.access_queue", 1, 64);
+        self.range("lsu.request_latency", 1, 40);
+        self.range("lsu.reply_latency", 1, 40);
+        self.sets("l1", 7, 5, true);
+        self.range("l1.ways", 1, 16);
+        self.range("l1.mshr_entries", 1, 64);
+        self.range("l1.mshr_merges", 1, 64);
+        self.range("l1.miss_queue", 2, 64);
+        self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
+        self.one_of("l1.bypass", &["all", "none"]);
+    }
+
+    fn l2(&mut self) {
+        self.range("xbar.buffer_flits", 5, 64);
+        self.range("link.request", 1, 200);
+        self.range("link.reply", 1, 100);
+        self.range("link.credit", 1, 100);
+        self.range("link.dram_return", 1, 200);
+        self.sets("l2", 7, 6, true);
+        self.range("l2.ways", 1, 16);
+        self.range("l2.lookup_latency", 1, 20);
+        self.range("l2.mshr_entries", 1, 64);
+        self.range("l2.mshr_merges", 1, 16);
+        self.range("l2.miss_queue", 1, 16);
+        self.range("l2.write_back_queue", 1, 16);
+        self.range("l2.reply_queue", 1, 16);
+    }
+
+    fn dram(&mut self) {
+        self.range("dram.queue_entries", 1, 64);
+        self.range("dram.reply_entries", 1, 64);
+        self.range("dram.hit_cap", 0, 20);
+        self.one_of("dram.policy", &["fcfs", "fr-fcfs"]);
+        self.one_of("dram.bus_bits", &[32, 64]);
+        self.one_of("dram.bank_groups", &[1, 2, 4, 8]);
+        self.one_of("dram.banks_per_group", &[2, 4, 8]);
+        // Two banks of the smallest rows still hold every buffer of the small kernels.
+        self.one_of("dram.rows", &[16_384, 65_536]);
+        self.one_of("dram.columns", &[16, 64, 256]);
+        self.one_of("dram.mapping", &["row-bank-column", "gtx480"]);
+        self.one_of("dram.group_bits", &["high", "low"]);
+        for field in ["cl", "wl", "burst", "rcd_rd", "rcd_wr", "rp", "rtp", "wr", "ppd"] {
+            self.range(&format!("dram.timing.{field}"), 1, 20);
+        }
+        for field in ["ras", "rc", "faw"] {
+            self.range(&format!("dram.timing.{field}"), 1, 60);
+        }
+        self.range("dram.timing.aw32", 1, 300);
+        for pair in ["rrd", "ccd", "wtr"] {
+            if let Some(short) = self.number(1, 10) {
+                let more = self.random.below(6);
+                self.set(&format!("dram.timing.{pair}_s"), short);
+                self.set(&format!("dram.timing.{pair}_l"), short + more);
+            }
+        }
+        if self.random.percent(50) {
+            self.set("dram.refresh", "all-bank");
+            let rfc = 1 + self.random.below(100);
+            // rc and rp together are at most 80.
+            let refi = rfc + 81 + self.random.below(4000);
+            self.set("dram.timing.rfc", rfc);
+            self.set("dram.timing.refi", refi);
+        }
+    }
+}
+
+pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
+    let mut random = Random::new(seed);
+    let kernel = KERNELS[random.below(KERNELS.len() as u64) as usize];
+    let changed = [10, 50, 90][random.below(3) as usize];
+    let mut draw = Draw { random, changed, sets: Vec::new() };
+    let sms = draw.number(1, 20).unwrap_or(15);
+    draw.set("num_sms", sms);
+    draw.range("num_partitions", 1, 12);
+    draw.range("addr_bits", 26, 49);
+    draw.one_of("clock.core_khz", &[350_000, 1_400_000, 700_000]);
+    draw.one_of("clock.xbar_khz", &[350_000, 700_000, 1_400_000]);
+    draw.one_of("clock.l2_khz", &[350_000, 1_400_000, 700_000]);
+    draw.one_of("clock.dram_khz", &[462_000, 700_000, 1_848_000, 924_000]);
+    draw.sm();
+    draw.l1();
+    draw.l2();
+    draw.dram();
+    let Draw { mut random, sets, .. } = draw;
+    let shuffle = random.percent(50).then(|| random.below(u64::MAX));
+    let lint = sms <= LINT_SMS && random.percent(50);
+    let mode = Mode { evaluate_all: random.percent(20), lint, shuffle, digest: false };
+    let twice = random.percent(25);
+    Box::new(Machine { seed, launch: kernels.join(kernel).join("small.toml"), sets, mode, twice })
+}
+
+impl Machine {
+    fn run(&self, resolved: &Resolved, mode: Mode) -> Result<(Counters, Option<(u64, u64)>), String> {
+        let options = RunOptions { check: true, max_cycles: Some(MAX_CYCLES), mode, ..RunOptions::default() };
+        let report = run(&self.launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
+        match (report.outcome, report.verdict) {
+            (Outcome::Finished, Verdict::Passed) => Ok((report.counters, report.digests)),
+            (Outcome::Finished, Verdict::Failed(checks)) => Err(format!("check failed:\n{}", checks.join("\n"))),
+            (Outcome::Finished, Verdict::Off) => Err("nothing was checked".to_owned()),
+            (Outcome::NoProgress(waiting), _) => {
+                Err(format!("no progress after cycle {}:\n{waiting}", report.counters.cycles))
+            }
+            (Outcome::CycleLimit(limit), _) => Err(format!("not done after {limit} cycles")),
+        }
+    }
+}
+
+impl Case for Machine {
+    fn reproduce(&self) -> String {
+        let sets: Vec<_> = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        let once = format!("warpsieve run {} --check{}", self.launch.display(), sets.concat());
+        let Mode { evaluate_all, lint, shuffle, digest: _ } = self.mode;
+        let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
+        let twice = if self.twice { ", then the fast mode" } else { "" };
+        format!(
+            "{once}\nin this mode: evaluate_all {evaluate_all}, lint {lint}, order {order}{twice}\n\
+             warpsieve soak machines --seed {} --count 1",
+            self.seed
+        )
+    }
+
+    fn run(&self) -> Result<Work, String> {
+        let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: self.sets.clone() };
+        let resolved = Resolved::new(&request).map_err(|e| e.to_string())?;
+        let mode = Mode { digest: self.twice, ..self.mode };
+        let (counters, digests) = Self::run(self, &resolved, mode)?;
+        let mut runs = 1;
+        if self.twice {
+            let (again, agreed) = Self::run(self, &resolved, Mode { digest: true, ..Mode::default() })?;
+            if again != counters {
+                return Err(format!("counters depend on the mode of evaluation:\n{counters:?}\n{again:?}"));
+            }
+            if agreed != digests {
+                return Err(format!("digests depend on the mode of evaluation: {digests:x?}, {agreed:x?}"));
+            }
+            runs = 2;
+        }
+        Ok(Work { runs, cycles: runs * counters.cycles, warp_instructions: runs * counters.warp_instructions() })
+    }
+}

@@ -1,0 +1,146 @@
+//! The documentation agrees with the code.
+//!
+//! What can be printed is not typed: between `<!-- generated: NAME -->` and `<!-- end -->` a
+//! document holds what the code prints, and `UPDATE_DOCS=1 cargo test -p tb --test docs` writes it
+//! again.
+//!
+//! | testpoint                                                          | file            |
+//! |--------------------------------------------------------------------|-----------------|
+//! | the generated parts of README and `docs/` are up to date           | `main`          |
+//! | every field of the configuration is documented, with its source    | `configuration` |
+//! | a file with unknown, unused or unclosed parts is refused           | `parts`         |
+//! | links and paths in the documents lead to files                     | `links`         |
+
+mod configuration;
+mod links;
+mod parts;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use parts::Part;
+use serde_json::Value;
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// What the command prints with these arguments, in the folder of the workspace.
+fn printed(arguments: &[&str]) -> String {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+    let ended = command.args(arguments).current_dir(root()).output().unwrap();
+    assert!(ended.status.success(), "{arguments:?}: {ended:?}");
+    String::from_utf8(ended.stdout).unwrap()
+}
+
+/// Without the blanks at the ends of lines, which editors and git would complain of.
+fn code_block(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    format!("```text\n{}\n```\n", lines.join("\n").trim_end())
+}
+
+/// What a run prints, without the line that says how fast this host was.
+fn summary(arguments: &[&str]) -> String {
+    let text = printed(arguments);
+    let same_everywhere = text.lines().filter(|line| !line.starts_with("  host "));
+    code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
+}
+
+/// A number with its thousands apart: `1,234,567`.
+fn grouped(number: u64) -> String {
+    if number < 1000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1000), number % 1000) }
+}
+
+/// The help of the program, then that of each command it names.
+fn help() -> String {
+    let program = printed(&["--help"]);
+    let commands = program.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let mut text = code_block(&program);
+    for name in names {
+        text.push_str(&format!("\n### `{name}`\n{}", code_block(&printed(&[name, "--help"]))));
+    }
+    text
+}
+
+/// Cycles and L1 hits of rows that conflict and of rows that do not, with and without the design.
+fn effect() -> String {
+    let mut table = "| rows | machine | cycles | L1 hits |\n|---|---|---|---|\n".to_owned();
+    for (rows, launch) in [("32 lines apart", "launch.toml"), ("33 lines apart", "padded.toml")] {
+        for (machine, design) in [("`fermi`", "baseline"), ("`fermi` with `pric`", "pric")] {
+            let folder = tempfile::tempdir().unwrap();
+            let stats = folder.path().join("stats.json");
+            let launch = format!("kernels/syrk/{launch}");
+            printed(&["run", &launch, "--design", design, "--quiet", "--stats", stats.to_str().unwrap()]);
+            let stats: Value = serde_json::from_str(&fs::read_to_string(stats).unwrap()).unwrap();
+            let [cycles, hits, accesses] = ["/cycles", "/l1/hits", "/l1/accesses"]
+                .map(|path| stats.pointer(path).and_then(Value::as_u64).unwrap());
+            let percent = 100.0 * hits as f64 / accesses as f64;
+            table.push_str(&format!("| {rows} | {machine} | {} | {percent:.1} % |\n", grouped(cycles)));
+        }
+    }
+    table
+}
+
+/// Each block with its file and purpose; parts are indented below their block.
+fn blocks() -> String {
+    let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
+    for hardware in tb::cli::blocks::hardware() {
+        let tb::cli::blocks::Hardware { name, kind, path, purpose } = hardware;
+        let name = if kind == "part" { format!("· {name}") } else { format!("**{name}**") };
+        table.push_str(&format!("| {name} | [`{path}`]({path}) | {purpose} |\n"));
+    }
+    table
+}
+
+/// Compares the generated parts of a document with what the code says now, or writes them.
+#[track_caller]
+fn holds(path: &str, parts: &[Part]) {
+    let file = root().join(path);
+    let old = fs::read_to_string(&file).unwrap();
+    let new = parts::renewed(&old, parts).unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    if old == new {
+        return;
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, new).unwrap();
+        return;
+    }
+    let differs = |(at, (old, new)): (usize, (&str, &str))| {
+        (old != new).then(|| format!("line {}:\n  is       {old}\n  expected {new}", at + 1))
+    };
+    let first = old.lines().zip(new.lines()).enumerate().find_map(differs);
+    let first = first.unwrap_or_else(|| "one is longer".to_owned());
+    panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test -p tb --test docs writes it again");
+}
+
+#[test]
+fn the_readme_shows_what_the_commands_print() {
+    let run = ["run", "kernels/syrk/launch.toml"];
+    let parts = [
+        Part { name: "syrk", text: summary(&run) },
+        Part { name: "syrk-pric", text: summary(&[&run[..], &["--design", "pric"]].concat()) },
+        Part { name: "effect", text: effect() },
+        Part { name: "blocks", text: blocks() },
+    ];
+    holds("README.md", &parts);
+}
+
+#[test]
+fn the_command_line_page_shows_the_help_and_the_lists() {
+    let list = |what| code_block(&printed(&["list", what]));
+    let parts = [
+        Part { name: "help", text: help() },
+        Part { name: "machines", text: list("machines") },
+        Part { name: "designs", text: list("designs") },
+        Part { name: "kernels", text: list("kernels") },
+    ];
+    holds("docs/command-line.md", &parts);
+}
+
+#[test]
+fn the_configuration_page_has_every_field() {
+    holds("docs/configuration.md", &[Part { name: "fields", text: configuration::reference() }]);
+}

@@ -1,0 +1,121 @@
+//! Latency of a load that the next one waits for, by the level that answers it.
+//!
+//! One thread follows a chain of addresses. The buffer holds, in each of its words, the address of
+//! the word one stride further, so that the stride decides what happens:
+//!
+//! | level          | stride            | why                                                         |
+//! |----------------|-------------------|-------------------------------------------------------------|
+//! | L1 hit         | 0                 | every load after the first finds its line                   |
+//! | L2 hit         | a line            | launched twice: the L1 forgets between launches, the L2 not |
+//! | DRAM row hit   | a line of a channel | the next line of the same open row, or of the row of its other half bank |
+//! | DRAM conflict  | a row of all banks of a channel | another row of the same bank                  |
+//!
+//! A latency is the difference in cycles between a chain and one twice as long, by the difference
+//! in loads: what surrounds the loads cancels out. The machine is exact, so the cycles are pinned.
+//! `stages` takes one load apart, by the beats in a waveform; docs/latency.md explains its stages.
+
+mod stages;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tb::config::{Request, Resolved};
+use tb::run::{Outcome, RunOptions, WaveOptions, run};
+
+/// Address of the first buffer of every launch.
+const FIRST_BUFFER: u64 = 0x10_0000;
+/// Loads of an iteration of the kernel.
+const UNROLLED: u64 = 8;
+
+const LINE: u64 = 128;
+const PARTITIONS: u64 = 6;
+/// Bytes of the rows with the same number in all 16 banks of a channel.
+const ROWS: u64 = 16 * 4096;
+
+/// A chain of loads.
+#[derive(Clone, Copy)]
+struct Chase {
+    name: &'static str,
+    stride: u64,
+    /// The last launch is the one that counts.
+    launches: u64,
+    /// What GPGPU-Sim's model of the same machine takes.
+    simulator: f64,
+}
+
+const L1_HIT: Chase = Chase { name: "L1 hit", stride: 0, launches: 1, simulator: 40.0 };
+const L2_HIT: Chase = Chase { name: "L2 hit", stride: LINE, launches: 2, simulator: 182.0 };
+const ROW_HIT: Chase = Chase { name: "DRAM, open row", stride: LINE * PARTITIONS, launches: 1, simulator: 304.0 };
+const CONFLICT: Chase = Chase { name: "DRAM, other row", stride: ROWS * PARTITIONS, launches: 1, simulator: 304.0 };
+
+impl Chase {
+    /// Writes the launch file of a chain.
+    fn launch(&self, folder: &Path, iterations: u64, launches: u64) -> PathBuf {
+        let ptx = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/latency/chase.ptx")).unwrap();
+        let words = (iterations * UNROLLED * self.stride + LINE) / 8;
+        let first = FIRST_BUFFER + self.stride;
+        let text = format!(
+            "ptx = {ptx:?}
+             [[buffer]]
+             name = \"chain\"
+             type = \"u64\"
+             elements = {words}
+             init = {{ iota = {{ start = {first}, step = 8 }} }}
+             [[buffer]]
+             name = \"last\"
+             type = \"u64\"
+             elements = 1
+             [[step]]
+             repeat = {launches}
+             [[step.launch]]
+             kernel = \"chase\"
+             grid = [1]
+             block = [1]
+             args = [\"chain\", \"last\", {{ i32 = {iterations} }}]
+            "
+        );
+        let path = folder.join("chase.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn run(&self, iterations: u64, launches: u64, wave: Option<WaveOptions>) -> u64 {
+        let folder = tempfile::tempdir().unwrap();
+        let launch = self.launch(folder.path(), iterations, launches);
+        let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+        let options = RunOptions { wave, ..RunOptions::default() };
+        let resolved = Resolved::new(&request).unwrap();
+        let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap();
+        assert_eq!(report.outcome, Outcome::Finished, "{}", self.name);
+        report.counters.cycles
+    }
+
+    /// Core cycles of the last launch.
+    fn cycles(&self, iterations: u64) -> u64 {
+        let before = if self.launches > 1 { self.run(iterations, self.launches - 1, None) } else { 0 };
+        self.run(iterations, self.launches, None) - before
+    }
+
+    /// Core cycles of 32 loads.
+    fn of_32_loads(&self) -> u64 {
+        self.cycles(64 / UNROLLED) - self.cycles(32 / UNROLLED)
+    }
+}
+
+#[test]
+fn latencies_are_pinned_and_within_a_factor_of_two_of_gpgpu_sim() {
+    let mut table = String::new();
+    let mut measured = Vec::new();
+    for chase in [L1_HIT, L2_HIT, ROW_HIT, CONFLICT] {
+        let cycles = chase.of_32_loads();
+        let latency = cycles as f64 / 32.0;
+        let ratio = latency / chase.simulator;
+        writeln!(table, "{:16} {latency:7.2} cycles, {ratio:.2} x GPGPU-Sim's {}", chase.name, chase.simulator)
+            .unwrap();
+        assert!((0.5..=2.0).contains(&ratio), "{table}");
+        measured.push(cycles);
+    }
+    println!("{table}");
+    assert_eq!(measured, [928, 5345, 9092, 9654], "{table}");
+}

@@ -1,0 +1,148 @@
+//! One load taken apart: when it leaves each block and when the next one takes it.
+//!
+//! The times come from a waveform. A channel shows how many beats are inside from the edge of their
+//! sending to the edge of their taking, so that the number goes up when a load leaves a block and
+//! down when it enters the next. docs/latency.md holds the tables printed here, each stage with its
+//! reason, and must be changed with them.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use tb::run::WaveOptions;
+use wellen::simple::Waveform;
+
+use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED};
+
+/// Core cycles a picosecond, at 700 MHz.
+const CYCLES_PER_PS: f64 = 700e6 / 1e12;
+/// The load looked at, counted from the last: in the middle of an iteration, far from the ends.
+const FROM_LAST: usize = 12;
+
+/// Something seen of a load.
+struct Sight {
+    /// What has happened since the sight before.
+    stage: &'static str,
+    /// Beginning and end of the path of the number that changes.
+    signal: (&'static str, &'static str),
+    up: bool,
+}
+
+const fn up(stage: &'static str, signal: (&'static str, &'static str)) -> Sight {
+    Sight { stage, signal, up: true }
+}
+
+const fn down(stage: &'static str, signal: (&'static str, &'static str)) -> Sight {
+    Sight { stage, signal, up: false }
+}
+
+const ISSUE: (&str, &str) = ("sm0.", "core.address_unit.valid");
+
+/// In the order in which a load comes by; those that it does not come by are left out.
+const SIGHTS: [Sight; 15] = [
+    up("address unit", ("sm0.", "l1.core_req.level")),
+    down("link to the LSU", ("sm0.", "l1.core_req.level")),
+    down("coalescer, queue, tags", ("sm0.", "l1.queue.level")),
+    up("miss queue", ("xbar_req.", "inject0.level")),
+    up("request crossbar", ("partition", ".l2.req.level")),
+    down("link to the L2", ("partition", ".l2.req.level")),
+    down("L2 look-up", ("partition", ".l2.looking.level")),
+    up("fetch queue", ("partition", ".dram.req.level")),
+    up("DRAM, both bursts", ("partition", ".l2.dram_rsp.level")),
+    down("link from the DRAM", ("partition", ".l2.dram_rsp.level")),
+    up("reply queue", ("xbar_rsp.from_l2_", ".level")),
+    up("reply link and crossbar", ("sm0.", "l1.mem_rsp.level")),
+    down("clock crossing", ("sm0.", "l1.mem_rsp.level")),
+    up("answer", ("sm0.", "core.wb.level")),
+    down("link to the core", ("sm0.", "core.wb.level")),
+];
+const LAST_STAGE: &str = "writeback, scoreboard, issue";
+
+/// Times in picoseconds at which numbers went up or down.
+struct Changes(Vec<(String, bool, u64)>);
+
+impl Changes {
+    fn read(path: &Path) -> Self {
+        let mut wave: Waveform = wellen::simple::read(path).unwrap();
+        let times = wave.time_table().to_vec();
+        let hierarchy = wave.hierarchy();
+        let named = |var: wellen::VarRef| (hierarchy[var].full_name(hierarchy), hierarchy[var].signal_ref());
+        let vars: Vec<(String, wellen::SignalRef)> = hierarchy.all_vars().map(named).collect();
+        wave.load_signals(&vars.iter().map(|(_, signal)| *signal).collect::<Vec<_>>());
+        let mut all = Vec::new();
+        for (name, signal) in &vars {
+            let mut before = 0;
+            for (at, value) in wave.get_signal(*signal).unwrap().iter_changes() {
+                let now = u64::from_str_radix(&value.to_bit_string().unwrap(), 2).unwrap();
+                if now != before {
+                    all.push((name.trim_start_matches("machine.").to_owned(), now > before, times[at as usize]));
+                }
+                before = now;
+            }
+        }
+        Self(all)
+    }
+
+    /// The changes of a kind, in order of time.
+    fn of(&self, (begin, end): (&str, &str), up: bool) -> Vec<u64> {
+        let is_it = |name: &str, way: bool| way == up && name.starts_with(begin) && name.ends_with(end);
+        let mut times: Vec<_> = self.0.iter().filter(|(name, way, _)| is_it(name, *way)).map(|c| c.2).collect();
+        times.sort_unstable();
+        times
+    }
+}
+
+/// The stages of one load of a chain, in core cycles.
+fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chase.vcd");
+    let globs = SIGHTS.iter().map(|sight| sight.signal).chain([ISSUE]);
+    let scopes = globs.map(|(begin, end)| match begin {
+        "partition" => format!("partition*{end}"),
+        "xbar_rsp.from_l2_" => format!("{begin}*{end}"),
+        _ => format!("{begin}{end}"),
+    });
+    let mut scopes: Vec<String> = scopes.collect();
+    scopes.dedup();
+    let wave = WaveOptions { path: path.clone(), from: None, to: None, scopes };
+    chase.run(32 / UNROLLED, chase.launches, Some(wave));
+    let changes = Changes::read(&path);
+    let issues = changes.of(ISSUE, true);
+    let load = issues.len() - FROM_LAST;
+    let (start, end) = (issues[load], issues[load + 1]);
+    let mut found = Vec::new();
+    let mut before = start;
+    for sight in &SIGHTS {
+        let seen = changes.of(sight.signal, sight.up);
+        if let Some(&at) = seen.iter().rfind(|at| (start..end).contains(at)) {
+            assert!(at >= before, "{}: {} ends before the stage ahead of it", chase.name, sight.stage);
+            found.push((sight.stage, (at - before) as f64 * CYCLES_PER_PS));
+            before = at;
+        }
+    }
+    found.push((LAST_STAGE, (end - before) as f64 * CYCLES_PER_PS));
+    found
+}
+
+fn table(chase: &Chase) -> String {
+    let stages = stages(chase);
+    let mut text = String::new();
+    let mut row = |name: &str, cycles: f64| writeln!(text, "{name:28} {cycles:7.2}").unwrap();
+    stages.iter().for_each(|(stage, cycles)| row(stage, *cycles));
+    row("sum", stages.iter().map(|(_, cycles)| cycles).sum());
+    text
+}
+
+#[test]
+fn the_stages_of_a_load_are_those_of_the_documentation() {
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/latency.md")).unwrap();
+    let mut missing = String::new();
+    for chase in [L1_HIT, L2_HIT, ROW_HIT, CONFLICT] {
+        let table = table(&chase);
+        println!("{}\n{table}", chase.name);
+        if !docs.contains(&table) {
+            writeln!(missing, "{}\n{table}", chase.name).unwrap();
+        }
+    }
+    assert!(missing.is_empty(), "docs/latency.md lacks:\n{missing}");
+}

@@ -1,0 +1,107 @@
+//! Machines at the edges of what the rules allow: slow, but correct.
+
+use super::{KERNELS, Setup, launch};
+
+/// Every queue, table and link as small as it may be.
+const LEAST: [&str; 39] = [
+    "num_sms=1",
+    "num_partitions=1",
+    "link.request=1",
+    "link.reply=1",
+    "link.credit=1",
+    "link.dram_return=1",
+    "sm.warps=8",
+    "sm.threads=256",
+    "sm.ctas=1",
+    "sm.schedulers=1",
+    "sm.policy=loose-round-robin",
+    "sm.pipes.result_bus=1",
+    "sm.shared.banks=1",
+    "sm.shared.latency=1",
+    "lsu.slots=1",
+    "lsu.access_queue=1",
+    "lsu.request_latency=1",
+    "lsu.reply_latency=1",
+    "l1.sets=1",
+    "l1.ways=1",
+    "l1.mshr_entries=1",
+    "l1.mshr_merges=1",
+    "l1.miss_queue=2",
+    "xbar.buffer_flits=5",
+    "l2.sets=1",
+    "l2.ways=1",
+    "l2.lookup_latency=1",
+    "l2.mshr_entries=1",
+    "l2.mshr_merges=1",
+    "l2.miss_queue=1",
+    "l2.write_back_queue=1",
+    "l2.reply_queue=1",
+    "dram.queue_entries=1",
+    "dram.reply_entries=1",
+    "dram.policy=fcfs",
+    "dram.bus_bits=32",
+    "dram.bank_groups=1",
+    "dram.banks_per_group=2",
+    "dram.columns=16",
+];
+
+#[test]
+fn the_least_machine_runs_every_kernel() {
+    for kernel in KERNELS {
+        Setup::checked().sets(&LEAST).passes(&launch(kernel, "small.toml"));
+    }
+}
+
+#[test]
+fn the_largest_machine_runs_every_kernel() {
+    let most = [
+        "num_sms=60",
+        "num_partitions=32",
+        "addr_bits=49",
+        "sm.warps=64",
+        "sm.threads=2048",
+        "sm.ctas=32",
+        "sm.schedulers=4",
+        "sm.pipes.result_bus=4",
+        "lsu.access_queue=64",
+        "l1.sets=4096",
+        "l1.ways=2",
+        "l1.mshr_entries=64",
+        "l1.mshr_merges=64",
+        "l1.miss_queue=64",
+        "xbar.buffer_flits=64",
+        "l2.mshr_entries=64",
+        "l2.mshr_merges=64",
+        "l2.miss_queue=64",
+        "l2.write_back_queue=64",
+        "l2.reply_queue=64",
+        "dram.queue_entries=64",
+        "dram.reply_entries=64",
+        "dram.bank_groups=8",
+        "dram.banks_per_group=8",
+        "dram.rows=65536",
+        "dram.columns=256",
+    ];
+    for kernel in KERNELS {
+        Setup::checked().sets(&most).passes(&launch(kernel, "small.toml"));
+    }
+}
+
+#[test]
+fn refresh_at_its_fastest_slows_a_run_but_breaks_nothing() {
+    let refreshed = ["dram.refresh=all-bank", "dram.timing.refi=200"];
+    let plain = Setup::checked().passes(&launch("vadd", "small.toml")).counters;
+    let slowed = Setup::checked().sets(&refreshed).passes(&launch("vadd", "small.toml")).counters;
+    assert!(slowed.dram.iter().all(|dram| dram.refreshes > 0));
+    assert!(slowed.cycles > plain.cycles, "{} and {} cycles", slowed.cycles, plain.cycles);
+}
+
+#[test]
+fn clocks_of_any_simple_ratio_run() {
+    for clocks in [[350_000, 1_400_000, 350_000, 1_848_000], [1_400_000, 350_000, 1_400_000, 462_000]] {
+        let [core, xbar, l2, dram] = clocks;
+        let sets = [("core", core), ("xbar", xbar), ("l2", l2), ("dram", dram)];
+        let sets = sets.map(|(clock, khz)| format!("clock.{clock}_khz={khz}"));
+        Setup::checked().sets(&sets.each_ref().map(String::as_str)).passes(&launch("syrk", "small.toml"));
+    }
+}

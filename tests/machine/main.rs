@@ -1,0 +1,89 @@
+//! The machine as a whole, run as a user runs it.
+//!
+//! | testpoint                                                                     | file         |
+//! |-------------------------------------------------------------------------------|--------------|
+//! | every kernel gives its results, with every check                              | `kernels`    |
+//! | ways of evaluation, and checking, change neither counters nor state           | `evaluation` |
+//! | index functions make the difference that the papers report; designs compose   | `designs`    |
+//! | machines at the edges of their configuration                                  | `extremes`   |
+//! | counters sum up                                                               | `statistics` |
+//! | cycle limit, a program that hangs                                             | `endings`    |
+//! | a short soak                                                                  | `soak`       |
+
+mod designs;
+mod endings;
+mod evaluation;
+mod extremes;
+mod kernels;
+mod soak;
+mod statistics;
+
+use std::path::{Path, PathBuf};
+
+use rtl::kernel::Mode;
+use tb::config::{Request, Resolved};
+use tb::run::{Counters, Outcome, RunOptions, RunReport, Verdict, run};
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Every kernel.
+const KERNELS: [&str; 6] = ["bfs", "gesummv", "mm2", "sgemm", "syrk", "vadd"];
+
+/// A launch file of a kernel.
+fn launch(kernel: &str, file: &str) -> PathBuf {
+    root().join("kernels").join(kernel).join(file)
+}
+
+/// A machine to run on and how to run.
+#[derive(Clone, Default)]
+struct Setup {
+    designs: Vec<String>,
+    sets: Vec<String>,
+    options: RunOptions,
+}
+
+impl Setup {
+    fn checked() -> Self {
+        Self { options: RunOptions { check: true, ..RunOptions::default() }, ..Self::default() }
+    }
+
+    fn mode(mut self, mode: Mode) -> Self {
+        self.options.mode = mode;
+        self
+    }
+
+    fn designs(mut self, designs: &[&str]) -> Self {
+        self.designs = designs.iter().map(|&design| design.to_owned()).collect();
+        self
+    }
+
+    fn sets(mut self, sets: &[&str]) -> Self {
+        self.sets.extend(sets.iter().map(|&set| set.to_owned()));
+        self
+    }
+
+    fn run(&self, launch: &Path) -> RunReport {
+        let Self { designs, sets, options } = self.clone();
+        let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs, sets }).unwrap();
+        run(launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
+    }
+
+    /// Runs to the end, with correct results.
+    #[track_caller]
+    fn passes(&self, launch: &Path) -> RunReport {
+        let report = self.run(launch);
+        let what = (&report.outcome, &report.verdict);
+        assert_eq!(what, (&Outcome::Finished, &Verdict::Passed), "{}", launch.display());
+        report
+    }
+}
+
+/// Part of all L1 loads that hit.
+fn hit_rate(counters: &Counters) -> f64 {
+    let hits: u64 = counters.l1.iter().map(|l1| l1.hits).sum();
+    let accesses: u64 = counters.l1.iter().map(|l1| l1.accesses).sum();
+    hits as f64 / accesses as f64
+}

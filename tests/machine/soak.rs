@@ -1,0 +1,39 @@
+//! `warpsieve soak`, for as long as a test may take.
+
+use std::process::{Command, Output};
+
+use super::root;
+
+fn soak(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+    let Output { status, stdout, stderr } = command.arg("soak").args(arguments).current_dir(root()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[test]
+fn twenty_random_machines_run_correctly() {
+    let (status, out, err) = soak(&["machines", "--count", "20", "--seed", "1"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(out.starts_with("soak machines: 20 cases, "), "{out}");
+    assert!(out.trim_end().ends_with(": all passed"), "{out}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_machines() {
+    let cycles = || {
+        let (_, out, _) = soak(&["machines", "--count", "3", "--seed", "77"]);
+        out.split(", in ").next().unwrap().to_owned()
+    };
+    assert_eq!(cycles(), cycles());
+}
+
+#[test]
+fn soaks_are_listed_and_unknown_ones_refused() {
+    let (status, out, _) = soak(&["--list"]);
+    assert_eq!(status, Some(0));
+    assert!(out.lines().any(|line| line.starts_with("machines  random machine configurations")), "{out}");
+    let (status, out, err) = soak(&["machine"]);
+    assert_eq!((status, out.as_str()), (Some(2), ""));
+    assert!(err.contains("there is no soak `machine`") && err.contains("did you mean `machines`?"), "{err}");
+}

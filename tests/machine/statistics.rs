@@ -1,0 +1,55 @@
+//! Counters of different blocks agree with each other and with what the kernel does.
+
+use super::{KERNELS, Setup, launch};
+
+const SCHEDULERS: u64 = 2;
+
+#[test]
+fn every_scheduler_cycle_has_exactly_one_reason() {
+    for kernel in KERNELS {
+        let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
+        let sums: Vec<u64> = counters.stalls.iter().map(|reasons| reasons.iter().sum()).collect();
+        // All cores are charged up to the same edge, the last one of the run, which lies behind the end
+        // of the last launch by the time that write-backs take to reach memory.
+        assert!(sums.iter().all(|&sum| sum == sums[0]), "{kernel}: {sums:?}");
+        assert!(sums[0] >= SCHEDULERS * counters.cycles, "{kernel}: {} cycles, {sums:?}", counters.cycles);
+        assert!(sums[0] < SCHEDULERS * (counters.cycles + 2000), "{kernel}: {} cycles, {sums:?}", counters.cycles);
+        for (core, reasons) in counters.cores.iter().zip(&counters.stalls) {
+            // The first reason is an issued instruction.
+            assert_eq!(core.warp_instructions, reasons[0], "{kernel}");
+            assert_eq!(core.warp_instructions, core.per_pipe.iter().sum::<u64>(), "{kernel}");
+        }
+    }
+}
+
+#[test]
+fn what_leaves_one_block_arrives_at_the_next() {
+    for kernel in KERNELS {
+        let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
+        let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+        let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+        let dram = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum::<u64>();
+        let packets = |outputs: &[rtl::noc::xbar::OutputStats]| outputs.iter().map(|o| o.packets).sum::<u64>();
+
+        assert_eq!(l1(|s| s.accesses), l1(|s| s.hits + s.hit_pending + s.misses + s.bypasses), "{kernel}");
+        let (reads, stores) = (l1(|s| s.misses + s.bypasses), l1(|s| s.store_hits + s.store_misses));
+        assert_eq!(packets(&counters.requests), reads + stores, "{kernel}");
+        assert_eq!(packets(&counters.replies), reads + stores, "{kernel}");
+        assert_eq!(l2(|s| s.accesses), reads, "{kernel}");
+        assert_eq!(l2(|s| s.accesses), l2(|s| s.hits + s.hit_pending + s.misses), "{kernel}");
+        assert_eq!(l2(|s| s.write_hits + s.write_pending + s.write_misses), stores, "{kernel}");
+        // A line is two bursts.
+        assert_eq!(dram(|s| s.reads), 2 * l2(|s| s.fetches), "{kernel}");
+        assert!(dram(|s| s.writes) <= 2 * l2(|s| s.writebacks), "{kernel}");
+    }
+}
+
+#[test]
+fn vadd_counts_what_its_source_says() {
+    let counters = Setup::default().passes(&launch("vadd", "small.toml")).counters;
+    // 5000 elements are 157 lines of 32, each loaded from two arrays and stored to one.
+    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+    assert_eq!((sum(|s| s.accesses), sum(|s| s.store_hits + s.store_misses)), (314, 157));
+    // 160 warps run 7 instructions up to the branch and a return; 157 of them 14 in between.
+    assert_eq!(counters.warp_instructions(), 160 * 8 + 157 * 14);
+}
