@@ -39,9 +39,9 @@ impl<const N: usize> PairMut<'_, N> {
     /// Splits whole numbers.
     #[inline]
     pub fn put(&mut self, values: &[u64; N]) {
-        for lane in 0..N {
-            self.low[lane] = values[lane] as u32;
-            self.high[lane] = (values[lane] >> 32) as u32;
+        for ((low, high), value) in self.low.iter_mut().zip(&mut *self.high).zip(values) {
+            *low = *value as u32;
+            *high = (value >> 32) as u32;
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::hash::Hash;
 
-use super::describe::misfit;
+use super::describe::{Unfit, misfit};
 use super::{Edge, Fields, Payload, digest_of, width_of};
 
 /// How the cells are built, for structure counts.
@@ -178,8 +178,8 @@ impl<T: Payload> Array<T> {
         let old = self.digest.is_some().then(|| self.cell_digest(index));
         let cell = &mut self.cells[index];
         change(cell);
-        if let Some(what) = misfit(cell, &self.shape) {
-            self.breach(at, &what);
+        if let Some(field) = misfit(cell, &self.shape) {
+            self.does_not_fit(at, &field);
         }
         if let Some(old) = old {
             self.exchange(index, old);
@@ -202,8 +202,8 @@ impl<T: Payload> Array<T> {
         let old = self.digest.is_some().then(|| self.row_digest(first));
         change(&mut self.cells[first..first + columns]);
         for index in first..first + columns {
-            if let Some(what) = misfit(&self.cells[index], &self.shape) {
-                self.breach(at, &what);
+            if let Some(field) = misfit(&self.cells[index], &self.shape) {
+                self.does_not_fit(at, &field);
             }
             self.mark(index);
         }
@@ -294,8 +294,8 @@ impl<T: Payload> Array<T> {
     }
 
     fn store(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
-        if let Some(what) = misfit(&value, &self.shape) {
-            self.breach(at, &what);
+        if let Some(field) = misfit(&value, &self.shape) {
+            self.does_not_fit(at, &field);
         }
         let index = self.index(row, column);
         self.mark(index);
@@ -352,6 +352,12 @@ impl<T: Payload> Array<T> {
             self.breach(at, &format!("row {row} {how} in the cycle of another access to it"));
         }
         self.touched.set((at.tick, row));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn does_not_fit(&self, at: &Edge<'_>, field: &Unfit) -> ! {
+        self.breach(at, &field.to_string())
     }
 
     #[cold]

@@ -35,6 +35,8 @@ pub struct ChanSpec {
     pub to: BlockId,
 }
 
+/// No tick ever comes to this.
+const NEVER: u64 = u64::MAX;
 const PUSHED: usize = 0;
 const POPPED: usize = 1;
 
@@ -55,8 +57,11 @@ pub struct Chan<T: Payload> {
     returning: usize,
     /// Beats inside; they follow the popped slots.
     level: usize,
-    pushed_at: Option<u64>,
-    popped_at: Option<u64>,
+    /// Tick from which the oldest beat is visible, or `NEVER` if there is none.
+    visible_from: u64,
+    /// Ticks of the last push and of the last pop, or `NEVER`.
+    pushed_at: u64,
+    popped_at: u64,
     idle: T,
     /// Digests of all pushes and of all pops; apart, because either side may run first in a tick.
     history: Option<[u64; 2]>,
@@ -82,8 +87,9 @@ impl<T: Payload> Chan<T> {
             first: 0,
             returning: 0,
             level: 0,
-            pushed_at: None,
-            popped_at: None,
+            visible_from: NEVER,
+            pushed_at: NEVER,
+            popped_at: NEVER,
             idle: T::default(),
             history: None,
             spec,
@@ -149,10 +155,13 @@ impl<T: Payload> Chan<T> {
         to.leave();
     }
 
+    #[cold]
+    #[inline(never)]
     fn breach(&self, tick: u64, cycle: u64, what: &str) -> ! {
         panic!("cycle {cycle} (tick {tick}), {}: {what}", self.spec.path)
     }
 
+    #[inline(never)]
     fn note(&mut self, side: usize, tick: u64, what: u64) {
         if let Some(history) = &mut self.history {
             history[side] = digest_of(&(history[side], tick, what));
@@ -178,13 +187,31 @@ impl<T: Payload> Chan<T> {
         self.level + self.returning >= self.slots.len()
     }
 
-    /// True if there is a beat that has been on its way for long enough.
-    fn arrived(&self, tick: u64) -> bool {
-        self.level > 0 && self.from[self.head()] <= tick
+    fn visible(&self, tick: u64) -> bool {
+        self.visible_from <= tick && self.popped_at != tick
     }
 
-    fn visible(&self, tick: u64) -> bool {
-        self.popped_at != Some(tick) && self.arrived(tick)
+    /// A breach at the sending end.
+    #[cold]
+    #[inline(never)]
+    fn refuse_push(&self, tick: u64, cycle: u64) -> ! {
+        let twice = self.pushed_at == tick;
+        self.breach(tick, cycle, if twice { "second beat in one cycle" } else { "sent while ready is low" })
+    }
+
+    /// A breach at the receiving end.
+    #[cold]
+    #[inline(never)]
+    fn refuse_pop(&self, tick: u64, cycle: u64) -> ! {
+        let twice = self.popped_at == tick;
+        self.breach(tick, cycle, if twice { "second beat taken in one cycle" } else { "taken while valid is low" })
+    }
+
+    /// Folds the beat in `slot` into the digest of pushes.
+    #[inline(never)]
+    fn note_push(&mut self, tick: u64, slot: usize) {
+        let what = digest_of(&self.slots[slot]);
+        self.note(PUSHED, tick, what);
     }
 }
 
@@ -204,7 +231,7 @@ pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 impl<T: Payload> Tx<'_, T> {
     /// True if a beat may be sent at this edge.
     pub fn ready(&mut self, at: &mut Edge<'_>) -> bool {
-        !self.blocked(at) && self.0.pushed_at != Some(at.tick)
+        self.0.pushed_at != at.tick && !self.blocked(at)
     }
 
     /// True if the channel is full as far as the sender can know: it may sleep, and is woken when
@@ -234,23 +261,22 @@ impl<T: Payload> Tx<'_, T> {
     /// As [`Self::push`].
     pub fn push_with(&mut self, at: &mut Edge<'_>, form: impl FnOnce(&mut T)) {
         let chan = &mut *self.0;
-        if chan.pushed_at == Some(at.tick) || chan.full(at.tick) {
-            let what =
-                if chan.pushed_at == Some(at.tick) { "second beat in one cycle" } else { "sent while ready is low" };
-            chan.breach(at.tick, at.cycle, what);
+        if chan.pushed_at == at.tick || chan.full(at.tick) {
+            chan.refuse_push(at.tick, at.cycle);
         }
         let slot = chan.slot(chan.returning + chan.level);
         form(&mut chan.slots[slot]);
-        if let Some(what) = misfit(&chan.slots[slot], &chan.shape) {
-            chan.breach(at.tick, at.cycle, &what);
+        if let Some(field) = misfit(&chan.slots[slot], &chan.shape) {
+            chan.breach(at.tick, at.cycle, &field.to_string());
         }
         if chan.history.is_some() {
-            let what = digest_of(&chan.slots[slot]);
-            chan.note(PUSHED, at.tick, what);
+            chan.note_push(at.tick, slot);
         }
         let from = at.tick + chan.spec.latency;
-        chan.pushed_at = Some(at.tick);
+        chan.pushed_at = at.tick;
         chan.from[slot] = from;
+        // All beats take equally long, so the oldest is the first to be seen.
+        chan.visible_from = chan.visible_from.min(from);
         chan.level += 1;
         at.wake.at_tick(at.tick, chan.spec.to, from);
         at.wake.touch(chan.spec.to);
@@ -273,7 +299,7 @@ impl<T: Payload> Rx<'_, T> {
     /// the receiver themselves.
     #[must_use]
     pub fn waiting(&self, at: &Edge<'_>) -> bool {
-        self.0.arrived(at.tick)
+        self.0.visible_from <= at.tick
     }
 
     /// Takes the head beat.
@@ -293,20 +319,18 @@ impl<T: Payload> Rx<'_, T> {
     pub fn drop_head(&mut self, at: &mut Edge<'_>) {
         let chan = &mut *self.0;
         if !chan.visible(at.tick) {
-            let what = if chan.popped_at == Some(at.tick) {
-                "second beat taken in one cycle"
-            } else {
-                "taken while valid is low"
-            };
-            chan.breach(at.tick, at.cycle, what);
+            chan.refuse_pop(at.tick, at.cycle);
         }
         let full = chan.full(at.tick);
-        chan.note(POPPED, at.tick, 1);
-        chan.popped_at = Some(at.tick);
+        if chan.history.is_some() {
+            chan.note(POPPED, at.tick, 1);
+        }
+        chan.popped_at = at.tick;
         let head = chan.head();
         chan.from[head] = at.tick + chan.spec.credit;
         chan.level -= 1;
         chan.returning += 1;
+        chan.visible_from = if chan.level == 0 { NEVER } else { chan.from[chan.head()] };
         if full {
             // Only a full channel can have a sender asleep on it.
             at.wake.at_tick(at.tick, chan.spec.from, at.tick + chan.spec.credit);

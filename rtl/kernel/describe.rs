@@ -5,6 +5,7 @@
 //! the same way ([`Payload`]); their width is the sum of their fields, never typed twice.
 
 use arbitrary_int::traits::UnsignedInteger;
+use std::fmt;
 use std::hash::Hash;
 
 use super::ArrayView;
@@ -98,11 +99,22 @@ impl Fields for WidthSum {
     }
 }
 
-/// The first field of a payload whose value does not fit its width, as text.
-pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<String> {
+/// A field of a payload whose value does not fit its width.
+#[inline]
+pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Unfit> {
     let mut check = Misfit(None);
     value.fields(shape, &mut check);
-    check.0.map(|f| format!("{} is {:#x}, which needs more than its {} bits", f.name, f.value, f.width))
+    check.0.map(Unfit)
+}
+
+/// A field whose value needs more bits than it has.
+pub(super) struct Unfit(Field);
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Field { name, width, value, names: _ } = &self.0;
+        write!(f, "{name} is {value:#x}, which needs more than its {width} bits")
+    }
 }
 
 struct Misfit(Option<Field>);

@@ -30,30 +30,12 @@ use super::tags::{Probe, Tags, Victim};
 use super::ticket;
 use super::watch::{Access, Fail, NUM_FAILS, Outcome, Watch};
 use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Payload, Rx, Sleep,
-    Storage, Tx,
+    Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Storage, Tx,
 };
-use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
-
-/// The bytes of a line, as an array cell.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LineData(pub [u8; LINE_BYTES]);
-
-impl Default for LineData {
-    fn default() -> Self {
-        Self([0; LINE_BYTES])
-    }
-}
-
-impl Payload for LineData {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        let Self(bytes) = self;
-        to.wide("data", bytes);
-    }
-}
+use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,7 +137,7 @@ impl Lsu {
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
             queue: Fifo::new(lsu.access_queue, LineShape { line_bits: place.line_bits }),
             tags: Tags::new(&place.path, l1.sets, l1.ways, index, place.line_bits),
-            data: Array::new(data, ()),
+            data: Array::new(data, l1.line_bytes),
             ways: l1.ways,
             mshr: Mshr::new(l1.mshr_entries, l1.mshr_merges, place.line_bits, lines.max(2).next_power_of_two().ilog2()),
             miss_queue: MissQueue::new(l1.miss_queue, place.line_bits),
@@ -470,7 +452,7 @@ impl Lsu {
                 return None;
             }
             self.tags.touch(at, set, way, true);
-            self.data.update(at, set_way, 0, |cell| merge(&mut cell.0, head.byte_mask, &head.data));
+            self.data.update(at, set_way, 0, |cell| cell.merge(head.byte_mask, &head.data));
             self.pending.acknowledge(head.slot, head.lanes);
             return Some(Outcome::WrittenBack);
         }
@@ -536,15 +518,6 @@ impl Lsu {
                 Shown::ReservationFail
             }
         };
-    }
-}
-
-/// Writes the bytes under the mask.
-fn merge(line: &mut [u8; LINE_BYTES], byte_mask: u128, data: &[u8; LINE_BYTES]) {
-    for (i, byte) in line.iter_mut().enumerate() {
-        if byte_mask >> i & 1 != 0 {
-            *byte = data[i];
-        }
     }
 }
 

@@ -36,11 +36,12 @@
 mod serve;
 
 use super::config::{BankPlace, L2Config};
-use super::line::{LineData, Tag};
+use super::line::Tag;
 use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
 use super::stats::{L2Stats, Stall};
 use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
 use crate::cells::lru::Recency;
 use crate::dram::message::{BURST_BYTES, DramReply, DramRequest};
 use crate::index::IndexUnit;

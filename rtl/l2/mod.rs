@@ -18,6 +18,6 @@ mod stats;
 
 pub use bank::{L2Bank, L2Io};
 pub use config::{BankPlace, L2Config};
-pub use line::{LineData, LineState, Tag};
+pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use stats::{L2Stats, Stall};

@@ -1,6 +1,6 @@
 //! What the queues of an L2 bank hold.
 
-use super::line::LineData;
+use crate::cells::line::LineData;
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
 

@@ -299,7 +299,7 @@ pub(super) fn store_data(decoded: &Decoded, mem: &MemOp, read: &Operands<'_>, da
         bytes => {
             for (element, src) in elements.iter().enumerate() {
                 let at = element * bytes as usize;
-                if at % 4 == 0 {
+                if at.is_multiple_of(4) {
                     data[at / 4] = [0; LANES];
                 }
                 for (word, value) in data[at / 4].iter_mut().zip(narrow(src, mem.ty, read)) {
