@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::hash::Hash;
+use std::ops::Range;
 
 use super::describe::{Unfit, misfit};
 use super::{Edge, Fields, Payload, digest_of, width_of};
@@ -122,9 +123,26 @@ impl<T: Payload> Array<T> {
             self.collide(at, row, "read");
         }
         if self.written.is_some() {
-            self.must_be_written(at, row);
+            self.must_be_written(at, row, 0..self.spec.columns);
         }
         self.row(row)
+    }
+
+    /// Reads one cell of a row through one port.
+    ///
+    /// # Panics
+    /// As [`Self::read`].
+    #[must_use]
+    #[inline]
+    pub fn read_cell(&self, at: &Edge<'_>, row: u32, column: u32) -> &T {
+        self.take_reads(at, 1);
+        if self.spec.collide == Collide::Forbidden {
+            self.collide(at, row, "read");
+        }
+        if self.written.is_some() {
+            self.must_be_written(at, row, column..column + 1);
+        }
+        &self.cells[self.index(row, column)]
     }
 
     /// Takes the ports of `count` reads at once, of a memory that forwards; [`Self::row`] gives the
@@ -334,13 +352,13 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    fn must_be_written(&self, at: &Edge<'_>, row: u32) {
-        if let Some(written) = &self.written {
-            let first = self.index(row, 0);
-            for index in first..first + self.spec.columns as usize {
-                if written[index / 64] >> (index % 64) & 1 == 0 {
-                    self.breach(at, &format!("row {row} read, column {} was never written", index - first));
-                }
+    #[cold]
+    fn must_be_written(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
+        let Some(written) = &self.written else { return };
+        for column in columns {
+            let index = self.index(row, column);
+            if written[index / 64] >> (index % 64) & 1 == 0 {
+                self.breach(at, &format!("row {row} read, column {column} was never written"));
             }
         }
     }
@@ -479,6 +497,15 @@ mod tests {
         array.refuse_unwritten();
         array.write(&Edge::new(8, 8, &mut wake), 3, 0, tag(1));
         let _ = array.read(&Edge::new(9, 9, &mut wake), 3);
+    }
+
+    #[test]
+    fn reading_one_written_cell_of_a_row_is_sound() {
+        let mut wake = Wake::new(&[1]);
+        let mut array = tags(Collide::New);
+        array.refuse_unwritten();
+        array.write(&Edge::new(8, 8, &mut wake), 3, 0, tag(1));
+        assert_eq!(array.read_cell(&Edge::new(9, 9, &mut wake), 3, 0), &tag(1));
     }
 
     #[test]

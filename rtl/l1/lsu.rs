@@ -151,8 +151,9 @@ impl Lsu {
         }
     }
 
-    /// Starts to report what happens at each edge.
+    /// Starts to report what happens at each edge, and to refuse reads of lines that nobody wrote.
     pub fn observe(&mut self) {
+        self.data.refuse_unwritten();
         self.watch = Some(Watch::default());
     }
 

@@ -191,6 +191,11 @@ impl L2Bank {
         true
     }
 
+    /// Starts to refuse reads of lines that nobody wrote.
+    pub fn refuse_unwritten(&mut self) {
+        self.data.refuse_unwritten();
+    }
+
     /// Starts to keep digests of the memories.
     pub fn record(&mut self) {
         self.tags.record();

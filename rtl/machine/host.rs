@@ -93,9 +93,11 @@ impl Machine {
         &self.dispatcher
     }
 
-    /// Starts to report what the L1s do at each edge.
+    /// Starts to report what the L1s do at each edge, and to refuse reads of cache lines that nobody
+    /// wrote.
     pub fn observe(&mut self) {
         self.lsus.iter_mut().for_each(Lsu::observe);
+        self.banks.iter_mut().for_each(L2Bank::refuse_unwritten);
     }
 
     /// What an L1 did since this was last asked, if observed.

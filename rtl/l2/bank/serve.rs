@@ -27,7 +27,7 @@ impl L2Bank {
                 return Err(Stall::ReplyQueue);
             }
             let &Waiter { id, sm, ticket, .. } = waiter;
-            let data = &self.data.read(at, entry.set)[entry.way as usize].0;
+            let data = &self.data.read_cell(at, entry.set, entry.way).0;
             self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), data));
         }
         self.stats.replays += 1;
@@ -131,7 +131,7 @@ impl L2Bank {
         match request.kind {
             RequestKind::Read => {
                 let &Request { id, line, sm, ticket, .. } = request;
-                let data = &self.data.read(at, set)[way as usize].0;
+                let data = &self.data.read_cell(at, set, way).0;
                 self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), data));
                 self.stats.hits += 1;
             }
@@ -207,7 +207,7 @@ impl L2Bank {
         self.stats.evictions += u64::from(victim.state.is_here());
         if victim.state == LineState::Modified {
             let first = self.join(set, victim.tag) * u64::from(self.bursts);
-            let bytes = &self.data.read(at, set)[way as usize].0;
+            let bytes = &self.data.read_cell(at, set, way).0;
             self.write_backs.push_with(|WriteBack { burst, id: by, line }| {
                 (*burst, *by) = (first, id);
                 line.0 = *bytes;
