@@ -101,3 +101,13 @@ fn ctas_go_to_the_sms_in_turn_and_to_whoever_has_room() {
     let crowded = kernel.grid(20, 48).run(rtl::kernel::Mode::default());
     assert_eq!(crowded.dispatcher.progress(), (20, 20));
 }
+
+#[test]
+fn a_constant_predicate_holds_in_every_lane() {
+    let kernel = Kernel::new(
+        "mov.pred %p0, 1; mov.pred %p1, 0; mov.u32 %r4, 5;
+         @%p0 add.u32 %r4, %r4, 1; @%p1 add.u32 %r4, %r4, 100; st.global.u32 [%rd2], %r4;",
+    );
+    let bench = kernel.grid(1, 40).check();
+    assert_eq!([bench.out(0), bench.out(16 * 33)], [6, 6]);
+}
