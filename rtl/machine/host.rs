@@ -2,6 +2,7 @@
 //! Map and fill memory, start a kernel, read memory back, see whether the machine is done. None of
 //! it takes simulated time.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -143,7 +144,7 @@ impl Machine {
     /// # Errors
     /// Memory that is not mapped.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
-        for (line, offset, range) in pieces(address, bytes.len()) {
+        for (line, offset, range) in cut(address, bytes.len(), LINE_BYTES) {
             let piece = &bytes[range];
             let (partition, local) = self.locate(line);
             if let Some(mut data) = self.banks[partition].peek(line).copied() {
@@ -151,15 +152,11 @@ impl Machine {
                 self.banks[partition].poke(line, &data);
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
-            let bursts = LINE_BYTES / burst_bytes;
+            let bursts = (LINE_BYTES / burst_bytes) as u64;
             let store = self.drams[partition].store_mut();
-            let mut at = 0;
-            while at < piece.len() {
-                let (burst, inside) = ((offset + at) / burst_bytes, (offset + at) % burst_bytes);
-                let n = (burst_bytes - inside).min(piece.len() - at);
-                let poked = store.poke(local * bursts as u64 + burst as u64, inside, &piece[at..at + n]);
+            for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
+                let poked = store.poke(local * bursts + burst, inside, &piece[part]);
                 poked.map_err(|reason| memory_error(address, bytes.len() as u64, &reason))?;
-                at += n;
             }
         }
         Ok(())
@@ -171,19 +168,19 @@ impl Machine {
     /// Memory that is not mapped.
     pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
         let mut read = Vec::with_capacity(bytes);
-        for (line, offset, range) in pieces(address, bytes) {
+        for (line, offset, range) in cut(address, bytes, LINE_BYTES) {
             let (partition, local) = self.locate(line);
             if let Some(data) = self.banks[partition].peek(line) {
                 read.extend_from_slice(&data[offset..offset + range.len()]);
                 continue;
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
-            let bursts = LINE_BYTES / burst_bytes;
+            let bursts = (LINE_BYTES / burst_bytes) as u64;
             let store = self.drams[partition].store();
-            for at in offset..offset + range.len() {
-                let burst = store.peek(local * bursts as u64 + (at / burst_bytes) as u64);
+            for (burst, inside, part) in cut(offset as u64, range.len(), burst_bytes) {
+                let burst = store.peek(local * bursts + burst);
                 let burst = burst.map_err(|reason| memory_error(address, bytes as u64, &reason))?;
-                read.push(burst[at % burst_bytes]);
+                read.extend_from_slice(&burst[inside..inside + part.len()]);
             }
         }
         Ok(read)
@@ -234,7 +231,7 @@ impl Machine {
     /// The first fault of any core.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
-        self.cores.iter().find_map(SmCore::fault)
+        if self.faulted { self.cores.iter().find_map(SmCore::fault) } else { None }
     }
 
     fn locate(&self, line: u64) -> (usize, u64) {
@@ -243,19 +240,19 @@ impl Machine {
     }
 }
 
-/// Line, offset in it and position in the range, for every line that a range touches.
-fn pieces(address: u64, bytes: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+/// Number of the unit, offset in it and position in the range, for every unit of `size` bytes that a
+/// range touches.
+fn cut(start: u64, bytes: usize, size: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         if at >= bytes {
             return None;
         }
-        let here = address + at as u64;
-        let offset = (here % LINE_BYTES as u64) as usize;
-        let end = (at + LINE_BYTES - offset).min(bytes);
-        let range = at..end;
-        at = end;
-        Some((here / LINE_BYTES as u64, offset, range))
+        let here = start + at as u64;
+        let offset = (here % size as u64) as usize;
+        let part = at..(at + size - offset).min(bytes);
+        at = part.end;
+        Some((here / size as u64, offset, part))
     })
 }
 
@@ -269,8 +266,8 @@ mod tests {
 
     #[test]
     fn a_range_is_cut_at_line_boundaries() {
-        let cut: Vec<_> = pieces(0x7c, 140).collect();
-        assert_eq!(cut, [(0, 124, 0..4), (1, 0, 4..132), (2, 0, 132..140)]);
-        assert_eq!(pieces(0x80, 0).count(), 0);
+        let found: Vec<_> = cut(0x7c, 140, LINE_BYTES).collect();
+        assert_eq!(found, [(0, 124, 0..4), (1, 0, 4..132), (2, 0, 132..140)]);
+        assert_eq!(cut(0x80, 0, LINE_BYTES).count(), 0);
     }
 }

@@ -84,6 +84,8 @@ pub struct Machine {
     deliver: Vec<Chan<Reply>>,
     dram_req: Vec<Chan<DramRequest>>,
     dram_rsp: Vec<Chan<DramReply>>,
+    /// Some core has stopped at a fault: the host asks after every edge.
+    pub(super) faulted: bool,
 }
 
 /// Bits that number `count` things.
@@ -187,6 +189,7 @@ impl Machine {
                 }),
                 &dram,
             ),
+            faulted: false,
             config: config.clone(),
             clocks,
         }
@@ -333,7 +336,9 @@ impl Blocks for Machine {
                     mem: self.mem[i].tx(),
                     wb: self.wb[i].rx(),
                 };
-                self.cores[i].eval(io, at)
+                let sleep = self.cores[i].eval(io, at);
+                self.faulted |= self.cores[i].fault().is_some();
+                sleep
             }
             Part::Lsu(i) => {
                 let io = LsuIo {
