@@ -79,23 +79,27 @@ pub(super) fn prepare(path: &Path, ptx: Option<&Path>, config: &MachineConfig) -
 
 /// Lowers every kernel that is launched; files are parsed once each.
 fn programs(file: &LaunchFile) -> Result<BTreeMap<PathBuf, Vec<Program>>, RunError> {
-    let mut programs: BTreeMap<PathBuf, Vec<Program>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
     for launch in file.steps.iter().flat_map(|step| &step.launches) {
-        let known = programs.entry(launch.ptx.clone()).or_default();
-        if known.iter().any(|program| program.name == launch.kernel) {
-            continue;
+        let kernels = wanted.entry(&launch.ptx).or_default();
+        if !kernels.contains(&launch.kernel.as_str()) {
+            kernels.push(&launch.kernel);
         }
-        let text = std::fs::read_to_string(&launch.ptx)
-            .map_err(|e| RunError::input(&launch.ptx, &format!("cannot be read: {e}")))?;
-        let source = Source::new(&launch.ptx.display().to_string(), &text);
+    }
+    let mut programs = BTreeMap::new();
+    for (ptx, kernels) in wanted {
+        let text = std::fs::read_to_string(ptx).map_err(|e| RunError::input(ptx, &format!("cannot be read: {e}")))?;
+        let source = Source::new(&ptx.display().to_string(), &text);
         let module = source.parse()?;
-        if module.kernels().any(|kernel| kernel.name.text == launch.kernel) {
-            known.push(isa::ptx::lower::lower(&source, &module, &launch.kernel)?);
-        } else {
-            // Another kernel of the file: named so that the launch file's check can suggest it.
-            let others: Vec<String> = module.kernels().map(|kernel| kernel.name.text.to_string()).collect();
-            return Err(RunError::NoSuchKernel { ptx: launch.ptx.clone(), kernel: launch.kernel.clone(), others });
+        let mut lowered = Vec::new();
+        for kernel in kernels {
+            if !module.kernels().any(|known| known.name.text == kernel) {
+                let others = module.kernels().map(|known| known.name.text.to_string()).collect();
+                return Err(RunError::NoSuchKernel { ptx: ptx.to_owned(), kernel: kernel.to_owned(), others });
+            }
+            lowered.push(isa::ptx::lower::lower(&source, &module, kernel)?);
         }
+        programs.insert(ptx.to_owned(), lowered);
     }
     Ok(programs)
 }
