@@ -222,67 +222,93 @@ impl Machine {
         self.lsus.iter_mut().for_each(Lsu::record);
         self.banks.iter_mut().for_each(L2Bank::record);
         self.drams.iter_mut().for_each(DramChannel::record);
-        record_all(&mut self.launch);
-        record_all(&mut self.done);
-        record_all(&mut self.mem);
-        record_all(&mut self.wb);
-        record_all(&mut self.inject);
-        record_all(&mut self.to_l2);
-        record_all(&mut self.from_l2);
-        record_all(&mut self.deliver);
-        record_all(&mut self.dram_req);
-        record_all(&mut self.dram_rsp);
+        for channels in self.channels_mut() {
+            channels.record();
+        }
     }
 
     /// Digest of every beat that crossed any channel, since [`Self::record`].
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
-        [
-            histories(&self.launch),
-            histories(&self.done),
-            histories(&self.mem),
-            histories(&self.wb),
-            histories(&self.inject),
-            histories(&self.to_l2),
-            histories(&self.from_l2),
-            histories(&self.deliver),
-            histories(&self.dram_req),
-            histories(&self.dram_rsp),
-        ]
-        .iter()
-        .fold(0, |sum: u64, part| sum.rotate_left(1) ^ part)
+        self.channels().iter().fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
     }
 
     /// True when no channel holds a beat.
     #[must_use]
     pub(super) fn channels_empty(&self) -> bool {
-        empty(&self.launch)
-            && empty(&self.done)
-            && empty(&self.mem)
-            && empty(&self.wb)
-            && empty(&self.inject)
-            && empty(&self.to_l2)
-            && empty(&self.from_l2)
-            && empty(&self.deliver)
-            && empty(&self.dram_req)
-            && empty(&self.dram_rsp)
+        self.channels().iter().all(|channels| channels.are_empty())
     }
 
     /// Every channel that holds a beat: its path and how many, for a report.
     #[must_use]
     pub fn occupied_channels(&self) -> Vec<(String, usize)> {
         let mut found = Vec::new();
-        occupied(&self.launch, &mut found);
-        occupied(&self.done, &mut found);
-        occupied(&self.mem, &mut found);
-        occupied(&self.wb, &mut found);
-        occupied(&self.inject, &mut found);
-        occupied(&self.to_l2, &mut found);
-        occupied(&self.from_l2, &mut found);
-        occupied(&self.deliver, &mut found);
-        occupied(&self.dram_req, &mut found);
-        occupied(&self.dram_rsp, &mut found);
+        for channels in self.channels() {
+            channels.occupied(&mut found);
+        }
         found
+    }
+
+    /// Every channel of the machine, like by like.
+    fn channels(&self) -> [&dyn Channels; 10] {
+        [
+            &self.launch,
+            &self.done,
+            &self.mem,
+            &self.wb,
+            &self.inject,
+            &self.to_l2,
+            &self.from_l2,
+            &self.deliver,
+            &self.dram_req,
+            &self.dram_rsp,
+        ]
+    }
+
+    fn channels_mut(&mut self) -> [&mut dyn Channels; 10] {
+        [
+            &mut self.launch,
+            &mut self.done,
+            &mut self.mem,
+            &mut self.wb,
+            &mut self.inject,
+            &mut self.to_l2,
+            &mut self.from_l2,
+            &mut self.deliver,
+            &mut self.dram_req,
+            &mut self.dram_rsp,
+        ]
+    }
+}
+
+/// Like channels, whatever they carry.
+trait Channels {
+    /// Starts to keep digests of all beats.
+    fn record(&mut self);
+    /// Digest of all beats so far.
+    fn history(&self) -> u64;
+    /// True when none holds a beat.
+    fn are_empty(&self) -> bool;
+    /// Adds path and level of those that hold a beat.
+    fn occupied(&self, found: &mut Vec<(String, usize)>);
+}
+
+impl<T: Payload> Channels for Vec<Chan<T>> {
+    fn record(&mut self) {
+        self.iter_mut().for_each(Chan::record);
+    }
+
+    fn history(&self) -> u64 {
+        self.iter().fold(0, |sum: u64, channel| sum.rotate_left(7) ^ channel.history())
+    }
+
+    fn are_empty(&self) -> bool {
+        self.iter().all(Chan::is_empty)
+    }
+
+    fn occupied(&self, found: &mut Vec<(String, usize)>) {
+        let holding = self.iter().filter(|channel| !channel.is_empty());
+        found.extend(holding.map(|channel| (channel.path().to_owned(), channel.len())));
     }
 }
 
@@ -302,23 +328,6 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
 
 fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
     specs.into_iter().map(|spec| Chan::new(spec, shape.clone())).collect()
-}
-
-fn record_all<T: Payload>(channels: &mut [Chan<T>]) {
-    channels.iter_mut().for_each(Chan::record);
-}
-
-fn histories<T: Payload>(channels: &[Chan<T>]) -> u64 {
-    channels.iter().fold(0, |sum: u64, channel| sum.rotate_left(7) ^ channel.history())
-}
-
-fn empty<T: Payload>(channels: &[Chan<T>]) -> bool {
-    channels.iter().all(Chan::is_empty)
-}
-
-fn occupied<T: Payload>(channels: &[Chan<T>], found: &mut Vec<(String, usize)>) {
-    let holding = channels.iter().filter(|channel| !channel.is_empty());
-    found.extend(holding.map(|channel| (channel.path().to_owned(), channel.len())));
 }
 
 impl Blocks for Machine {
