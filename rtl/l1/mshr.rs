@@ -116,8 +116,7 @@ impl Mshr {
                 };
             }
         }
-        let free = (!self.used).trailing_zeros();
-        if free < self.lines.len() as u32 { Lookup::Free(free as u8) } else { Lookup::None }
+        self.first_free().map_or(Lookup::None, Lookup::Free)
     }
 
     /// The free entry for a line that the tags neither hold nor reserve; `None` if there is none or
@@ -129,8 +128,7 @@ impl Mshr {
         if order.iter().any(|&entry| self.lines[usize::from(entry)] == line) {
             return None;
         }
-        let free = (!self.used).trailing_zeros();
-        (free < self.lines.len() as u32).then_some(free as u8)
+        self.first_free()
     }
 
     /// Tracks a new line that will fill `set_way`, with its first waiter.
@@ -266,6 +264,11 @@ impl Mshr {
         debug_assert!(self.count[e] < self.merges, "entry {e} has a free slot");
         self.waiters[e * usize::from(self.merges) + usize::from(self.count[e])] = waiter;
         self.count[e] += 1;
+    }
+
+    fn first_free(&self) -> Option<u8> {
+        let free = (!self.used).trailing_zeros();
+        (free < self.lines.len() as u32).then_some(free as u8)
     }
 
     fn pending(&self, line: u64) -> Option<usize> {

@@ -243,16 +243,8 @@ impl SmCore {
             }
             _ => {
                 if mask != 0 && decoded.writes {
-                    let read = Operands {
-                        file: &self.registers,
-                        warps: &self.warps,
-                        ctas: &self.ctas,
-                        loaded,
-                        at,
-                        warp,
-                        rows: self.warps.get(warp).rows.into(),
-                    };
-                    read.open(decoded);
+                    let parts = (&self.registers, &self.warps, &self.ctas);
+                    let read = Operands::open(parts, loaded, at, warp, decoded);
                     let due = at.cycle + u64::from(decoded.latency);
                     self.pipes.start(at, (warp, pc, mask), due, |words| execute(decoded, &read, words));
                     self.pipes.occupy(decoded.pipe, scheduler, at.cycle + u64::from(decoded.interval));
@@ -303,16 +295,8 @@ impl SmCore {
             }
             return true;
         }
-        let read = Operands {
-            file: &self.registers,
-            warps: &self.warps,
-            ctas: &self.ctas,
-            loaded,
-            at,
-            warp,
-            rows: self.warps.get(warp).rows.into(),
-        };
-        read.open(decoded);
+        let parts = (&self.registers, &self.warps, &self.ctas);
+        let read = Operands::open(parts, loaded, at, warp, decoded);
         let address = read.addresses(mem, &decoded.base);
         if let Err(wrong) = check(image, mem, &address, mask) {
             self.fault = Some(fault((self.identity.sm, warp, pc), image, inst, mem, &address, wrong));

@@ -125,21 +125,30 @@ impl Constants {
 
 /// The operands of one instruction.
 pub(super) struct Operands<'a> {
-    pub(super) file: &'a RegisterFile,
-    pub(super) warps: &'a Warps,
-    pub(super) ctas: &'a CtaSlots,
-    pub(super) loaded: &'a Loaded,
-    pub(super) at: &'a Edge<'a>,
+    file: &'a RegisterFile,
+    warps: &'a Warps,
+    ctas: &'a CtaSlots,
+    loaded: &'a Loaded,
+    at: &'a Edge<'a>,
     /// Warp slot.
-    pub(super) warp: u8,
+    warp: u8,
     /// First row of its registers.
-    pub(super) rows: u32,
+    rows: u32,
 }
 
-impl Operands<'_> {
-    /// Takes the ports of the register file that the instruction needs.
-    pub(super) fn open(&self, decoded: &Decoded) {
-        self.file.take_reads(self.at, decoded.reads.into());
+impl<'a> Operands<'a> {
+    /// Opens the operands of a warp's instruction and takes the ports of the register file that it
+    /// needs. The parts of the core come one by one: the others stay free to be changed.
+    #[inline(always)]
+    pub(super) fn open(
+        (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
+        loaded: &'a Loaded,
+        at: &'a Edge<'a>,
+        warp: u8,
+        decoded: &Decoded,
+    ) -> Self {
+        file.take_reads(at, decoded.reads.into());
+        Self { file, warps, ctas, loaded, at, warp, rows: warps.get(warp).rows.into() }
     }
 
     /// One word of an operand; `spare` holds it if no row does.
