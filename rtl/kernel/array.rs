@@ -86,6 +86,8 @@ pub struct Array<T: Payload> {
     /// Rows touched in the current cycle, for `Collide::Forbidden`.
     touched: Cell<(u64, u32)>,
     used: Used,
+    /// More than ports is looked at: accesses that meet, the digest, or cells never written.
+    watched: bool,
     digest: Option<u64>,
     /// Cells written so far, one bit each, while never-written reads are being looked for.
     written: Option<Box<[u64]>>,
@@ -103,6 +105,7 @@ impl<T: Payload> Array<T> {
             staged: Vec::with_capacity(spec.writes as usize * spec.columns as usize),
             touched: Cell::new((0, NO_ROW)),
             used: Used::default(),
+            watched: spec.collide == Collide::Forbidden,
             digest: None,
             written: None,
             spec,
@@ -119,11 +122,8 @@ impl<T: Payload> Array<T> {
     #[inline]
     pub fn read(&self, at: &Edge<'_>, row: u32) -> &[T] {
         self.take_reads(at, 1);
-        if self.spec.collide == Collide::Forbidden {
-            self.collide(at, row, "read");
-        }
-        if self.written.is_some() {
-            self.must_be_written(at, row, 0..self.spec.columns);
+        if self.watched {
+            self.watch_read(at, row, 0..self.spec.columns);
         }
         self.row(row)
     }
@@ -136,11 +136,8 @@ impl<T: Payload> Array<T> {
     #[inline]
     pub fn read_cell(&self, at: &Edge<'_>, row: u32, column: u32) -> &T {
         self.take_reads(at, 1);
-        if self.spec.collide == Collide::Forbidden {
-            self.collide(at, row, "read");
-        }
-        if self.written.is_some() {
-            self.must_be_written(at, row, column..column + 1);
+        if self.watched {
+            self.watch_read(at, row, column..column + 1);
         }
         &self.cells[self.index(row, column)]
     }
@@ -193,16 +190,15 @@ impl<T: Payload> Array<T> {
         }
         self.use_write(at, row);
         let index = self.index(row, column);
-        let old = self.digest.is_some().then(|| self.cell_digest(index));
+        let old = if self.watched { self.cell_digest(index) } else { 0 };
         let cell = &mut self.cells[index];
         change(cell);
         if let Some(field) = misfit(cell, &self.shape) {
             self.does_not_fit(at, &field);
         }
-        if let Some(old) = old {
-            self.exchange(index, old);
+        if self.watched {
+            self.watch_write(index, old);
         }
-        self.mark(index);
     }
 
     /// Changes a whole row in place through one write port: a set with per-way write enables. Only
@@ -217,28 +213,25 @@ impl<T: Payload> Array<T> {
         self.use_write(at, row);
         let columns = self.spec.columns as usize;
         let first = row as usize * columns;
-        let old = self.digest.is_some().then(|| self.row_digest(first));
-        change(&mut self.cells[first..first + columns]);
-        for index in first..first + columns {
-            if let Some(field) = misfit(&self.cells[index], &self.shape) {
+        let old = if self.watched { self.row_digest(first) } else { 0 };
+        let cells = &mut self.cells[first..first + columns];
+        change(cells);
+        for cell in cells {
+            if let Some(field) = misfit(cell, &self.shape) {
                 self.does_not_fit(at, &field);
             }
-            self.mark(index);
         }
-        if let Some(old) = old {
+        if self.watched {
             let new = self.row_digest(first);
             self.digest = self.digest.map(|sum| sum ^ old ^ new);
+            (first..first + columns).for_each(|index| self.mark(index));
         }
     }
 
     /// Applies this cycle's writes, where reads see the old data: the last line of `eval`.
     pub fn edge(&mut self) {
         while let Some((index, value)) = self.staged.pop() {
-            let old = self.digest.is_some().then(|| self.cell_digest(index));
-            self.cells[index] = value;
-            if let Some(old) = old {
-                self.exchange(index, old);
-            }
+            self.put(index, value);
         }
     }
 
@@ -266,11 +259,13 @@ impl<T: Payload> Array<T> {
     pub fn record(&mut self) {
         let cells = self.cells.iter().enumerate();
         self.digest = Some(cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell))));
+        self.watched = true;
     }
 
     /// Starts to refuse reads of rows with a cell that nobody wrote.
     pub fn refuse_unwritten(&mut self) {
         self.written = Some(vec![0; self.cells.len().div_ceil(64)].into_boxed_slice());
+        self.watched = true;
     }
 
     /// Its shape.
@@ -301,7 +296,7 @@ impl<T: Payload> Array<T> {
         if writes > self.spec.writes {
             self.no_port(at, "write", writes, self.spec.writes);
         }
-        if self.spec.collide == Collide::Forbidden {
+        if self.watched {
             self.collide(at, row, "written");
         }
     }
@@ -316,32 +311,42 @@ impl<T: Payload> Array<T> {
             self.does_not_fit(at, &field);
         }
         let index = self.index(row, column);
-        self.mark(index);
         if self.spec.collide == Collide::Old {
             self.staged.push((index, value));
         } else {
-            let old = self.digest.is_some().then(|| self.cell_digest(index));
-            self.cells[index] = value;
-            if let Some(old) = old {
-                self.exchange(index, old);
-            }
+            self.put(index, value);
         }
     }
 
-    /// A cell's part of the digest.
-    #[inline(never)]
-    fn cell_digest(&self, index: usize) -> u64 {
-        digest_of(&(index, &self.cells[index]))
+    #[inline]
+    fn put(&mut self, index: usize, value: T) {
+        if self.watched {
+            let old = self.cell_digest(index);
+            self.cells[index] = value;
+            self.watch_write(index, old);
+        } else {
+            self.cells[index] = value;
+        }
     }
 
-    /// Exchanges a cell's old part of the digest for the new one.
+    /// A cell's part of the digest; 0 while none is kept.
     #[inline(never)]
-    fn exchange(&mut self, index: usize, old: u64) {
+    fn cell_digest(&self, index: usize) -> u64 {
+        if self.digest.is_some() { digest_of(&(index, &self.cells[index])) } else { 0 }
+    }
+
+    /// Exchanges a written cell's old part of the digest for the new one, and marks it.
+    #[inline(never)]
+    fn watch_write(&mut self, index: usize, old: u64) {
         let new = self.cell_digest(index);
         self.digest = self.digest.map(|sum| sum ^ old ^ new);
+        self.mark(index);
     }
 
     fn row_digest(&self, first: usize) -> u64 {
+        if self.digest.is_none() {
+            return 0;
+        }
         let cells = (first..).zip(&self.cells[first..first + self.spec.columns as usize]);
         cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell)))
     }
@@ -352,7 +357,13 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    #[cold]
+    /// A read looks for accesses that meet and for cells never written.
+    #[inline(never)]
+    fn watch_read(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
+        self.collide(at, row, "read");
+        self.must_be_written(at, row, columns);
+    }
+
     fn must_be_written(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
         let Some(written) = &self.written else { return };
         for column in columns {
@@ -364,7 +375,11 @@ impl<T: Payload> Array<T> {
     }
 
     /// Where accesses to one row may not meet: notes this one.
+    #[inline(never)]
     fn collide(&self, at: &Edge<'_>, row: u32, how: &str) {
+        if self.spec.collide != Collide::Forbidden {
+            return;
+        }
         let (tick, last) = self.touched.get();
         if tick == at.tick && last == row {
             self.breach(at, &format!("row {row} {how} in the cycle of another access to it"));

@@ -102,9 +102,29 @@ impl Fields for WidthSum {
 /// A field of a payload whose value does not fit its width.
 #[inline]
 pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Unfit> {
+    let mut excess = Excess(0);
+    value.fields(shape, &mut excess);
+    if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
+}
+
+/// The bits of all fields that lie above their widths.
+struct Excess(u64);
+
+impl Fields for Excess {
+    #[inline]
+    fn field(&mut self, field: Field) {
+        self.0 |= if field.width < 64 { field.value >> field.width } else { 0 };
+    }
+    #[inline]
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}
+
+#[cold]
+fn find_misfit<T: Payload>(value: &T, shape: &T::Shape) -> Unfit {
     let mut check = Misfit(None);
     value.fields(shape, &mut check);
-    check.0.map(Unfit)
+    let Some(field) = check.0 else { unreachable!("some field has excess bits") };
+    Unfit(field)
 }
 
 /// A field whose value needs more bits than it has.

@@ -6,6 +6,7 @@
 
 use std::hash::Hasher;
 
+use super::wake::BlockSet;
 use super::{ArrayView, BlockId, Describe, Digest, Edge, Field, Fields, Logic, Sleep, Wake};
 
 /// How blocks are evaluated; all off is the fast way.
@@ -49,7 +50,7 @@ pub struct Simulator {
     tick: u64,
     started: bool,
     /// Blocks evaluated at the last tick, a bit set per domain.
-    evaluated: Vec<u128>,
+    evaluated: Vec<BlockSet>,
 }
 
 impl Simulator {
@@ -66,7 +67,7 @@ impl Simulator {
             }
         }
         let digests = population.iter().map(|&count| vec![0; usize::from(count)]).collect();
-        let evaluated = vec![0; population.len()];
+        let evaluated = vec![BlockSet::EMPTY; population.len()];
         Self { wake, mode, digests, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
     }
 
@@ -101,13 +102,13 @@ impl Simulator {
     /// Bit set of the blocks of `domain` that were evaluated at the last tick.
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {
-        self.evaluated[domain]
+        self.evaluated[domain].bits()
     }
 
     /// Bit set of the blocks of `domain` that were sent a beat since this was last asked: with
     /// [`Self::evaluated`], all whose description can have changed.
     pub fn take_touched(&mut self, domain: usize) -> u128 {
-        self.wake.take_touched(domain)
+        self.wake.take_touched(domain).bits()
     }
 
     /// Evaluates everything due at the next tick and returns that tick, or `None` at rest.
@@ -118,23 +119,26 @@ impl Simulator {
         let tick = self.next_tick()?;
         self.tick = tick;
         self.started = true;
-        if self.mode.everyone() || self.mode.shuffle.is_some() {
+        if self.mode != Mode::default() {
             self.step_slowly(blocks, tick);
             return Some(tick);
         }
         for domain in 0..self.wake.num_domains() {
-            self.evaluated[domain] = 0;
-            let Some((cycle, mut due)) = self.wake.take(domain, tick) else { continue };
+            self.evaluated[domain] = BlockSet::EMPTY;
+            let Some((cycle, due)) = self.wake.take(domain, tick) else { continue };
             self.evaluated[domain] = due;
-            let mut again = 0;
-            while due != 0 {
-                let slot = due.trailing_zeros() as u8;
-                due &= due - 1;
-                let block = BlockId { domain: domain as u8, slot };
-                match self.eval(blocks, block, cycle).0 {
-                    Sleep::Next => again |= 1 << slot,
-                    Sleep::At(wish) => self.wake.at_cycle(tick, block, wish.max(cycle + 1)),
-                    Sleep::UntilEvent => {}
+            let mut again = BlockSet::EMPTY;
+            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
+            for (word, (mut due, again)) in (0..).zip(due.0.into_iter().zip(&mut again.0)) {
+                while due != 0 {
+                    let lowest = due & due.wrapping_neg();
+                    due ^= lowest;
+                    let block = BlockId { domain: domain as u8, slot: word * 64 + lowest.trailing_zeros() as u8 };
+                    match blocks.eval(block, &mut at) {
+                        Sleep::Next => *again |= lowest,
+                        Sleep::At(wish) => at.wake.at_cycle(tick, block, wish.max(cycle + 1)),
+                        Sleep::UntilEvent => {}
+                    }
                 }
             }
             self.wake.after(domain, cycle, again);
@@ -157,13 +161,13 @@ impl Simulator {
         let mut order = Vec::new();
         for domain in 0..self.wake.num_domains() {
             let cycle = tick / self.wake.period(domain);
-            let woken = self.wake.take(domain, tick).map_or(0, |(_, due)| due);
+            let woken = self.wake.take(domain, tick).map_or(BlockSet::EMPTY, |(_, due)| due);
             self.evaluated[domain] = woken;
             if tick != cycle * self.wake.period(domain) {
                 continue;
             }
             for slot in 0..self.population[domain] {
-                let due = woken >> slot & 1 != 0;
+                let due = woken.bits() >> slot & 1 != 0;
                 if everyone || due {
                     order.push((BlockId { domain: domain as u8, slot }, cycle, due));
                 }
@@ -191,8 +195,7 @@ impl Simulator {
         }
     }
 
-    /// One edge of one block: its wish, and how often it used a channel.
-    #[inline]
+    /// One edge of one block, its digest taken: its wish, and how often it used a channel.
     fn eval(&mut self, blocks: &mut impl Blocks, block: BlockId, cycle: u64) -> (Sleep, u32) {
         let mut at = Edge { tick: self.tick, cycle, wake: &mut self.wake, actions: 0 };
         let sleep = blocks.eval(block, &mut at);

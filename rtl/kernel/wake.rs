@@ -18,6 +18,31 @@ pub struct BlockId {
 /// Future cycles that one ring spans.
 const SPAN: u64 = 256;
 
+/// Set of the blocks of one domain: a bit per slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockSet(pub(super) [u64; 2]);
+
+impl BlockSet {
+    pub(super) const EMPTY: Self = Self([0; 2]);
+
+    #[inline]
+    fn insert(&mut self, slot: u8) {
+        self.0[usize::from(slot / 64 % 2)] |= 1 << (slot % 64);
+    }
+
+    pub(super) fn bits(self) -> u128 {
+        u128::from(self.0[0]) | u128::from(self.0[1]) << 64
+    }
+}
+
+impl std::ops::BitOrAssign for BlockSet {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0[0] |= other.0[0];
+        self.0[1] |= other.0[1];
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Domain {
     period: u64,
@@ -25,18 +50,19 @@ struct Domain {
     base: u64,
     /// The earliest filled cycle, or `u64::MAX`.
     next: u64,
-    slots: Box<[u128; SPAN as usize]>,
+    slots: Box<[BlockSet; SPAN as usize]>,
     filled: [u64; 4],
     /// Cycles beyond the ring and the block that each wakes, in no order.
     far: Vec<(u64, u8)>,
     /// The earliest of them, or `u64::MAX`.
     next_far: u64,
     /// Blocks that were sent a beat, since somebody last asked.
-    touched: u128,
+    touched: BlockSet,
 }
 
 impl Domain {
     /// True if the ring spans `cycle`.
+    #[inline]
     fn reaches(&mut self, now: u64, cycle: u64) -> bool {
         if cycle - self.base >= SPAN {
             // The ring may lag behind a domain that has slept: nothing is due before its next edge.
@@ -45,15 +71,17 @@ impl Domain {
         cycle - self.base < SPAN
     }
 
-    fn insert(&mut self, now: u64, cycle: u64, slot: u8) {
-        let cycle = if self.reaches(now, cycle) { cycle } else { self.base + SPAN - 1 };
+    /// Fills a set that the ring spans.
+    #[inline]
+    fn fill(&mut self, cycle: u64, slot: u8) {
         let at = (cycle % SPAN) as usize;
-        self.slots[at] |= 1 << slot;
+        self.slots[at].insert(slot);
         self.filled[at / 64] |= 1 << (at % 64);
         self.next = self.next.min(cycle);
     }
 
-    fn insert_far(&mut self, cycle: u64, slot: u8) {
+    #[cold]
+    fn fill_far(&mut self, cycle: u64, slot: u8) {
         // A blocked sender may ask for the same wake again and again.
         if !self.far.contains(&(cycle, slot)) {
             self.far.push((cycle, slot));
@@ -62,7 +90,18 @@ impl Domain {
         }
     }
 
-    fn take(&mut self, cycle: u64) -> u128 {
+    /// A block is due at its first edge at or after `tick`.
+    #[inline]
+    fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
+        let cycle = tick.div_ceil(self.period);
+        if self.reaches(now, cycle) {
+            self.fill(cycle, slot);
+        } else {
+            self.fill_far(cycle, slot);
+        }
+    }
+
+    fn take(&mut self, cycle: u64) -> BlockSet {
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
@@ -74,8 +113,10 @@ impl Domain {
         due
     }
 
-    fn take_far(&mut self, cycle: u64) -> u128 {
-        let due = self.far.iter().filter(|(at, _)| *at == cycle).fold(0, |due, (_, slot)| due | 1 << slot);
+    #[cold]
+    fn take_far(&mut self, cycle: u64) -> BlockSet {
+        let mut due = BlockSet::EMPTY;
+        self.far.iter().filter(|(at, _)| *at == cycle).for_each(|&(_, slot)| due.insert(slot));
         self.far.retain(|(at, _)| *at != cycle);
         self.next_far = self.far.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
         due
@@ -118,34 +159,39 @@ impl Wake {
             period: u64::from(period),
             base: 0,
             next: u64::MAX,
-            slots: Box::new([0; SPAN as usize]),
+            slots: Box::new([BlockSet::EMPTY; SPAN as usize]),
             filled: [0; 4],
             far: Vec::new(),
             next_far: u64::MAX,
-            touched: 0,
+            touched: BlockSet::EMPTY,
         };
         Self { domains: periods.iter().map(domain).collect() }
     }
 
     /// Wakes `block` at its first edge at or after `tick`, seen from tick `now`.
     pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
+        self.domains[usize::from(block.domain)].wake_at(now, tick, block.slot);
+    }
+
+    /// Wakes `block` for a beat that it sees from `tick` on, and notes that what is to be seen of
+    /// its channels has changed, though it may sleep on until then.
+    pub(super) fn deliver(&mut self, now: u64, block: BlockId, tick: u64) {
         let domain = &mut self.domains[usize::from(block.domain)];
-        let cycle = tick.div_ceil(domain.period);
-        if domain.reaches(now, cycle) {
-            domain.insert(now, cycle, block.slot);
-        } else {
-            domain.insert_far(cycle, block.slot);
-        }
+        domain.touched.insert(block.slot);
+        domain.wake_at(now, tick, block.slot);
     }
 
     /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
     pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
-        self.domains[usize::from(block.domain)].insert(now, cycle, block.slot);
+        let domain = &mut self.domains[usize::from(block.domain)];
+        let cycle = if domain.reaches(now, cycle) { cycle } else { domain.base + SPAN - 1 };
+        domain.fill(cycle, block.slot);
     }
 
     /// Wakes a set of blocks of `domain` at the cycle after `cycle`, the one just taken.
-    pub(super) fn after(&mut self, domain: usize, cycle: u64, blocks: u128) {
-        if blocks != 0 {
+    #[inline]
+    pub(super) fn after(&mut self, domain: usize, cycle: u64, blocks: BlockSet) {
+        if blocks != BlockSet::EMPTY {
             let d = &mut self.domains[domain];
             let at = ((cycle + 1) % SPAN) as usize;
             d.slots[at] |= blocks;
@@ -162,7 +208,8 @@ impl Wake {
     }
 
     /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle.
-    pub fn take(&mut self, domain: usize, tick: u64) -> Option<(u64, u128)> {
+    #[inline]
+    pub(super) fn take(&mut self, domain: usize, tick: u64) -> Option<(u64, BlockSet)> {
         let d = &mut self.domains[domain];
         if d.next == u64::MAX || d.next * d.period != tick {
             return None;
@@ -171,14 +218,8 @@ impl Wake {
         Some((cycle, d.take(cycle)))
     }
 
-    /// Notes that `block` was sent a beat: what is to be seen of its channels has changed, though
-    /// it may sleep on until the beat arrives.
-    pub(super) fn touch(&mut self, block: BlockId) {
-        self.domains[usize::from(block.domain)].touched |= 1 << block.slot;
-    }
-
-    /// Bit set of the blocks of `domain` that were sent a beat since this was last asked.
-    pub(super) fn take_touched(&mut self, domain: usize) -> u128 {
+    /// The blocks of `domain` that were sent a beat since this was last asked.
+    pub(super) fn take_touched(&mut self, domain: usize) -> BlockSet {
         std::mem::take(&mut self.domains[domain].touched)
     }
 
@@ -222,16 +263,20 @@ mod tests {
         BlockId { domain, slot }
     }
 
+    fn take(wake: &mut Wake, domain: usize, tick: u64) -> Option<(u64, u128)> {
+        wake.take(domain, tick).map(|(cycle, due)| (cycle, due.bits()))
+    }
+
     #[test]
     fn blocks_of_two_clocks_are_due_at_their_own_edges() {
         let mut wake = Wake::new(&[66, 50]);
         wake.at_tick(0, block(0, 3), 1);
         wake.at_tick(0, block(1, 5), 1);
         assert_eq!(wake.next_tick(), Some(50));
-        assert_eq!(wake.take(0, 50), None);
-        assert_eq!(wake.take(1, 50), Some((1, 1 << 5)));
+        assert_eq!(take(&mut wake, 0, 50), None);
+        assert_eq!(take(&mut wake, 1, 50), Some((1, 1 << 5)));
         assert_eq!(wake.next_tick(), Some(66));
-        assert_eq!(wake.take(0, 66), Some((1, 1 << 3)));
+        assert_eq!(take(&mut wake, 0, 66), Some((1, 1 << 3)));
         assert_eq!(wake.next_tick(), None);
     }
 
@@ -252,12 +297,12 @@ mod tests {
         wake.at_tick(0, block(0, 5), 3000);
         wake.at_cycle(0, block(0, 6), 200);
         assert_eq!(wake.next_tick(), Some(2000));
-        assert_eq!(wake.take(0, 2000), Some((200, 1 << 6)));
+        assert_eq!(take(&mut wake, 0, 2000), Some((200, 1 << 6)));
         // Within the ring by now, in both places at once.
         wake.at_tick(2000, block(0, 6), 3000);
-        assert_eq!(wake.take(0, 3000), Some((300, 1 << 5 | 1 << 6)));
+        assert_eq!(take(&mut wake, 0, 3000), Some((300, 1 << 5 | 1 << 6)));
         assert_eq!(wake.next_tick(), Some(5000));
-        assert_eq!(wake.take(0, 5000), Some((500, 1 << 3 | 1 << 4)));
+        assert_eq!(take(&mut wake, 0, 5000), Some((500, 1 << 3 | 1 << 4)));
         assert_eq!(wake.next_tick(), None);
     }
 
@@ -265,12 +310,12 @@ mod tests {
     fn a_domain_that_slept_long_still_wakes_exactly() {
         let mut wake = Wake::new(&[10]);
         wake.at_cycle(0, block(0, 1), 4);
-        assert_eq!(wake.take(0, 40), Some((4, 2)));
+        assert_eq!(take(&mut wake, 0, 40), Some((4, 2)));
         wake.at_cycle(100_000, block(0, 1), 10_001);
         wake.at_cycle(100_000, block(0, 2), 10_200);
         assert_eq!(wake.next_tick(), Some(100_010));
-        assert_eq!(wake.take(0, 100_010), Some((10_001, 2)));
-        assert_eq!(wake.take(0, 102_000), Some((10_200, 4)));
+        assert_eq!(take(&mut wake, 0, 100_010), Some((10_001, 2)));
+        assert_eq!(take(&mut wake, 0, 102_000), Some((10_200, 4)));
     }
 
     #[test]
@@ -279,7 +324,7 @@ mod tests {
             for ahead in 1..256 {
                 let mut wake = Wake::new(&[1]);
                 wake.at_cycle(0, block(0, 0), start.min(255));
-                wake.take(0, start.min(255));
+                take(&mut wake, 0, start.min(255));
                 let target = start.min(255) + ahead;
                 wake.at_cycle(start.min(255), block(0, 9), target);
                 assert_eq!(wake.next_tick(), Some(target));

@@ -336,6 +336,7 @@ impl Blocks for Machine {
         vec![2 * sms + 1, 2, partitions, partitions]
     }
 
+    #[inline]
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         match self.part(block) {
             Part::Core(i) => {
