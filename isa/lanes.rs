@@ -20,10 +20,12 @@ mod compare;
 mod convert;
 mod directed;
 mod float;
+mod known;
 mod pair;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
 pub use compare::{CompareOp, compare, compare32};
 pub use convert::{ConvertOp, convert};
 pub use float::{F32_NAN, F64_NAN};
+pub use known::Loop;
 pub use pair::{Pair, PairMut, alu_pair, compare_pair, convert_pair};

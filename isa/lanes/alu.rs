@@ -216,8 +216,8 @@ fn map2<C: Cell, const N: usize>(a: &[C; N], b: &[C; N], f: impl Fn(u32, u32) ->
 
 /// Operations within 32 bits. The common 32-bit ones have a loop of their own; the rest goes
 /// through 64-bit integers.
-#[inline]
-fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
+#[inline(always)]
+pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     match op.ty {
         Type::F32 => float::single(op, a, b, c),
         Type::U32 | Type::S32 | Type::B32 if !op.sat => {

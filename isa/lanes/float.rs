@@ -40,7 +40,7 @@ fn no_such(op: &AluOp) -> ! {
 }
 
 /// `.f32` operations.
-#[inline]
+#[inline(always)]
 pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     let load = |x: &[C; N]| -> [f32; N] { from_fn(|i| f32::from_bits(x[i].low())) };
     let (mut a, mut b, mut c) = (load(a), load(b), load(c));
@@ -70,7 +70,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     from_fn(|i| C::wrap(single_bits(r[i])))
 }
 
-#[inline]
+#[inline(always)]
 fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f32; N]) -> [f32; N] {
     // A function of a double, rounded once more: what `.approx` means here.
     let through_double = |f: fn(f64) -> f64| from_fn(|i| f(f64::from(a[i])) as f32);

@@ -50,7 +50,7 @@ impl<const N: usize> PairMut<'_, N> {
 ///
 /// # Panics
 /// As [`alu`].
-#[inline]
+#[inline(always)]
 pub fn alu_pair<const N: usize>(op: &AluOp, a: Pair<'_, N>, b: Pair<'_, N>, c: Pair<'_, N>, out: &mut PairMut<'_, N>) {
     let PairMut { low, high } = out;
     if op.is_word() || op.ty.is_float() {

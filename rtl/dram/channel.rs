@@ -28,7 +28,7 @@ use super::message::{DramReply, DramRequest};
 use super::queue::{Entry, Queue};
 use super::refresh::Refresher;
 use super::replies::Replies;
-use super::scheduler::{Choice, Gates, Scheduler, View};
+use super::scheduler::{Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Rx, Sleep, Tx};
@@ -46,6 +46,8 @@ pub struct DramChannel {
     scheduler: Scheduler,
     refresher: Refresher,
     replies: Replies,
+    /// The next command, chosen when the last change was made.
+    plan: Plan,
     store: Store,
     /// The command bus.
     command: Command,
@@ -75,6 +77,7 @@ impl DramChannel {
             scheduler: Scheduler::new(config),
             refresher: Refresher::new(config),
             replies: Replies::new(config, path),
+            plan: Plan::NOTHING,
             store: Store::new(config, path),
             command: Command::default(),
             counts: Counts::default(),
@@ -125,7 +128,8 @@ impl DramChannel {
         self.replies.record();
     }
 
-    fn choose(&self, cycle: u64, reads: bool) -> Choice {
+    /// The next command from `cycle` on; `reads` tells whether a read has room for its data.
+    fn choose(&self, cycle: u64, reads: bool) -> Plan {
         let drain = self.refresher.is_draining();
         let gates = Gates { columns: if drain { self.refresher.last() } else { u64::MAX }, rows: !drain, reads };
         let Self { queue, banks, open, capped, timing, .. } = self;
@@ -134,10 +138,10 @@ impl DramChannel {
 
     /// The command of a request.
     fn issue(&mut self, at: &Edge<'_>, kind: CommandKind, slot: usize) {
-        let Entry { id, burst, tag, place, .. } = *self.queue.entry(slot);
+        let Entry { id, place, .. } = *self.queue.entry(slot);
         let (cycle, index) = (at.cycle, usize::from(place.bank));
         let (bank, t) = (&mut self.banks[index], &self.config.timing);
-        let mut command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
+        self.command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
         match kind {
             CommandKind::Act => {
                 bank.activate(cycle, place.row, t);
@@ -147,7 +151,7 @@ impl DramChannel {
                 self.counts.activates += 1;
             }
             CommandKind::Pre => {
-                command.row = bank.open().unwrap_or(0);
+                self.command.row = bank.open().unwrap_or(0);
                 bank.precharge(cycle, t);
                 self.open &= !(1 << index);
                 self.capped &= !(1 << index);
@@ -155,47 +159,47 @@ impl DramChannel {
                 self.queue.close(index);
                 self.counts.precharges += 1;
             }
-            CommandKind::Rd => {
-                command.column = place.column;
-                let overtakes = self.queue.overtakes(slot);
-                self.counts.row_hits += u64::from(bank.served());
-                bank.read(cycle, overtakes, t);
-                self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
-                self.timing.read(cycle, index);
-                let due = cycle + u64::from(t.read_latency());
-                let data = existing(at, self.store.get(burst));
-                self.replies.insert(at, due, |reply| {
-                    (reply.id, reply.burst, reply.tag) = (id, burst, tag);
-                    reply.data = *data;
-                });
-                self.counts.reads += 1;
-                self.counts.read_latency += due - self.finish(slot);
-            }
-            CommandKind::Wr => {
-                command.column = place.column;
-                let overtakes = self.queue.overtakes(slot);
-                self.counts.row_hits += u64::from(bank.served());
-                bank.write(cycle, overtakes, t);
-                self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
-                self.timing.write(cycle, index);
-                let written = self.queue.data(at, slot);
-                existing(at, self.store.write(burst, written.byte_mask, &written.data));
-                self.counts.writes += 1;
-                self.finish(slot);
+            CommandKind::Rd | CommandKind::Wr => {
+                self.command.column = place.column;
+                self.column(at, slot, index);
             }
             CommandKind::Nop | CommandKind::Prea | CommandKind::Ref => {
                 unreachable!("no request asks for {kind:?}")
             }
         }
-        self.command = command;
     }
 
-    /// A request has had its column command; returns the cycle of its acceptance.
-    fn finish(&mut self, slot: usize) -> u64 {
-        self.refresher.served(slot);
+    /// Reads or writes the burst of a request in bank `index`, which is served by that.
+    fn column(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
+        let cycle = at.cycle;
+        let Entry { write, id, tag, burst, .. } = *self.queue.entry(slot);
+        let (bank, t) = (&mut self.banks[index], &self.config.timing);
+        let overtakes = self.queue.overtakes(slot);
+        self.counts.row_hits += u64::from(bank.served());
         self.counts.bytes += u64::from(self.config.burst_bytes());
-        self.counts.bus_busy_cycles += u64::from(self.config.timing.burst);
-        self.queue.release(slot)
+        self.counts.bus_busy_cycles += u64::from(t.burst);
+        if write {
+            bank.write(cycle, overtakes, t);
+            self.timing.write(cycle, index);
+            let written = self.queue.data(at, slot);
+            existing(at, self.store.write(burst, written.byte_mask, &written.data));
+            self.counts.writes += 1;
+        } else {
+            bank.read(cycle, overtakes, t);
+            self.timing.read(cycle, index);
+            let due = cycle + u64::from(t.read_latency());
+            let data = existing(at, self.store.get(burst));
+            self.replies.insert(at, due, |reply| {
+                (reply.id, reply.burst, reply.tag) = (id, burst, tag);
+                reply.data = *data;
+            });
+            self.counts.reads += 1;
+            self.counts.read_latency += due;
+        }
+        self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
+        self.refresher.served(slot);
+        let accepted = self.queue.release(slot);
+        self.counts.read_latency -= if write { 0 } else { accepted };
     }
 
     /// The next step of a refresh once the last row hits are served; returns when it is legal.
@@ -243,29 +247,45 @@ impl Block for DramChannel {
         let reads = self.replies.has_room();
         let sent = self.replies.send(&mut rsp, at);
 
-        let eligible = self.scheduler.eligible(&self.queue);
-        self.refresher.prepare(cycle, &self.queue, eligible, reads);
-        let Choice { now, mut later } = self.choose(cycle, reads);
-        if let Some((kind, slot)) = now {
+        let stopped = self.refresher.stops_requests(cycle);
+        if stopped {
+            self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue), reads);
+        }
+        // While requests make way, what may still go changes without a command.
+        if stopped || self.plan.from <= cycle && self.plan.command.is_none() {
+            self.plan = self.choose(cycle, reads);
+        }
+        debug_assert_eq!(self.plan.command_at(cycle), self.choose(cycle, reads).command_at(cycle));
+        if let Some((kind, slot)) = self.plan.command_at(cycle) {
             self.issue(at, kind, slot);
-        } else if self.refresher.is_draining() && self.refresher.last() == 0 {
-            later = self.refresh(cycle);
+        } else if stopped && self.refresher.last() == 0 {
+            self.plan.from = self.refresh(cycle);
         }
 
         let arrived = if self.queue.has_room() { req.peek(at) } else { None };
         let taken = arrived.is_some();
         if let Some(request) = arrived {
+            let write = request.write;
             self.queue.accept(at, request, |bank| self.banks[bank].open());
-            self.queue.edge();
+            if write {
+                self.queue.edge();
+            }
             req.drop_head(at);
         }
 
         let issued = self.command.kind != CommandKind::Nop;
         // A read that found no room may have some from the next cycle on.
         if issued || taken || (sent && !reads) {
+            if self.refresher.is_draining() {
+                return Sleep::Next;
+            }
+            self.plan = self.choose(cycle + 1, self.replies.has_room());
+        }
+        let due = self.plan.from.min(self.refresher.due());
+        // A command is one cycle long: the bus is to be seen at rest in the next.
+        if issued || due <= cycle + 1 || self.queue.has_room() && req.waiting(at) {
             return Sleep::Next;
         }
-        let due = later.min(self.refresher.due());
         let deadline = if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) };
         deadline.min(self.replies.sleep(cycle, sent))
     }
@@ -282,6 +302,8 @@ impl Block for DramChannel {
             scheduler,
             refresher,
             replies,
+            // What the scheduler would say again.
+            plan: _,
             // Off chip, and a function of the beats that came in.
             store: _,
             command: Command { cycle: _, kind, bank, row, column, id },

@@ -18,39 +18,83 @@ pub struct Place {
 /// Column bits below the lowest bank bit of [`AddressMapping::Gtx480`]: 256 bytes on a 64-bit bus.
 const LOW_COLUMN_BITS: u32 = 2;
 
+/// Some bits of a burst address that lie side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bits {
+    shift: u32,
+    mask: u64,
+}
+
+impl Bits {
+    /// The `width` bits from `shift` on.
+    fn new(shift: u32, width: u32) -> Self {
+        Self { shift, mask: (1 << width) - 1 }
+    }
+
+    fn of(self, value: u64) -> u64 {
+        value >> self.shift & self.mask
+    }
+}
+
 /// The bit fields of a burst address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    layout: AddressMapping,
-    group_at: GroupBits,
-    group_bits: u32,
-    inner_bits: u32,
+    bank_bits: u32,
     column_bits: u32,
     row_bits: u32,
-}
-
-fn low(value: u64, bits: u32) -> u64 {
-    value & ((1 << bits) - 1)
+    row: Bits,
+    /// Bank number above its lowest bits, and those.
+    high_bank: Bits,
+    low_bank: Bits,
+    low_bank_bits: u32,
+    /// Column above its lowest bits, and those.
+    high_column: Bits,
+    low_column: Bits,
+    low_column_bits: u32,
+    /// Group and bank in the group, both of a bank number.
+    group: Bits,
+    inner: Bits,
+    inner_bits: u32,
 }
 
 impl Mapping {
     /// The fields of a legal configuration.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
+        let group_bits = config.bank_groups.trailing_zeros();
+        let inner_bits = config.banks_per_group.trailing_zeros();
+        let column_bits = config.columns.trailing_zeros();
+        let row_bits = config.rows.trailing_zeros();
+        let bank_bits = group_bits + inner_bits;
+        let (low_column_bits, low_bank_bits) = match config.mapping {
+            AddressMapping::RowBankColumn => (0, 0),
+            AddressMapping::Gtx480 => (LOW_COLUMN_BITS, 1),
+        };
+        let (group, inner) = match config.group_bits {
+            GroupBits::Low => (Bits::new(0, group_bits), Bits::new(group_bits, inner_bits)),
+            GroupBits::High => (Bits::new(inner_bits, group_bits), Bits::new(0, inner_bits)),
+        };
         Self {
-            layout: config.mapping,
-            group_at: config.group_bits,
-            group_bits: config.bank_groups.trailing_zeros(),
-            inner_bits: config.banks_per_group.trailing_zeros(),
-            column_bits: config.columns.trailing_zeros(),
-            row_bits: config.rows.trailing_zeros(),
+            bank_bits,
+            column_bits,
+            row_bits,
+            row: Bits::new(column_bits + bank_bits, row_bits),
+            high_bank: Bits::new(column_bits + low_bank_bits, bank_bits - low_bank_bits),
+            low_bank: Bits::new(low_column_bits, low_bank_bits),
+            low_bank_bits,
+            high_column: Bits::new(low_column_bits + low_bank_bits, column_bits - low_column_bits),
+            low_column: Bits::new(0, low_column_bits),
+            low_column_bits,
+            group,
+            inner,
+            inner_bits,
         }
     }
 
     /// Bits of a bank's place in [`Place::bank`].
     #[must_use]
     pub fn bank_bits(&self) -> u32 {
-        self.group_bits + self.inner_bits
+        self.bank_bits
     }
 
     /// Bits of a column.
@@ -68,23 +112,10 @@ impl Mapping {
     /// Where a burst lies.
     #[must_use]
     pub fn place(&self, burst: u64) -> Place {
-        let bank_bits = self.bank_bits();
-        let (column, number) = match self.layout {
-            AddressMapping::RowBankColumn => (low(burst, self.column_bits), low(burst >> self.column_bits, bank_bits)),
-            AddressMapping::Gtx480 => {
-                let above = burst >> (LOW_COLUMN_BITS + 1);
-                let high_column_bits = self.column_bits - LOW_COLUMN_BITS;
-                let column = low(above, high_column_bits) << LOW_COLUMN_BITS | low(burst, LOW_COLUMN_BITS);
-                let number = low(above >> high_column_bits, bank_bits - 1) << 1 | low(burst >> LOW_COLUMN_BITS, 1);
-                (column, number)
-            }
-        };
-        let bank = match self.group_at {
-            GroupBits::High => number,
-            GroupBits::Low => low(number, self.group_bits) << self.inner_bits | number >> self.group_bits,
-        };
-        let row = low(burst >> (self.column_bits + bank_bits), self.row_bits);
-        Place { bank: bank as u8, row: row as u32, column: column as u32 }
+        let number = self.high_bank.of(burst) << self.low_bank_bits | self.low_bank.of(burst);
+        let bank = self.group.of(number) << self.inner_bits | self.inner.of(number);
+        let column = self.high_column.of(burst) << self.low_column_bits | self.low_column.of(burst);
+        Place { bank: bank as u8, row: self.row.of(burst) as u32, column: column as u32 }
     }
 }
 

@@ -213,8 +213,9 @@ impl Queue {
         let bank = usize::from(place.bank);
         let bit = 1u64 << slot;
         let same_burst = self.slots_of(bank, |entry| entry.burst == burst);
-        let entry = Entry { write, id, tag, burst, place };
-        self.slots[slot] = Slot { entry, same_burst, accepted: at.cycle };
+        let taken = &mut self.slots[slot];
+        taken.entry = Entry { write, id, tag, burst, place };
+        (taken.same_burst, taken.accepted) = (same_burst, at.cycle);
         self.older[slot] = self.occupied;
         self.last_older[slot] = 0;
         self.occupied |= bit;
@@ -296,7 +297,7 @@ impl Queue {
         self.hit_banks &= !(1 << bank);
     }
 
-    /// Ends the clock edge: stores the data that arrived.
+    /// Ends the clock edge in which a write was accepted: stores its data.
     pub fn edge(&mut self) {
         self.data.edge();
     }

@@ -53,10 +53,16 @@ impl Refresher {
         self.last
     }
 
-    /// Begins to drain once due; lets reads without room for their data go. `eligible` are the
-    /// slots that the policy would serve before it needs another row.
-    pub fn prepare(&mut self, cycle: u64, queue: &Queue, eligible: u64, reads: bool) {
-        if !self.draining && cycle >= self.due {
+    /// True if requests make way from `cycle` on at the latest.
+    #[must_use]
+    pub fn stops_requests(&self, cycle: u64) -> bool {
+        self.draining || cycle >= self.due
+    }
+
+    /// Begins to drain if it does not yet; lets reads without room for their data go. `eligible`
+    /// are the slots that the policy would serve before it needs another row.
+    pub fn prepare(&mut self, queue: &Queue, eligible: u64, reads: bool) {
+        if !self.draining {
             self.draining = true;
             self.last = queue.hits() & eligible;
         }

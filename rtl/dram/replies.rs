@@ -59,6 +59,7 @@ impl Replies {
     }
 
     /// Sends the oldest burst if it is due and the channel takes it.
+    #[inline]
     pub fn send(&mut self, rsp: &mut Tx<'_, DramReply>, at: &mut Edge<'_>) -> bool {
         let due = self.count > 0 && self.due[self.head as usize] <= at.cycle;
         if !due || !rsp.ready(at) {

@@ -44,32 +44,30 @@ pub struct Gates {
     pub reads: bool,
 }
 
-/// The outcome of arbitration.
+/// The outcome of arbitration: what goes out next unless a request arrives or room for data
+/// appears before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Command and slot, if any is legal now.
-    pub now: Option<(CommandKind, usize)>,
-    /// If none is: a cycle before which none becomes legal, `u64::MAX` if time alone changes nothing.
-    pub later: u64,
+pub struct Plan {
+    /// No command is legal before this cycle; `u64::MAX` if time alone makes none legal.
+    pub from: u64,
+    /// Command and slot of that cycle; without one it has to be asked again then.
+    pub command: Option<(CommandKind, usize)>,
 }
 
-/// The slots if the channel allows their command now; else notes when it will.
-fn allowed(cycle: u64, slots: u64, from: u64, later: &mut u64) -> u64 {
-    if slots == 0 || from <= cycle {
-        return slots;
+impl Plan {
+    /// Nothing becomes legal of its own accord.
+    pub const NOTHING: Self = Self { from: u64::MAX, command: None };
+
+    /// The command of `cycle`, if it has one.
+    #[must_use]
+    pub fn command_at(&self, cycle: u64) -> Option<(CommandKind, usize)> {
+        if self.from <= cycle { self.command } else { None }
     }
-    *later = from.min(*later);
-    0
 }
 
 /// The slots of a set of banks.
 fn slots_of(queue: &Queue, banks: u64) -> u64 {
     each(banks).fold(0, |slots, bank| slots | queue.in_bank(bank))
-}
-
-/// The banks of a set of slots.
-fn banks_of(queue: &Queue, slots: u64) -> u64 {
-    each(slots).fold(0, |banks, slot| banks | 1 << queue.entry(slot).place.bank)
 }
 
 /// Chooses who gets the command bus.
@@ -96,22 +94,39 @@ impl Scheduler {
         }
     }
 
-    /// The command of this cycle.
-    ///
-    /// Either step asks the oldest candidate first: when its command is legal, no other has to be
-    /// looked at; when it is not, its like in its bank need not be asked.
+    /// The command of cycle `from`, or of a later one if none is legal before.
     #[must_use]
-    pub fn choose(&self, cycle: u64, view: View<'_>, gates: Gates) -> Choice {
+    pub fn choose(&self, from: u64, view: View<'_>, gates: Gates) -> Plan {
         let View { queue, banks, open, capped, timing } = view;
         let eligible = self.eligible(queue);
         let capped = if gates.rows { capped & queue.hit_banks() } else { 0 };
         let hits = queue.hits() & eligible & !slots_of(queue, capped);
-        let mut later = u64::MAX;
-
+        let rows = match self.policy {
+            _ if !gates.rows => 0,
+            Policy::FrFcfs => queue.banks() & !(queue.hit_banks() & !capped),
+            Policy::Fcfs => each(eligible & !hits).fold(0, |_, slot| 1 << queue.entry(slot).place.bank),
+        };
         let free = hits & gates.columns & !queue.blocked();
         let reads = if gates.reads { free & !queue.writes() } else { 0 };
-        let mut left = allowed(cycle, reads, timing.any_rd_from(), &mut later)
-            | allowed(cycle, free & queue.writes(), timing.any_wr_from(), &mut later);
+        let writes = free & queue.writes();
+        let reads_from = if reads == 0 { u64::MAX } else { timing.any_rd_from() };
+        let writes_from = if writes == 0 { u64::MAX } else { timing.any_wr_from() };
+        // Where no row is wanted, the data bus tells from when on it is worth to look.
+        let cycle = if rows == 0 { from.max(reads_from.min(writes_from)) } else { from };
+
+        let (mut left, mut later) = (0, u64::MAX);
+        if reads_from <= cycle {
+            left |= reads;
+        } else {
+            later = reads_from;
+        }
+        if writes_from <= cycle {
+            left |= writes;
+        } else {
+            later = later.min(writes_from);
+        }
+        // The oldest first: when its command is legal, no other has to be looked at; when it is not,
+        // its like in its bank need not be asked.
         while left != 0 {
             let slot = queue.oldest(left);
             let entry = queue.entry(slot);
@@ -122,37 +137,29 @@ impl Scheduler {
                 (CommandKind::Rd, timing.rd_from(index, &banks[index]), !queue.writes())
             };
             if from <= cycle {
-                return Choice { now: Some((kind, slot)), later: cycle + 1 };
+                return Plan { from: cycle, command: Some((kind, slot)) };
             }
             later = later.min(from);
             left &= !(queue.in_bank(index) & like);
         }
-        if !gates.rows {
-            return Choice { now: None, later };
-        }
 
-        let hit_banks = match self.policy {
-            Policy::FrFcfs => queue.hit_banks() & !capped,
-            Policy::Fcfs => banks_of(queue, hits),
-        };
-        let conflicts = slots_of(queue, queue.banks() & open & !hit_banks) & eligible;
-        let closed = slots_of(queue, queue.banks() & !open) & eligible;
-        let mut left = conflicts | allowed(cycle, closed, timing.any_act_from(), &mut later);
-        while left != 0 {
-            let slot = queue.oldest(left);
-            let index = usize::from(queue.entry(slot).place.bank);
-            let (kind, from) = if open >> index & 1 != 0 {
-                (CommandKind::Pre, timing.pre_from(&banks[index]))
-            } else {
-                (CommandKind::Act, timing.act_from(index, &banks[index]))
-            };
+        let mut ready = 0;
+        for index in each(rows) {
+            let (bank, is_open) = (&banks[index], open >> index & 1 != 0);
+            let from = if is_open { timing.pre_from(bank) } else { timing.act_from(index, bank) };
             if from <= cycle {
-                return Choice { now: Some((kind, slot)), later: cycle + 1 };
+                ready |= queue.in_bank(index) & eligible;
+            } else {
+                later = later.min(from);
             }
-            later = later.min(from);
-            left &= !queue.in_bank(index);
         }
-        Choice { now: None, later }
+        if ready == 0 {
+            return Plan { from: later, command: None };
+        }
+        let slot = queue.oldest(ready);
+        let is_open = open >> queue.entry(slot).place.bank & 1 != 0;
+        let kind = if is_open { CommandKind::Pre } else { CommandKind::Act };
+        Plan { from: cycle, command: Some((kind, slot)) }
     }
 
     /// True if the hits of a bank have overtaken another row for long enough.

@@ -18,7 +18,7 @@ pub struct Mode {
     pub lint: bool,
     /// Draw the order of evaluation anew at every edge, from this seed.
     pub shuffle: Option<u64>,
-    /// Keep a digest of every block's state.
+    /// Keep the digests of memories and beats of which [`Simulator::state_digest`] is made.
     pub digest: bool,
 }
 
@@ -45,7 +45,6 @@ pub struct Simulator {
     wake: Wake,
     mode: Mode,
     population: Vec<u8>,
-    digests: Vec<Vec<u64>>,
     random: u64,
     tick: u64,
     started: bool,
@@ -66,9 +65,8 @@ impl Simulator {
                 wake.at_cycle(0, BlockId { domain: domain as u8, slot }, 0);
             }
         }
-        let digests = population.iter().map(|&count| vec![0; usize::from(count)]).collect();
         let evaluated = vec![BlockSet::EMPTY; population.len()];
-        Self { wake, mode, digests, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
+        Self { wake, mode, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
     }
 
     /// Time of the last edge, in ticks.
@@ -119,7 +117,7 @@ impl Simulator {
         let tick = self.next_tick()?;
         self.tick = tick;
         self.started = true;
-        if self.mode != Mode::default() {
+        if self.mode.everyone() || self.mode.shuffle.is_some() {
             self.step_slowly(blocks, tick);
             return Some(tick);
         }
@@ -146,12 +144,15 @@ impl Simulator {
         Some(tick)
     }
 
-    /// Digest of the state of all blocks; needs `Mode::digest`.
+    /// Digest of the state of all blocks as it is now; memories count if they were told to keep
+    /// theirs.
     #[must_use]
-    pub fn state_digest(&self) -> u64 {
+    pub fn state_digest(&self, blocks: &impl Blocks) -> u64 {
         let mut digest = Digest::default();
-        for &block in self.digests.iter().flatten() {
-            digest.word(block);
+        for (domain, &count) in (0..).zip(&self.population) {
+            for slot in 0..count {
+                digest.word(digest_of_block(blocks, BlockId { domain, slot }));
+            }
         }
         digest.finish()
     }
@@ -182,7 +183,9 @@ impl Simulator {
         }
         for (block, cycle, due) in order {
             let before = (self.mode.lint && !due).then(|| digest_of_block(blocks, block));
-            let (sleep, actions) = self.eval(blocks, block, cycle);
+            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
+            let sleep = blocks.eval(block, &mut at);
+            let actions = at.actions;
             match sleep {
                 Sleep::Next => self.wake.at_cycle(tick, block, cycle + 1),
                 Sleep::At(wish) => self.wake.at_cycle(tick, block, wish.max(cycle + 1)),
@@ -193,17 +196,6 @@ impl Simulator {
                 assert!(actions == 0 && !changed, "cycle {cycle}: block {block:?} acted although nothing had woken it");
             }
         }
-    }
-
-    /// One edge of one block, its digest taken: its wish, and how often it used a channel.
-    fn eval(&mut self, blocks: &mut impl Blocks, block: BlockId, cycle: u64) -> (Sleep, u32) {
-        let mut at = Edge { tick: self.tick, cycle, wake: &mut self.wake, actions: 0 };
-        let sleep = blocks.eval(block, &mut at);
-        let actions = at.actions;
-        if self.mode.digest {
-            self.digests[usize::from(block.domain)][usize::from(block.slot)] = digest_of_block(blocks, block);
-        }
-        (sleep, actions)
     }
 }
 
@@ -330,7 +322,7 @@ mod tests {
             }
             let passed = self.stations.iter().map(|s| u64::from(s.passed)).sum();
             let beats = self.links.iter().fold(0, |sum, link| sum ^ link.history());
-            (passed, beats, sim.state_digest())
+            (passed, beats, sim.state_digest(self))
         }
     }
 

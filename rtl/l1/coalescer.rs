@@ -88,6 +88,8 @@ pub struct Coalescer {
     access: WarpAccess,
     slot: u8,
     waiting: u32,
+    /// Lane `i` names word `i` of one line: follows from the addresses, kept for the host's speed.
+    in_order: bool,
     next_id: u32,
     line_log2: u32,
     line_bits: u32,
@@ -101,6 +103,7 @@ impl Coalescer {
             access: WarpAccess::default(),
             slot: 0,
             waiting: 0,
+            in_order: false,
             next_id: 0,
             line_log2: line_bytes.ilog2(),
             line_bits,
@@ -118,40 +121,51 @@ impl Coalescer {
         debug_assert!(!self.busy() && access.mask != 0, "an instruction is taken while idle, with a lane");
         self.waiting = access.mask;
         self.slot = slot;
+        self.in_order = in_order(&access.address, self.line_log2);
         self.access.clone_from(access);
     }
 
-    /// The next line request.
-    pub fn emit(&mut self) -> LineAccess {
+    /// True if lane `i` of the instruction names word `i` of one line, whether or not it is active.
+    #[must_use]
+    pub fn in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// Writes the next line request over an old one.
+    pub fn emit(&mut self, request: &mut LineAccess) {
         debug_assert!(self.busy());
         let access = &self.access;
         let leader = self.waiting.trailing_zeros() as usize;
         let line = access.address[leader] >> self.line_log2;
-        let lanes = self.waiting & same_line(&access.address, line, self.line_log2);
-        let (byte_mask, data) = match access.kind {
-            AccessKind::Load => (0, [0; LINE_BYTES]),
-            AccessKind::Store => gather(access, lanes, self.line_log2),
-        };
-        let request = LineAccess {
-            kind: access.kind,
-            space: access.space,
-            uncached: access.uncached,
-            id: self.next_id,
-            warp: access.warp,
-            slot: self.slot,
-            line,
-            lanes,
-            byte_mask,
-            data,
-        };
+        let lanes =
+            if self.in_order { self.waiting } else { same_line(&access.address, self.waiting, line, self.line_log2) };
+        request.kind = access.kind;
+        request.space = access.space;
+        request.uncached = access.uncached;
+        request.id = self.next_id;
+        request.warp = access.warp;
+        request.slot = self.slot;
+        request.line = line;
+        request.lanes = lanes;
+        request.byte_mask = 0;
+        if access.kind == AccessKind::Store && self.in_order && lanes == u32::MAX && access.size_log2 == 2 {
+            request.byte_mask = u128::MAX;
+            for (bytes, word) in request.data.as_chunks_mut().0.iter_mut().zip(access.data[0]) {
+                *bytes = word.to_le_bytes();
+            }
+        } else {
+            request.data = [0; LINE_BYTES];
+            if access.kind == AccessKind::Store {
+                request.byte_mask = gather(access, lanes, self.line_log2, &mut request.data);
+            }
+        }
         self.waiting &= !lanes;
         self.next_id = self.next_id.wrapping_add(1);
-        request
     }
 
     /// Lists the instruction register and the comparators.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { access, slot, waiting, next_id, line_log2, line_bits } = self;
+        let Self { access, slot, waiting, in_order: _, next_id, line_log2, line_bits } = self;
         let addr_bits = *line_bits + *line_log2;
         to.state("kind", access.kind);
         to.state("space", access.space);
@@ -172,34 +186,49 @@ impl Coalescer {
     }
 }
 
-/// Lanes whose address lies in `line`.
-fn same_line(address: &[u64; LANES], line: u64, line_log2: u32) -> u32 {
-    // Most warps stay in one line: one pass without a branch decides that.
-    let spread = address.iter().fold(0, |spread, lane| spread | (lane >> line_log2 ^ line));
-    if spread == 0 {
-        return u32::MAX;
+/// Those of `lanes` whose address lies in `line`.
+fn same_line(address: &[u64; LANES], lanes: u32, line: u64, line_log2: u32) -> u32 {
+    // Many warps stay in one line: one pass without a branch decides that.
+    if lanes == u32::MAX && address.iter().fold(0, |spread, lane| spread | (lane >> line_log2 ^ line)) == 0 {
+        return lanes;
     }
-    let matches = address.iter().enumerate();
-    matches.fold(0, |lanes, (lane, at)| lanes | u32::from(at >> line_log2 == line) << lane)
+    let (mut inside, mut left) = (0, lanes);
+    while left != 0 {
+        let lane = left.trailing_zeros();
+        left &= left - 1;
+        inside |= u32::from(address[lane as usize] >> line_log2 == line) << lane;
+    }
+    inside
 }
 
-/// Lane `i` names word `i` of its line.
+/// Byte offset of word `i`.
+const WORDS: [u64; LANES] = {
+    let mut words = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        words[lane] = lane as u64 * 4;
+        lane += 1;
+    }
+    words
+};
+
+/// Lane `i` names word `i` of one line.
 fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
-    let in_line = (1u64 << line_log2) - 1;
-    let each = address.iter().enumerate();
-    each.fold(0, |disorder, (lane, at)| disorder | (at & in_line ^ (lane as u64 * 4))) == 0
+    let first = address[0];
+    // Four sums side by side, which the host's vector registers hold.
+    let mut disorder = [0; 4];
+    for (lanes, words) in address.as_chunks::<4>().0.iter().zip(WORDS.as_chunks::<4>().0) {
+        for ((disorder, at), word) in disorder.iter_mut().zip(lanes).zip(words) {
+            *disorder |= at ^ word ^ first;
+        }
+    }
+    let in_line = (1 << line_log2) - 1;
+    disorder == [0; 4] && first & in_line == 0 && in_line >= WORDS[LANES - 1]
 }
 
-/// The bytes that `lanes` store, placed in their line.
-fn gather(access: &WarpAccess, lanes: u32, line_log2: u32) -> (u128, [u8; LINE_BYTES]) {
-    let mut data = [0; LINE_BYTES];
+/// Places the bytes that `lanes` store in their line; returns their mask.
+fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_BYTES]) -> u128 {
     let mut byte_mask = 0;
-    if lanes == u32::MAX && access.size_log2 == 2 && in_order(&access.address, line_log2) {
-        for (bytes, word) in data.as_chunks_mut().0.iter_mut().zip(access.data[0]) {
-            *bytes = word.to_le_bytes();
-        }
-        return (u128::MAX, data);
-    }
     let bytes = 1usize << access.size_log2;
     let lane_mask = (1u128 << bytes) - 1;
     let mut left = lanes;
@@ -211,7 +240,7 @@ fn gather(access: &WarpAccess, lanes: u32, line_log2: u32) -> (u128, [u8; LINE_B
         data[offset..offset + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
         byte_mask |= lane_mask << offset;
     }
-    (byte_mask, data)
+    byte_mask
 }
 
 #[cfg(test)]
@@ -223,7 +252,9 @@ mod tests {
         coalescer.take(&access, 3);
         let mut lines = Vec::new();
         while coalescer.busy() {
-            lines.push(coalescer.emit());
+            let mut line = LineAccess::default();
+            coalescer.emit(&mut line);
+            lines.push(line);
         }
         lines
     }

@@ -22,7 +22,7 @@
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{Bypass, FailOrder, L1Config, LsuConfig};
-use super::miss_queue::{MissEntry, MissKind, MissQueue};
+use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
 use super::pending::Pending;
 use super::stats::L1Stats;
@@ -35,7 +35,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{
     Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Storage, Tx,
 };
-use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
+use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub struct Lsu {
     pending: Pending,
     /// Line requests on their way to the tags.
     queue: Fifo<LineAccess>,
+    /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
+    head_bypasses: bool,
     tags: Tags,
     data: Array<LineData>,
     ways: u32,
@@ -109,10 +111,31 @@ pub struct Lsu {
     write_backs: u32,
     stats: L1Stats,
     shown: Shown,
-    /// The head was probed in this cycle and refused, for this reason and conditions; until one of
-    /// them changes it is refused in every cycle.
-    refused: Option<(u64, Fail, u8)>,
+    /// The head's refusal, if it was refused when it was probed last.
+    refused: Option<Refusal>,
     watch: Option<Watch>,
+}
+
+/// A refusal of the head, which lasts until one of its conditions changes.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    /// Up to which cycle its cycles have been counted.
+    counted: u64,
+    /// The reason reported.
+    fail: Fail,
+    /// All failing conditions, a bit each.
+    all: u8,
+}
+
+/// What one edge changed of all that a refused head can wait for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    /// The set in which a reserved way got its line.
+    filled: Option<u32>,
+    /// An MSHR entry lost its last waiter.
+    freed: bool,
+    /// The miss queue gave an entry to the network.
+    sent: bool,
 }
 
 impl Lsu {
@@ -136,6 +159,7 @@ impl Lsu {
             coalescer: Coalescer::new(l1.line_bytes, place.line_bits),
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
             queue: Fifo::new(lsu.access_queue, LineShape { line_bits: place.line_bits }),
+            head_bypasses: false,
             tags: Tags::new(&place.path, l1.sets, l1.ways, index, place.line_bits),
             data: Array::new(data, l1.line_bytes),
             ways: l1.ways,
@@ -193,8 +217,8 @@ impl Lsu {
     /// the next edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
-        if self.refused.is_some() {
-            self.refused = self.refused.map(|(_, fail, all)| (cycle - 1, fail, all));
+        if let Some(refusal) = &mut self.refused {
+            refusal.counted = cycle - 1;
         }
         self.stats
     }
@@ -211,10 +235,10 @@ impl Lsu {
         self.tags.reserved() == self.mshr.pending_lines()
     }
 
-    /// Accounts for the refusals of the head since it was probed last, at all edges before `cycle`.
+    /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
     fn charge(&mut self, cycle: u64) {
-        if let Some((since, fail, all)) = self.refused {
-            let cycles = cycle - since - 1;
+        if let Some(Refusal { counted, fail, all }) = self.refused {
+            let cycles = cycle - counted - 1;
             self.stats.fails[fail as usize] += cycles;
             for (bit, failing) in self.stats.failing.iter_mut().enumerate() {
                 *failing += cycles * u64::from(all >> bit & 1);
@@ -222,10 +246,10 @@ impl Lsu {
         }
     }
 
-    /// Step 1: takes the head of the reply channel. Returns whether a line was filled.
-    fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> bool {
-        let Some(reply) = rsp.peek(at) else { return false };
-        let mut filled = false;
+    /// Step 1: takes the head of the reply channel. Returns the set in which a line was filled.
+    fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> Option<u32> {
+        let reply = rsp.peek(at)?;
+        let mut filled = None;
         let (slot, lanes) = ticket::target(reply.ticket);
         match reply.kind {
             ReplyKind::Ack if ticket::is_write_back(reply.ticket) => self.write_backs -= 1,
@@ -234,7 +258,7 @@ impl Lsu {
             ReplyKind::Data => {
                 let line = reply.line;
                 match self.mshr.set_way_of(line) {
-                    Some(set_way) if self.mshr.drains(set_way) => return false,
+                    Some(set_way) if self.mshr.drains(set_way) => return None,
                     Some(_) => {}
                     None => {
                         panic!(
@@ -244,8 +268,9 @@ impl Lsu {
                     }
                 }
                 if let Some(set_way) = self.mshr.fill(line) {
-                    filled = true;
-                    let kept = self.tags.fill(at, set_way / self.ways, set_way % self.ways);
+                    let (set, way) = (set_way / self.ways, set_way % self.ways);
+                    filled = Some(set);
+                    let kept = self.tags.fill(at, set, way);
                     self.data.update(at, set_way, 0, |cell| cell.0 = reply.data);
                     if let Some(watch) = &mut self.watch {
                         watch.fill = Some((line, kept));
@@ -257,20 +282,25 @@ impl Lsu {
         filled
     }
 
-    /// Step 2: one waiter of the oldest filled entry gets its bytes. Returns whether there was one.
+    /// Step 2: one waiter of the oldest filled entry gets its bytes. Returns whether it was the last
+    /// one of its entry.
     fn drain(&mut self, at: &Edge<'_>) -> bool {
+        if !self.mshr.has_ready() {
+            return false;
+        }
+        let filled = self.mshr.ready_entries();
         let Some((line, set_way, waiter)) = self.mshr.pop() else { return false };
         let data = &self.data.read(at, set_way)[0];
         self.pending.deliver(waiter.slot, waiter.lanes, &data.0);
         if let Some(watch) = &mut self.watch {
             watch.drain = Some((line, waiter));
         }
-        true
+        self.mshr.ready_entries() != filled
     }
 
-    /// The load at the head, if it goes past the cache. A local line may be newer here than in
+    /// True if the head is a load that goes past the cache. A local line may be newer here than in
     /// memory, so local accesses never do.
-    fn head_bypasses(&self) -> bool {
+    fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
             head.kind == AccessKind::Load
                 && head.space == MemorySpace::Global
@@ -280,7 +310,7 @@ impl Lsu {
 
     /// Step 3: one request to the network. Returns whether the head left on the bypass path.
     fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) -> bool {
-        let wants_bypass = self.head_bypasses();
+        let wants_bypass = self.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
             return false;
         }
@@ -328,6 +358,18 @@ impl Lsu {
         (line % u64::from(self.place.num_partitions)) as u8
     }
 
+    /// True if the head was refused and nothing that it was refused for has changed: it is refused
+    /// again for the same reasons, and need not be probed unless somebody watches. The queue behind
+    /// it stands, so no way is claimed, no entry taken and nothing queued for memory meanwhile.
+    fn refused_again(&self, changes: &Changes) -> bool {
+        let (Some(Refusal { all, .. }), Some(head)) = (self.refused, self.queue.front()) else { return false };
+        let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
+        self.watch.is_none()
+            && !(changes.freed && fails_for(Fail::MshrEntry))
+            && !(changes.sent && fails_for(Fail::MissQueue))
+            && changes.filled.is_none_or(|set| set != self.tags.set_of(head.line))
+    }
+
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
     fn access(&mut self, at: &Edge<'_>, bypassed: bool) -> bool {
         self.charge(at.cycle);
@@ -345,7 +387,7 @@ impl Lsu {
             }
             return true;
         }
-        if self.head_bypasses() {
+        if self.head_bypasses {
             self.shown = Shown::Stall;
             return false;
         }
@@ -358,7 +400,8 @@ impl Lsu {
             self.shown = Shown::Stall;
             return false;
         };
-        self.count(at.cycle, kind, outcome);
+        let accepted = self.count(at.cycle, outcome);
+        self.stats.accesses += u64::from(accepted && kind == AccessKind::Load);
         if let Some(watch) = &mut self.watch {
             let waiter = Waiter { slot, lanes };
             watch.access = Some(match kind {
@@ -366,7 +409,7 @@ impl Lsu {
                 AccessKind::Store => Access::Store { line, space, queue_used, outcome },
             });
         }
-        !matches!(outcome, Outcome::Refused(..))
+        accepted
     }
 
     /// The status function of a load (khairy2015 section 3.1).
@@ -387,14 +430,14 @@ impl Lsu {
                 self.tags.touch(at, set, way, false);
                 Outcome::HitPending
             }
-            Probe::Absent { victim } => {
+            Probe::Absent => {
+                let victim = self.tags.victim(set);
                 let entry = self.mshr.free_for(line);
                 let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
                 let queue_full = self.miss_queue.room() < needed;
                 match (victim, entry) {
                     (Some(victim), Some(entry)) if !queue_full => {
-                        self.allocate(at, set, victim, entry, line, id, waiter);
-                        Outcome::Miss(victim.line.map(|line| (line, victim.modified)))
+                        Outcome::Miss(self.allocate(at, set, victim, entry, line, id, waiter))
                     }
                     _ => self.refuse(victim.is_none(), entry.is_none(), queue_full),
                 }
@@ -402,31 +445,44 @@ impl Lsu {
         }
     }
 
+    /// Takes all that a miss needs. Returns the line that gives way and whether it was modified.
     #[expect(clippy::too_many_arguments, reason = "the miss takes its registers from four parts at once")]
-    fn allocate(&mut self, at: &Edge<'_>, set: u32, victim: Victim, entry: u8, line: u64, id: u32, waiter: Waiter) {
+    fn allocate(
+        &mut self,
+        at: &Edge<'_>,
+        set: u32,
+        victim: Victim,
+        entry: u8,
+        line: u64,
+        id: u32,
+        waiter: Waiter,
+    ) -> Option<(u64, bool)> {
         let set_way = set * self.ways + victim.way;
-        if let (Some(old), true) = (victim.line, victim.modified) {
+        let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
+        if let Some((old, true)) = old {
             // The victim's bytes must leave before the fill overwrites them.
-            let data = self.data.read(at, set_way)[0].0;
-            self.miss_queue.push(MissEntry {
-                kind: MissKind::WriteBack,
-                id,
-                line: old,
-                ticket: ticket::write_back(),
-                byte_mask: u128::MAX,
-                data,
+            let data = &self.data.read(at, set_way)[0];
+            self.miss_queue.push_with(|entry| {
+                entry.kind = MissKind::WriteBack;
+                entry.id = id;
+                entry.line = old;
+                entry.ticket = ticket::write_back();
+                entry.byte_mask = u128::MAX;
+                entry.data = data.0;
             });
         }
-        self.stats.evictions += u64::from(victim.line.is_some());
+        self.stats.evictions += u64::from(victim.holds);
         self.tags.claim(at, set, victim.way, line);
         self.mshr.alloc(entry, line, set_way, waiter);
-        self.miss_queue.push(MissEntry {
-            kind: MissKind::Read,
-            id,
-            line,
-            ticket: ticket::of(waiter.slot, waiter.lanes),
-            ..MissEntry::default()
+        self.miss_queue.push_with(|entry| {
+            entry.kind = MissKind::Read;
+            entry.id = id;
+            entry.line = line;
+            entry.ticket = ticket::of(waiter.slot, waiter.lanes);
+            entry.byte_mask = 0;
+            entry.data = [0; LINE_BYTES];
         });
+        old
     }
 
     fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
@@ -472,53 +528,41 @@ impl Lsu {
                 }
                 Outcome::Overtook
             }
-            Probe::Absent { .. } => Outcome::StoreMissed,
+            Probe::Absent => Outcome::StoreMissed,
         };
-        let LineAccess { id, slot, lanes, byte_mask, data, .. } = *head;
-        self.miss_queue.push(MissEntry {
-            kind: MissKind::Write,
-            id,
-            line,
-            ticket: ticket::of(slot, lanes),
-            byte_mask,
-            data,
+        self.miss_queue.push_with(|entry| {
+            entry.kind = MissKind::Write;
+            entry.id = head.id;
+            entry.line = line;
+            entry.ticket = ticket::of(head.slot, head.lanes);
+            entry.byte_mask = head.byte_mask;
+            entry.data = head.data;
         });
         Some(outcome)
     }
 
-    fn count(&mut self, cycle: u64, kind: AccessKind, outcome: Outcome) {
+    /// Counts what became of an access. Returns whether it was accepted.
+    fn count(&mut self, cycle: u64, outcome: Outcome) -> bool {
         let stats = &mut self.stats;
-        stats.accesses += u64::from(kind == AccessKind::Load && !matches!(outcome, Outcome::Refused(..)));
-        self.shown = match outcome {
-            Outcome::Hit => {
-                stats.hits += 1;
-                Shown::Hit
-            }
-            Outcome::HitPending => {
-                stats.hit_pending += 1;
-                Shown::HitPending
-            }
-            Outcome::Miss(_) => {
-                stats.misses += 1;
-                Shown::Miss
-            }
-            Outcome::Evicted | Outcome::WrittenBack => {
-                stats.store_hits += 1;
-                Shown::StoreHit
-            }
-            Outcome::StoreMissed | Outcome::Overtook => {
-                stats.store_misses += 1;
-                Shown::StoreMiss
-            }
+        let count;
+        (count, self.shown) = match outcome {
+            Outcome::Hit => (&mut stats.hits, Shown::Hit),
+            Outcome::HitPending => (&mut stats.hit_pending, Shown::HitPending),
+            Outcome::Miss(_) => (&mut stats.misses, Shown::Miss),
+            Outcome::Evicted | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
+            Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, Shown::StoreMiss),
             Outcome::Refused(fail, all) => {
                 stats.fails[fail as usize] += 1;
                 for (bit, failing) in stats.failing.iter_mut().enumerate() {
                     *failing += u64::from(all >> bit & 1);
                 }
-                self.refused = Some((cycle, fail, all));
-                Shown::ReservationFail
+                self.refused = Some(Refusal { counted: cycle, fail, all });
+                self.shown = Shown::ReservationFail;
+                return false;
             }
         };
+        *count += 1;
+        true
     }
 }
 
@@ -533,26 +577,26 @@ impl Block for Lsu {
             io.core_rsp.push_with(at, |reply| self.pending.take(reply));
         }
         let filled = self.take_reply(&mut io.mem_rsp, at);
-        let drained = self.drain(at);
+        let freed = self.drain(at);
         let queued = self.miss_queue.len();
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let (had_head, had_room) = (!self.queue.is_empty(), self.queue.has_room());
-        // Nothing that refused the head has changed: it is refused again, for the same reason, and
-        // need not be probed unless somebody watches.
-        let refused_again = self.refused.is_some() && !filled && !drained && !sent && self.watch.is_none();
-        let left = !refused_again && self.access(at, bypassed);
+        let left = !self.refused_again(&Changes { filled, freed, sent }) && self.access(at, bypassed);
         if left {
-            self.queue.pop();
+            self.queue.drop_front();
         }
         if self.coalescer.busy() && had_room {
-            self.queue.push(self.coalescer.emit());
+            self.queue.push_with(|request| self.coalescer.emit(request));
+        }
+        if left || !had_head {
+            self.head_bypasses = self.bypasses();
         }
         if !self.coalescer.busy()
             && let (Some(access), Some(slot)) = (io.core_req.peek(at), self.pending.free())
         {
-            self.pending.alloc(slot, access);
             self.coalescer.take(access, slot);
+            self.pending.alloc(slot, access, self.coalescer.in_order());
             io.core_req.drop_head(at);
         }
 
@@ -560,18 +604,16 @@ impl Block for Lsu {
         // the network; each of these either is one of the conditions below or wakes this block.
         let head_moves = !self.queue.is_empty() && (left || !had_head);
         let shows_past = self.queue.is_empty() && self.shown != Shown::Idle;
-        let can_send = (!self.miss_queue.is_empty() || self.head_bypasses()) && !io.mem_req.blocked(at);
         let can_emit = self.coalescer.busy() && self.queue.has_room();
-        let can_take = !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some();
-        let can_reply = self.pending.has_done() && !io.core_rsp.blocked(at);
+        // The channels are asked last, and only as long as nothing else keeps the block awake.
         if head_moves
             || shows_past
-            || can_send
             || can_emit
-            || can_take
-            || can_reply
             || self.mshr.has_ready()
             || io.mem_rsp.waiting(at)
+            || !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
+            || (!self.miss_queue.is_empty() || self.head_bypasses) && !io.mem_req.blocked(at)
+            || self.pending.has_done() && !io.core_rsp.blocked(at)
         {
             Sleep::Next
         } else {
@@ -587,6 +629,7 @@ impl Block for Lsu {
             coalescer,
             pending,
             queue,
+            head_bypasses: _,
             tags,
             data,
             ways: _,
@@ -600,7 +643,7 @@ impl Block for Lsu {
             watch: _,
         } = self;
         to.probe_state("status", *shown);
-        to.probe_sized("fails", refused.map_or(0, |(_, _, all)| u64::from(all)), NUM_FAILS as u32);
+        to.probe_sized("fails", refused.map_or(0, |refusal| u64::from(refusal.all)), NUM_FAILS as u32);
         to.flag("bypass_turn", *bypass_turn);
         to.sized("write_backs", u64::from(*write_backs), 16);
         let head = queue.front();

@@ -105,9 +105,10 @@ impl MissQueue {
         self.depth - self.len()
     }
 
-    /// Appends an entry; only while there is room.
-    pub fn push(&mut self, entry: MissEntry) {
-        self.entries.push(entry);
+    /// Appends an entry; only while there is room. `form` finds an old one in its place and sets
+    /// every field of it.
+    pub fn push_with(&mut self, form: impl FnOnce(&mut MissEntry)) {
+        self.entries.push_with(form);
     }
 
     /// The oldest entry.
@@ -117,8 +118,8 @@ impl MissQueue {
     }
 
     /// Removes the oldest entry.
-    pub fn pop(&mut self) -> Option<MissEntry> {
-        self.entries.pop()
+    pub fn pop(&mut self) {
+        self.entries.drop_front();
     }
 
     /// True if a store or write-back of the line waits here.
@@ -148,9 +149,10 @@ mod tests {
         let mut queue = MissQueue::new(3, 25);
         let mut left = Vec::new();
         for line in 0..10 {
-            queue.push(entry(MissKind::Read, line));
+            queue.push_with(|slot| *slot = entry(MissKind::Read, line));
             if queue.room() == 0 {
-                left.extend(queue.pop().map(|entry| entry.line));
+                left.extend(queue.head().map(|entry| entry.line));
+                queue.pop();
             }
         }
         assert_eq!(left, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -159,8 +161,8 @@ mod tests {
     #[test]
     fn only_queued_stores_of_the_line_stop_a_bypassing_load() {
         let mut queue = MissQueue::new(4, 25);
-        queue.push(entry(MissKind::Read, 5));
-        queue.push(entry(MissKind::Write, 6));
+        queue.push_with(|slot| *slot = entry(MissKind::Read, 5));
+        queue.push_with(|slot| *slot = entry(MissKind::Write, 6));
         assert!(!queue.holds_write(5) && queue.holds_write(6));
         queue.pop();
         queue.pop();

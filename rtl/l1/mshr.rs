@@ -57,6 +57,9 @@ pub enum Lookup {
     None,
 }
 
+/// Several times the entries, so that few lines on their way share a hash.
+const GUESSES: usize = 256;
+
 /// The registers.
 #[derive(Clone, Debug)]
 pub struct Mshr {
@@ -72,6 +75,9 @@ pub struct Mshr {
     /// Ready entries in order of their fills.
     order: Box<[u8]>,
     order_len: u8,
+    /// For each hash of a line the entry that took such a line last: where the host looks before it
+    /// compares all entries, which hardware does at once.
+    guess: Box<[u8; GUESSES]>,
     merges: u8,
     line_bits: u32,
     set_way_bits: u32,
@@ -93,6 +99,7 @@ impl Mshr {
             waiters: vec![Waiter::default(); n * merges as usize].into(),
             order: vec![0; n].into(),
             order_len: 0,
+            guess: Box::new([0; GUESSES]),
             merges: merges as u8,
             line_bits,
             set_way_bits,
@@ -102,21 +109,16 @@ impl Mshr {
     /// Searches for a line.
     #[must_use]
     pub fn lookup(&self, line: u64) -> Lookup {
-        let mut candidates = self.used;
-        while candidates != 0 {
-            let entry = candidates.trailing_zeros() as usize;
-            candidates &= candidates - 1;
-            if self.lines[entry] == line {
-                return if self.ready >> entry & 1 != 0 {
-                    Lookup::Draining
-                } else if self.closed >> entry & 1 != 0 || self.count[entry] == self.merges {
-                    Lookup::Full(entry as u8)
-                } else {
-                    Lookup::Open(entry as u8)
-                };
-            }
+        let Some(entry) = self.find(line, self.used) else {
+            return self.first_free().map_or(Lookup::None, Lookup::Free);
+        };
+        if self.ready >> entry & 1 != 0 {
+            Lookup::Draining
+        } else if self.closed >> entry & 1 != 0 || self.count[entry] == self.merges {
+            Lookup::Full(entry as u8)
+        } else {
+            Lookup::Open(entry as u8)
         }
-        self.first_free().map_or(Lookup::None, Lookup::Free)
     }
 
     /// The free entry for a line that the tags neither hold nor reserve; `None` if there is none or
@@ -137,6 +139,7 @@ impl Mshr {
         debug_assert!(self.used >> e & 1 == 0, "entry {e} is free");
         self.used |= 1 << e;
         self.lines[e] = line;
+        self.guess[hash(line)] = entry;
         self.set_way[e] = set_way;
         self.count[e] = 0;
         self.head[e] = 0;
@@ -155,7 +158,7 @@ impl Mshr {
 
     /// The line has arrived; returns the place it was to fill. `None` if it is not pending.
     pub fn fill(&mut self, line: u64) -> Option<u32> {
-        let entry = self.pending(line)?;
+        let entry = self.find(line, self.used & !self.ready)?;
         self.ready |= 1 << entry;
         self.order[usize::from(self.order_len)] = entry as u8;
         self.order_len += 1;
@@ -165,7 +168,7 @@ impl Mshr {
     /// The place that a pending line will fill.
     #[must_use]
     pub fn set_way_of(&self, line: u64) -> Option<u32> {
-        self.pending(line).map(|entry| self.set_way[entry])
+        self.find(line, self.used & !self.ready).map(|entry| self.set_way[entry])
     }
 
     /// True if waiters of an earlier line still have to read `set_way`.
@@ -181,6 +184,12 @@ impl Mshr {
         self.order_len != 0
     }
 
+    /// Filled entries that still have waiters.
+    #[must_use]
+    pub fn ready_entries(&self) -> u8 {
+        self.order_len
+    }
+
     /// Takes one waiter of the entry filled first: line, place of its data, waiter.
     pub fn pop(&mut self) -> Option<(u64, u32, Waiter)> {
         if self.order_len == 0 {
@@ -194,7 +203,9 @@ impl Mshr {
             self.ready &= !(1 << e);
             self.closed &= !(1 << e);
             self.order_len -= 1;
-            self.order.copy_within(1..=usize::from(self.order_len), 0);
+            if self.order_len != 0 {
+                self.order.copy_within(1..=usize::from(self.order_len), 0);
+            }
         }
         Some((self.lines[e], self.set_way[e], waiter))
     }
@@ -225,6 +236,7 @@ impl Mshr {
             waiters,
             order,
             order_len,
+            guess: _,
             merges,
             line_bits,
             set_way_bits,
@@ -271,8 +283,15 @@ impl Mshr {
         (free < self.lines.len() as u32).then_some(free as u8)
     }
 
-    fn pending(&self, line: u64) -> Option<usize> {
-        let mut candidates = self.used & !self.ready;
+    /// The entry among some of those in use that tracks a line.
+    fn find(&self, line: u64, among: u64) -> Option<usize> {
+        let guess = usize::from(self.guess[hash(line)]);
+        if among >> guess & 1 != 0 && self.lines[guess] == line { Some(guess) } else { self.search(line, among) }
+    }
+
+    #[inline(never)]
+    fn search(&self, line: u64, among: u64) -> Option<usize> {
+        let mut candidates = among;
         while candidates != 0 {
             let entry = candidates.trailing_zeros() as usize;
             if self.lines[entry] == line {
@@ -282,6 +301,11 @@ impl Mshr {
         }
         None
     }
+}
+
+/// The top bits of a product with the golden ratio, which lines at any stride spread over.
+fn hash(line: u64) -> usize {
+    (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GUESSES.ilog2())) as usize
 }
 
 #[cfg(test)]
@@ -332,6 +356,16 @@ mod tests {
         mshr.pop();
         assert_eq!(mshr.lookup(10), Lookup::Free(0));
         assert!(!mshr.drains(5));
+    }
+
+    #[test]
+    fn lines_that_share_a_hash_are_told_apart() {
+        let mut mshr = Mshr::new(2, 2, 25, 7);
+        let Some(twin) = (11..).find(|&line| hash(line) == hash(10)) else { unreachable!("there are more lines") };
+        mshr.alloc(0, 10, 5, waiter(1));
+        mshr.alloc(1, twin, 6, waiter(2));
+        assert_eq!((mshr.lookup(10), mshr.lookup(twin)), (Lookup::Open(0), Lookup::Open(1)));
+        assert_eq!((mshr.fill(10), mshr.fill(twin)), (Some(5), Some(6)));
     }
 
     #[test]

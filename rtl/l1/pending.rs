@@ -32,6 +32,17 @@ struct Row {
     data: [[u32; LANES]; 2],
 }
 
+/// Offsets of lanes of which lane `i` reads word `i`.
+const IN_ORDER: [u8; LANES] = {
+    let mut offset = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        offset[lane] = lane as u8 * 4;
+        lane += 1;
+    }
+    offset
+};
+
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Pending {
@@ -81,8 +92,8 @@ impl Pending {
         self.used == 0
     }
 
-    /// Opens a row for an instruction.
-    pub fn alloc(&mut self, slot: u8, access: &WarpAccess) {
+    /// Opens a row for an instruction; `in_order` says that lane `i` names word `i` of one line.
+    pub fn alloc(&mut self, slot: u8, access: &WarpAccess, in_order: bool) {
         debug_assert!(self.used >> slot & 1 == 0);
         self.used |= 1 << slot;
         let row = &mut self.rows[usize::from(slot)];
@@ -92,13 +103,13 @@ impl Pending {
         row.mask = access.mask;
         row.left = access.mask;
         row.size_log2 = access.size_log2;
-        let in_line = (1u64 << self.offset_bits) - 1;
-        let mut disorder = 0;
-        for (lane, (offset, address)) in row.offset.iter_mut().zip(&access.address).enumerate() {
-            *offset = (address & in_line) as u8;
-            disorder |= *offset ^ (lane * 4) as u8;
+        row.in_order = in_order;
+        if in_order {
+            row.offset = IN_ORDER;
+        } else {
+            let in_line = (1u64 << self.offset_bits) - 1;
+            row.offset = access.address.map(|address| (address & in_line) as u8);
         }
-        row.in_order = disorder == 0;
     }
 
     /// Gives `lanes` of a load their bytes of a line.
@@ -239,7 +250,7 @@ mod tests {
     #[test]
     fn a_load_is_complete_when_its_last_lane_has_arrived() {
         let mut pending = Pending::new(4, 128, 8);
-        pending.alloc(0, &load(2, 0b11, |lane| lane * 128 + 4));
+        pending.alloc(0, &load(2, 0b11, |lane| lane * 128 + 4), false);
         pending.deliver(0, 0b10, &line());
         assert!(!pending.has_done());
         pending.deliver(0, 0b01, &line());
@@ -253,7 +264,7 @@ mod tests {
         for (size_log2, low, high) in [(0, 0x10, 0), (1, 0x1110, 0), (2, 0x1312_1110, 0), (3, 0x1312_1110, 0x1716_1514)]
         {
             let mut pending = Pending::new(1, 128, 8);
-            pending.alloc(0, &load(size_log2, 1, |_| 0x90));
+            pending.alloc(0, &load(size_log2, 1, |_| 0x90), false);
             pending.deliver(0, 1, &line());
             let reply = taken(&mut pending);
             assert_eq!((reply.data[0][0], reply.data[1][0]), (low, high));
@@ -264,11 +275,11 @@ mod tests {
     fn complete_rows_take_turns() {
         let mut pending = Pending::new(3, 128, 8);
         for slot in 0..3 {
-            pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) });
+            pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) }, false);
             pending.deliver(slot, 1, &line());
         }
         let first = taken(&mut pending).warp;
-        pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) });
+        pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) }, false);
         pending.deliver(1, 1, &line());
         let order: Vec<_> = (0..3).map(|_| taken(&mut pending).warp).collect();
         assert_eq!((first, order), (1, vec![2, 0, 9]));

@@ -4,7 +4,7 @@
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
-//! | `probe` | in  | line           | once a cycle; says hit, reserved, or the victim       |
+//! | `probe` | in  | line           | once a cycle; says hit, reserved, or absent           |
 //! | `touch` | in  | set, way       | the accepted access becomes most recently used        |
 //! | `claim` | in  | set, way, line | the victim's way is reserved for the line             |
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
@@ -79,8 +79,8 @@ impl Payload for TagEntry {
 pub struct Victim {
     /// Way.
     pub way: u32,
-    /// Line that gives way, if the way holds one.
-    pub line: Option<u64>,
+    /// Whether it holds a line, which gives way.
+    pub holds: bool,
     /// Whether that line must be written back.
     pub modified: bool,
 }
@@ -100,11 +100,8 @@ pub enum Probe {
         /// Way.
         way: u32,
     },
-    /// Not here; the victim, or `None` if every way is reserved.
-    Absent {
-        /// Who would give way.
-        victim: Option<Victim>,
-    },
+    /// Not here: [`Tags::victim`] says which way a miss would take.
+    Absent,
 }
 
 /// The tag store.
@@ -145,35 +142,35 @@ impl Tags {
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
         let tag = line >> self.index.bits();
         let row = self.entries.read(at, set);
-        let mut invalid = None;
-        let mut oldest: Option<(u32, u8)> = None;
         for (way, entry) in (0..).zip(row) {
-            match entry.status {
-                Status::Invalid => invalid = invalid.or(Some(way)),
-                _ if entry.tag == tag => {
-                    return match entry.status {
-                        Status::Reserved => Probe::Reserved { way },
-                        status => Probe::Present { way, modified: status == Status::Modified },
-                    };
-                }
-                Status::Reserved => {}
-                Status::Valid | Status::Modified => {
-                    if oldest.is_none_or(|(_, rank)| entry.lru > rank) {
-                        oldest = Some((way, entry.lru));
-                    }
-                }
+            if entry.tag == tag && entry.status != Status::Invalid {
+                return match entry.status {
+                    Status::Reserved => Probe::Reserved { way },
+                    status => Probe::Present { way, modified: status == Status::Modified },
+                };
             }
         }
-        let victim = match (invalid, oldest) {
-            (Some(way), _) => Some(Victim { way, line: None, modified: false }),
-            (None, Some((way, _))) => {
-                let entry = &row[way as usize];
-                let modified = entry.status == Status::Modified;
-                Some(Victim { way, line: Some(self.line_of(set, entry.tag)), modified })
+        Probe::Absent
+    }
+
+    /// The way of a set, read by the probe of this cycle, that gives way to a miss; `None` if every
+    /// way is reserved.
+    #[must_use]
+    pub fn victim(&self, set: u32) -> Option<Victim> {
+        let (mut way, mut status, mut first) = (0, Status::Reserved, 0);
+        for (candidate, entry) in (0..).zip(self.entries.row(set)) {
+            // The lowest invalid way goes before all ranks, a reserved one never.
+            let claim = match entry.status {
+                Status::Invalid => u32::MAX,
+                Status::Reserved => 0,
+                Status::Valid | Status::Modified => u32::from(entry.lru) + 1,
+            };
+            if claim > first {
+                (way, status, first) = (candidate, entry.status, claim);
             }
-            (None, None) => None,
-        };
-        Probe::Absent { victim }
+        }
+        let victim = Victim { way, holds: status != Status::Invalid, modified: status == Status::Modified };
+        (first != 0).then_some(victim)
     }
 
     /// Makes a way the most recently used of its set, and modified if it was stored to.
@@ -211,17 +208,17 @@ impl Tags {
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
-        let entry = &self.entries.row(set)[way as usize];
-        if entry.status != Status::Reserved {
-            let path = &self.entries.spec().path;
-            panic!("cycle {}, {path}: fill of set {set} way {way}, which is {:?}", at.cycle, entry.status);
-        }
-        let mut kept = false;
+        let (mut before, mut kept) = (Status::Reserved, false);
         self.entries.update(at, set, way, |entry| {
+            before = entry.status;
             kept = !entry.inv_on_fill;
             entry.status = if kept { Status::Valid } else { Status::Invalid };
             entry.inv_on_fill = false;
         });
+        if before != Status::Reserved {
+            let path = &self.entries.spec().path;
+            panic!("cycle {}, {path}: fill of set {set} way {way}, which is {before:?}", at.cycle);
+        }
         kept
     }
 
@@ -253,10 +250,11 @@ impl Tags {
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
     }
 
-    /// The line that a tag of a set stands for: the index function is undone by trying the low
-    /// bits, which it maps one to one.
-    fn line_of(&self, set: u32, tag: u64) -> u64 {
-        let upper = tag << self.index.bits();
+    /// The line that a way holds, read by the probe of this cycle: the index function is undone by
+    /// trying the low bits, which it maps one to one.
+    #[must_use]
+    pub fn line_in(&self, set: u32, way: u32) -> u64 {
+        let upper = self.entries.row(set)[way as usize].tag << self.index.bits();
         // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
         upper | u64::from(self.index.low_bits_of(set ^ self.index.index(upper)))
     }

@@ -100,6 +100,8 @@ pub struct L2Bank {
     stats: L2Stats,
     /// Why the oldest request was refused, and in which cycle, until that is charged.
     refused: Option<(u64, Stall)>,
+    /// Why its last look-up failed; a replay in its cycle is no look-up.
+    lacking: Option<Stall>,
 }
 
 impl L2Bank {
@@ -144,6 +146,7 @@ impl L2Bank {
             replies: Fifo::new(config.reply_queue, place.packets),
             stats: L2Stats::default(),
             refused: None,
+            lacking: None,
             config: config.clone(),
             place,
         }
@@ -254,24 +257,29 @@ impl L2Bank {
         if !dram_req.ready(at) {
             return true;
         }
-        let sent = self.sent;
-        let request = if write_back {
-            let Some(&WriteBack { burst, id, ref line }) = self.write_backs.front() else {
+        let (id, first, tag, line) = if write_back {
+            let Some(WriteBack { burst, id, line }) = self.write_backs.front() else {
                 self.breach(at, "a write-back's turn without a write-back")
             };
-            let burst_bytes = self.place.burst_bytes as usize;
-            let byte_mask = u64::MAX >> (BURST_BYTES - burst_bytes);
-            let data = part_of(&line.0, sent as usize * burst_bytes, burst_bytes);
-            DramRequest { write: true, id, burst: burst + u64::from(sent), tag: 0, byte_mask, data }
+            (*id, *burst, 0, Some(line))
         } else {
             let Some(&Fetch { burst, id, entry }) = self.fetches.front() else {
                 self.breach(at, "a fetch's turn without a fetch")
             };
-            let tag = u16::from(entry) * self.bursts as u16 + sent as u16;
-            let burst = burst + u64::from(sent);
-            DramRequest { write: false, id, burst, tag, byte_mask: 0, data: [0; BURST_BYTES] }
+            (id, burst, u16::from(entry) * self.bursts as u16 + self.sent as u16, None)
         };
-        dram_req.push_with(at, |beat| *beat = request);
+        let (sent, burst_bytes) = (self.sent, self.place.burst_bytes as usize);
+        dram_req.push_with(at, |beat| {
+            let DramRequest { write, id: by, burst, tag: of, byte_mask, data } = beat;
+            (*write, *by, *burst, *of) = (write_back, id, first + u64::from(sent), tag);
+            (*byte_mask, *data) = match line {
+                Some(line) => {
+                    let mask = u64::MAX >> (BURST_BYTES - burst_bytes);
+                    (mask, part_of(&line.0, sent as usize * burst_bytes, burst_bytes))
+                }
+                None => (0, [0; BURST_BYTES]),
+            };
+        });
         self.sent += 1;
         if self.sent == self.bursts {
             self.sent = 0;
@@ -323,8 +331,7 @@ impl Block for L2Bank {
     type Io<'a> = L2Io<'a>;
 
     fn eval(&mut self, mut io: L2Io<'_>, at: &mut Edge<'_>) -> Sleep {
-        let refused = self.refused.take();
-        if let Some((since, reason)) = refused {
+        if let Some((since, reason)) = self.refused.take() {
             self.stats.stalls[reason as usize] += at.cycle - since;
         }
         // What frees room comes before what needs it.
@@ -335,12 +342,20 @@ impl Block for L2Bank {
         let replayed = self.replay(at, !arrives);
         let looked = match replayed {
             Ok(true) => match self.looking.front() {
-                Some(oldest) if oldest.due <= at.cycle => Err(Stall::Port),
+                Some(oldest) if oldest.due <= at.cycle => {
+                    // What comes before the room for a reply may be another thing after a replay.
+                    self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
+                    Err(Stall::Port)
+                }
                 _ => Ok(false),
             },
-            _ => match refused {
-                Some((_, reason)) if self.still_lacks(reason) => Err(reason),
-                _ => self.look_up(at, !arrives),
+            _ => match self.lacking {
+                Some(reason) if self.still_lacks(reason, !arrives) => Err(reason),
+                _ => {
+                    let looked = self.look_up(at, !arrives);
+                    self.lacking = looked.err();
+                    looked
+                }
             },
         };
         if let Err(reason) = looked {
@@ -397,6 +412,8 @@ impl Block for L2Bank {
             replies,
             stats,
             refused: _,
+            // Found again by every look-up.
+            lacking: _,
         } = self;
         to.part("looking", |to| looking.describe(to));
         to.array("tags", tags);

@@ -204,6 +204,7 @@ impl Mshr {
     ///
     /// # Panics
     /// If the entry is in use.
+    #[inline]
     pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, (set, way): (u32, u32), request: &Request) {
         assert!(self.used >> entry & 1 == 0, "cycle {}, {}: entry {entry} allocated twice", at.cycle, self.path);
         self.used |= 1 << entry;
@@ -226,6 +227,7 @@ impl Mshr {
     ///
     /// # Panics
     /// If nobody waits for it.
+    #[inline]
     pub fn arrive(&mut self, at: &Edge<'_>, entry: u32, burst: u32) -> Entry {
         let known = entry < self.shape.entries && self.used >> entry & 1 != 0;
         assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle, self.path);
@@ -245,6 +247,7 @@ impl Mshr {
 
     /// The next waiter of the line that was complete first.
     #[must_use]
+    #[inline]
     pub fn waiter(&self, at: &Edge<'_>) -> Option<(Entry, &Waiter)> {
         let Slot(slot) = *self.ready.front()?;
         let entry = self.entries[usize::from(slot)];

@@ -18,15 +18,20 @@ use crate::kernel::{
 };
 use std::hash::Hasher;
 
+/// A packet and its length in flits.
+#[derive(Clone, Default)]
+struct Held<P> {
+    packet: P,
+    length: u32,
+}
+
 /// The packets held, seen as the flit memory that holds them in hardware.
 #[derive(Clone)]
 struct Flits<P: Packet> {
     spec: ArraySpec,
     shape: P::Shape,
     /// A ring; packets are large and stay where they were put.
-    packets: Box<[P]>,
-    /// Length in flits of each.
-    lengths: Box<[u32]>,
+    packets: Box<[Held<P>]>,
     /// Place of the head packet.
     head: usize,
     /// Packets held.
@@ -39,6 +44,8 @@ pub struct InputBuffer<P: Packet> {
     flits: Flits<P>,
     /// Flits of all packets held, whether they have entered yet or have left already.
     level: u32,
+    /// Flits of the head packet, none if there is no packet: known from it, kept for the host's speed.
+    head_length: u32,
     /// First cycle in which the input's wires can carry another header.
     wires_free: u64,
     /// Cycle in which the header of the head packet left, while the packet leaves.
@@ -58,11 +65,11 @@ impl<P: Packet> InputBuffer<P> {
             writes: 1,
             collide: Collide::Old,
         };
-        let packets = vec![P::default(); flits as usize].into_boxed_slice();
-        let lengths = vec![0; flits as usize].into_boxed_slice();
+        let packets = vec![Held::default(); flits as usize].into_boxed_slice();
         Self {
-            flits: Flits { spec, shape, packets, lengths, head: 0, level: 0 },
+            flits: Flits { spec, shape, packets, head: 0, level: 0 },
             level: 0,
+            head_length: 0,
             wires_free: 0,
             leaving_since: None,
         }
@@ -83,30 +90,26 @@ impl<P: Packet> InputBuffer<P> {
             return Some(0);
         }
         // A flit that leaves in a cycle makes room from the next one on.
-        let head = self.flits.head_length();
-        self.leaving_since.filter(|_| missing <= head).map(|since| since + u64::from(missing))
+        self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 
     /// Lets a packet in, its header in this cycle.
     pub fn enter(&mut self, cycle: u64, flits: u32, packet: &P) {
         self.level += flits;
         self.wires_free = cycle + u64::from(flits);
-        let place = self.flits.place(self.flits.level);
-        self.flits.lengths[place] = flits;
-        self.flits.packets[place].clone_from(packet);
+        if self.flits.level == 0 {
+            self.head_length = flits;
+        }
+        let held = &mut self.flits.packets[self.flits.place(self.flits.level)];
+        held.length = flits;
+        held.packet.clone_from(packet);
         self.flits.level += 1;
     }
 
     /// The head packet.
     #[must_use]
     pub fn head(&self) -> Option<&P> {
-        if self.is_empty() { None } else { Some(&self.flits.packets[self.flits.head]) }
-    }
-
-    /// The head packet, if it is not leaving yet.
-    #[must_use]
-    pub fn waiting_head(&self) -> Option<&P> {
-        if self.leaving_since.is_some() { None } else { self.head() }
+        if self.is_empty() { None } else { Some(&self.flits.packets[self.flits.head].packet) }
     }
 
     /// The head packet was granted in this cycle; returns the cycle in which its tail leaves.
@@ -118,14 +121,23 @@ impl<P: Packet> InputBuffer<P> {
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
         self.leaving_since = Some(cycle);
         // The header is here and the rest follows at one flit a cycle, so nothing can stop it.
-        cycle + u64::from(self.flits.head_length()) - 1
+        cycle + u64::from(self.head_length) - 1
     }
 
-    /// Lets the head packet go, whose tail leaves in this cycle; returns its length in flits.
-    pub fn pop(&mut self) -> u32 {
-        let length = self.flits.head_length();
+    /// Lets the head packet go, whose tail leaves in this cycle. Copies it to `beat` and returns its
+    /// length in flits.
+    ///
+    /// # Panics
+    /// If there is no packet.
+    pub fn pop(&mut self, cycle: u64, beat: &mut P) -> u32 {
+        assert!(!self.is_empty(), "cycle {cycle}, {}: a tail leaves without a packet", self.flits.spec.path);
+        let length = std::mem::take(&mut self.head_length);
+        beat.clone_from(&self.flits.packets[self.flits.head].packet);
         self.flits.head = self.flits.place(1);
         self.flits.level -= 1;
+        if self.flits.level != 0 {
+            self.head_length = self.flits.packets[self.flits.head].length;
+        }
         self.level -= length;
         self.leaving_since = None;
         length
@@ -139,7 +151,7 @@ impl<P: Packet> InputBuffer<P> {
 
     /// Lists registers and memory.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { flits, level, wires_free, leaving_since } = self;
+        let Self { flits, level, head_length: _, wires_free, leaving_since } = self;
         let width = u32::BITS - flits.spec.rows.leading_zeros();
         to.sized("level", u64::from(*level), width);
         to.sized("wires_free", *wires_free & 7, 3);
@@ -157,11 +169,6 @@ impl<P: Packet> Flits<P> {
         let place = self.head + number;
         if place < self.packets.len() { place } else { place - self.packets.len() }
     }
-
-    /// Flits of the head packet, none if there is no packet.
-    fn head_length(&self) -> u32 {
-        if self.level == 0 { 0 } else { self.lengths[self.head] }
-    }
 }
 
 impl<P: Packet> ArrayView for Flits<P> {
@@ -176,7 +183,7 @@ impl<P: Packet> ArrayView for Flits<P> {
     fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for number in 0..self.level {
-            digest.word(digest_of(&self.packets[self.place(number)]));
+            digest.word(digest_of(&self.packets[self.place(number)].packet));
         }
         digest.finish()
     }
@@ -185,7 +192,7 @@ impl<P: Packet> ArrayView for Flits<P> {
     fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
         let number = row as usize;
         if number < self.level {
-            self.packets[self.place(number)].fields(&self.shape, to);
+            self.packets[self.place(number)].packet.fields(&self.shape, to);
         }
     }
 }

@@ -41,6 +41,11 @@ impl XbarConfig {
     }
 }
 
+/// No cycle ever comes to this.
+const NEVER: u64 = u64::MAX;
+/// Cycles that a calendar of tails spans: more than the longest packet has flits.
+const CALENDAR: u64 = 8;
+
 /// Which input an output is serving, and until when.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passing {
@@ -85,6 +90,9 @@ pub struct Xbar<P: Packet> {
     outputs: Vec<Output>,
     /// Outputs with a packet passing.
     busy: u64,
+    /// For each of the next cycles the outputs that a tail passes then: follows from `passing` of the
+    /// busy ones, kept for the host's speed.
+    tails: [u64; CALENDAR as usize],
     /// Outputs that some head packet waits for.
     wanted: u64,
 }
@@ -118,6 +126,7 @@ impl<P: Packet> Xbar<P> {
             inputs: (0..inputs).map(input).collect(),
             outputs: (0..outputs).map(output).collect(),
             busy: 0,
+            tails: [0; CALENDAR as usize],
             wanted: 0,
         }
     }
@@ -146,28 +155,31 @@ impl<P: Packet> Xbar<P> {
 
     /// Takes packets whose wires and room are there.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
-        for (i, chan) in from.0.iter_mut().enumerate() {
-            if chan.is_empty() {
-                continue;
-            }
-            let mut from = chan.rx();
-            if !from.waiting(at) {
-                continue;
-            }
+        // One pass without a branch finds the few inputs that have a packet outside.
+        let ends = from.0.iter_mut().rev();
+        let mut outside = ends.fold(0u64, |outside, end| outside << 1 | u64::from(end.rx().waiting(at)));
+        while outside != 0 {
+            let i = outside.trailing_zeros() as usize;
+            outside &= outside - 1;
             let input = &mut self.inputs[i];
             if input.wires_free() > at.cycle {
                 edge.wake_at(input.wires_free());
                 continue;
             }
+            let mut from = from.at(i);
             let Some(packet) = from.peek(at) else { continue };
             let flits = packet.flits();
             match input.room_from(flits) {
                 Some(cycle) if cycle <= at.cycle => {
-                    edge.new_heads |= u64::from(input.is_empty()) << i;
+                    let (new_head, output) = (input.is_empty(), packet.destination());
                     input.enter(at.cycle, flits, packet);
                     from.drop_head(at);
                     if from.waiting(at) {
                         edge.wake_at(input.wires_free());
+                    }
+                    if new_head {
+                        edge.entered |= 1 << i;
+                        self.request(at.cycle, i, output);
                     }
                 }
                 Some(cycle) => edge.wake_at(cycle),
@@ -176,9 +188,9 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// Grants idle outputs that are wanted and have room for a packet.
-    fn grant(&mut self, to: &mut TxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
-        let mut idle = self.wanted & !self.busy;
+    /// Grants outputs of `idle` that have room for a packet; those that are asked for by headers of
+    /// earlier cycles.
+    fn grant(&mut self, mut idle: u64, to: &mut TxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
         while idle != 0 {
             let o = idle.trailing_zeros() as usize;
             idle &= idle - 1;
@@ -188,12 +200,15 @@ impl<P: Packet> Xbar<P> {
                 edge.stuck |= 1 << o;
                 continue;
             }
-            let Some(i) = output.arbiter.grant(output.requests) else { continue };
+            let Some(i) = output.arbiter.grant(output.requests & !edge.entered) else { continue };
             output.requests &= !(1 << i);
-            self.wanted &= !(u64::from(output.requests == 0) << o);
+            if output.requests == 0 {
+                self.wanted &= !(1 << o);
+            }
             self.busy |= 1 << o;
             let tail_at = self.inputs[i as usize].leave(at.cycle);
             output.passing = Passing { input: i as u8, tail_at };
+            self.tails[(tail_at % CALENDAR) as usize] |= 1 << o;
             if let Some(since) = output.blocked_since.take() {
                 output.stats.blocked += at.cycle - since;
             }
@@ -202,54 +217,54 @@ impl<P: Packet> Xbar<P> {
     }
 
     /// Sends the packets whose tails pass in this cycle.
-    fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
-        let mut busy = self.busy;
-        while busy != 0 {
-            let o = busy.trailing_zeros() as usize;
-            busy &= busy - 1;
-            let Passing { input: i, tail_at } = self.outputs[o].passing;
-            if tail_at > at.cycle {
-                edge.wake_at(tail_at);
-                continue;
-            }
+    fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut Edge<'_>) {
+        let mut tails = std::mem::take(&mut self.tails[(at.cycle % CALENDAR) as usize]);
+        self.busy &= !tails;
+        while tails != 0 {
+            let o = tails.trailing_zeros() as usize;
+            tails &= tails - 1;
+            let output = &mut self.outputs[o];
+            let i = output.passing.input;
             let input = &mut self.inputs[usize::from(i)];
-            let Some(packet) = input.head() else {
-                panic!("cycle {}, {}: output {o} serves input {i}, which holds no packet", at.cycle, self.path)
-            };
-            to.at(o).push_with(at, |beat| beat.clone_from(packet));
-            let flits = input.pop();
-            edge.new_heads |= u64::from(!input.is_empty()) << i;
-            self.busy &= !(1 << o);
-            let stats = &mut self.outputs[o].stats;
-            stats.packets += 1;
-            stats.flits += u64::from(flits);
+            let cycle = at.cycle;
+            to.at(o).push_with(at, |beat| {
+                output.stats.packets += 1;
+                output.stats.flits += u64::from(input.pop(cycle, beat));
+            });
+            if let Some(next) = input.head() {
+                let wanted = next.destination();
+                self.request(at.cycle, usize::from(i), wanted);
+            }
         }
     }
 
-    /// Raises the requests of head packets that are new: arbiters see them in the next cycle.
-    fn request(&mut self, cycle: u64, mut new_heads: u64) {
-        while new_heads != 0 {
-            let i = new_heads.trailing_zeros() as usize;
-            new_heads &= new_heads - 1;
-            let Some(head) = self.inputs[i].waiting_head() else { continue };
-            let o = head.destination();
-            assert!(
-                o < self.outputs.len(),
-                "cycle {cycle}, {}: a packet at input {i} wants output {o} of {}",
-                self.path,
-                self.outputs.len()
-            );
-            self.outputs[o].requests |= 1 << i;
-            self.wanted |= 1 << o;
+    /// The next cycle in which a tail passes, or `NEVER`.
+    fn next_tail(&self, cycle: u64) -> u64 {
+        if self.busy == 0 {
+            return NEVER;
         }
+        let mut ahead = cycle + 1..cycle + CALENDAR;
+        ahead.find(|next| self.tails[(next % CALENDAR) as usize] != 0).unwrap_or(NEVER)
+    }
+
+    /// Raises the request of a new head packet: the arbiter of its output sees it in the next cycle.
+    fn request(&mut self, cycle: u64, i: usize, o: usize) {
+        assert!(
+            o < self.outputs.len(),
+            "cycle {cycle}, {}: a packet at input {i} wants output {o} of {}",
+            self.path,
+            self.outputs.len()
+        );
+        self.outputs[o].requests |= 1 << i;
+        self.wanted |= 1 << o;
     }
 }
 
 /// What one edge did, as far as the next wake-up depends on it.
 struct Outcome {
     wake: u64,
-    /// Inputs with another head packet than before.
-    new_heads: u64,
+    /// Inputs whose head packet has its header enter in this cycle.
+    entered: u64,
     /// Inputs with a packet outside that has no room until the head packet is granted.
     roomless: u64,
     /// Inputs granted.
@@ -267,26 +282,27 @@ impl Outcome {
 impl<P: Packet + 'static> Block for Xbar<P> {
     type Io<'a> = XbarIo<'a, P>;
 
+    #[inline(never)]
     fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut Edge<'_>) -> Sleep {
-        let mut edge = Outcome { wake: u64::MAX, new_heads: 0, roomless: 0, granted: 0, stuck: 0 };
-        // Taking comes first: a packet must find the room of the start of the cycle. Requests come
-        // last: a header must have arrived before it can ask.
+        let mut edge = Outcome { wake: NEVER, entered: 0, roomless: 0, granted: 0, stuck: 0 };
+        // Taking comes first: a packet must find the room of the start of the cycle. Whoever asks was
+        // asking at the start of the cycle: a header must have arrived before it can ask.
+        let idle = self.wanted & !self.busy;
         self.take(&mut io.from, at, &mut edge);
-        self.grant(&mut io.to, at, &mut edge);
-        self.send(&mut io.to, at, &mut edge);
-        self.request(at.cycle, edge.new_heads);
+        self.grant(idle, &mut io.to, at, &mut edge);
+        self.send(&mut io.to, at);
         if self.wanted & !self.busy & !edge.stuck != 0 || edge.roomless & edge.granted != 0 {
-            Sleep::Next
-        } else if edge.wake != u64::MAX {
-            Sleep::At(edge.wake)
-        } else {
-            Sleep::UntilEvent
+            return Sleep::Next;
+        }
+        match edge.wake.min(self.next_tail(at.cycle)) {
+            NEVER => Sleep::UntilEvent,
+            cycle => Sleep::At(cycle),
         }
     }
 
     fn describe(&self, to: &mut dyn Describe) {
         // `wanted` only says which request registers are not zero.
-        let Self { path: _, inputs, outputs, busy, wanted: _ } = self;
+        let Self { path: _, inputs, outputs, busy, tails: _, wanted: _ } = self;
         to.sized("busy", *busy, outputs.len() as u32);
         for (i, input) in inputs.iter().enumerate() {
             to.parts("input", i as u32, |to| input.describe(to));

@@ -85,7 +85,7 @@ impl AddressUnit {
         (self.warp, self.pc, self.mask) = (warp, pc, mask);
         self.size_log2 = beat_bytes.trailing_zeros() as u8;
         self.beat = 0;
-        self.beats = (mem.bytes() / beat_bytes) as u8;
+        self.beats = (mem.bytes() >> self.size_log2) as u8;
         self.address = *address;
         if mask != u32::MAX {
             for (lane, address) in self.address.iter_mut().enumerate() {
@@ -108,26 +108,21 @@ impl AddressUnit {
         }
         let ahead = u64::from(self.beat) * u64::from(BEAT_BYTES);
         let word = usize::from(self.beat) * 2;
-        let mut access = WarpAccess {
-            kind: if self.store { AccessKind::Store } else { AccessKind::Load },
-            space: MemorySpace::Global,
-            uncached: self.uncached,
-            warp: self.warp,
-            pc: self.pc,
-            size_log2: self.size_log2,
-            mask: self.mask,
-            address: self.address,
-            ..WarpAccess::default()
-        };
-        if ahead > 0 {
-            for lane in 0..LANES {
-                access.address[lane] += if self.mask & 1 << lane != 0 { ahead } else { 0 };
+        mem.push_with(at, |beat| {
+            let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, address, data } = beat;
+            *kind = if self.store { AccessKind::Store } else { AccessKind::Load };
+            *space = MemorySpace::Global;
+            *uncached = self.uncached;
+            (*warp, *pc, *mask) = (self.warp, self.pc, self.mask);
+            *size_log2 = self.size_log2;
+            *address = self.address;
+            if ahead > 0 {
+                for (lane, address) in address.iter_mut().enumerate() {
+                    *address += if self.mask & 1 << lane != 0 { ahead } else { 0 };
+                }
             }
-        }
-        if self.store {
-            access.data = [self.data[word], self.data[word + 1]];
-        }
-        mem.push(at, access);
+            *data = if self.store { [self.data[word], self.data[word + 1]] } else { [[0; LANES]; 2] };
+        });
         if self.store || self.beats == 1 {
             self.beat += 1;
             self.valid = self.beat < self.beats;
@@ -178,6 +173,7 @@ impl AddressUnit {
 }
 
 /// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.
+#[inline]
 pub(super) fn check(
     image: &KernelImage,
     mem: &MemOp,
@@ -196,43 +192,30 @@ pub(super) fn check(
         }
     };
     let room = (end - start).saturating_sub(u64::from(bytes) - 1);
-    let (distances, offsets) = gather(address, mask, start);
-    // All distances are within their union, which seldom reaches beyond a buffer if they do not.
-    if distances < room && offsets & u64::from(bytes - 1) == 0 {
-        return Ok(());
+    let within = u64::from(bytes - 1);
+    if mask == u32::MAX {
+        // All lanes lie in the smallest aligned block that holds them, which seldom reaches
+        // beyond a buffer if they do not.
+        let first = address[0];
+        let differing = address.iter().fold(0, |bits, address| bits | (address ^ first));
+        let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
+        let (low, high) = (first & !block, first | block);
+        if low >= start && high.wrapping_sub(start) < room && (first | differing) & within == 0 {
+            return Ok(());
+        }
     }
     let mut lanes = mask;
     while lanes != 0 {
         let lane = lanes.trailing_zeros() as usize;
         lanes &= lanes - 1;
         let outside = address[lane].wrapping_sub(start) >= room;
-        if (outside || address[lane] & u64::from(bytes - 1) != 0)
+        if (outside || address[lane] & within != 0)
             && let Some(kind) = check_lane(image, mem.space, address[lane], bytes)
         {
             return Err((lane as u8, kind));
         }
     }
     Ok(())
-}
-
-/// The bits set in any distance from `start`, and in any address, over the lanes of `mask`.
-fn gather(address: &[u64; LANES], mask: u32, start: u64) -> (u64, u64) {
-    let (mut distances, mut bits) = (0, 0);
-    if mask == u32::MAX {
-        for address in address {
-            distances |= address.wrapping_sub(start);
-            bits |= address;
-        }
-    } else {
-        let mut lanes = mask;
-        while lanes != 0 {
-            let address = address[lanes.trailing_zeros() as usize];
-            lanes &= lanes - 1;
-            distances |= address.wrapping_sub(start);
-            bits |= address;
-        }
-    }
-    (distances, bits)
 }
 
 fn check_lane(image: &KernelImage, space: Space, address: u64, bytes: u32) -> Option<FaultKind> {

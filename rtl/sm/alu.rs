@@ -1,8 +1,8 @@
 //! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those
 //! in which the instruction acts.
 
-use isa::lanes::{PairMut, alu_pair, alu32, compare_pair, compare32, convert_pair};
-use isa::program::{Dst, Op, Src};
+use isa::lanes::{Loop, PairMut, alu_pair, alu32, compare_pair, compare32, convert_pair};
+use isa::program::{Dst, Inst, Op, Src};
 
 use super::decode::Decoded;
 use super::image::RESULT_WORDS;
@@ -12,10 +12,65 @@ use crate::l1::access::LANES;
 /// Result words of one warp instruction, destination after destination, low word first.
 pub(super) type Words = [Row; RESULT_WORDS];
 
+/// How an instruction is computed, found at decoding.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Compute {
+    /// As many words of the first operand as the destination has.
+    Copy,
+    /// By a loop for this very operation, whose result has as many words as the destination.
+    Known(Loop<LANES>),
+    /// By what the operation says.
+    Other,
+}
+
+impl Compute {
+    pub(super) fn of(inst: &Inst) -> Self {
+        match &inst.op {
+            Op::Mov(_) => Self::Copy,
+            Op::Alu(op) => match (op.known(), is_wide(&inst.dsts[0])) {
+                (Some(of @ (Loop::Two(_) | Loop::Three(_))), false) => Self::Known(of),
+                (Some(of @ (Loop::Product(_) | Loop::Pairs(_))), true) => Self::Known(of),
+                _ => Self::Other,
+            },
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Computes an instruction; register results go to `words`, predicate results are returned in the order
 /// of the destinations.
-#[inline]
 pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words) -> [u32; 2] {
+    let [a, b, c, _] = &decoded.srcs;
+    let [low, high, ..] = words;
+    match decoded.compute {
+        Compute::Copy => {
+            *low = *read.word(a.low, &mut None);
+            if decoded.wide {
+                *high = *read.word(a.high, &mut None);
+            }
+        }
+        Compute::Known(Loop::Two(run)) => {
+            run(read.word(a.low, &mut None), read.word(b.low, &mut None), low);
+        }
+        Compute::Known(Loop::Three(run)) => {
+            let (mut spare_a, mut spare_b, mut spare_c) = (None, None, None);
+            let (a, b) = (read.word(a.low, &mut spare_a), read.word(b.low, &mut spare_b));
+            run(a, b, read.word(c.low, &mut spare_c), low);
+        }
+        Compute::Known(Loop::Product(run)) => {
+            run(read.word(a.low, &mut None), read.word(b.low, &mut None), PairMut { low, high });
+        }
+        Compute::Known(Loop::Pairs(run)) => {
+            run(read.pair(a, &mut [None; 2]), read.pair(b, &mut [None; 2]), PairMut { low, high });
+        }
+        Compute::Other => return execute_other(decoded, read, words),
+    }
+    [0; 2]
+}
+
+/// What has no loop of its own.
+#[inline(never)]
+fn execute_other(decoded: &Decoded, read: &Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
     let [a, b, c, _] = &decoded.srcs;
     let [low, high, ..] = words;
@@ -62,12 +117,6 @@ pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words)
                 merge(high, holds, read.word(a.high, &mut None));
             }
         }
-        Op::Mov(_) => {
-            *low = *read.word(a.low, &mut None);
-            if decoded.wide {
-                *high = *read.word(a.high, &mut None);
-            }
-        }
         Op::Pack { part_bits } => {
             let mut whole = [0; LANES];
             let parts = inst.srcs.iter().take_while(|src| !matches!(src, Src::None));
@@ -90,8 +139,8 @@ pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words)
                 }
             }
         }
-        // Memory and control instructions do not come here.
-        Op::Load(_) | Op::Store(_) | Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => {}
+        // Moves are copies; memory and control instructions do not come here.
+        Op::Mov(_) | Op::Load(_) | Op::Store(_) | Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => {}
     }
     [0; 2]
 }

@@ -37,6 +37,9 @@ impl Barriers {
 
     /// Opens the barriers of a CTA at which everybody of `live` has arrived.
     pub(super) fn open(&mut self, slot: u8, live: u64) {
+        if self.waiting == 0 {
+            return;
+        }
         for arrived in &mut self.arrived[usize::from(slot)] {
             if *arrived != 0 && *arrived & live == live {
                 self.waiting &= !*arrived;

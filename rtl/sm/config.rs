@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pipes::CALENDAR_CYCLES;
+use super::scheduler::MAX_SCHEDULERS;
 use super::{MAX_CTAS, MAX_WARPS};
 use crate::config::Rules;
 use crate::l1::access::LANES;
@@ -111,7 +112,12 @@ impl SmConfig {
             "a multiple of 32 from 1024",
             "a register file row holds one register of all 32 lanes",
         );
-        rules.power_of_two("schedulers", self.schedulers.into(), 1..=4, "warps are split by their low id bits");
+        rules.power_of_two(
+            "schedulers",
+            self.schedulers.into(),
+            1..=MAX_SCHEDULERS as u64,
+            "warps are split by their low id bits",
+        );
         rules.group("pipes", |rules| self.pipes.validate(rules));
         rules.group("shared", |rules| {
             let shared = &self.shared;

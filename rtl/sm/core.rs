@@ -31,11 +31,10 @@ use super::barrier::Barriers;
 use super::cta::{CtaSlots, Share};
 use super::decode::{Decoded, PIPES, Pipe, decode};
 use super::fetch::Fetch;
-use super::issue::Shared;
 use super::operands::{Constants, Identity};
 use super::pipes::Pipes;
 use super::register_file::RegisterFile;
-use super::scheduler::{Ages, Scheduler};
+use super::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
 use super::scoreboard::Scoreboard;
 use super::shared_memory::SharedMemory;
 use super::simt_stack::SimtStacks;
@@ -101,7 +100,7 @@ pub struct SmCore {
     pub(super) identity: Identity,
     pub(super) loaded: Option<Box<Loaded>>,
     pub(super) fetch: Fetch,
-    pub(super) schedulers: Box<[Scheduler]>,
+    pub(super) schedulers: [Scheduler; MAX_SCHEDULERS],
     pub(super) ages: Ages,
     pub(super) scoreboard: Scoreboard,
     pub(super) stacks: SimtStacks,
@@ -115,23 +114,30 @@ pub struct SmCore {
     /// Warps whose head instruction goes to each pipe.
     pub(super) heads: [u64; PIPES],
     pub(super) fault: Option<Fault>,
+    /// Every scheduler stalls before this cycle for the reason that it did when the core fell
+    /// asleep, unless the address unit becomes free; 0 if the core was awake.
+    pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
 }
 
 impl SmCore {
     /// Core `sm` of `num_sms`, without a kernel; `path` names it in messages.
+    ///
+    /// # Panics
+    /// If the number of schedulers is not one that [`SmConfig::validate`] lets through.
     #[must_use]
     pub fn new(config: &SmConfig, path: &str, sm: u32, num_sms: u32) -> Self {
         let warps = config.warps as usize;
         let schedulers = config.schedulers as usize;
+        assert!(schedulers.is_power_of_two() && schedulers <= MAX_SCHEDULERS, "{path}: {schedulers} schedulers");
         let group = |of: usize| (0..warps).filter(|w| w % schedulers == of).fold(0, |group, w| group | 1 << w);
         Self {
             path: path.to_owned(),
             identity: Identity { sm, num_sms, num_warps: config.warps },
             loaded: None,
             fetch: Fetch::new(warps),
-            schedulers: (0..schedulers).map(|of| Scheduler::new(config.policy, group(of))).collect(),
+            schedulers: std::array::from_fn(|of| Scheduler::new(config.policy, group(of))),
             ages: Ages::new(warps),
             scoreboard: Scoreboard::new(warps),
             stacks: SimtStacks::new(path, warps, config.schedulers),
@@ -144,6 +150,7 @@ impl SmCore {
             address_unit: AddressUnit::new(),
             heads: [0; PIPES],
             fault: None,
+            stalled_until: 0,
             stalls: Stalls::new(schedulers),
             counters: Counters::default(),
             config: config.clone(),
@@ -163,6 +170,7 @@ impl SmCore {
         let share =
             Share { warps: image.warps() as u8, rows: image.program.regs, shared: image.shared_footprint() as u32 };
         self.ctas.divide(fit, share);
+        self.scoreboard.size(image.program.regs);
         let (table, constants) = decode(&image, &self.config, self.identity);
         self.loaded = Some(Box::new(Loaded { image, table, constants }));
         Ok(fit)
@@ -193,7 +201,7 @@ impl SmCore {
     /// Cycles of all schedulers charged to a reason; exact after [`Self::settle`].
     #[must_use]
     pub fn stall_cycles(&self, reason: StallReason) -> u64 {
-        (0..self.schedulers.len()).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
+        (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
     /// Charges all cycles before `cycle`, at the end of a run.
@@ -253,30 +261,19 @@ impl SmCore {
         }
     }
 
-    /// Works out what the schedulers see of a warp after its head instruction changed; the bit of
-    /// the old head has been taken out of `heads`.
-    #[inline]
-    pub(super) fn refresh_head(&mut self, loaded: &Loaded, warp: u8) {
-        let bit = 1u64 << warp;
-        if self.fetch.head() & bit == 0 {
-            self.scoreboard.refresh(warp, None);
-        } else {
-            let decoded = &loaded.table[self.stacks.pc(warp) as usize];
-            self.heads[decoded.pipe as usize] |= bit;
-            self.scoreboard.refresh(warp, Some(&decoded.uses));
-        }
-    }
-
-    fn fetch_and_decode(&mut self) -> Option<u8> {
-        let fetched = self.fetch.step(self.warps.live());
-        fetched.valid.then_some(fetched.warp)
+    /// Shows the schedulers the head instruction of a warp, which had none.
+    #[inline(always)]
+    pub(super) fn show_head(&mut self, loaded: &Loaded, warp: u8, pc: u32) {
+        let decoded = &loaded.table[pc as usize];
+        self.heads[decoded.pipe as usize] |= 1 << warp;
+        self.scoreboard.refresh(warp, Some(&decoded.uses));
     }
 
     fn fill_buffer(&mut self, loaded: &Loaded, warp: u8) {
         if self.warps.live() >> warp & 1 != 0 {
-            let next = self.stacks.pc(warp) as usize + 1;
-            self.fetch.fill(warp, next < loaded.table.len());
-            self.refresh_head(loaded, warp);
+            let pc = self.stacks.pc(warp);
+            self.fetch.fill(warp, pc as usize + 1 < loaded.table.len());
+            self.show_head(loaded, warp, pc);
         }
     }
 
@@ -311,18 +308,20 @@ impl SmCore {
         if busy || self.fetch.is_decoding() || self.fetch.wanted(self.warps.live()) != 0 {
             return Sleep::Next;
         }
-        let mut deadline = self.pipes.next_due(at.cycle);
-        let shared = Shared { port_taken: false, at_barrier: self.barriers.waiting() };
-        let ready = self.ready();
-        for scheduler in 0..self.schedulers.len() {
-            match self.choose(loaded, scheduler, at.cycle + 1, ready, shared) {
-                Ok(_) => return Sleep::Next,
-                Err(stall) => {
-                    self.stalls.sleep(scheduler, stall.reason);
-                    deadline = deadline.min(stall.until);
+        let (next, ready) = (at.cycle + 1, self.ready());
+        let mut until = u64::MAX;
+        for scheduler in 0..self.config.schedulers as usize {
+            let open = ready.open & self.group(scheduler);
+            if open != 0 {
+                if self.choose_other(loaded, scheduler, next, open).is_some() {
+                    return Sleep::Next;
                 }
+                until = until.min(self.stalled_until(loaded, scheduler, next, open));
             }
+            self.stalls.sleep(scheduler, self.stall_reason(scheduler, ready.all, self.barriers.waiting()));
         }
+        self.stalled_until = until;
+        let deadline = until.min(self.pipes.next_due(at.cycle));
         if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
     }
 }
@@ -335,17 +334,25 @@ impl Block for SmCore {
     fn eval(&mut self, mut io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let Some(loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle);
-        let decoded = self.fetch_and_decode();
+        let fetched = self.fetch.step(self.warps.live());
+        let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.address_unit.send(&mut io.mem, at);
-        let issued = self.issue(&loaded, at);
+        let stalled = at.cycle < self.stalled_until && self.address_unit.is_busy() == unit_busy;
+        self.stalled_until = 0;
+        let issued = if stalled {
+            self.stalls.wake(at.cycle + 1);
+            false
+        } else {
+            self.issue(&loaded, at)
+        };
         self.write_back(&loaded, at);
         let mut arriving = io.wb.waiting(at);
         if arriving {
             self.take_reply(&loaded, &mut io.wb, at);
             arriving = io.wb.waiting(at);
         }
-        if let Some(warp) = decoded {
-            self.fill_buffer(&loaded, warp);
+        if fetched.valid {
+            self.fill_buffer(&loaded, fetched.warp);
         }
         if io.launch.waiting(at) {
             self.start_cta(&loaded, &mut io.launch, at);
@@ -378,11 +385,12 @@ impl Block for SmCore {
             address_unit,
             heads,
             fault,
+            stalled_until: _,
             stalls,
             counters,
         } = self;
         let num_warps = self.config.warps;
-        for (index, scheduler) in schedulers.iter().enumerate() {
+        for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
                 scheduler.describe(to);
                 stalls.describe(index, to);

@@ -7,7 +7,7 @@ use isa::types::{Space, Type};
 
 use super::KernelImage;
 use super::address_unit::{check, extend};
-use super::alu::is_wide;
+use super::alu::{Compute, is_wide};
 use super::config::{ClassTiming, OpTiming, PipeConfig, SmConfig};
 use super::image::RESULT_WORDS;
 use super::operands::{Constants, Identity, Operand};
@@ -66,6 +66,8 @@ pub(super) struct Decoded {
     pub(super) inst: Inst,
     /// Where it goes.
     pub(super) pipe: Pipe,
+    /// How its result is computed.
+    pub(super) compute: Compute,
     /// Whether the first destination has 64 bits.
     pub(super) wide: bool,
     /// Cycles from issue to writeback, without bank conflicts.
@@ -109,6 +111,7 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
         Decoded {
             inst: inst.clone(),
             pipe,
+            compute: Compute::of(inst),
             wide: is_wide(&inst.dsts[0]),
             latency: config.pipes.operand_read + timing.latency,
             interval: timing.interval,

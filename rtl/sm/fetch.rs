@@ -25,14 +25,17 @@ pub(super) struct Fetch {
     head: u64,
     /// Warps whose second entry is valid.
     second: u64,
-    decode_s1: Fetched,
-    /// Slot after the one fetched last.
+    /// The warp whose pair is being decoded, one bit; none if no pair is.
+    decoding: u64,
+    /// Slot fetched last.
+    last: u8,
+    /// Slot after it.
     next: u8,
 }
 
 impl Fetch {
     pub(super) fn new(warps: usize) -> Self {
-        Self { num_warps: warps as u32, head: 0, second: 0, decode_s1: Fetched::default(), next: 0 }
+        Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, last: 0, next: 0 }
     }
 
     /// Warps that have an instruction.
@@ -42,25 +45,24 @@ impl Fetch {
 
     /// Warps to be fetched.
     pub(super) fn wanted(&self, live: u64) -> u64 {
-        let on_its_way = if self.decode_s1.valid { 1u64 << self.decode_s1.warp } else { 0 };
-        live & !self.head & !on_its_way
+        live & !(self.head | self.decoding)
     }
 
     /// True while a pair is being decoded.
     pub(super) fn is_decoding(&self) -> bool {
-        self.decode_s1.valid
+        self.decoding != 0
     }
 
     /// Selects the next warp to fetch; returns the pair selected in the cycle before.
     pub(super) fn step(&mut self, live: u64) -> Fetched {
-        let decoded = self.decode_s1;
+        let decoded = Fetched { valid: self.is_decoding(), warp: self.last };
         let wanted = self.wanted(live);
-        self.decode_s1.valid = wanted != 0;
+        self.decoding = 0;
         if wanted != 0 {
             let from_next = wanted & (u64::MAX << self.next);
-            let warp = (if from_next != 0 { from_next } else { wanted }).trailing_zeros() as u8;
-            self.decode_s1.warp = warp;
-            self.next = if u32::from(warp) + 1 == self.num_warps { 0 } else { warp + 1 };
+            self.last = (if from_next != 0 { from_next } else { wanted }).trailing_zeros() as u8;
+            self.decoding = 1 << self.last;
+            self.next = if u32::from(self.last) + 1 == self.num_warps { 0 } else { self.last + 1 };
         }
         decoded
     }
@@ -71,11 +73,14 @@ impl Fetch {
         self.second |= u64::from(both) << warp;
     }
 
-    /// Takes the head instruction out.
-    pub(super) fn take(&mut self, warp: u8) {
+    /// Takes the head instruction out; true if there is another behind it.
+    #[inline(always)]
+    pub(super) fn take(&mut self, warp: u8) -> bool {
         let bit = 1u64 << warp;
-        self.head = self.head & !bit | self.second & bit;
-        self.second &= !bit;
+        let more = self.second & bit;
+        self.head ^= bit ^ more;
+        self.second ^= more;
+        more != 0
     }
 
     /// Empties a buffer.
@@ -85,11 +90,11 @@ impl Fetch {
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { num_warps, head, second, decode_s1: Fetched { valid, warp }, next } = self;
+        let Self { num_warps, head, second, decoding, last, next } = self;
         to.sized("head_valid", *head, *num_warps);
         to.sized("second_valid", *second, *num_warps);
-        to.flag("decode_s1_valid", *valid);
-        to.sized("decode_s1_warp", u64::from(*warp), 6);
+        to.flag("decode_s1_valid", *decoding != 0);
+        to.sized("decode_s1_warp", u64::from(*last), 6);
         to.sized("next", u64::from(*next), 6);
         to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * num_warps });
     }

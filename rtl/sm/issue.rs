@@ -9,190 +9,145 @@ use super::alu::{Words, execute, merge, put};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
 use super::operands::Operands;
+use super::scheduler::MAX_SCHEDULERS;
 use super::shared_memory::SharedMemory;
 use super::stall::StallReason;
 use crate::kernel::Edge;
 use crate::l1::access::LANES;
 
-/// Why a scheduler issues nothing, and until when at least, unless an event comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stall {
-    pub(super) reason: StallReason,
-    pub(super) until: u64,
-}
-
-/// What a scheduler finds in a cycle besides its own warps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shared {
-    /// Another scheduler has used the memory issue port.
-    pub(super) port_taken: bool,
-    /// Warps at a barrier at the start of the cycle.
-    pub(super) at_barrier: u64,
-}
-
 /// Warps whose head instruction waits for nothing of its own warp, at the start of a cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ready {
     /// All of them.
-    all: u64,
-    /// Those that find the address unit busy.
-    blocked: u64,
+    pub(super) all: u64,
+    /// Those that do not find the address unit busy.
+    pub(super) open: u64,
+}
+
+/// An instruction that a scheduler issues.
+#[derive(Clone, Copy, Debug)]
+struct Issue {
+    scheduler: usize,
+    warp: u8,
+    pc: u32,
+    /// Lanes in which it acts.
+    mask: u32,
 }
 
 impl SmCore {
     /// Lets every scheduler issue; true if one did.
     pub(super) fn issue(&mut self, loaded: &Loaded, at: &mut Edge<'_>) -> bool {
-        let mut any = false;
-        let mut shared = Shared { port_taken: false, at_barrier: self.barriers.waiting() };
-        let ready = self.ready();
-        let schedulers = self.schedulers.len();
-        // The first claim on what schedulers share alternates, so that none starves.
-        let mut scheduler = at.cycle as usize % schedulers;
-        for _ in 0..schedulers {
-            let chosen = match self.first(loaded, scheduler, at.cycle, ready, shared) {
-                Some(warp) => Ok(warp),
-                None => self.choose_other(loaded, scheduler, at.cycle, ready.all, shared),
-            };
-            match chosen {
-                Ok(warp) => {
-                    let pc = self.stacks.pc(warp);
-                    let decoded = &loaded.table[pc as usize];
-                    shared.port_taken |= decoded.pipe.is_memory();
-                    self.dispatch(loaded, at, (scheduler, warp, pc), decoded);
-                    self.stalls.issue(scheduler, warp, pc);
-                    any = true;
+        let Ready { all, mut open } = self.ready();
+        let at_barrier = self.barriers.waiting();
+        let schedulers = self.config.schedulers as usize;
+        let mut issued = false;
+        for turn in 0..schedulers {
+            // The first claim on what schedulers share alternates, so that none starves.
+            let scheduler = (at.cycle as usize + turn) & (schedulers - 1);
+            let mine = open & self.group(scheduler);
+            let pipe = if mine == 0 { None } else { self.issue_one(loaded, at, scheduler, mine) };
+            match pipe {
+                Some(pipe) => {
+                    issued = true;
+                    if pipe.is_memory() {
+                        // The one memory issue port is taken; at a fault nothing goes on.
+                        open &= if self.fault.is_some() { 0 } else { !self.memory_heads() };
+                    }
                 }
-                Err(stall) => self.stalls.charge(scheduler, stall.reason),
-            }
-            scheduler += 1;
-            if scheduler == schedulers {
-                scheduler = 0;
+                None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
         }
         self.stalls.charged(at.cycle);
-        any
+        issued
+    }
+
+    /// Warps that a scheduler serves.
+    pub(super) fn group(&self, scheduler: usize) -> u64 {
+        self.schedulers[scheduler % MAX_SCHEDULERS].group()
+    }
+
+    /// Lets a scheduler issue one of its warps of `open`, which are not none; returns the pipe that
+    /// it went to.
+    #[inline(never)]
+    fn issue_one(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, open: u64) -> Option<Pipe> {
+        let (warp, decoded) = self.choose(loaded, scheduler, at.cycle, open)?;
+        self.dispatch(loaded, at, scheduler, warp, decoded);
+        Some(decoded.pipe)
     }
 
     /// Warps whose head instruction waits for no operand and at no barrier.
-    #[inline]
+    #[inline(always)]
     pub(super) fn ready(&self) -> Ready {
         let draining = self.heads[Pipe::Barrier as usize] & self.warps.storing();
-        let all = self.fetch.head() & !self.scoreboard.hazard() & !self.barriers.waiting() & !draining;
-        let blocked = if self.address_unit.is_busy() { all & self.heads[Pipe::Global as usize] } else { 0 };
-        Ready { all, blocked }
+        let all = self.fetch.head() & !(self.scoreboard.hazard() | self.barriers.waiting() | draining);
+        let all = if self.fault.is_some() { 0 } else { all };
+        let open = if self.address_unit.is_busy() { all & !self.heads[Pipe::Global as usize] } else { all };
+        Ready { all, open }
     }
 
-    /// The warp that a scheduler issues in `cycle`, one of `ready`.
-    #[inline]
-    pub(super) fn choose(
-        &self,
-        loaded: &Loaded,
-        scheduler: usize,
-        cycle: u64,
-        ready: Ready,
-        shared: Shared,
-    ) -> Result<u8, Stall> {
-        match self.first(loaded, scheduler, cycle, ready, shared) {
-            Some(warp) => Ok(warp),
-            None => self.choose_other(loaded, scheduler, cycle, ready.all, shared),
-        }
+    /// Warps whose head instruction takes the memory issue port.
+    fn memory_heads(&self) -> u64 {
+        self.heads[Pipe::Shared as usize] | self.heads[Pipe::Param as usize] | self.heads[Pipe::Global as usize]
     }
 
-    /// The first in order of the warps that are ready, if it can go on, as it nearly always can.
+    /// The warp of `open`, which are not none, that a scheduler issues in `cycle`, with its
+    /// instruction: the first in the scheduler's order that finds pipe and result bus free.
     #[inline(always)]
-    fn first(&self, loaded: &Loaded, scheduler: usize, cycle: u64, ready: Ready, shared: Shared) -> Option<u8> {
-        let of = &self.schedulers[scheduler];
-        let ready = ready.all & !ready.blocked & of.group();
-        if ready == 0 || self.fault.is_some() {
-            return None;
+    fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<(u8, &'l Decoded)> {
+        let (warp, decoded) = self.first(loaded, scheduler, open);
+        if self.takes(decoded, scheduler, cycle) {
+            return Some((warp, decoded));
         }
-        let first = of.pick(ready, &self.ages);
-        let decoded = &loaded.table[self.stacks.pc(first) as usize];
-        self.takes(decoded, scheduler, cycle, shared).then_some(first)
+        let warp = self.choose_other(loaded, scheduler, cycle, open & !(1 << warp))?;
+        Some((warp, &loaded.table[self.stacks.pc(warp) as usize]))
     }
 
-    /// The warp that a scheduler issues if the first of those that are ready cannot go on.
+    /// The warp that a scheduler issues if the first cannot go on, as it nearly always can.
     #[inline(never)]
-    fn choose_other(
-        &self,
-        loaded: &Loaded,
-        scheduler: usize,
-        cycle: u64,
-        all: u64,
-        shared: Shared,
-    ) -> Result<u8, Stall> {
-        let ready = all & self.schedulers[scheduler].group();
-        if self.fault.is_some() {
-            return Err(Stall { reason: StallReason::Halted, until: u64::MAX });
-        }
-        if ready == 0 {
-            let reason = self.unready_reason(self.schedulers[scheduler].group(), shared.at_barrier);
-            return Err(Stall { reason, until: u64::MAX });
-        }
-        let heads = |pipe: Pipe| self.heads[pipe as usize];
-        let lsu_full = self.address_unit.is_busy();
-        if lsu_full && ready & !heads(Pipe::Global) == 0 {
-            let until = if shared.port_taken { cycle + 1 } else { u64::MAX };
-            return Err(Stall { reason: StallReason::LsuFull, until });
-        }
-        let mut stall = Stall { reason: StallReason::PipeBusy, until: u64::MAX };
-        let mut blocked = 0;
-        for pipe in [Pipe::Sp, Pipe::Sfu, Pipe::Dp, Pipe::Shared] {
-            let free = self.pipes.free_at(pipe, scheduler);
-            if free > cycle && ready & heads(pipe) != 0 {
-                blocked |= heads(pipe);
-                stall.until = stall.until.min(free);
-            }
-        }
-        if shared.port_taken {
-            blocked |= heads(Pipe::Shared) | heads(Pipe::Param) | heads(Pipe::Global);
-            stall.until = cycle + 1;
-        }
-        if lsu_full && ready & heads(Pipe::Global) != 0 {
-            blocked |= heads(Pipe::Global);
-            stall.reason = StallReason::LsuFull;
-        }
-        if self.pipes.is_full() {
-            let results = [Pipe::Sp, Pipe::Sfu, Pipe::Dp, Pipe::Shared, Pipe::Param];
-            blocked |= results.into_iter().fold(0, |mask, pipe| mask | heads(pipe));
-        }
-        let mut open = ready & !blocked;
+    pub(super) fn choose_other(&self, loaded: &Loaded, scheduler: usize, cycle: u64, mut open: u64) -> Option<u8> {
         while open != 0 {
-            let warp = self.schedulers[scheduler].pick(open, &self.ages);
-            if self.has_bus(&loaded.table[self.stacks.pc(warp) as usize], cycle) {
-                return Ok(warp);
+            let (warp, decoded) = self.first(loaded, scheduler, open);
+            if self.takes(decoded, scheduler, cycle) {
+                return Some(warp);
             }
             open &= !(1 << warp);
-            stall.until = cycle + 1;
         }
-        Err(stall)
+        None
     }
 
-    /// Whether an instruction of a ready warp can go on in `cycle`.
-    #[inline]
-    fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64, shared: Shared) -> bool {
+    /// The first of `open` in a scheduler's order, with its instruction.
+    #[inline(always)]
+    fn first<'l>(&self, loaded: &'l Loaded, scheduler: usize, open: u64) -> (u8, &'l Decoded) {
+        let warp = self.schedulers[scheduler % MAX_SCHEDULERS].pick(open, &self.ages);
+        (warp, &loaded.table[self.stacks.pc(warp) as usize])
+    }
+
+    /// Whether pipe and result bus take an instruction in `cycle`.
+    #[inline(always)]
+    fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
-        self.pipes.free_at(pipe, scheduler) <= cycle
-            && !(shared.port_taken && pipe.is_memory())
-            && !(pipe == Pipe::Global && self.address_unit.is_busy())
-            && !(pipe.has_result() && self.pipes.is_full())
-            && self.has_bus(decoded, cycle)
-    }
-
-    /// Whether the result bus has room for the result of an instruction issued in `cycle`.
-    #[inline]
-    fn has_bus(&self, decoded: &Decoded, cycle: u64) -> bool {
         // Conflicts in shared memory show only with the addresses: its results queue for the bus.
-        let queues = !decoded.pipe.has_result() || decoded.pipe == Pipe::Shared;
-        queues || self.pipes.has_room(cycle + u64::from(decoded.latency))
+        !pipe.has_result()
+            || self.pipes.free_at(pipe, scheduler) <= cycle
+                && !self.pipes.is_full()
+                && (pipe == Pipe::Shared || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
 
-    /// Why no warp of a group is ready.
-    fn unready_reason(&self, group: u64, waiting: u64) -> StallReason {
-        let live = self.warps.live() & group & !waiting;
+    /// Why a scheduler issues nothing, with the ready warps and those at a barrier as they were
+    /// at the start of the cycle.
+    #[inline(never)]
+    pub(super) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
+        let group = self.group(scheduler);
+        let live = self.warps.live() & group & !at_barrier;
         let hazard = self.scoreboard.hazard() & live;
         let memory = self.scoreboard.hazard_memory() & live;
-        if hazard & !memory != 0 {
+        if self.fault.is_some() {
+            StallReason::Halted
+        } else if ready & group & self.heads[Pipe::Global as usize] != 0 && self.address_unit.is_busy() {
+            StallReason::LsuFull
+        } else if ready & group != 0 {
+            StallReason::PipeBusy
+        } else if hazard & !memory != 0 {
             StallReason::ScoreboardAlu
         } else if live & !self.fetch.head() != 0 {
             StallReason::Fetch
@@ -200,22 +155,38 @@ impl SmCore {
             StallReason::ScoreboardMemory
         } else if live != 0 {
             StallReason::StoreDrain
-        } else if waiting & group != 0 {
+        } else if at_barrier & group != 0 {
             StallReason::Barrier
         } else {
             StallReason::NoWarp
         }
     }
 
-    fn dispatch(
-        &mut self,
-        loaded: &Loaded,
-        at: &mut Edge<'_>,
-        (scheduler, warp, pc): (usize, u8, u32),
-        decoded: &Decoded,
-    ) {
+    /// The first cycle in which one of a scheduler's warps of `open`, none of which can go on in
+    /// `cycle`, may find its pipe or the result bus free, unless a result leaves before.
+    #[inline(never)]
+    pub(super) fn stalled_until(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
+        let mut rest = open;
+        let mut until = u64::MAX;
+        while rest != 0 {
+            let warp = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
+            let free = self.pipes.free_at(loaded.table[self.stacks.pc(warp) as usize].pipe, scheduler);
+            if free > cycle {
+                until = until.min(free);
+            } else if !self.pipes.is_full() {
+                until = until.min(cycle + 1);
+            }
+        }
+        until
+    }
+
+    /// Carries out an instruction as far as the core does at issue and moves its warp on.
+    #[inline(always)]
+    fn dispatch(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, warp: u8, decoded: &Decoded) {
         let inst = &decoded.inst;
-        let active = self.stacks.active(warp);
+        let (pc, active) = (self.stacks.pc(warp), self.stacks.active(warp));
+        self.stalls.issue(scheduler, warp, pc);
         let mask = match inst.guard {
             None => active,
             Some(Guard { pred, negated }) => {
@@ -223,8 +194,10 @@ impl SmCore {
                 active & if negated { !lanes } else { lanes }
             }
         };
+        let mut acting = mask;
         match &inst.op {
             Op::Branch { target, reconverge, .. } => {
+                acting = active;
                 self.counters.divergent_branches += u64::from(mask != 0 && mask != active);
                 self.stacks.branch(at, warp, mask, *target, *reconverge);
             }
@@ -235,66 +208,61 @@ impl SmCore {
                 self.stacks.advance(at, warp);
             }
             Op::Exit | Op::Barrier { .. } | Op::Nop => self.stacks.advance(at, warp),
-            Op::Load(mem) | Op::Store(mem) => {
-                if mask != 0 && !self.access(loaded, at, (scheduler, warp, pc, mask), decoded, mem) {
+            Op::Load(mem) | Op::Store(mem) if decoded.loads.is_none() => {
+                if mask != 0 && !self.access(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded, mem) {
                     return;
                 }
                 self.stacks.advance(at, warp);
             }
             _ => {
                 if mask != 0 && decoded.writes {
-                    let parts = (&self.registers, &self.warps, &self.ctas);
-                    let read = Operands::open(parts, loaded, at, warp, decoded);
-                    let due = at.cycle + u64::from(decoded.latency);
-                    self.pipes.start(at, (warp, pc, mask), due, |words| execute(decoded, &read, words));
+                    self.compute(loaded, at, warp, mask, decoded);
                     self.pipes.occupy(decoded.pipe, scheduler, at.cycle + u64::from(decoded.interval));
                     self.scoreboard.reserve(warp, &inst.writes, false);
                 }
                 self.stacks.advance(at, warp);
             }
         }
-        self.schedulers[scheduler].issued(warp);
-        let acting = if matches!(inst.op, Op::Branch { .. }) { active } else { mask };
+        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
         self.counters.warp_instructions += 1;
         let threads = if acting == u32::MAX { LANES as u32 } else { acting.count_ones() };
         self.counters.thread_instructions += u64::from(threads);
         self.counters.per_pipe[decoded.pipe as usize] += 1;
-        if self.warps.live() >> warp & 1 != 0 && self.stacks.pc(warp) == pc + 1 {
-            self.fetch.take(warp);
-        } else {
-            self.fetch.flush(warp);
-        }
         self.heads[decoded.pipe as usize] &= !(1 << warp);
-        self.refresh_head(loaded, warp);
+        // The pc of a warp that has ended stays where it was.
+        let next = self.stacks.pc(warp);
+        if next != pc + 1 {
+            self.fetch.flush(warp);
+        } else if self.fetch.take(warp) {
+            self.show_head(loaded, warp, next);
+        }
+    }
+
+    /// Sends the result of the instruction at a warp's pc on its way.
+    #[inline(never)]
+    fn compute(&mut self, loaded: &Loaded, at: &Edge<'_>, warp: u8, mask: u32, decoded: &Decoded) {
+        let parts = (&self.registers, &self.warps, &self.ctas);
+        let read = Operands::open(parts, loaded, at, warp, decoded);
+        let due = at.cycle + u64::from(decoded.latency);
+        self.pipes.start(at, (warp, self.stacks.pc(warp), mask), due, |words| match &decoded.loads {
+            None => execute(decoded, &read, words),
+            Some(loads) => spread(&loads[..usize::from(decoded.words)], mask, words),
+        });
     }
 
     /// Carries out a load or a store as far as the core does. False at a fault.
+    #[inline(never)]
     fn access(
         &mut self,
         loaded: &Loaded,
         at: &Edge<'_>,
-        (scheduler, warp, pc, mask): (usize, u8, u32, u32),
+        &Issue { scheduler, warp, pc, mask }: &Issue,
         decoded: &Decoded,
         mem: &MemOp,
     ) -> bool {
         let image = &*loaded.image;
         let inst = &decoded.inst;
         let due = at.cycle + u64::from(decoded.latency);
-        if let Some(loads) = &decoded.loads {
-            if decoded.words > 0 {
-                self.pipes.start(at, (warp, pc, mask), due, |words| {
-                    for (word, value) in words.iter_mut().zip(&loads[..usize::from(decoded.words)]) {
-                        *word = [*value; LANES];
-                        if mask != u32::MAX {
-                            merge(word, !mask, &[0; LANES]);
-                        }
-                    }
-                    [0; 2]
-                });
-                self.scoreboard.reserve(warp, &inst.writes, false);
-            }
-            return true;
-        }
         let parts = (&self.registers, &self.warps, &self.ctas);
         let read = Operands::open(parts, loaded, at, warp, decoded);
         let address = read.addresses(mem, &decoded.base);
@@ -349,6 +317,18 @@ impl SmCore {
         }
         true
     }
+}
+
+/// Fills result words with what is the same in all lanes of `mask`.
+#[inline]
+fn spread(values: &[u32], mask: u32, words: &mut Words) -> [u32; 2] {
+    for (word, value) in words.iter_mut().zip(values) {
+        *word = [*value; LANES];
+        if mask != u32::MAX {
+            merge(word, !mask, &[0; LANES]);
+        }
+    }
+    [0; 2]
 }
 
 /// Fills the result words of a load, element after element; `value` gives the bytes of a lane at

@@ -37,10 +37,8 @@ pub(super) enum Word {
     Register(u16),
     /// A row of the table.
     Constant(u16),
-    /// The low word of a special register that differs between warps or changes.
-    Low(Special),
-    /// The high word of one.
-    High(Special),
+    /// A special register that differs between warps or changes, shifted down by so many bits.
+    Special(Special, u8),
 }
 
 /// An operand of up to 64 bits.
@@ -94,9 +92,9 @@ impl Constants {
         let low_only = |low| Operand { low, high: zero };
         match special {
             Special::Tid(_) | Special::Ctaid(_) | Special::WarpId | Special::Clock | Special::ClockHi => {
-                low_only(Word::Low(special))
+                low_only(Word::Special(special, 0))
             }
-            Special::Clock64 => Operand { low: Word::Low(special), high: Word::High(special) },
+            Special::Clock64 => Operand { low: Word::Special(special, 0), high: Word::Special(special, 32) },
             Special::Ntid(axis) => self.splat(image.block[axis_index(axis)].into()),
             Special::Nctaid(axis) => self.splat(image.grid[axis_index(axis)].into()),
             Special::NWarpId => self.splat(num_warps.into()),
@@ -157,16 +155,12 @@ impl<'a> Operands<'a> {
         match word {
             Word::Register(index) => self.file.word(self.rows + u32::from(index)),
             Word::Constant(index) => &self.loaded.constants.rows[usize::from(index)],
-            Word::Low(Special::Tid(axis)) => {
-                &self.loaded.image.tid[usize::from(self.warps.get(self.warp).index)][axis_index(axis)]
-            }
-            Word::Low(special) => self.special(special, 0, spare),
-            Word::High(special) => self.special(special, 32, spare),
+            Word::Special(special, shift) => self.special(special, shift, spare),
         }
     }
 
     /// Both words of an operand; `spare` holds those that no row does.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pair<'s>(&'s self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES> {
         let [low, high] = spare;
         Pair { low: self.word(operand.low, low), high: self.word(operand.high, high) }
@@ -211,11 +205,13 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// A special register that is the same in all lanes, shifted down by `shift`.
+    /// A special register, shifted down by `shift`. All but the thread's position are the same in
+    /// all lanes.
     #[inline(never)]
-    fn special<'s>(&self, special: Special, shift: u32, spare: &'s mut Option<Row>) -> &'s Row {
+    fn special<'s>(&'s self, special: Special, shift: u8, spare: &'s mut Option<Row>) -> &'s Row {
         let Warp { cta, index, .. } = *self.warps.get(self.warp);
         let value = match special {
+            Special::Tid(axis) => return &self.loaded.image.tid[usize::from(index)][axis_index(axis)],
             Special::Ctaid(axis) => self.ctas.position(cta)[axis_index(axis)].into(),
             Special::WarpId => index.into(),
             Special::Clock | Special::Clock64 => self.at.cycle,

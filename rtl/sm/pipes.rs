@@ -6,8 +6,9 @@
 
 use super::SmConfig;
 use super::alu::Words;
-use super::decode::Pipe;
+use super::decode::{PIPES, Pipe};
 use super::image::RESULT_WORDS;
+use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
@@ -17,8 +18,6 @@ use crate::l1::access::LANES;
 pub(super) const CALENDAR_CYCLES: usize = 1024;
 /// Most results on their way.
 const FLIGHTS: usize = 64;
-/// Most results a cycle.
-const MAX_BUS: usize = 4;
 
 /// A result on its way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,27 +47,47 @@ impl Payload for ResultRow {
     }
 }
 
-/// Which results leave in which cycle.
-#[derive(Clone, Debug)]
-struct Calendar {
-    rows: Box<[[u8; MAX_BUS]; CALENDAR_CYCLES]>,
-    count: Box<[u8; CALENDAR_CYCLES]>,
-    filled: [u64; CALENDAR_CYCLES / 64],
+/// The results that leave in one cycle: a place of the table in each byte, the last one booked
+/// lowest, and bytes of ones where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Booked(u32);
+
+impl Booked {
+    const NONE: Self = Self(u32::MAX);
+
+    #[inline(always)]
+    fn add(&mut self, slot: u8) {
+        self.0 = self.0 << 8 | u32::from(slot);
+    }
+}
+
+impl Iterator for Booked {
+    type Item = u8;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u8> {
+        let slot = self.0 as u8;
+        self.0 = self.0 >> 8 | 0xff << 24;
+        (usize::from(slot) < FLIGHTS).then_some(slot)
+    }
 }
 
 /// The pipes of an SM.
 #[derive(Clone, Debug)]
 pub(super) struct Pipes {
     bus: u8,
-    /// First cycle in which each scheduler's SP pipe takes an instruction.
-    sp_free: Box<[u64]>,
-    sfu_free: u64,
-    dp_free: u64,
-    shared_free: u64,
-    flights: Box<[Flight; FLIGHTS]>,
+    /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
+    /// which no place reaches.
+    room: u32,
+    /// First cycle in which each pipe takes an instruction, as each scheduler sees it. The SP
+    /// pipe is its own; the others that can be busy are the same for all.
+    free: [[u64; PIPES]; MAX_SCHEDULERS],
+    schedulers: usize,
+    flights: [Flight; FLIGHTS],
     busy: u64,
     results: Array<ResultRow>,
-    calendar: Calendar,
+    /// Which results leave in which cycle.
+    calendar: [Booked; CALENDAR_CYCLES],
 }
 
 impl Pipes {
@@ -82,42 +101,34 @@ impl Pipes {
             writes: config.schedulers,
             collide: Collide::New,
         };
-        let calendar = Calendar {
-            rows: Box::new([[0; MAX_BUS]; CALENDAR_CYCLES]),
-            count: Box::new([0; CALENDAR_CYCLES]),
-            filled: [0; CALENDAR_CYCLES / 64],
-        };
         Self {
             bus: config.pipes.result_bus,
-            sp_free: vec![0; config.schedulers as usize].into(),
-            sfu_free: 0,
-            dp_free: 0,
-            shared_free: 0,
-            flights: Box::new([Flight::default(); FLIGHTS]),
+            room: 0x80 << (8 * (config.pipes.result_bus - 1)),
+            free: [[0; PIPES]; MAX_SCHEDULERS],
+            schedulers: config.schedulers as usize,
+            flights: [Flight::default(); FLIGHTS],
             busy: 0,
             results: Array::new(spec, ()),
-            calendar,
+            calendar: [Booked::NONE; CALENDAR_CYCLES],
         }
     }
 
     /// First cycle in which a pipe takes an instruction of a scheduler.
+    #[inline(always)]
     pub(super) fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
-        match pipe {
-            Pipe::Sp => self.sp_free[scheduler],
-            Pipe::Sfu => self.sfu_free,
-            Pipe::Dp => self.dp_free,
-            Pipe::Shared => self.shared_free,
-            Pipe::Param | Pipe::Global | Pipe::Control | Pipe::Barrier => 0,
-        }
+        self.free[scheduler % MAX_SCHEDULERS][pipe as usize]
     }
 
     /// Keeps a pipe until the given cycle.
+    #[inline(always)]
     pub(super) fn occupy(&mut self, pipe: Pipe, scheduler: usize, until: u64) {
         match pipe {
-            Pipe::Sp => self.sp_free[scheduler] = until,
-            Pipe::Sfu => self.sfu_free = until,
-            Pipe::Dp => self.dp_free = until,
-            Pipe::Shared => self.shared_free = until,
+            Pipe::Sp => self.free[scheduler % MAX_SCHEDULERS][Pipe::Sp as usize] = until,
+            Pipe::Sfu | Pipe::Dp | Pipe::Shared => {
+                for free in &mut self.free {
+                    free[pipe as usize] = until;
+                }
+            }
             Pipe::Param | Pipe::Global | Pipe::Control | Pipe::Barrier => {}
         }
     }
@@ -133,8 +144,9 @@ impl Pipes {
     }
 
     /// True if the result bus has room in a cycle.
+    #[inline(always)]
     pub(super) fn has_room(&self, cycle: u64) -> bool {
-        self.calendar.count[cycle as usize % CALENDAR_CYCLES] < self.bus
+        self.calendar[cycle as usize % CALENDAR_CYCLES].0 & self.room != 0
     }
 
     /// The first cycle from `cycle` on in which the result bus has room.
@@ -155,60 +167,49 @@ impl Pipes {
     ) {
         let slot = (!self.busy).trailing_zeros();
         let ahead = due - at.cycle;
-        assert!(
-            (1..CALENDAR_CYCLES as u64).contains(&ahead) && slot < FLIGHTS as u32 && self.has_room(due),
-            "cycle {}, {}: no room for the result of warp {warp} pc {pc} in {ahead} cycles",
-            at.cycle,
-            self.results.spec().path
-        );
+        if !(1..CALENDAR_CYCLES as u64).contains(&ahead) || slot >= FLIGHTS as u32 || !self.has_room(due) {
+            self.no_room(at, (warp, pc), ahead);
+        }
         let mut preds = [0; 2];
         self.results.update(at, slot, 0, |ResultRow(words)| preds = fill(words));
         self.busy |= 1 << slot;
-        self.flights[slot as usize] = Flight { warp, pc, mask, preds, due };
-        let row = due as usize % CALENDAR_CYCLES;
-        let calendar = &mut self.calendar;
-        calendar.rows[row][usize::from(calendar.count[row])] = slot as u8;
-        calendar.count[row] += 1;
-        calendar.filled[row / 64] |= 1 << (row % 64);
+        self.flights[slot as usize % FLIGHTS] = Flight { warp, pc, mask, preds, due };
+        self.calendar[due as usize % CALENDAR_CYCLES].add(slot as u8);
     }
 
-    /// Takes one result whose writeback cycle is now.
-    pub(super) fn retire(&mut self, at: &Edge<'_>) -> Option<(Flight, &Words)> {
-        let row = at.cycle as usize % CALENDAR_CYCLES;
-        let calendar = &mut self.calendar;
-        let left = calendar.count[row].checked_sub(1)?;
-        let slot = calendar.rows[row][usize::from(left)];
-        calendar.count[row] = left;
-        if left == 0 {
-            calendar.filled[row / 64] &= !(1 << (row % 64));
-        }
-        self.busy &= !(1 << slot);
-        let flight = self.flights[usize::from(slot)];
+    #[cold]
+    #[inline(never)]
+    fn no_room(&self, at: &Edge<'_>, (warp, pc): (u8, u32), ahead: u64) -> ! {
+        let (cycle, path) = (at.cycle, &self.results.spec().path);
+        panic!("cycle {cycle}, {path}: no room for the result of warp {warp} pc {pc} in {ahead} cycles")
+    }
+
+    /// The results whose writeback cycle is `cycle`, to be taken in it one after the other.
+    #[inline(always)]
+    pub(super) fn due(&mut self, cycle: u64) -> Booked {
+        std::mem::replace(&mut self.calendar[cycle as usize % CALENDAR_CYCLES], Booked::NONE)
+    }
+
+    /// Takes one result of those that are due.
+    #[inline(always)]
+    pub(super) fn retire(&mut self, at: &Edge<'_>, slot: u8) -> (&Flight, &Words) {
+        let flight = &self.flights[usize::from(slot) % FLIGHTS];
         assert_eq!(flight.due, at.cycle, "{}: result of warp {} late", self.results.spec().path, flight.warp);
-        Some((flight, &self.results.read(at, slot.into())[0].0))
+        self.busy &= !(1 << slot);
+        (flight, &self.results.read_cell(at, slot.into(), 0).0)
     }
 
-    /// The first writeback cycle after `cycle`; `u64::MAX` if nothing is on its way.
+    /// The first writeback cycle after `cycle`, once what is due in it has retired; `u64::MAX` if
+    /// nothing is on its way.
     pub(super) fn next_due(&self, cycle: u64) -> u64 {
-        const WORDS: usize = CALENDAR_CYCLES / 64;
-        if self.busy == 0 {
-            return u64::MAX;
+        let mut next = u64::MAX;
+        let mut busy = self.busy;
+        while busy != 0 {
+            next = next.min(self.flights[busy.trailing_zeros() as usize % FLIGHTS].due);
+            busy &= busy - 1;
         }
-        let start = (cycle + 1) as usize % CALENDAR_CYCLES;
-        for step in 0..=WORDS {
-            let word = (start / 64 + step) % WORDS;
-            let below = !(u64::MAX << (start % 64));
-            let bits = match step {
-                0 => self.calendar.filled[word] & !below,
-                WORDS => self.calendar.filled[word] & below,
-                _ => self.calendar.filled[word],
-            };
-            if bits != 0 {
-                let row = word * 64 + bits.trailing_zeros() as usize;
-                return cycle + 1 + ((row + CALENDAR_CYCLES - start) % CALENDAR_CYCLES) as u64;
-            }
-        }
-        u64::MAX
+        debug_assert!(next > cycle, "a result due in cycle {next} is still there after cycle {cycle}");
+        next
     }
 
     pub(super) fn record(&mut self) {
@@ -217,13 +218,13 @@ impl Pipes {
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // The calendar follows from the writeback cycles of the results on their way.
-        let Self { bus, sp_free, sfu_free, dp_free, shared_free, flights, busy, results, calendar: _ } = self;
-        for (scheduler, free) in sp_free.iter().enumerate() {
-            to.parts("sp", scheduler as u32, |to| to.bits("free_at", *free));
+        let Self { bus, room: _, free, schedulers, flights, busy, results, calendar: _ } = self;
+        for (scheduler, free) in free.iter().take(*schedulers).enumerate() {
+            to.parts("sp", scheduler as u32, |to| to.bits("free_at", free[Pipe::Sp as usize]));
         }
-        to.bits("sfu_free_at", *sfu_free);
-        to.bits("dp_free_at", *dp_free);
-        to.bits("shared_free_at", *shared_free);
+        to.bits("sfu_free_at", free[0][Pipe::Sfu as usize]);
+        to.bits("dp_free_at", free[0][Pipe::Dp as usize]);
+        to.bits("shared_free_at", free[0][Pipe::Shared as usize]);
         to.bits("busy", *busy);
         for (slot, Flight { warp, pc, mask, preds: [first, second], due }) in flights.iter().enumerate() {
             to.parts("flight", slot as u32, |to| {
@@ -255,9 +256,9 @@ mod tests {
             words[0][5] = 9;
             [0; 2]
         });
-        assert!(pipes.retire(&Edge::new(1029, 1029, &mut wake)).is_none());
-        let at = Edge::new(1030, 1030, &mut wake);
-        let (flight, words) = pipes.retire(&at).unwrap();
+        assert_eq!(pipes.due(1029).next(), None);
+        let mut due = pipes.due(1030);
+        let (flight, words) = pipes.retire(&Edge::new(1030, 1030, &mut wake), due.next().unwrap());
         assert_eq!((flight.warp, flight.pc, words[0][5]), (3, 7, 9));
         assert!(pipes.is_empty());
     }
@@ -272,6 +273,44 @@ mod tests {
         }
         assert!(!pipes.has_room(50));
         assert_eq!(pipes.first_room(50), 51);
+    }
+
+    #[test]
+    fn results_due_together_retire_together() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        for warp in [4, 9] {
+            pipes.start(&Edge::new(40, 40, &mut wake), (warp, 0, 1), 50, |_| [0; 2]);
+        }
+        let at = Edge::new(50, 50, &mut wake);
+        let mut warps = Vec::new();
+        for slot in pipes.due(50) {
+            warps.push(pipes.retire(&at, slot).0.warp);
+        }
+        warps.sort_unstable();
+        assert_eq!(warps, [4, 9]);
+        assert!(pipes.is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 40, sm0.results: no room for the result of warp 5 pc 6 in 10 cycles")]
+    fn a_result_that_the_bus_cannot_take_is_refused() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        for warp in 3..6 {
+            pipes.start(&Edge::new(40, 40, &mut wake), (warp, 6, 1), 50, |_| [0; 2]);
+        }
+    }
+
+    #[test]
+    fn the_next_writeback_is_the_soonest_of_those_on_their_way() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        assert_eq!(pipes.next_due(1020), u64::MAX);
+        for (cycle, due) in [(1018, 1500), (1019, 1030), (1020, 2040)] {
+            pipes.start(&Edge::new(cycle, cycle, &mut wake), (0, 0, 1), due, |_| [0; 2]);
+        }
+        assert_eq!(pipes.next_due(1020), 1030);
     }
 
     #[test]

@@ -6,28 +6,39 @@ use super::SmCore;
 use super::address_unit::{BEAT_BYTES, extend};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
+use super::pipes::Flight;
 use crate::kernel::{Edge, Rx};
 use crate::l1::access::{LANES, WarpReply, WarpReplyKind};
 
 impl SmCore {
     /// Writes the results that have the result bus in this cycle.
+    #[inline(always)]
     pub(super) fn write_back(&mut self, loaded: &Loaded, at: &Edge<'_>) {
-        while let Some((flight, words)) = self.pipes.retire(at) {
-            let decoded = &loaded.table[flight.pc as usize];
-            let rows = u32::from(self.warps.get(flight.warp).rows);
-            self.registers.write_words(at, rows, &decoded.rows[..usize::from(decoded.words)], flight.mask, words);
-            for place in 0..decoded.preds.len() {
-                if let Some(pred) = decoded.preds[place] {
-                    self.registers.write_pred(at, flight.warp, pred, flight.mask, flight.preds[place]);
-                }
-            }
-            self.release(loaded, flight.warp, decoded);
+        for slot in self.pipes.due(at.cycle) {
+            self.retire(loaded, at, slot);
         }
     }
 
+    /// Writes one result.
+    #[inline(never)]
+    fn retire(&mut self, loaded: &Loaded, at: &Edge<'_>, slot: u8) {
+        let (flight, words) = self.pipes.retire(at, slot);
+        let Flight { warp, pc, mask, preds, .. } = *flight;
+        let decoded = &loaded.table[pc as usize];
+        let rows = u32::from(self.warps.get(warp).rows);
+        self.registers.write_words(at, rows, &decoded.rows[..usize::from(decoded.words)], mask, words);
+        for (pred, lanes) in decoded.preds.iter().zip(preds) {
+            if let Some(pred) = *pred {
+                self.registers.write_pred(at, warp, pred, mask, lanes);
+            }
+        }
+        self.release(loaded, warp, decoded);
+    }
+
     /// Takes a reply of the LSU.
+    #[inline(never)]
     pub(super) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
-        let reply = wb.pop(at);
+        let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
         let warp = reply.warp;
         let due = match reply.kind {
             WarpReplyKind::Stored => self.warps.stored(warp),
@@ -35,35 +46,42 @@ impl SmCore {
         };
         assert!(due, "cycle {}, {}: {:?} reply to warp {warp}, which awaits none", at.cycle, self.path, reply.kind);
         if reply.kind == WarpReplyKind::Stored {
-            return;
+            return wb.drop_head(at);
         }
         let decoded = &loaded.table[reply.pc as usize];
         let Op::Load(mem) = &decoded.inst.op else {
             panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc)
         };
         let (beat, last) = self.address_unit.answered(warp, reply.pc);
-        self.write_beat(at, &decoded.inst, mem, beat, &reply);
+        if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 {
+            let row = u32::from(self.warps.get(warp).rows) + u32::from(decoded.rows[0]);
+            self.registers.write_word(at, row, reply.mask, &reply.data[0]);
+        } else {
+            self.write_beat(at, &decoded.inst, mem, beat, reply);
+        }
+        wb.drop_head(at);
         if last {
             self.release(loaded, warp, decoded);
         }
     }
 
-    /// Writes the elements that one beat of a load brings.
+    /// Writes the elements that one beat of a load brings, of any width and number.
+    #[inline(never)]
     fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, beat: usize, reply: &WarpReply) {
         let bytes = mem.ty.bytes();
         let per_beat = (BEAT_BYTES / bytes) as usize;
         let rows = u32::from(self.warps.get(reply.warp).rows);
         let [low, high] = &reply.data;
-        let elements = inst.dsts.iter().take(usize::from(mem.lanes)).enumerate();
-        for (element, dst) in elements.skip(beat * per_beat).take(per_beat) {
+        let first = beat * per_beat;
+        let elements = &inst.dsts[..usize::from(mem.lanes)];
+        for (place, dst) in elements.iter().skip(first).take(per_beat).enumerate() {
             let Dst::Reg(reg) = dst else { continue };
             let row = rows + u32::from(reg.index);
-            let shift = 8 * bytes * (element % per_beat) as u32;
             if bytes == 4 && !reg.wide {
-                let word = if shift == 0 { low } else { high };
-                self.registers.write_word(at, row, reply.mask, word);
+                self.registers.write_word(at, row, reply.mask, &reply.data[place]);
                 continue;
             }
+            let shift = 8 * bytes * place as u32;
             let value = |lane: usize| extend((u64::from(high[lane]) << 32 | u64::from(low[lane])) >> shift, mem.ty);
             let values: [u64; LANES] = std::array::from_fn(value);
             self.registers.write_word(at, row, reply.mask, &values.map(|value| value as u32));
@@ -88,6 +106,7 @@ impl SmCore {
     }
 
     /// An instruction has written its registers.
+    #[inline(always)]
     fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
         self.scoreboard.release(warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
         // Only a hazard that there was can have gone.
@@ -101,6 +120,7 @@ impl SmCore {
     }
 
     /// Ends a CTA whose warps have all exited, once nothing more can come back to them.
+    #[inline(never)]
     fn finish_cta(&mut self, slot: u8) {
         let warps = self.ctas.warps(slot);
         let mut rest = warps;

@@ -3,19 +3,23 @@
 //! while it can, else takes the one launched first; an age matrix (one row of "is older" bits
 //! per warp) finds it without sorting. Loose round robin takes the next slot after the last.
 
-use super::SchedulerPolicy;
+use super::{MAX_WARPS, SchedulerPolicy};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+
+/// Most schedulers of an SM.
+pub(super) const MAX_SCHEDULERS: usize = 4;
 
 /// Launch order of all warps.
 #[derive(Clone, Debug)]
 pub(super) struct Ages {
+    num_warps: u32,
     /// Bit `v` of row `w`: warp `v` was launched before warp `w`.
-    older: Box<[u64]>,
+    older: [u64; MAX_WARPS],
 }
 
 impl Ages {
     pub(super) fn new(warps: usize) -> Self {
-        Self { older: vec![0; warps].into() }
+        Self { num_warps: warps as u32, older: [0; MAX_WARPS] }
     }
 
     /// Makes a warp the youngest.
@@ -24,47 +28,46 @@ impl Ages {
         for row in &mut self.older {
             *row &= !bit;
         }
-        let all = u64::MAX >> (64 - self.older.len());
+        let all = u64::MAX >> (u64::BITS - self.num_warps);
         self.older[usize::from(warp)] = all & !bit;
     }
 
     /// The oldest of a set that is not empty.
     pub(super) fn oldest(&self, of: u64) -> u8 {
-        let mut oldest = of.trailing_zeros();
+        let mut oldest = of.trailing_zeros() as usize;
         loop {
-            let older = self.older[oldest as usize] & of;
+            let older = self.older[oldest % MAX_WARPS] & of;
             if older == 0 {
                 return oldest as u8;
             }
-            oldest = older.trailing_zeros();
+            oldest = older.trailing_zeros() as usize;
         }
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { older } = self;
-        let warps = older.len() as u32;
-        for (warp, row) in older.iter().enumerate() {
-            to.parts("warp", warp as u32, |to| to.sized("older", *row, warps));
+        let Self { num_warps, older } = self;
+        for (warp, row) in (0..*num_warps).zip(older) {
+            to.parts("warp", warp, |to| to.sized("older", *row, *num_warps));
         }
-        to.logic("oldest", Logic::Comparator { width: warps, count: warps });
+        to.logic("oldest", Logic::Comparator { width: *num_warps, count: *num_warps });
     }
 }
 
 /// One scheduler.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduler {
     policy: SchedulerPolicy,
     /// Warps it serves.
     group: u64,
     /// Slot issued last.
     last: u8,
-    /// Whether it still holds the same warp.
-    greedy: bool,
+    /// The bit of that slot while the warp in it is the one that was issued.
+    greedy: u64,
 }
 
 impl Scheduler {
     pub(super) fn new(policy: SchedulerPolicy, group: u64) -> Self {
-        Self { policy, group, last: 0, greedy: false }
+        Self { policy, group, last: 0, greedy: 0 }
     }
 
     /// Warps it serves.
@@ -73,9 +76,10 @@ impl Scheduler {
     }
 
     /// The first of the warps that may issue, which are not none.
+    #[inline(always)]
     pub(super) fn pick(&self, ready: u64, ages: &Ages) -> u8 {
         match self.policy {
-            SchedulerPolicy::GreedyThenOldest if self.greedy && ready >> self.last & 1 != 0 => self.last,
+            SchedulerPolicy::GreedyThenOldest if ready & self.greedy != 0 => self.last,
             SchedulerPolicy::GreedyThenOldest => ages.oldest(ready),
             SchedulerPolicy::LooseRoundRobin => {
                 let after = ready & (u64::MAX << self.last << 1);
@@ -87,18 +91,18 @@ impl Scheduler {
     /// Notes that a warp was issued.
     pub(super) fn issued(&mut self, warp: u8) {
         self.last = warp;
-        self.greedy = true;
+        self.greedy = 1 << warp;
     }
 
     /// A new warp in the slot issued last has no claim on being next.
     pub(super) fn launched(&mut self, warp: u8) {
-        self.greedy &= warp != self.last;
+        self.greedy &= !(1 << warp);
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { policy: _, group, last, greedy } = self;
         to.sized("last", u64::from(*last), 6);
-        to.flag("greedy", *greedy);
+        to.flag("greedy", *greedy != 0);
         to.logic("first", Logic::PriorityEncoder { inputs: group.count_ones() });
     }
 }

@@ -7,15 +7,19 @@
 
 use isa::program::RegMask;
 
+use super::MAX_WARPS;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
 /// The scoreboards of all warps.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
+    num_warps: u32,
+    /// Whether the kernel names no word beyond those of the first element of a mask.
+    narrow: bool,
     /// Pending writes of each warp.
-    pending: Box<[RegMask]>,
+    pending: [RegMask; MAX_WARPS],
     /// Those of them that wait for device memory.
-    memory: Box<[RegMask]>,
+    memory: [RegMask; MAX_WARPS],
     /// Warps whose head has a hazard.
     hazard: u64,
     /// Those of them that wait for device memory.
@@ -24,8 +28,13 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     pub(super) fn new(warps: usize) -> Self {
-        let none = || vec![RegMask::default(); warps].into();
-        Self { pending: none(), memory: none(), hazard: 0, hazard_memory: 0 }
+        let none = [RegMask::default(); MAX_WARPS];
+        Self { num_warps: warps as u32, narrow: false, pending: none, memory: none, hazard: 0, hazard_memory: 0 }
+    }
+
+    /// Prepares for a kernel of `regs` words per lane, while no write is on its way.
+    pub(super) fn size(&mut self, regs: u16) {
+        self.narrow = u32::from(regs) <= u64::BITS;
     }
 
     /// Warps whose head instruction must wait.
@@ -40,49 +49,51 @@ impl Scoreboard {
 
     /// Marks the registers that an issued instruction will write.
     pub(super) fn reserve(&mut self, warp: u8, writes: &RegMask, memory: bool) {
-        let pending = &mut self.pending[usize::from(warp)];
+        let slot = usize::from(warp) % MAX_WARPS;
+        let pending = &mut self.pending[slot];
         debug_assert!(!pending.intersects(writes), "warp {warp} issued into a pending write");
-        pending.insert(writes);
+        insert(pending, writes, self.narrow);
         if memory {
-            self.memory[usize::from(warp)].insert(writes);
+            insert(&mut self.memory[slot], writes, self.narrow);
         }
     }
 
     /// Clears registers that were written, of a load from device memory if `memory`.
     #[inline]
     pub(super) fn release(&mut self, warp: u8, writes: &RegMask, memory: bool) {
-        self.pending[usize::from(warp)].remove(writes);
+        let slot = usize::from(warp) % MAX_WARPS;
+        remove(&mut self.pending[slot], writes, self.narrow);
         if memory {
-            self.memory[usize::from(warp)].remove(writes);
+            remove(&mut self.memory[slot], writes, self.narrow);
         }
     }
 
     /// True if no write of the warp is on its way.
     pub(super) fn is_clear(&self, warp: u8) -> bool {
-        self.pending[usize::from(warp)].is_empty()
+        self.pending[usize::from(warp) % MAX_WARPS].is_empty()
     }
 
     /// Works out the hazard bits of one warp; `uses` are the registers of its head instruction.
     #[inline(always)]
     pub(super) fn refresh(&mut self, warp: u8, uses: Option<&RegMask>) {
-        let bit = 1u64 << warp;
+        let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << warp);
         self.hazard &= !bit;
         self.hazard_memory &= !bit;
         if let Some(uses) = uses
-            && self.pending[usize::from(warp)].intersects(uses)
+            && intersects(&self.pending[slot], uses, self.narrow)
         {
             self.hazard |= bit;
-            self.hazard_memory |= if self.memory[usize::from(warp)].intersects(uses) { bit } else { 0 };
+            self.hazard_memory |= if intersects(&self.memory[slot], uses, self.narrow) { bit } else { 0 };
         }
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { pending, memory, hazard, hazard_memory } = self;
-        let warps = pending.len() as u32;
+        let Self { num_warps, narrow: _, pending, memory, hazard, hazard_memory } = self;
+        let warps = *num_warps;
         to.sized("hazard", *hazard, warps);
         to.sized("hazard_memory", *hazard_memory, warps);
-        for (warp, (pending, memory)) in pending.iter().zip(memory).enumerate() {
-            to.parts("warp", warp as u32, |to| {
+        for (warp, (pending, memory)) in (0..warps).zip(pending.iter().zip(memory)) {
+            to.parts("warp", warp, |to| {
                 for (name, RegMask { words, preds }) in [("pending", pending), ("memory", memory)] {
                     to.part(name, |to| {
                         let [words0, words1, words2, words3] = words;
@@ -99,6 +110,32 @@ impl Scoreboard {
         to.logic("lookup", Logic::Mux { ways: 256, width: 8 * warps });
         to.logic("lookup_preds", Logic::Mux { ways: 32, width: 2 * warps });
     }
+}
+
+/// Adds `more` to `set`. Here and below, of narrow sets only the words that can be in them count.
+#[inline(always)]
+fn insert(set: &mut RegMask, more: &RegMask, narrow: bool) {
+    if narrow {
+        set.words[0] |= more.words[0];
+        set.preds |= more.preds;
+    } else {
+        set.insert(more);
+    }
+}
+
+#[inline(always)]
+fn remove(set: &mut RegMask, less: &RegMask, narrow: bool) {
+    if narrow {
+        set.words[0] &= !less.words[0];
+        set.preds &= !less.preds;
+    } else {
+        set.remove(less);
+    }
+}
+
+#[inline(always)]
+fn intersects(set: &RegMask, other: &RegMask, narrow: bool) -> bool {
+    if narrow { set.words[0] & other.words[0] != 0 || set.preds & other.preds != 0 } else { set.intersects(other) }
 }
 
 #[cfg(test)]
@@ -137,6 +174,23 @@ mod tests {
         board.release(0, &regs(&[1]), true);
         board.refresh(0, Some(&regs(&[1])));
         assert_eq!((board.hazard(), board.hazard_memory()), (0, 0));
+    }
+
+    #[test]
+    fn kernels_of_few_and_of_many_registers_find_the_same_hazards() {
+        for regs_of_kernel in [64, 65, 255] {
+            let mut board = Scoreboard::new(1);
+            board.size(regs_of_kernel);
+            for last in [0, 63, regs_of_kernel - 1] {
+                board.reserve(0, &regs(&[last]), true);
+                board.refresh(0, Some(&regs(&[last])));
+                assert_eq!((board.hazard(), board.hazard_memory()), (1, 1), "register {last} of {regs_of_kernel}");
+                board.release(0, &regs(&[last]), true);
+                board.refresh(0, Some(&regs(&[last])));
+                assert_eq!(board.hazard(), 0, "register {last} of {regs_of_kernel}");
+                assert!(board.is_clear(0));
+            }
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program. GPGPU-Sim's
 //! 33 are enough as long as branches nest no deeper than 16.
 
+use super::MAX_WARPS;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
@@ -53,7 +54,7 @@ struct Stack {
 /// The stacks of all warps.
 #[derive(Clone, Debug)]
 pub(super) struct SimtStacks {
-    stacks: Box<[Stack]>,
+    stacks: [Stack; MAX_WARPS],
     memory: Array<Entry>,
 }
 
@@ -68,23 +69,23 @@ impl SimtStacks {
             writes: 2 * schedulers,
             collide: Collide::New,
         };
-        Self { stacks: vec![Stack::default(); warps].into(), memory: Array::new(spec, ()) }
+        Self { stacks: [Stack::default(); MAX_WARPS], memory: Array::new(spec, ()) }
     }
 
     /// Starts a warp at pc 0.
     pub(super) fn start(&mut self, warp: u8, mask: u32) {
         let top = Entry { pc: 0, rpc: NO_PC, mask };
-        self.stacks[usize::from(warp)] = Stack { top, below: 0, alive: mask };
+        self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
     }
 
     /// Next instruction of the warp.
     pub(super) fn pc(&self, warp: u8) -> u32 {
-        self.stacks[usize::from(warp)].top.pc
+        self.stacks[usize::from(warp) % MAX_WARPS].top.pc
     }
 
     /// Lanes that execute it.
     pub(super) fn active(&self, warp: u8) -> u32 {
-        self.stacks[usize::from(warp)].top.mask
+        self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
     /// Goes on to the next instruction.
@@ -95,7 +96,7 @@ impl SimtStacks {
 
     /// Takes a branch to `target` in the lanes of `taken`, part of the active ones.
     pub(super) fn branch(&mut self, at: &Edge<'_>, warp: u8, taken: u32, target: u32, reconverge: u32) {
-        let Entry { pc, rpc, mask } = self.stacks[usize::from(warp)].top;
+        let Entry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;
         if taken == mask || target == next {
             return self.go(at, warp, target);
@@ -108,7 +109,7 @@ impl SimtStacks {
         }
         let not_taken = Entry { pc: next, rpc: reconverge, mask: mask & !taken };
         let taken = Entry { pc: target, rpc: reconverge, mask: taken };
-        self.stacks[usize::from(warp)].top = if next == reconverge {
+        self.stacks[usize::from(warp) % MAX_WARPS].top = if next == reconverge {
             taken
         } else if target == reconverge {
             not_taken
@@ -121,7 +122,7 @@ impl SimtStacks {
     /// Ends the lanes of `mask`, part of the active ones. The others go on with the next
     /// instruction. Returns true when no lane of the warp is left.
     pub(super) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u32) -> bool {
-        let stack = &mut self.stacks[usize::from(warp)];
+        let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         stack.alive &= !mask;
         stack.top.mask &= !mask;
         if stack.alive == 0 {
@@ -137,7 +138,7 @@ impl SimtStacks {
     }
 
     fn go(&mut self, at: &Edge<'_>, warp: u8, pc: u32) {
-        let top = &mut self.stacks[usize::from(warp)].top;
+        let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
         top.pc = pc;
         if pc == top.rpc {
             self.pop(at, warp);
@@ -145,7 +146,7 @@ impl SimtStacks {
     }
 
     fn push(&mut self, at: &Edge<'_>, warp: u8, entry: Entry) {
-        let stack = &mut self.stacks[usize::from(warp)];
+        let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         assert!(
             usize::from(stack.below) < DEPTH - 1,
             "cycle {}, {}: warp {warp} needs more than {DEPTH} entries",
@@ -157,8 +158,9 @@ impl SimtStacks {
     }
 
     /// Uncovers the next entry that has lanes.
+    #[inline(never)]
     fn pop(&mut self, at: &Edge<'_>, warp: u8) {
-        let stack = &mut self.stacks[usize::from(warp)];
+        let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         let row = self.memory.read(at, warp.into());
         while stack.below > 0 {
             stack.below -= 1;
@@ -179,8 +181,9 @@ impl SimtStacks {
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { stacks, memory } = self;
         to.array("entries", memory);
-        for (warp, Stack { top: Entry { pc, rpc, mask }, below, alive }) in stacks.iter().enumerate() {
-            to.parts("warp", warp as u32, |to| {
+        let spec = memory.spec();
+        for (warp, Stack { top: Entry { pc, rpc, mask }, below, alive }) in (0..spec.rows).zip(stacks) {
+            to.parts("warp", warp, |to| {
                 to.bits("pc", *pc);
                 to.bits("rpc", *rpc);
                 to.bits("active", *mask);
@@ -188,7 +191,6 @@ impl SimtStacks {
                 to.bits("alive", *alive);
             });
         }
-        let spec = memory.spec();
         to.logic("reconverged", Logic::Comparator { width: 32, count: spec.reads });
         to.logic("next_entry", Logic::PriorityEncoder { inputs: spec.columns * spec.reads });
     }

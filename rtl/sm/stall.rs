@@ -5,6 +5,7 @@
 //! fetch, memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
 //! reason that held when the core fell asleep, which cannot have changed since.
 
+use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::{Describe, DescribeExt, Encoding};
 
 /// What a scheduler did with a cycle.
@@ -100,21 +101,22 @@ struct Line {
 /// The cycles of all schedulers.
 #[derive(Clone, Debug)]
 pub(super) struct Stalls {
-    lines: Box<[Line]>,
+    num_schedulers: usize,
+    lines: [Line; MAX_SCHEDULERS],
     /// Cycles before this one are charged.
     charged: u64,
 }
 
 impl Stalls {
     pub(super) fn new(schedulers: usize) -> Self {
-        Self { lines: vec![Line::default(); schedulers].into(), charged: 0 }
+        Self { num_schedulers: schedulers, lines: [Line::default(); MAX_SCHEDULERS], charged: 0 }
     }
 
     /// Charges the cycles before `cycle` that were slept through.
     pub(super) fn wake(&mut self, cycle: u64) {
         let slept = cycle - self.charged;
         if slept > 0 {
-            for line in &mut self.lines {
+            for line in &mut self.lines[..self.num_schedulers] {
                 line.cycles[line.now as usize] += slept;
             }
             self.charged = cycle;
@@ -123,14 +125,14 @@ impl Stalls {
 
     /// Charges one cycle of one scheduler.
     pub(super) fn charge(&mut self, scheduler: usize, reason: StallReason) {
-        let line = &mut self.lines[scheduler];
+        let line = &mut self.lines[scheduler % MAX_SCHEDULERS];
         line.now = reason;
         line.cycles[reason as usize] += 1;
     }
 
     /// Charges one cycle of one scheduler to what it issues.
     pub(super) fn issue(&mut self, scheduler: usize, warp: u8, pc: u32) {
-        let line = &mut self.lines[scheduler];
+        let line = &mut self.lines[scheduler % MAX_SCHEDULERS];
         line.now = StallReason::Issued;
         line.cycles[StallReason::Issued as usize] += 1;
         line.issue = (warp, pc);
@@ -143,7 +145,7 @@ impl Stalls {
 
     /// What a scheduler will be held back by until the core wakes.
     pub(super) fn sleep(&mut self, scheduler: usize, reason: StallReason) {
-        self.lines[scheduler].now = reason;
+        self.lines[scheduler % MAX_SCHEDULERS].now = reason;
     }
 
     /// Cycles of one scheduler charged to a reason.
@@ -157,7 +159,7 @@ impl Stalls {
     /// If a cycle was lost or charged twice.
     pub(super) fn settle(&mut self, path: &str, cycle: u64) {
         self.wake(cycle.max(self.charged));
-        for (scheduler, line) in self.lines.iter().enumerate() {
+        for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
             let sum: u64 = line.cycles.iter().sum();
             assert_eq!(sum, self.charged, "cycle {cycle}, {path}: scheduler {scheduler} has lost count of its cycles");
         }
@@ -165,7 +167,7 @@ impl Stalls {
 
     /// Lists the cycles of one scheduler, in the scope of that scheduler.
     pub(super) fn describe(&self, scheduler: usize, to: &mut dyn Describe) {
-        let Self { lines, charged: _ } = self;
+        let Self { num_schedulers: _, lines, charged: _ } = self;
         let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];
         let issued = *now == StallReason::Issued;
         to.probe_state("reason", *now);

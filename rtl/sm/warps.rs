@@ -1,5 +1,6 @@
 //! Warp slots: whose they are, and what they have outstanding.
 
+use super::MAX_WARPS;
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 
 /// One warp slot.
@@ -20,7 +21,8 @@ pub(super) struct Warp {
 /// All warp slots.
 #[derive(Clone, Debug)]
 pub(super) struct Warps {
-    slots: Box<[Warp]>,
+    num_warps: u32,
+    slots: [Warp; MAX_WARPS],
     /// Warps that run: launched, not exited.
     live: u64,
     /// Warps with stores outstanding.
@@ -31,7 +33,7 @@ pub(super) struct Warps {
 
 impl Warps {
     pub(super) fn new(warps: usize) -> Self {
-        Self { slots: vec![Warp::default(); warps].into(), live: 0, storing: 0, outstanding: 0 }
+        Self { num_warps: warps as u32, slots: [Warp::default(); MAX_WARPS], live: 0, storing: 0, outstanding: 0 }
     }
 
     /// Warps that run.
@@ -50,12 +52,12 @@ impl Warps {
     }
 
     pub(super) fn get(&self, warp: u8) -> &Warp {
-        &self.slots[usize::from(warp)]
+        &self.slots[usize::from(warp) % MAX_WARPS]
     }
 
     /// Starts a warp. Stores of its predecessor may still be outstanding and stay counted.
     pub(super) fn start(&mut self, warp: u8, cta: u8, index: u8, rows: u16) {
-        let slot = &mut self.slots[usize::from(warp)];
+        let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         (slot.cta, slot.index, slot.rows) = (cta, index, rows);
         self.live |= 1 << warp;
     }
@@ -67,25 +69,25 @@ impl Warps {
 
     /// True while a load of the warp has not returned.
     pub(super) fn is_loading(&self, warp: u8) -> bool {
-        self.slots[usize::from(warp)].loads > 0
+        self.slots[usize::from(warp) % MAX_WARPS].loads > 0
     }
 
     /// Counts the beats of an issued load.
     pub(super) fn loads_sent(&mut self, warp: u8, beats: u8) {
-        self.slots[usize::from(warp)].loads += u16::from(beats);
+        self.slots[usize::from(warp) % MAX_WARPS].loads += u16::from(beats);
         self.outstanding += u32::from(beats);
     }
 
     /// Counts the beats of an issued store.
     pub(super) fn stores_sent(&mut self, warp: u8, beats: u8) {
-        self.slots[usize::from(warp)].stores += u16::from(beats);
+        self.slots[usize::from(warp) % MAX_WARPS].stores += u16::from(beats);
         self.outstanding += u32::from(beats);
         self.storing |= 1 << warp;
     }
 
     /// Counts a load reply. False if none was due.
     pub(super) fn loaded(&mut self, warp: u8) -> bool {
-        let slot = &mut self.slots[usize::from(warp)];
+        let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         let due = slot.loads > 0;
         if due {
             slot.loads -= 1;
@@ -96,7 +98,7 @@ impl Warps {
 
     /// Counts a store acknowledgement. False if none was due.
     pub(super) fn stored(&mut self, warp: u8) -> bool {
-        let slot = &mut self.slots[usize::from(warp)];
+        let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         let due = slot.stores > 0;
         if due {
             slot.stores -= 1;
@@ -109,12 +111,12 @@ impl Warps {
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { slots, live, storing, outstanding } = self;
-        to.sized("live", *live, slots.len() as u32);
-        to.probe_sized("storing", *storing, slots.len() as u32);
+        let Self { num_warps, slots, live, storing, outstanding } = self;
+        to.sized("live", *live, *num_warps);
+        to.probe_sized("storing", *storing, *num_warps);
         to.sized("outstanding", u64::from(*outstanding), 20);
-        for (warp, Warp { cta, index, rows, loads, stores }) in slots.iter().enumerate() {
-            to.parts("warp", warp as u32, |to| {
+        for (warp, Warp { cta, index, rows, loads, stores }) in (0..*num_warps).zip(slots) {
+            to.parts("warp", warp, |to| {
                 to.sized("cta", u64::from(*cta), 5);
                 to.sized("index", u64::from(*index), 6);
                 to.bits("rows", *rows);

@@ -195,7 +195,7 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
         replies: received.map(|(cycle, reply)| (cycle - LEAD - 1, reply.clone())).collect(),
         counts: *bench.dut.counts(),
         cycles: cycle,
-        digests: [bench.dut.store().digest(), bench.source.digest(), bench.sink.digest(), sim.state_digest()],
+        digests: [bench.dut.store().digest(), bench.source.digest(), bench.sink.digest(), sim.state_digest(&bench)],
     }
 }
 

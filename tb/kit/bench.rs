@@ -68,7 +68,7 @@ fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64
         assert!(tick <= ticks, "still moving at tick {tick}, expected rest by {ticks}");
     }
     bench.settle(sim.tick());
-    (sim.tick(), sim.state_digest())
+    (sim.tick(), sim.state_digest(bench))
 }
 
 /// The statistics of every block, in order.

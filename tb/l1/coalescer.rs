@@ -10,7 +10,7 @@
 
 use proptest::prelude::*;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::coalescer::Coalescer;
+use rtl::l1::coalescer::{Coalescer, LineAccess};
 use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::LINE_BITS;
@@ -55,7 +55,8 @@ proptest! {
             coalescer.take(&access, slot);
             for expected in due {
                 prop_assert!(coalescer.busy());
-                let seen = coalescer.emit();
+                let mut seen = LineAccess::default();
+                coalescer.emit(&mut seen);
                 prop_assert_eq!((seen.line, seen.lanes), (expected.request.line, expected.request.lanes));
                 if access.kind == AccessKind::Store {
                     prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);

@@ -182,7 +182,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         assert_eq!(&rig.memory(line), bytes, "line {line:#x}");
     }
     let answers = rig.answers().iter().map(|(cycle, _)| *cycle).collect();
-    Summary { answers, events, stats, history: rig.history(), state: sim.state_digest() }
+    Summary { answers, events, stats, history: rig.history(), state: sim.state_digest(&rig) }
 }
 
 proptest! {

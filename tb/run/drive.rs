@@ -112,7 +112,8 @@ impl<'p> Drive<'p> {
         if outcome == Outcome::Finished {
             written.extend(self.write_outputs()?);
         }
-        let digests = self.options.mode.digest.then(|| (self.sim.state_digest(), self.machine.beat_digest()));
+        let digests =
+            self.options.mode.digest.then(|| (self.sim.state_digest(&self.machine), self.machine.beat_digest()));
         Ok(RunReport {
             outcome,
             verdict,

@@ -112,7 +112,7 @@ impl Kernel {
             assert!(sim.tick() < 2_000_000, "no end in sight: {:?}", bench.cores[0].waiting());
         }
         bench.cycles = sim.tick();
-        bench.digest = sim.state_digest();
+        bench.digest = sim.state_digest(&bench);
         bench.cores.iter_mut().for_each(|core| core.settle(sim.tick() + 1));
         bench
     }

@@ -6,6 +6,7 @@ use super::super::queues::{Fetch, Looking, Turn, WriteBack};
 use super::super::stats::Stall;
 use super::{L2Bank, Match};
 use crate::cells::fifo::Fifo;
+use crate::cells::lru::MAX_WAYS;
 use crate::kernel::Edge;
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
@@ -81,7 +82,7 @@ impl L2Bank {
         let (set, tag) = self.split(local);
         let row = self.tags.read(at, set);
         // Ways fill in rising order and are never emptied: a valid match stands before any empty way.
-        let way = row.iter().position(|cell| cell.tag == tag);
+        let way = position_of(row, tag);
         let way = way.filter(|&way| row[way].state != LineState::Invalid).map(|way| way as u32);
         let matched = Match { local, set, tag, way };
         self.matched = Some(matched);
@@ -90,13 +91,15 @@ impl L2Bank {
 
     /// True if the oldest request, refused for `reason`, need not be looked up again: what it
     /// lacked then it lacks still, and nothing else can have changed for it but by a look-up.
-    pub(super) fn still_lacks(&self, reason: Stall) -> bool {
+    pub(super) fn still_lacks(&self, reason: Stall, can_write: bool) -> bool {
         match reason {
             Stall::ReplyQueue => !self.replies.has_room(),
+            // A write to a line that is here asks for the room of its reply first.
+            Stall::Port => !can_write && self.replies.has_room(),
             Stall::MissQueue => !self.fetches.has_room(),
             Stall::MshrEntry => self.mshr.free().is_none(),
             // Fills and replays change what these see.
-            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::Port => false,
+            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue => false,
         }
     }
 
@@ -176,7 +179,7 @@ impl L2Bank {
 
         self.evict(at, set, way, victim, id);
         let state = if whole { LineState::Modified } else { LineState::Reserved };
-        self.tags.write(at, set, way, Tag { tag, state });
+        self.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
         if whole {
             let request = oldest(&self.looking);
             self.data.update(at, set, way, |line| line.0 = request.data);
@@ -214,6 +217,15 @@ impl L2Bank {
             });
             self.turns.push(Turn { write_back: true });
         }
+    }
+}
+
+/// The first way of a set with this tag, whatever its state.
+fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
+    // A constant number of ways, the most there can be and the usual one, needs no loop.
+    match <&[Tag; MAX_WAYS as usize]>::try_from(row) {
+        Ok(row) => row.iter().position(|cell| cell.tag == tag),
+        Err(_) => row.iter().position(|cell| cell.tag == tag),
     }
 }
 
