@@ -10,17 +10,70 @@
 //! | `mm2`     | `C`               | likewise                                                  |
 //! | `sgemm`   | `C`               | likewise                                                  |
 //! | `bfs`     | level of each node| not at all                                                |
+//! | `kmeans`, `nw`, `pathfinder` | numbers, scores, costs | not at all |
+//! | `conv`, `conv2d`, `scalarprod`, `spmv_csr` | sums of products | error bound of each `f32` sum, whatever its order |
+//! | `backprop_*`, `blackscholes_*`, `gaussian_*`, `hotspot`, `lud`, `srad1`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
+//! | `btree`, `invindex_*`, `particlefilter`, `sssp` | indices, values, lengths of paths | not at all |
+//! | `fft`, `fwt`, `spmv_jds` | sums of products | error bound of each `f32` sum, whatever its order |
+//! | `pest`, `streamcluster_moves` | counts, decisions | where `f32` cannot tell, either is right |
+//! | `barneshut`, `cfd`, `lbm_*`, `nn_*`, `streamcluster_gain` | longer formulas | error bound carried from step to step (`rounded`) |
+//! | `histo`, `quasirandom`, `reduction`, `scan`, `sobel`, `transpose`, `urng` | integers, copies, one rounding | not at all |
+//! | `dct`, `dwthaar` | sums of scaled samples | error bound of each `f32` sum, whatever its order |
+//! | `binomial`, `cutcp`, `heartwall`, `mersenne`, `mrigridding`, `mriq_*` | longer formulas | error bound carried from step to step (`rounded`) |
 //!
 //! The sums are made in `f64`. Their bound is proven (see `bounded_sum`), so it passes every correct
 //! kernel whatever its inputs, and is tight enough to fail one that loses a term.
 
+mod backprop;
+mod barneshut;
 mod bfs;
+mod binomial;
+mod blackscholes;
 mod bounded_sum;
+mod btree;
+mod cfd;
 mod compare;
+mod conv;
+mod conv2d;
+mod cutcp;
+mod dct;
+mod dwthaar;
 mod element;
+mod fft;
+mod fwt;
+mod gaussian;
 mod gesummv;
+mod heartwall;
+mod histo;
+mod hotspot;
+mod invindex;
+mod kmeans;
+mod lbm;
+mod lud;
 mod matmul;
+mod mersenne;
+mod mrigridding;
+mod mriq;
+mod nn;
+mod nw;
+mod particlefilter;
+mod pathfinder;
+mod pest;
+mod quasirandom;
+mod reduction;
+mod rounded;
+mod scalarprod;
+mod scan;
+mod sobel;
+mod spmv_csr;
+mod spmv_jds;
+mod srad;
+mod sssp;
+mod stencil3d;
+mod streamcluster;
 mod syrk;
+mod transpose;
+mod urng;
 mod vadd;
 
 use std::collections::BTreeMap;
@@ -122,7 +175,67 @@ impl fmt::Display for ReferenceError {
 impl std::error::Error for ReferenceError {}
 
 /// Every reference, by name.
-pub const ALL: &[&Reference] = &[&bfs::BFS, &gesummv::GESUMMV, &matmul::MM2, &matmul::SGEMM, &syrk::SYRK, &vadd::VADD];
+pub const ALL: &[&Reference] = &[
+    &backprop::CHANGE,
+    &backprop::SUMS,
+    &backprop::WEIGHT,
+    &barneshut::BARNESHUT,
+    &bfs::BFS,
+    &binomial::BINOMIAL,
+    &blackscholes::CALL,
+    &blackscholes::PUT,
+    &btree::BTREE,
+    &cfd::CFD,
+    &conv::CONV,
+    &conv2d::CONV2D,
+    &cutcp::CUTCP,
+    &dct::DCT,
+    &dwthaar::DWTHAAR,
+    &fft::FFT,
+    &fwt::FWT,
+    &gaussian::MATRIX,
+    &gaussian::RIGHT_SIDE,
+    &gesummv::GESUMMV,
+    &heartwall::HEARTWALL,
+    &heartwall::HEARTWALL_FOUND,
+    &histo::HISTO,
+    &hotspot::HOTSPOT,
+    &invindex::INVINDEX_FIRST,
+    &invindex::INVINDEX_POSTINGS,
+    &kmeans::KMEANS,
+    &lbm::LBM_AOS,
+    &lbm::LBM_SOA,
+    &lud::LUD,
+    &mersenne::MERSENNE,
+    &matmul::MM2,
+    &mrigridding::MRIGRIDDING,
+    &mriq::MRIQ_IM,
+    &mriq::MRIQ_RE,
+    &nn::NN_FIRST,
+    &nn::NN_SECOND,
+    &nw::NW,
+    &particlefilter::PARTICLEFILTER,
+    &pathfinder::PATHFINDER,
+    &pest::PEST,
+    &quasirandom::QUASIRANDOM,
+    &reduction::REDUCTION,
+    &scalarprod::SCALARPROD,
+    &scan::SCAN,
+    &matmul::SGEMM,
+    &sobel::SOBEL,
+    &spmv_csr::SPMV_CSR,
+    &spmv_jds::SPMV_JDS,
+    &srad::SRAD1,
+    &srad::SRAD2,
+    &sssp::SSSP,
+    &stencil3d::STENCIL3D,
+    &streamcluster::STREAMCLUSTER_GAIN,
+    &streamcluster::STREAMCLUSTER_MOVES,
+    &syrk::SYRK,
+    &transpose::TRANSPOSE,
+    &urng::URNG,
+    &vadd::VADD,
+];
 
 /// The reference of that name.
 pub fn lookup(name: &str) -> Option<&'static Reference> {
@@ -217,6 +330,14 @@ impl Arguments<'_> {
         }
         let why = format!("{rows} rows of {columns}, {apart} apart");
         self.input(name, (rows - 1) * apart + columns, &why)
+    }
+
+    /// An index that comes from the data, which must be one of `len`; `what` names it.
+    fn checked_index(&self, what: fmt::Arguments<'_>, idx: i128, len: usize) -> Result<usize, ReferenceError> {
+        usize::try_from(idx).ok().filter(|&idx| idx < len).ok_or_else(|| {
+            let last = len.saturating_sub(1);
+            self.error(format!("{what} is {idx}, expected 0 to {last}"))
+        })
     }
 
     fn count(&self, name: &str) -> usize {

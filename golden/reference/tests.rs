@@ -5,15 +5,15 @@ use super::ElementType::{F32, I32};
 use super::ParameterValue::{Count, Real};
 use super::*;
 
-fn reals(values: &[f64]) -> Array {
+pub(super) fn reals(values: &[f64]) -> Array {
     Array::from_reals(F32, values.iter().copied())
 }
 
-fn integers(values: &[i128]) -> Array {
+pub(super) fn integers(values: &[i128]) -> Array {
     Array::from_integers(I32, values.iter().copied())
 }
 
-fn run(
+pub(super) fn run(
     name: &str,
     inputs: &[(&'static str, &Array)],
     parameters: &[(&'static str, ParameterValue)],
@@ -23,7 +23,7 @@ fn run(
     lookup(name).unwrap().expected(&inputs, &parameters)
 }
 
-fn values(expected: &Expected) -> Vec<f64> {
+pub(super) fn values(expected: &Expected) -> Vec<f64> {
     (0..expected.values.len()).map(|idx| expected.values.real(idx)).collect()
 }
 

@@ -16,7 +16,6 @@ use crate::run::{Counters, Outcome, RunOptions, Verdict, run};
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";
 
-const KERNELS: [&str; 6] = ["bfs", "gesummv", "mm2", "sgemm", "syrk", "vadd"];
 /// Far beyond what the slowest of these machines needs for the longest of these kernels.
 const MAX_CYCLES: u64 = 200_000_000;
 /// Lint looks at the whole state of every block at every edge: only small machines can afford it.
@@ -176,9 +175,21 @@ impl Draw {
     }
 }
 
+/// The small launch file of every kernel, in the order of their names.
+fn small_launches(kernels: &Path) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(kernels).into_iter().flatten().flatten();
+    let mut files: Vec<_> = folders.map(|folder| folder.path().join("small.toml")).collect();
+    files.retain(|file| file.is_file());
+    files.sort();
+    files
+}
+
 pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let mut random = Random::new(seed);
-    let kernel = KERNELS[random.below(KERNELS.len() as u64) as usize];
+    let launches = small_launches(kernels);
+    let drawn = random.below(launches.len().max(1) as u64) as usize;
+    // Without a single launch file the case fails with a message about the folder.
+    let launch = launches.get(drawn).cloned().unwrap_or_else(|| kernels.to_owned());
     let changed = [10, 50, 90][random.below(3) as usize];
     let mut draw = Draw { random, changed, sets: Vec::new() };
     let sms = draw.number(1, 20).unwrap_or(15);
@@ -198,7 +209,7 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let lint = sms <= LINT_SMS && random.percent(50);
     let mode = Mode { evaluate_all: random.percent(20), lint, shuffle, digest: false };
     let twice = random.percent(25);
-    Box::new(Machine { seed, launch: kernels.join(kernel).join("small.toml"), sets, mode, twice })
+    Box::new(Machine { seed, launch, sets, mode, twice })
 }
 
 impl Machine {

@@ -3,7 +3,7 @@
 use rtl::kernel::Mode;
 use tb::run::{RunOptions, RunReport};
 
-use super::{KERNELS, Setup, launch};
+use super::{Setup, kernels, launch};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true };
 
@@ -20,7 +20,7 @@ fn assert_same(one: &RunReport, other: &RunReport, what: &str) {
 
 #[test]
 fn skipping_blocks_and_dead_time_changes_nothing() {
-    for kernel in KERNELS {
+    for kernel in &kernels() {
         let run = |mode| small().mode(mode).passes(&launch(kernel, "small.toml"));
         let fast = run(FAST);
         assert!(fast.digests.is_some_and(|(state, beats)| state != 0 && beats != 0));
@@ -30,7 +30,7 @@ fn skipping_blocks_and_dead_time_changes_nothing() {
 
 #[test]
 fn skipping_changes_nothing_on_the_whole_machine() {
-    for kernel in KERNELS {
+    for kernel in &kernels() {
         let run = |mode| Setup::default().mode(mode).passes(&launch(kernel, "small.toml"));
         assert_same(&run(Mode::default()), &run(Mode { evaluate_all: true, ..Mode::default() }), kernel);
     }
@@ -57,7 +57,7 @@ fn no_block_acts_without_having_been_woken() {
 
 #[test]
 fn checking_changes_no_counter() {
-    for kernel in KERNELS {
+    for kernel in &kernels() {
         let run = |check| {
             let options = RunOptions { check, ..RunOptions::default() };
             Setup { options, ..Setup::default() }.passes(&launch(kernel, "small.toml")).counters

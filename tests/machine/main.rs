@@ -29,8 +29,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Every kernel.
-const KERNELS: [&str; 6] = ["bfs", "gesummv", "mm2", "sgemm", "syrk", "vadd"];
+/// Every kernel, by the name of its folder.
+fn kernels() -> Vec<String> {
+    let folders = std::fs::read_dir(root().join("kernels")).unwrap().map(|entry| entry.unwrap().path());
+    let name = |folder: PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut names: Vec<_> = folders.filter(|folder| folder.join("small.toml").is_file()).map(name).collect();
+    names.sort();
+    names
+}
 
 /// A launch file of a kernel.
 fn launch(kernel: &str, file: &str) -> PathBuf {

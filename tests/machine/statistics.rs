@@ -1,12 +1,12 @@
 //! Counters of different blocks agree with each other and with what the kernel does.
 
-use super::{KERNELS, Setup, launch};
+use super::{Setup, kernels, launch};
 
 const SCHEDULERS: u64 = 2;
 
 #[test]
 fn every_scheduler_cycle_has_exactly_one_reason() {
-    for kernel in KERNELS {
+    for kernel in &kernels() {
         let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
         let sums: Vec<u64> = counters.stalls.iter().map(|reasons| reasons.iter().sum()).collect();
         // All cores are charged up to the same edge, the last one of the run, which lies behind the end
@@ -24,7 +24,7 @@ fn every_scheduler_cycle_has_exactly_one_reason() {
 
 #[test]
 fn what_leaves_one_block_arrives_at_the_next() {
-    for kernel in KERNELS {
+    for kernel in &kernels() {
         let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();

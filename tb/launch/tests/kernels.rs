@@ -45,14 +45,21 @@ fn kernels_of(ptx: &Path) -> Vec<KernelShape> {
 }
 
 #[test]
-fn every_kernel_has_a_main_and_a_small_launch_file() {
-    let files = launch_files();
-    for key in ["bfs", "gesummv", "mm2", "sgemm", "syrk", "vadd"] {
-        for name in ["launch.toml", "small.toml"] {
-            let wanted = Path::new(key).join(name);
-            assert!(files.iter().any(|file| file.ends_with(&wanted)), "{wanted:?}");
+fn every_kernel_has_a_main_and_a_small_launch_file_and_the_ptx_of_both_compilers() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let sources = fs::read_dir(&kernels).unwrap().map(|folder| {
+        let folder = folder.unwrap().path();
+        let key = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        (folder.join(format!("{key}.cu")), folder, key)
+    });
+    let mut count = 0;
+    for (_, folder, key) in sources.filter(|(source, ..)| source.is_file()) {
+        for name in ["launch.toml", "small.toml", &format!("{key}.ptx"), &format!("{key}.nvrtc.ptx")] {
+            assert!(folder.join(name).is_file(), "{key} has no {name}");
         }
+        count += 1;
     }
+    assert!(count >= 6, "only {count} kernels found in {}", kernels.display());
 }
 
 #[test]

@@ -1,0 +1,148 @@
+//! A layer of a neural network: its sums, and the correction of its weights.
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
+
+/// Hidden units; also inputs that are summed up together.
+const UNITS: usize = 16;
+/// Elements of a row of weights: the bias of the units beside those of the layer, unused, comes first.
+const ROW: usize = UNITS + 1;
+
+/// For every 16 of `inputs` inputs, numbered from 1, and every unit j from 1 to 16: the sum of
+/// `input[i] * weight[i][j]` over these 16.
+pub(super) static SUMS: Reference = Reference {
+    name: "backprop_sums",
+    summary: "weighted sums of the inputs, by groups of 16, for each of 16 units",
+    inputs: &[input("input", ElementType::F32), input("weight", ElementType::F32)],
+    parameters: &[count("inputs")],
+    output: ElementType::F32,
+    compute: sums,
+};
+
+const CORRECTION_INPUTS: &[Input] = &[
+    input("delta", ElementType::F32),
+    input("input", ElementType::F32),
+    input("weight", ElementType::F32),
+    input("change", ElementType::F32),
+];
+const CORRECTION_PARAMETERS: &[Parameter] = &[count("inputs"), real("rate"), real("momentum")];
+
+/// The new correction of each weight: `rate * delta[j] * input[i] + momentum * change[i][j]`, where
+/// the bias unit, row 0, counts as an input of one. Column 0 is not touched.
+pub(super) static CHANGE: Reference = Reference {
+    name: "backprop_change",
+    summary: "corrections of the weights of a layer with 16 units",
+    inputs: CORRECTION_INPUTS,
+    parameters: CORRECTION_PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| correction(arguments).map(|[changes, _]| bounded(changes)),
+};
+
+/// Each weight plus its correction, as [`CHANGE`] has it.
+pub(super) static WEIGHT: Reference = Reference {
+    name: "backprop_weight",
+    summary: "corrected weights of a layer with 16 units",
+    inputs: CORRECTION_INPUTS,
+    parameters: CORRECTION_PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| correction(arguments).map(|[_, weights]| bounded(weights)),
+};
+
+fn exact(array: &Array, idx: usize) -> Rounded {
+    Rounded::exact(array.real(idx))
+}
+
+fn sums(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let inputs = groups(arguments)?;
+    let input = arguments.input("input", inputs + 1, "inputs, and the bias before them")?;
+    let weight = arguments.input("weight", (inputs + 1) * ROW, "17 per input, and those of the bias")?;
+    let element = |idx: usize| {
+        let (group, unit) = (idx / UNITS, idx % UNITS);
+        let rows = UNITS * group + 1..UNITS * (group + 1) + 1;
+        Rounded::sum(rows.map(|i| exact(weight, i * ROW + unit + 1) * exact(input, i))).with_bound()
+    };
+    Ok(Expected::bounded((0..inputs).map(element)))
+}
+
+/// The new corrections and the new weights.
+fn correction(arguments: &Arguments<'_>) -> Result<[Vec<Rounded>; 2], ReferenceError> {
+    let inputs = groups(arguments)?;
+    let [rate, momentum] = ["rate", "momentum"].map(|name| Rounded::exact(arguments.real(name)));
+    let delta = arguments.input("delta", ROW, "a unit each, from 1 on")?;
+    let input = arguments.input("input", inputs + 1, "inputs, and the bias before them")?;
+    let weights = (inputs + 1) * ROW;
+    let weight = arguments.input("weight", weights, "17 per input, and those of the bias")?;
+    let change = arguments.input("change", weights, "17 per input, and those of the bias")?;
+    let mut changes: Vec<_> = (0..weights).map(|idx| exact(change, idx)).collect();
+    let mut corrected: Vec<_> = (0..weights).map(|idx| exact(weight, idx)).collect();
+    for idx in 0..weights {
+        let (i, j) = (idx / ROW, idx % ROW);
+        if j > 0 {
+            let step = rate * exact(delta, j);
+            let step = if i == 0 { step } else { step * exact(input, i) };
+            changes[idx] = step + momentum * changes[idx];
+            corrected[idx] = corrected[idx] + changes[idx];
+        }
+    }
+    Ok([changes, corrected])
+}
+
+fn bounded(values: Vec<Rounded>) -> Expected {
+    Expected::bounded(values.into_iter().map(Rounded::with_bound))
+}
+
+/// The number of inputs, a multiple of 16.
+fn groups(arguments: &Arguments<'_>) -> Result<usize, ReferenceError> {
+    let inputs = arguments.count("inputs");
+    if inputs.is_multiple_of(UNITS) {
+        return Ok(inputs);
+    }
+    Err(arguments.error(format!("parameter `inputs` is {inputs}, expected a multiple of 16: a CTA takes so many")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::{Count, Real};
+    use super::super::tests::{reals, run, values};
+    use super::*;
+
+    /// 16 inputs i, weights 100 i + j.
+    fn layer() -> [Array; 2] {
+        let input: Vec<f64> = (0..17).map(f64::from).collect();
+        let weight: Vec<f64> = (0..17 * 17).map(|idx| f64::from(100 * (idx / 17) + idx % 17)).collect();
+        [reals(&input), reals(&weight)]
+    }
+
+    #[test]
+    fn backprop_sums_leave_out_the_bias() {
+        let [input, weight] = layer();
+        let expected = run("backprop_sums", &[("input", &input), ("weight", &weight)], &[("inputs", Count(16))]);
+        // 100 times the sum of squares, and the sum of i times j.
+        let wanted: Vec<f64> = (1..17).map(|j| 100.0 * 1496.0 + 136.0 * f64::from(j)).collect();
+        assert_eq!(values(&expected.unwrap()), wanted);
+    }
+
+    #[test]
+    fn backprop_corrects_every_weight_but_column_zero() {
+        let [input, weight] = layer();
+        let delta: Vec<f64> = (0..17).map(|j| f64::from(j) / 4.0).collect();
+        let (delta, change) = (reals(&delta), reals(&[8.0; 17 * 17]));
+        let inputs = [("delta", &delta), ("input", &input), ("weight", &weight), ("change", &change)];
+        let parameters = [("inputs", Count(16)), ("rate", Real(0.5)), ("momentum", Real(0.25))];
+        let changes = values(&run("backprop_change", &inputs, &parameters).unwrap());
+        let weights = values(&run("backprop_weight", &inputs, &parameters).unwrap());
+        assert_eq!((changes[5], weights[5]), (0.5 * 1.25 + 2.0, 5.0 + 2.625));
+        assert_eq!((changes[3 * 17 + 4], weights[3 * 17 + 4]), (0.5 * 3.0 + 2.0, 304.0 + 3.5));
+        assert_eq!((changes[3 * 17], weights[3 * 17]), (8.0, 300.0));
+    }
+
+    #[test]
+    fn backprop_refuses_a_group_that_is_not_full() {
+        let [input, weight] = layer();
+        let error = run("backprop_sums", &[("input", &input), ("weight", &weight)], &[("inputs", Count(15))]);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "reference `backprop_sums`: parameter `inputs` is 15, expected a multiple of 16: a CTA takes so many"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! Gravity between many bodies by Barnes and Hut's method.
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
+
+/// Pull on each body, x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 + softening` over the
+/// nodes of a tree, in depth-first order, each x, y, z, mass. A node stands for all below it if
+/// `size^2 <= threshold * r^2`; bodies are nodes of size 0. Where single precision cannot tell, either
+/// is right.
+pub(super) static BARNESHUT: Reference = Reference {
+    name: "barneshut",
+    summary: "pull on each body by the nodes of a tree, those far enough for their size taken as a whole",
+    inputs: &[
+        input("node", ElementType::F32),
+        input("size", ElementType::F32),
+        input("after", ElementType::I32),
+        input("body", ElementType::I32),
+    ],
+    parameters: &[count("nodes"), count("bodies"), real("threshold"), real("softening")],
+    output: ElementType::F32,
+    compute,
+};
+
+/// Position and mass.
+type Node = [Rounded; 4];
+
+struct Tree {
+    nodes: Vec<Node>,
+    size: Vec<Rounded>,
+    /// The next node outside the subtree of each.
+    after: Vec<usize>,
+    threshold: Rounded,
+    softening: Rounded,
+}
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [nodes, bodies] = ["nodes", "bodies"].map(|name| arguments.count(name));
+    let node = arguments.input("node", 4 * nodes, "4 * nodes")?;
+    let size = arguments.input("size", nodes, "nodes")?;
+    let body = arguments.input("body", bodies, "bodies")?;
+    let tree = Tree {
+        nodes: (0..nodes).map(|n| std::array::from_fn(|part| Rounded::exact(node.real(4 * n + part)))).collect(),
+        size: (0..nodes).map(|n| Rounded::exact(size.real(n))).collect(),
+        after: after(arguments, arguments.input("after", nodes, "nodes")?, nodes)?,
+        threshold: Rounded::exact(arguments.real("threshold")),
+        softening: Rounded::exact(arguments.real("softening")),
+    };
+    let mut pulls = Vec::new();
+    for b in 0..bodies {
+        let at = arguments.checked_index(format_args!("body[{b}]"), body.integer(b), nodes)?;
+        let mut terms = [const { Vec::new() }; 3];
+        tree.walk(0, nodes, &tree.nodes[at], &mut terms);
+        pulls.extend(terms.map(|terms| Rounded::sum(terms).with_bound()));
+        pulls.push((0.0, 0.0));
+    }
+    Ok(Expected::bounded(pulls))
+}
+
+fn after(arguments: &Arguments<'_>, after: &Array, nodes: usize) -> Result<Vec<usize>, ReferenceError> {
+    let behind = |node: usize| {
+        let next = arguments.checked_index(format_args!("after[{node}]"), after.integer(node), nodes + 1)?;
+        if next > node {
+            return Ok(next);
+        }
+        Err(arguments.error(format!("after[{node}] is {next}, expected more than {node}: the walk would not end")))
+    };
+    (0..nodes).map(behind).collect()
+}
+
+impl Tree {
+    /// Adds the terms of the nodes from `at` up to `end` to the pull on a body, by component.
+    fn walk(&self, mut at: usize, end: usize, here: &Node, terms: &mut [Vec<Rounded>; 3]) {
+        while at < end {
+            let apart: [Rounded; 3] = std::array::from_fn(|axis| self.nodes[at][axis] - here[axis]);
+            let square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2] + self.softening;
+            let excess = self.size[at] * self.size[at] - self.threshold * square;
+            if excess.value > excess.error {
+                at += 1;
+                continue;
+            }
+            let inverse = Rounded::exact(1.0) / square.sqrt();
+            let strength = self.nodes[at][3] * inverse * inverse * inverse;
+            let whole = apart.map(|d| strength * d);
+            if excess.value < -excess.error {
+                terms.iter_mut().zip(whole).for_each(|(terms, term)| terms.push(term));
+            } else {
+                // Either the node or what is below it: any of these terms, or none.
+                let mut below = [const { Vec::new() }; 3];
+                self.walk(at + 1, self.after[at], here, &mut below);
+                for ((terms, below), whole) in terms.iter_mut().zip(below).zip(whole) {
+                    terms.push(whole);
+                    let doubtful = below.into_iter().chain([whole]);
+                    terms.extend(doubtful.map(|term| Rounded::exact(0.0).widened(term.value.abs() + term.error)));
+                }
+            }
+            at = self.after[at];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::{Count, Real};
+    use super::super::tests::{integers, reals, run, values};
+    use super::super::{Expected, ReferenceError, Rule};
+
+    /// Node 0 holds all; node 1 two bodies of mass 1 at x = 9 and 11, node 4 is one at the origin.
+    fn pull(threshold: f64, after: &[i128]) -> Result<Expected, ReferenceError> {
+        let node = [
+            [20.0 / 3.0, 0.0, 0.0, 3.0],
+            [10.0, 0.0, 0.0, 2.0],
+            [9.0, 0.0, 0.0, 1.0],
+            [11.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ];
+        let inputs = [
+            ("node", &reals(&node.concat())),
+            ("size", &reals(&[16.0, 2.0, 0.0, 0.0, 0.0])),
+            ("after", &integers(after)),
+            ("body", &integers(&[4, 2])),
+        ];
+        let parameters =
+            [("nodes", Count(5)), ("bodies", Count(2)), ("threshold", Real(threshold)), ("softening", Real(0.25))];
+        run("barneshut", &inputs, &parameters)
+    }
+
+    const AFTER: [i128; 5] = [5, 4, 3, 4, 5];
+
+    fn one(mass: f64, distance: f64) -> f64 {
+        mass * distance / (distance * distance + 0.25).powf(1.5)
+    }
+
+    #[test]
+    fn barneshut_takes_far_nodes_as_a_whole_and_near_ones_apart() {
+        let pulls = values(&pull(0.25, &AFTER).unwrap());
+        // From the origin, node 1 is 10 away and 2 wide; from x = 9, it is 1 away.
+        let expected = [one(2.0, 10.0), 0.0, 0.0, 0.0, one(1.0, 2.0) - one(1.0, 9.0), 0.0, 0.0, 0.0];
+        for (got, expected) in pulls.iter().zip(expected) {
+            assert!((got - expected).abs() < 1e-9, "{got} {expected}");
+        }
+    }
+
+    #[test]
+    fn barneshut_with_a_threshold_of_nothing_is_the_direct_sum() {
+        let pulls = values(&pull(0.0, &AFTER).unwrap());
+        assert!((pulls[0] - one(1.0, 9.0) - one(1.0, 11.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn barneshut_accepts_both_where_single_precision_cannot_tell() {
+        // 2^2 against threshold times 10^2 + 0.25.
+        let bound = |threshold| match pull(threshold, &AFTER).unwrap().rule {
+            Rule::Bounds(bounds) => bounds[0],
+            rule => panic!("{rule:?}"),
+        };
+        let edge = 4.0 / 100.25;
+        assert!(bound(edge) > one(2.0, 10.0) - one(1.0, 9.0));
+        assert!(bound(edge * (1.0 + 1e-5)) < 1e-7);
+        assert!(bound(edge * (1.0 - 1e-5)) < 1e-7);
+    }
+
+    #[test]
+    fn barneshut_refuses_a_walk_that_does_not_end() {
+        let error = |after: &[i128]| pull(0.25, after).unwrap_err().to_string();
+        assert_eq!(
+            error(&[5, 1, 3, 4, 5]),
+            "reference `barneshut`: after[1] is 1, expected more than 1: the walk would not end"
+        );
+        assert_eq!(error(&[5, 4, 3, 4, 6]), "reference `barneshut`: after[4] is 6, expected 0 to 5");
+    }
+}

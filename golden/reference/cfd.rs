@@ -1,0 +1,188 @@
+//! Flow of a gas through an unstructured mesh.
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
+
+const VALUES: usize = 5;
+const SIDES: usize = 4;
+const AXES: usize = 3;
+const WALL: i128 = -1;
+const FAR: i128 = -2;
+
+/// The five values of each cell after some time steps, plane by plane: density, three components of
+/// the momentum, energy. In a step, each changes by `step` times its flux: for each side, the mean of
+/// what the cell and its neighbour carry through it (Euler's equations), less a viscosity in
+/// proportion to their difference. `neighbour` is -1 for a wall, -2 for the state `far_state`.
+pub(super) static CFD: Reference = Reference {
+    name: "cfd",
+    summary: "density, momentum and energy of cells after steps of Euler's equations, plane by plane",
+    inputs: &[
+        input("neighbour", ElementType::I32),
+        input("normals", ElementType::F32),
+        input("disturbance", ElementType::F32),
+        input("far_state", ElementType::F32),
+    ],
+    parameters: &[count("cells"), count("steps"), real("step")],
+    output: ElementType::F32,
+    compute,
+};
+
+/// What a cell holds, and what follows from it.
+#[derive(Clone, Copy)]
+struct State {
+    density: Rounded,
+    momentum: [Rounded; AXES],
+    energy: Rounded,
+    velocity: [Rounded; AXES],
+    pressure: Rounded,
+    signal: Rounded,
+}
+
+fn state([density, mx, my, mz, energy]: [Rounded; VALUES]) -> State {
+    let gamma = Rounded::constant(1.4);
+    let momentum = [mx, my, mz];
+    let velocity = momentum.map(|m| m / density);
+    let square = velocity.iter().fold(Rounded::exact(0.0), |sum, &v| sum + v * v);
+    let pressure = (gamma - Rounded::exact(1.0)) * (energy - Rounded::exact(0.5) * density * square);
+    let signal = square.sqrt() + (gamma * pressure / density).sqrt();
+    State { density, momentum, energy, velocity, pressure, signal }
+}
+
+impl State {
+    fn stored(&self) -> [Rounded; VALUES] {
+        let [mx, my, mz] = self.momentum;
+        [self.density, mx, my, mz, self.energy]
+    }
+}
+
+/// Adds half of what a state carries through a side, term by term as the kernel does.
+fn carry(flux: &mut [Rounded; VALUES], from: &State, normal: [Rounded; AXES]) {
+    for (axis, component) in normal.into_iter().enumerate() {
+        let half = Rounded::exact(0.5) * component;
+        let velocity = from.velocity[axis];
+        flux[0] = flux[0] + half * from.momentum[axis];
+        for (along, &momentum) in from.momentum.iter().enumerate() {
+            flux[1 + along] = flux[1 + along] + half * (velocity * momentum);
+        }
+        flux[1 + axis] = flux[1 + axis] + half * from.pressure;
+        flux[1 + AXES] = flux[1 + AXES] + half * (velocity * (from.energy + from.pressure));
+    }
+}
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [cells, steps] = ["cells", "steps"].map(|name| arguments.count(name));
+    let step = Rounded::exact(arguments.real("step"));
+    let far_state = arguments.input("far_state", VALUES, "density, momentum in x, y and z, energy")?;
+    let disturbance = arguments.input("disturbance", VALUES * cells, "5 * cells")?;
+    let neighbour = arguments.input("neighbour", SIDES * cells, "4 * cells")?;
+    let normals = arguments.input("normals", SIDES * AXES * cells, "12 * cells")?;
+    let far_values = std::array::from_fn(|v| Rounded::exact(far_state.real(v)));
+    let far = state(far_values);
+    let mut values: Vec<[Rounded; VALUES]> = (0..cells)
+        .map(|cell| std::array::from_fn(|v| far_values[v] + Rounded::exact(disturbance.real(v * cells + cell))))
+        .collect();
+    for _ in 0..steps {
+        let states: Vec<State> = values.iter().map(|&values| state(values)).collect();
+        for (cell, values) in values.iter_mut().enumerate() {
+            let mut flux = [Rounded::exact(0.0); VALUES];
+            for side in 0..SIDES {
+                let plane = side * cells + cell;
+                let normal = normal(normals, side, cell, cells);
+                let other = match neighbour.integer(plane) {
+                    WALL => None,
+                    FAR => Some(far),
+                    other => Some(states[arguments.checked_index(format_args!("neighbour[{plane}]"), other, cells)?]),
+                };
+                let viscous = neighbour.integer(plane) >= 0;
+                through(&mut flux, &states[cell], other.as_ref(), viscous, normal);
+            }
+            for (value, change) in values.iter_mut().zip(flux) {
+                *value = *value + step * change;
+            }
+        }
+    }
+    let planes = (0..VALUES * cells).map(|idx| values[idx % cells][idx / cells].with_bound());
+    Ok(Expected::bounded(planes))
+}
+
+fn normal(normals: &Array, side: usize, cell: usize, cells: usize) -> [Rounded; AXES] {
+    std::array::from_fn(|axis| Rounded::exact(normals.real((side * AXES + axis) * cells + cell)))
+}
+
+/// Adds what goes through a side to the flux of a cell; no `other` is a wall.
+fn through(flux: &mut [Rounded; VALUES], mine: &State, other: Option<&State>, viscous: bool, normal: [Rounded; AXES]) {
+    let Some(other) = other else {
+        for axis in 0..AXES {
+            flux[1 + axis] = flux[1 + axis] + normal[axis] * mine.pressure;
+        }
+        return;
+    };
+    if viscous {
+        let length = normal.iter().fold(Rounded::exact(0.0), |sum, &n| sum + n * n).sqrt();
+        let factor = Rounded::constant(-0.1) * length * (mine.signal + other.signal);
+        for (sum, (mine, other)) in flux.iter_mut().zip(mine.stored().into_iter().zip(other.stored())) {
+            *sum = *sum + factor * (mine - other);
+        }
+    }
+    carry(flux, other, normal);
+    carry(flux, mine, normal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::{Count, Real};
+    use super::super::tests::{integers, reals, run, values};
+
+    /// Two cells side by side in x. Each has the other to one side, and three sides of no area.
+    fn two_cells(disturbance: &[f64; 10], neighbour: [i128; 2], steps: usize) -> Vec<f64> {
+        let mut neighbours = vec![-1; 8];
+        neighbours[..2].copy_from_slice(&neighbour);
+        let mut normals = vec![0.0; 24];
+        (normals[0], normals[1]) = (-1.0, 1.0);
+        let inputs = [
+            ("neighbour", &integers(&neighbours)),
+            ("normals", &reals(&normals)),
+            ("disturbance", &reals(disturbance)),
+            // At rest, pressure 0.4 x 2.5 = 1.
+            ("far_state", &reals(&[1.0, 0.0, 0.0, 0.0, 2.5])),
+        ];
+        let parameters = [("cells", Count(2)), ("steps", Count(steps)), ("step", Real(0.5))];
+        values(&run("cfd", &inputs, &parameters).unwrap())
+    }
+
+    fn assert_near(got: &[f64], expected: &[f64]) {
+        assert_eq!(got.len(), expected.len());
+        for (got, expected) in got.iter().zip(expected) {
+            assert!((got - expected).abs() < 1e-6, "{got} {expected}");
+        }
+    }
+
+    #[test]
+    fn cfd_pushes_gas_at_rest_with_its_pressure_only() {
+        let expected = [1.0, 1.0, -0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 2.5, 2.5];
+        for neighbour in [[1, 0], [-1, -1], [-2, -2]] {
+            assert_near(&two_cells(&[0.0; 10], neighbour, 1), &expected);
+        }
+    }
+
+    #[test]
+    fn cfd_evens_out_differences_by_its_viscosity() {
+        // The first cell is denser by 1 at the same pressure: signals are sqrt(0.7) and sqrt(1.4).
+        let mut disturbance = [0.0; 10];
+        disturbance[0] = 1.0;
+        let change = 0.5 * 0.1 * (0.7_f64.sqrt() + 1.4_f64.sqrt());
+        let after = two_cells(&disturbance, [1, 0], 1);
+        assert_near(&after[..2], &[2.0 - change, 1.0 + change]);
+        let with_far = two_cells(&disturbance, [-2, -2], 1);
+        assert_near(&with_far[..2], &[2.0, 1.0]);
+    }
+
+    #[test]
+    fn cfd_carries_mass_momentum_and_energy_with_the_flow() {
+        // Both cells flow with speed 2 in x: energy 2.5 + 2, pressure still 1.
+        let disturbance = [0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 2.0];
+        let after = two_cells(&disturbance, [1, 0], 1);
+        // Through area 1: mass 2, momentum 2 x 2 + 1, energy 2 x 5.5.
+        assert_near(&after, &[0.0, 2.0, -0.5, 4.5, 0.0, 0.0, 0.0, 0.0, -1.0, 10.0]);
+    }
+}

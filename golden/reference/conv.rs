@@ -1,0 +1,60 @@
+//! A separable convolution.
+
+use super::rounded::Rounded;
+use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// Taps on either side of the middle one.
+const RADIUS: usize = 8;
+
+/// The image convolved with `taps` along its rows, then along its columns. Beyond the edge it is zero.
+pub(super) static CONV: Reference = Reference {
+    name: "conv",
+    summary: "convolution of a height x width image with 17 taps along rows, then along columns",
+    inputs: &[input("image", ElementType::F32), input("taps", ElementType::F32)],
+    parameters: &[count("height"), count("width")],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [height, width] = ["height", "width"].map(|name| arguments.count(name));
+    let pixels = arguments.input("image", height * width, "height * width")?;
+    let taps = arguments.input("taps", 2 * RADIUS + 1, "8 on either side of the middle")?;
+    let image: Vec<_> = (0..height * width).map(|idx| Rounded::exact(pixels.real(idx))).collect();
+    // Convolution turns the taps round: the last meets the first neighbour.
+    let taps: Vec<_> = (0..=2 * RADIUS).rev().map(|k| Rounded::exact(taps.real(k))).collect();
+    // The taps at distances -8 to 8 from `at` on a line of `len` pixels.
+    let along = |at: usize, len: usize, pixel: &dyn Fn(usize) -> Rounded| {
+        let reach = at.saturating_sub(RADIUS)..(at + RADIUS + 1).min(len);
+        Rounded::sum(reach.map(|from| taps[from + RADIUS - at] * pixel(from)))
+    };
+    let rows: Vec<_> =
+        (0..height * width).map(|idx| along(idx % width, width, &|x| image[idx / width * width + x])).collect();
+    let element = |idx: usize| along(idx / width, height, &|y| rows[y * width + idx % width]).with_bound();
+    Ok(Expected::bounded((0..height * width).map(element)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{reals, run, values};
+
+    #[test]
+    fn conv_spreads_a_pixel_by_the_products_of_the_taps() {
+        let (height, width) = (20, 10);
+        let taps: Vec<f64> = (1..18).map(f64::from).collect();
+        let mut image = vec![0.0; height * width];
+        image[9 * width + 4] = 1.0;
+        let inputs = [("image", &reals(&image)), ("taps", &reals(&taps))];
+        let expected = run("conv", &inputs, &[("height", Count(height)), ("width", Count(width))]).unwrap();
+        // A pixel d after another gets it with tap 8 + d.
+        for (idx, value) in values(&expected).into_iter().enumerate() {
+            let right = taps[idx % width + 8 - 4];
+            let wanted = match (idx / width + 8).checked_sub(9) {
+                Some(down) if down <= 16 => taps[down] * right,
+                _ => 0.0,
+            };
+            assert_eq!(value, wanted, "{idx}");
+        }
+    }
+}

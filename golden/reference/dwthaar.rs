@@ -1,0 +1,69 @@
+//! One-dimensional Haar wavelet transform.
+
+use super::bounded_sum::BoundedSum;
+use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// `levels` levels of the orthonormal Haar transform of `n` samples. The differences of level l (1 is
+/// the first) lie at `n / 2^l` to `2 n / 2^l`, the sums that are left before those of the last level.
+pub(super) static DWTHAAR: Reference = Reference {
+    name: "dwthaar",
+    summary: "Haar wavelet transform of n samples, that many levels",
+    inputs: &[input("signal", ElementType::F32)],
+    parameters: &[count("n"), count("levels")],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [n, levels] = ["n", "levels"].map(|name| arguments.count(name));
+    let signal = arguments.input("signal", n, "n")?;
+    if n.trailing_zeros() < levels as u32 {
+        return Err(arguments.error(format!(
+            "parameter `n` is {n}, expected a multiple of 2^{levels}: each of the {levels} levels halves it"
+        )));
+    }
+    // A sum of 2^level samples, those of the second half of it negated if it is a difference. On its way
+    // a sample goes through an addition, a constant and a product a level.
+    let element = |level: usize, i: usize, second_half: f64| {
+        let length = 1 << level;
+        let scale = (length as f64).sqrt().recip();
+        let mut sum = BoundedSum::default();
+        for k in 0..length {
+            let sign = if k < length / 2 { 1.0 } else { second_half };
+            sum.add(scale * sign * signal.real(i * length + k));
+        }
+        (sum.value, sum.f32_bound(3 * level))
+    };
+    let approximation = (0..n >> levels).map(|i| element(levels, i, 1.0));
+    let details = (1..=levels).rev().flat_map(|level| (0..n >> level).map(move |i| (level, i)));
+    Ok(Expected::bounded(approximation.chain(details.map(|(level, i)| element(level, i, -1.0)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{reals, run, values};
+    use super::super::{Expected, ReferenceError};
+
+    fn transformed(levels: usize) -> Result<Expected, ReferenceError> {
+        let signal = reals(&[1.0, 3.0, 5.0, 11.0, 2.0, 2.0, 4.0, 0.0]);
+        run("dwthaar", &[("signal", &signal)], &[("n", Count(8)), ("levels", Count(levels))])
+    }
+
+    #[test]
+    fn differences_of_each_level_follow_the_sums_that_are_left() {
+        let expected = values(&transformed(2).unwrap());
+        let root = 2.0_f64.sqrt();
+        let should = [10.0, 4.0, -6.0, 0.0, -2.0 / root, -6.0 / root, 0.0, 4.0 / root];
+        assert!(expected.iter().zip(should).all(|(is, should)| (is - should).abs() < 1e-12), "{expected:?}");
+    }
+
+    #[test]
+    fn every_level_halves_the_signal() {
+        assert!(transformed(3).is_ok());
+        assert_eq!(
+            transformed(4).unwrap_err().to_string(),
+            "reference `dwthaar`: parameter `n` is 8, expected a multiple of 2^4: each of the 4 levels halves it"
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! Tracking of points from frame to frame by normalised correlation.
+
+use super::rounded::Rounded;
+use super::{
+    Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, index, input,
+};
+
+/// Edge of the texture around a point.
+const SIDE: usize = 15;
+/// How far a point may move in each direction.
+const REACH: usize = 10;
+/// Edge of what is searched.
+const WINDOW: usize = SIDE + 2 * REACH;
+/// Places along an edge.
+const PLACES: usize = 2 * REACH + 1;
+/// Smallest distance of a point from the frame's edges.
+const MARGIN: usize = WINDOW / 2;
+/// Pixels below this have sums, over 35 columns of 15 squares, that `f32` holds exactly.
+const PIXEL_END: i128 = 128;
+
+const INPUTS: &[Input] = &[input("frame", ElementType::U8), input("points", ElementType::I32)];
+const PARAMETERS: &[Parameter] = &[count("tracked"), count("rows"), count("columns"), index("down"), index("right")];
+
+/// Correlation of each point's texture with all 21 x 21 places around the point in the next frame, which is
+/// `frame` moved `down` and `right`, with what leaves it entering on the other side. Points are rows and
+/// columns in turn.
+pub(super) static HEARTWALL: Reference = Reference {
+    name: "heartwall",
+    summary: "correlation of the 15 x 15 pixels around each point with 21 x 21 places in the moved frame",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| {
+        let scores = scores(arguments)?;
+        Ok(Expected::bounded(scores.into_iter().flatten().map(Rounded::with_bound)))
+    },
+};
+
+/// Where that correlation is highest: each point's new row and column in turn.
+pub(super) static HEARTWALL_FOUND: Reference = Reference {
+    name: "heartwall_found",
+    summary: "where the 15 x 15 pixels around each point are found in the moved frame",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::I32,
+    compute: found,
+};
+
+fn found(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let points = arguments.inputs["points"];
+    let mut moved = Vec::new();
+    for (point, scores) in scores(arguments)?.into_iter().enumerate() {
+        let best = (0..scores.len()).max_by(|&x, &y| scores[x].value.total_cmp(&scores[y].value)).unwrap_or(0);
+        let rival = |&other: &usize| {
+            other != best && scores[other].value + scores[other].error >= scores[best].value - scores[best].error
+        };
+        if let Some(rival) = (0..scores.len()).find(rival) {
+            return Err(arguments.error(format!(
+                "point {point} correlates with places {best} and {rival} equally, as far as f32 can tell: no place is right"
+            )));
+        }
+        for (axis, step) in [best / PLACES, best % PLACES].into_iter().enumerate() {
+            moved.push(points.integer(2 * point + axis) + step as i128 - REACH as i128);
+        }
+    }
+    Ok(Expected::exact(Array::from_integers(ElementType::I32, moved)))
+}
+
+/// The correlations of each point.
+fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError> {
+    let [tracked, rows, columns, down, right] =
+        ["tracked", "rows", "columns", "down", "right"].map(|name| arguments.count(name));
+    let frame = arguments.input("frame", rows * columns, "rows * columns")?;
+    let points = arguments.input("points", 2 * tracked, "2 * tracked")?;
+    if let Some(idx) = (0..rows * columns).find(|&idx| frame.integer(idx) >= PIXEL_END) {
+        let is = frame.integer(idx);
+        return Err(arguments.error(format!("frame[{idx}] is {is}, expected 0 to 127: so that sums are exact in f32")));
+    }
+    let coordinate = |idx: usize, size: usize| {
+        let is = points.integer(idx);
+        let inside = usize::try_from(is).ok().filter(|&at| at >= MARGIN && at + MARGIN < size);
+        inside.ok_or_else(|| {
+            let last = size as i128 - 1 - MARGIN as i128;
+            arguments
+                .error(format!("points[{idx}] is {is}, expected {MARGIN} to {last}: {MARGIN} pixels from the edges"))
+        })
+    };
+    let old = |row: usize, column: usize| frame.integer(row * columns + column);
+    let new = |row: usize, column: usize| {
+        old((row + rows - down % rows) % rows, (column + columns - right % columns) % columns)
+    };
+    let mut all = Vec::new();
+    for point in 0..tracked {
+        let [row, column] = [coordinate(2 * point, rows)?, coordinate(2 * point + 1, columns)?];
+        let correlation = |place: usize| {
+            let [row_step, column_step] = [place / PLACES, place % PLACES];
+            let pairs = (0..SIDE * SIDE).map(|i| {
+                let [i, j] = [i / SIDE, i % SIDE];
+                let texture = old(row - SIDE / 2 + i, column - SIDE / 2 + j);
+                (texture, new(row - MARGIN + row_step + i, column - MARGIN + column_step + j))
+            });
+            normalised(pairs)
+        };
+        all.push((0..PLACES * PLACES).map(correlation).collect());
+    }
+    Ok(all)
+}
+
+/// Covariance over the root of the product of variances, as `f32` computes it from exact sums.
+fn normalised(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
+    // Sums of both, of their squares, of their products.
+    let (mut x, mut y, mut xx, mut yy, mut xy) = (0, 0, 0, 0, 0);
+    for (texture, pixel) in pairs {
+        x += texture;
+        y += pixel;
+        xx += texture * texture;
+        yy += pixel * pixel;
+        xy += texture * pixel;
+    }
+    let [x, y, xx, yy, xy] = [x, y, xx, yy, xy].map(|sum: i128| Rounded::exact(sum as f64));
+    let share = Rounded::constant(1.0 / (SIDE * SIDE) as f64);
+    let together = xy - x * y * share;
+    together / ((xx - x * x * share) * (yy - y * y * share)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{integers, run, values};
+    use super::super::{Expected, ReferenceError};
+    use super::*;
+
+    const SIZE: usize = 40;
+
+    fn tracked(name: &str, frame: &[i128], point: [i128; 2]) -> Result<Expected, ReferenceError> {
+        let frame = Array::from_integers(ElementType::U8, frame.iter().copied());
+        let parameters = [
+            ("tracked", Count(1)),
+            ("rows", Count(SIZE)),
+            ("columns", Count(SIZE)),
+            ("down", Count(3)),
+            ("right", Count(39)),
+        ];
+        run(name, &[("frame", &frame), ("points", &integers(&point))], &parameters)
+    }
+
+    /// A texture without repetition.
+    fn texture() -> Vec<i128> {
+        (0..SIZE * SIZE).map(|i| (i * i * 37 % 1009) as i128 % 128).collect()
+    }
+
+    #[test]
+    fn a_point_moves_with_the_frame() {
+        // 39 to the right is 1 to the left.
+        let found = tracked("heartwall_found", &texture(), [18, 20]).unwrap();
+        assert_eq!(found.values, integers(&[21, 19]));
+        let scores = values(&tracked("heartwall", &texture(), [18, 20]).unwrap());
+        let place = (REACH + 3) * PLACES + REACH - 1;
+        assert!((scores[place] - 1.0).abs() < 1e-12);
+        assert!((0..scores.len()).all(|i| i == place || scores[i] < 0.9));
+    }
+
+    #[test]
+    fn correlation_is_normalised() {
+        let line = |scale: i128, offset: i128| (0..9).map(move |i| (i, scale * i + offset));
+        // Sums of SIDE x SIDE pairs are meant: 25 times these nine.
+        let repeated = |scale, offset| normalised((0..25).flat_map(|_| line(scale, offset)));
+        for (pairs, should) in [(repeated(3, 7), 1.0), (repeated(-2, 50), -1.0)] {
+            assert!((pairs.value - should).abs() < 1e-12 && pairs.error < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_texture_that_is_found_twice_has_no_right_place() {
+        let stripes: Vec<i128> = (0..SIZE * SIZE).map(|i| (i % 5) as i128).collect();
+        let error = tracked("heartwall_found", &stripes, [18, 20]).unwrap_err().to_string();
+        assert!(error.contains("equally, as far as f32 can tell: no place is right"), "{error}");
+    }
+
+    #[test]
+    fn points_keep_away_from_the_edges_and_pixels_are_small() {
+        assert_eq!(
+            tracked("heartwall", &texture(), [18, 23]).unwrap_err().to_string(),
+            "reference `heartwall`: points[1] is 23, expected 17 to 22: 17 pixels from the edges"
+        );
+        let mut frame = texture();
+        frame[5] = 128;
+        assert_eq!(
+            tracked("heartwall", &frame, [18, 20]).unwrap_err().to_string(),
+            "reference `heartwall`: frame[5] is 128, expected 0 to 127: so that sums are exact in f32"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! Temperature of a chip.
+
+use super::rounded::Rounded;
+use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+
+/// Temperature after `steps` time steps. In each, a cell changes by `pace` times the heat that
+/// flows into it: its power, what its neighbours give (the difference times `along_y` or `along_x`;
+/// none beyond the edge) and what the air gives (the difference to `ambient` times `to_air`).
+pub(super) static HOTSPOT: Reference = Reference {
+    name: "hotspot",
+    summary: "temperature of rows x columns cells after steps of heat exchange with neighbours and air",
+    inputs: &[input("power", ElementType::F32), input("from", ElementType::F32)],
+    parameters: &[
+        count("rows"),
+        count("columns"),
+        count("steps"),
+        real("pace"),
+        real("along_x"),
+        real("along_y"),
+        real("to_air"),
+        real("ambient"),
+    ],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [rows, columns, steps] = ["rows", "columns", "steps"].map(|name| arguments.count(name));
+    let [pace, along_x, along_y, to_air, ambient] =
+        ["pace", "along_x", "along_y", "to_air", "ambient"].map(|name| Rounded::exact(arguments.real(name)));
+    let two = Rounded::exact(2.0);
+    let cells = |name: &str| -> Result<Vec<Rounded>, ReferenceError> {
+        let array = arguments.input(name, rows * columns, "rows * columns")?;
+        Ok((0..rows * columns).map(|idx| Rounded::exact(array.real(idx))).collect())
+    };
+    let power = cells("power")?;
+    let mut heat = cells("from")?;
+    for _ in 0..steps {
+        let next = |idx: usize| {
+            let (y, x) = (idx / columns, idx % columns);
+            let here = heat[idx];
+            let north = heat[y.saturating_sub(1) * columns + x];
+            let south = heat[(y + 1).min(rows - 1) * columns + x];
+            let west = heat[y * columns + x.saturating_sub(1)];
+            let east = heat[y * columns + (x + 1).min(columns - 1)];
+            let flow = power[idx]
+                + (south + north - two * here) * along_y
+                + (east + west - two * here) * along_x
+                + (ambient - here) * to_air;
+            here + pace * flow
+        };
+        heat = (0..heat.len()).map(next).collect();
+    }
+    Ok(Expected::bounded(heat.into_iter().map(Rounded::with_bound)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::{Count, Real};
+    use super::super::tests::{reals, run, values};
+
+    fn heat(cells: &[f64], rows: usize, columns: usize, steps: usize) -> Vec<f64> {
+        let power = vec![1.0; cells.len()];
+        let parameters = [
+            ("rows", Count(rows)),
+            ("columns", Count(columns)),
+            ("steps", Count(steps)),
+            ("pace", Real(0.5)),
+            ("along_x", Real(0.25)),
+            ("along_y", Real(0.125)),
+            ("to_air", Real(0.5)),
+            ("ambient", Real(10.0)),
+        ];
+        let inputs = [("power", &reals(&power)), ("from", &reals(cells))];
+        values(&run("hotspot", &inputs, &parameters).unwrap())
+    }
+
+    #[test]
+    fn hotspot_insulates_the_edge() {
+        // Flow 1 + (10 - 8) / 2 = 2; no neighbour differs.
+        assert_eq!(heat(&[8.0; 6], 2, 3, 1), [9.0; 6]);
+        assert_eq!(heat(&[8.0], 1, 1, 2), [9.75]);
+    }
+
+    #[test]
+    fn hotspot_exchanges_heat_in_both_directions() {
+        // One cell of 3 x 3 is 8 hotter than the others, which are as warm as the air.
+        let mut cells = [10.0; 9];
+        cells[4] = 18.0;
+        let next = heat(&cells, 3, 3, 1);
+        assert_eq!(next[0], 10.5);
+        assert_eq!((next[1], next[7]), (10.5 + 0.5 * 8.0 * 0.125, 11.0));
+        assert_eq!((next[3], next[5]), (10.5 + 0.5 * 8.0 * 0.25, 11.5));
+        assert_eq!(next[4], 18.0 + 0.5 * (1.0 - 2.0 - 4.0 - 4.0));
+    }
+}

@@ -1,0 +1,102 @@
+//! Inverted index of a text.
+
+use super::{Arguments, Array, ElementType, Expected, Input, Reference, ReferenceError, count, input};
+
+/// Number of keys.
+const KEYS: usize = 64;
+
+const INPUTS: &[Input] = &[input("text", ElementType::U8)];
+
+/// For each of 64 keys, how many words have a smaller one. A word is a run of letters a to z, its key
+/// their polynomial in 31 modulo 64.
+pub(super) static INVINDEX_FIRST: Reference = Reference {
+    name: "invindex_first",
+    summary: "where each of 64 keys begins in the list of all words",
+    inputs: INPUTS,
+    parameters: &[count("length")],
+    output: ElementType::I32,
+    compute: first,
+};
+
+/// Where the words begin in the text, by key, and in the order of the text for each; then zeros, up to
+/// `capacity` elements.
+pub(super) static INVINDEX_POSTINGS: Reference = Reference {
+    name: "invindex_postings",
+    summary: "where words begin, by key and in order, then zeros up to a capacity",
+    inputs: INPUTS,
+    parameters: &[count("length"), count("capacity")],
+    output: ElementType::I32,
+    compute: postings,
+};
+
+/// Where the words with each key begin.
+fn index(arguments: &Arguments<'_>) -> Result<Vec<Vec<i128>>, ReferenceError> {
+    let length = arguments.count("length");
+    let text = &arguments.input("text", length, "length")?.bytes()[..length];
+    let mut index = vec![Vec::new(); KEYS];
+    let mut begin = 0;
+    for word in text.split(|byte| !byte.is_ascii_lowercase()) {
+        if !word.is_empty() {
+            let hash = word.iter().fold(0_u32, |hash, &letter| hash.wrapping_mul(31).wrapping_add(letter.into()));
+            index[hash as usize % KEYS].push(begin as i128);
+        }
+        begin += word.len() + 1;
+    }
+    Ok(index)
+}
+
+fn first(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let index = index(arguments)?;
+    let before = index.iter().scan(0, |sum, words| {
+        let before = *sum;
+        *sum += words.len() as i128;
+        Some(before)
+    });
+    Ok(Expected::exact(Array::from_integers(ElementType::I32, before)))
+}
+
+fn postings(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let capacity = arguments.count("capacity");
+    let mut all = index(arguments)?.concat();
+    if all.len() > capacity {
+        let words = all.len();
+        return Err(
+            arguments.error(format!("parameter `capacity` is {capacity}, expected at least {words}: the words"))
+        );
+    }
+    all.resize(capacity, 0);
+    Ok(Expected::exact(Array::from_integers(ElementType::I32, all)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{run, values};
+    use super::super::{Array, ElementType};
+
+    /// `a` is 97, key 33; `b` key 34; `ab` is 97 x 31 + 98 = 3105, key 33.
+    fn text() -> Array {
+        Array::from_integers(ElementType::U8, b"b ab,  a.b aB".iter().map(|&byte| i128::from(byte)))
+    }
+
+    #[test]
+    fn invindex_lists_words_by_key_in_the_order_of_the_text() {
+        let text = text();
+        let parameters = [("length", Count(13)), ("capacity", Count(7))];
+        let postings = run("invindex_postings", &[("text", &text)], &parameters).unwrap();
+        assert_eq!(values(&postings), [2.0, 7.0, 11.0, 0.0, 9.0, 0.0, 0.0]);
+        let first = values(&run("invindex_first", &[("text", &text)], &parameters[..1]).unwrap());
+        assert_eq!(first.len(), 64);
+        assert_eq!((first[33], first[34], first[35], first[63]), (0.0, 3.0, 5.0, 5.0));
+    }
+
+    #[test]
+    fn invindex_needs_room_for_every_word() {
+        let parameters = [("length", Count(13)), ("capacity", Count(4))];
+        let error = run("invindex_postings", &[("text", &text())], &parameters).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "reference `invindex_postings`: parameter `capacity` is 4, expected at least 5: the words"
+        );
+    }
+}

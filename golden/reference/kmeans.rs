@@ -1,0 +1,85 @@
+//! The nearest centre of every point.
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// Number of the centre that is nearest to each point, the first of them if several are. Data in
+/// which rounding could decide between two centres are refused: there is no one right answer.
+pub(super) static KMEANS: Reference = Reference {
+    name: "kmeans",
+    summary: "nearest of some centres for each of count points with as many features",
+    inputs: &[input("points", ElementType::F32), input("centres", ElementType::F32)],
+    parameters: &[count("count"), count("features"), count("clusters")],
+    output: ElementType::I32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [points_count, features, clusters] = ["count", "features", "clusters"].map(|name| arguments.count(name));
+    let points = arguments.input("points", points_count * features, "count * features")?;
+    let centres = arguments.input("centres", clusters * features, "clusters * features")?;
+    let distance = |point: usize, cluster: usize| {
+        Rounded::sum((0..features).map(|f| {
+            let apart = Rounded::exact(points.real(point * features + f))
+                - Rounded::exact(centres.real(cluster * features + f));
+            apart * apart
+        }))
+    };
+    let mut nearest = Vec::new();
+    for point in 0..points_count {
+        let distances: Vec<_> = (0..clusters).map(|cluster| distance(point, cluster)).collect();
+        let mut best = 0;
+        for cluster in 1..clusters {
+            if distances[cluster].value < distances[best].value {
+                best = cluster;
+            }
+        }
+        let near = distances[best];
+        let rival = (0..clusters).find(|&cluster| {
+            let far = distances[cluster];
+            // Equal ones are computed alike: the first stays.
+            far != near && far.value - near.value <= far.error + near.error
+        });
+        if let Some(rival) = rival {
+            return Err(arguments.error(format!(
+                "point {point} is as near to centre {best} as to {rival} but for rounding, expected other data"
+            )));
+        }
+        nearest.push(best as i128);
+    }
+    Ok(Expected::exact(Array::from_integers(ElementType::I32, nearest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{integers, reals, run};
+    use super::super::{Expected, ReferenceError};
+
+    fn kmeans(points: &[f64], centres: &[f64]) -> Result<Expected, ReferenceError> {
+        let parameters =
+            [("count", Count(points.len() / 2)), ("features", Count(2)), ("clusters", Count(centres.len() / 2))];
+        run("kmeans", &[("points", &reals(points)), ("centres", &reals(centres))], &parameters)
+    }
+
+    #[test]
+    fn kmeans_finds_the_nearest_centre_over_all_features() {
+        let points = [0.0, 0.0, 5.0, 4.0, 5.0, 6.0];
+        let centres = [9.0, 9.0, 1.0, 1.0, 5.0, 1.0];
+        assert_eq!(kmeans(&points, &centres).unwrap().values, integers(&[1, 2, 0]));
+    }
+
+    #[test]
+    fn kmeans_keeps_the_first_of_equal_centres() {
+        assert_eq!(kmeans(&[0.0, 0.0], &[3.0, 1.0, 1.0, 0.0, 1.0, 0.0]).unwrap().values, integers(&[1]));
+    }
+
+    #[test]
+    fn kmeans_refuses_data_that_rounding_decides() {
+        let error = kmeans(&[0.0, 0.0], &[1.0, 0.0, 1.0, 1e-5]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "reference `kmeans`: point 0 is as near to centre 0 as to 1 but for rounding, expected other data"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! The lattice Boltzmann method with 19 directions.
+
+use super::rounded::Rounded;
+use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
+
+const DIRECTIONS: usize = 19;
+/// Where each direction leads: x, y, z.
+const LEADS: [[i8; 3]; DIRECTIONS] = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [-1, 0, 0],
+    [0, 1, 0],
+    [0, -1, 0],
+    [0, 0, 1],
+    [0, 0, -1],
+    [1, 1, 0],
+    [-1, -1, 0],
+    [1, -1, 0],
+    [-1, 1, 0],
+    [1, 0, 1],
+    [-1, 0, -1],
+    [1, 0, -1],
+    [-1, 0, 1],
+    [0, 1, 1],
+    [0, -1, -1],
+    [0, 1, -1],
+    [0, -1, 1],
+];
+
+const INPUTS: &[Input] = &[input("gas", ElementType::F32), input("open", ElementType::U8)];
+const PARAMETERS: &[Parameter] = &[count("nx"), count("ny"), count("nz"), count("steps"), real("omega")];
+
+/// The 19 values of each cell after some steps, side by side, then a zero: 20 a cell. A cell is solid
+/// where `open` is 0.
+pub(super) static LBM_AOS: Reference = Reference {
+    name: "lbm_aos",
+    summary: "gas that moves in each of 19 directions, 20 floats a cell, after steps of streaming and collision",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| compute(arguments, 20, |cell, direction, _| 20 * cell + direction),
+};
+
+/// The 19 values of each cell after some steps, a plane per direction. A cell is solid where `open`
+/// is 0.
+pub(super) static LBM_SOA: Reference = Reference {
+    name: "lbm_soa",
+    summary: "gas that moves in each of 19 directions, a plane each, after steps of streaming and collision",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| compute(arguments, DIRECTIONS, |cell, direction, cells| direction * cells + cell),
+};
+
+type Parts = [Rounded; DIRECTIONS];
+
+/// `at(cell, direction, cells)` is the index of a value, `a_cell` their number per cell.
+fn compute(
+    arguments: &Arguments<'_>,
+    a_cell: usize,
+    at: fn(usize, usize, usize) -> usize,
+) -> Result<Expected, ReferenceError> {
+    let [nx, ny, nz, steps] = ["nx", "ny", "nz", "steps"].map(|name| arguments.count(name));
+    let omega = Rounded::exact(arguments.real("omega"));
+    let cells = nx * ny * nz;
+    let gas = arguments.input("gas", a_cell * cells, &format!("{a_cell} per cell"))?;
+    let open = arguments.input("open", cells, "nx * ny * nz")?;
+    let load = |cell: usize| std::array::from_fn(|d| Rounded::exact(gas.real(at(cell, d, cells))));
+    let mut now: Vec<Parts> = (0..cells).map(load).collect();
+    // Cells follow one another without a border, round and round.
+    let ahead = |[x, y, z]: [i8; 3]| {
+        let cells = cells as i64;
+        (i64::from(x) + nx as i64 * (i64::from(y) + ny as i64 * i64::from(z))).rem_euclid(cells) as usize
+    };
+    for _ in 0..steps {
+        let arrived =
+            |cell: usize| -> Parts { std::array::from_fn(|d| now[(cell + cells - ahead(LEADS[d])) % cells][d]) };
+        let collided = |cell: usize| {
+            let parts = arrived(cell);
+            if open.integer(cell) == 0 { std::array::from_fn(|d| parts[opposite(d)]) } else { collide(parts, omega) }
+        };
+        now = (0..cells).map(collided).collect();
+    }
+    let mut values = vec![(0.0, 0.0); a_cell * cells];
+    for (cell, parts) in now.iter().enumerate() {
+        for (d, part) in parts.iter().enumerate() {
+            values[at(cell, d, cells)] = part.with_bound();
+        }
+    }
+    Ok(Expected::bounded(values))
+}
+
+fn opposite(direction: usize) -> usize {
+    let back = LEADS[direction].map(|c| -c);
+    LEADS.iter().position(|&lead| lead == back).expect("every direction has its opposite")
+}
+
+/// Every part goes the share `omega` of its way to the equilibrium for the cell's density and speed
+/// (Bhatnagar, Gross and Krook).
+fn collide(parts: Parts, omega: Rounded) -> Parts {
+    let density = Rounded::sum(parts);
+    let speed: [Rounded; 3] = std::array::from_fn(|axis| {
+        let moving = (0..DIRECTIONS).filter(|&d| LEADS[d][axis] != 0);
+        Rounded::sum(moving.map(|d| if LEADS[d][axis] > 0 { parts[d] } else { -parts[d] })) / density
+    });
+    let square = speed[0] * speed[0] + speed[1] * speed[1] + speed[2] * speed[2];
+    let rest = Rounded::exact(1.0) - Rounded::exact(1.5) * square;
+    std::array::from_fn(|d| {
+        let lead = LEADS[d];
+        let axes = lead.iter().filter(|&&c| c != 0).count();
+        let share = Rounded::constant([1.0 / 3.0, 1.0 / 18.0, 1.0 / 36.0][axes]);
+        let along =
+            (0..3).fold(Rounded::exact(0.0), |sum, axis| sum + Rounded::exact(f64::from(lead[axis])) * speed[axis]);
+        let aim = share * density * (rest + along * (Rounded::exact(3.0) + Rounded::exact(4.5) * along));
+        parts[d] + omega * (aim - parts[d])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::{Count, Real};
+    use super::super::tests::{reals, run, values};
+    use super::super::{Array, ElementType};
+    use super::{DIRECTIONS, LEADS, opposite};
+
+    /// 4 x 3 x 2 cells; what moves in direction `d` of cell `c` is `gas(c, d)`.
+    fn soa(gas: impl Fn(usize, usize) -> f64, open: i128, steps: usize, omega: f64) -> Vec<f64> {
+        let gas: Vec<_> = (0..24 * DIRECTIONS).map(|idx| gas(idx % 24, idx / 24)).collect();
+        let open = Array::from_integers(ElementType::U8, vec![open; 24]);
+        let parameters =
+            [("nx", Count(4)), ("ny", Count(3)), ("nz", Count(2)), ("steps", Count(steps)), ("omega", Real(omega))];
+        values(&run("lbm_soa", &[("gas", &reals(&gas)), ("open", &open)], &parameters).unwrap())
+    }
+
+    #[test]
+    fn directions_come_in_opposite_pairs() {
+        for d in 0..DIRECTIONS {
+            assert_eq!(opposite(opposite(d)), d);
+            assert_eq!(LEADS[opposite(d)].map(|c| -c), LEADS[d]);
+        }
+    }
+
+    #[test]
+    fn lbm_streams_each_direction_to_its_neighbour() {
+        // Without relaxation, only streaming is left.
+        let after = soa(|cell, d| (100 * d + cell) as f64, 1, 1, 0.0);
+        // Direction 7 leads by one in x and in y: 5 cells on. Cell 2 gets what cell 21 had.
+        assert_eq!(after[7 * 24 + 6], 701.0);
+        assert_eq!(after[7 * 24 + 2], 721.0);
+        assert_eq!(after[5 * 24 + 12], 500.0);
+        assert_eq!(after[3], 3.0);
+    }
+
+    #[test]
+    fn lbm_sends_back_what_reaches_a_solid_cell() {
+        // After two steps in a solid lattice, everything is where it was.
+        let gas = |cell: usize, d: usize| (100 * d + cell) as f64;
+        let after = soa(gas, 0, 2, 1.0);
+        assert!(after.iter().enumerate().all(|(idx, &value)| value == gas(idx % 24, idx / 24)));
+    }
+
+    #[test]
+    fn lbm_relaxes_to_the_equilibrium_and_keeps_the_mass() {
+        let after = soa(|_, d| if d == 1 { 0.1 } else { 0.05 }, 1, 1, 1.0);
+        let total: f64 = (0..DIRECTIONS).map(|d| after[24 * d]).sum();
+        assert!((total - 1.0).abs() < 1e-7, "{total}");
+        // Density 1, speed 0.05 in x: the parts along x differ by 2 x 3 x 0.05 / 18.
+        assert!((after[24] - after[48] - 0.3 / 18.0).abs() < 1e-7);
+    }
+
+    #[test]
+    fn lbm_leaves_a_gap_after_each_cell_in_the_other_layout() {
+        let gas: Vec<_> = (0..40).map(f64::from).collect();
+        let open = Array::from_integers(ElementType::U8, [1, 1]);
+        let parameters =
+            [("nx", Count(2)), ("ny", Count(1)), ("nz", Count(1)), ("steps", Count(1)), ("omega", Real(0.0))];
+        let after = values(&run("lbm_aos", &[("gas", &reals(&gas)), ("open", &open)], &parameters).unwrap());
+        assert_eq!((after[0], after[1], after[21]), (0.0, 21.0, 1.0));
+        assert_eq!((after[19], after[39]), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,129 @@
+//! Normally distributed numbers from Mersenne twisters.
+
+use std::f64::consts::{LN_2, TAU};
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// 128-bit words of a state: 607 bits and the rest of the fifth word.
+const WORDS: usize = 5;
+
+/// `rounds` rounds of four normally distributed numbers from each of `threads` twisters, each of which has
+/// its seed: round after round, those of all twisters. SFMT with period 2^607 - 1, seeded like MT19937;
+/// numbers are made of the words' upper 23 bits by Box and Muller's transform.
+pub(super) static MERSENNE: Reference = Reference {
+    name: "mersenne",
+    summary: "normally distributed numbers, four a round and thread, from a Mersenne twister a thread",
+    inputs: &[input("seeds", ElementType::U32)],
+    parameters: &[count("threads"), count("rounds")],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [threads, rounds] = ["threads", "rounds"].map(|name| arguments.count(name));
+    let seeds: &Array = arguments.input("seeds", threads, "threads")?;
+    let mut states: Vec<[u128; WORDS]> = (0..threads).map(|thread| seeded(seeds.integer(thread) as u32)).collect();
+    let mut numbers = Vec::new();
+    for _ in 0..rounds {
+        for state in &mut states {
+            let next = twist(state);
+            state.rotate_left(1);
+            state[WORDS - 1] = next;
+            let [first, second, third, fourth] = words(next).map(uniform);
+            numbers.extend(box_muller(first, second));
+            numbers.extend(box_muller(third, fourth));
+        }
+    }
+    Ok(Expected::bounded(numbers.into_iter().map(Rounded::with_bound)))
+}
+
+/// The four words of 32 bits, lowest first.
+fn words(word: u128) -> [u32; 4] {
+    std::array::from_fn(|i| (word >> (32 * i)) as u32)
+}
+
+/// 20 words of 32 bits by the rule of MT19937.
+fn seeded(seed: u32) -> [u128; WORDS] {
+    let mut state = [0; WORDS];
+    let mut word = seed;
+    for k in 0..4 * WORDS {
+        state[k / 4] |= u128::from(word) << (32 * (k % 4));
+        word = (word ^ (word >> 30)).wrapping_mul(1_812_433_253).wrapping_add(k as u32 + 1);
+    }
+    state
+}
+
+/// The word that follows the five of a state.
+fn twist(state: &[u128; WORDS]) -> u128 {
+    const MASK: u128 = 0x7ff7_fb2f_ff77_7b7d_ef7f_3f7d_fdff_37ff;
+    // A shift of every word of 32 bits: of all, and out go the bits that crossed over.
+    let right_by_13 = (state[2] >> 13) & (u128::MAX / 0xffff_ffff * 0x0007_ffff);
+    let left_by_15 = (state[4] << 15) & (u128::MAX / 0xffff_ffff * 0xffff_8000);
+    state[0] ^ (state[0] << 24) ^ (right_by_13 & MASK) ^ (state[3] >> 24) ^ left_by_15
+}
+
+/// Between 0 and 1: the upper 23 bits and a half, exact in `f32`.
+fn uniform(bits: u32) -> Rounded {
+    Rounded::exact((f64::from(bits >> 9) + 0.5) / f64::from(1 << 23))
+}
+
+/// A pair of normally distributed numbers from a pair of uniform ones.
+fn box_muller(radius: Rounded, angle: Rounded) -> [Rounded; 2] {
+    let radius = (Rounded::constant(-2.0 * LN_2) * radius.fast_log2()).sqrt();
+    let angle = Rounded::constant(TAU) * (angle - Rounded::exact(0.5));
+    [radius * angle.fast_cos(), radius * angle.fast_sin()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{run, values};
+    use super::super::{Expected, Rule};
+    use super::*;
+
+    fn numbers(seeds: &[i128], rounds: usize) -> Expected {
+        let seeds_array = Array::from_integers(ElementType::U32, seeds.iter().copied());
+        let parameters = [("threads", Count(seeds.len())), ("rounds", Count(rounds))];
+        run("mersenne", &[("seeds", &seeds_array)], &parameters).unwrap()
+    }
+
+    #[test]
+    fn seeding_is_that_of_mt19937() {
+        // The first words of the state that its authors publish for seed 5489.
+        assert_eq!(words(seeded(5489)[0])[..2], [5489, 1_301_868_182]);
+    }
+
+    #[test]
+    fn a_twist_shifts_words_of_128_and_of_32_bits() {
+        let bit = |at: usize| 1_u128 << at;
+        assert_eq!(twist(&[bit(20), 0, 0, 0, 0]), bit(20) | bit(44));
+        assert_eq!(twist(&[0, u128::MAX, 0, 0, 0]), 0);
+        // Bit 32 does not shift into the word below, and the mask lacks bit 33.
+        assert_eq!(twist(&[0, 0, bit(32) | bit(45) | bit(46), 0, 0]), bit(32));
+        assert_eq!(twist(&[0, 0, 0, bit(30) | bit(3), 0]), bit(6));
+        assert_eq!(twist(&[0, 0, 0, 0, bit(16) | bit(17)]), bit(31));
+    }
+
+    #[test]
+    fn rounds_follow_one_another_and_threads_lie_side_by_side() {
+        let (both, second) = (values(&numbers(&[1, 2], 3)), values(&numbers(&[2], 3)));
+        assert_eq!(both.len(), 24);
+        for round in 0..3 {
+            assert_eq!(both[8 * round + 4..8 * round + 8], second[4 * round..4 * round + 4]);
+        }
+    }
+
+    #[test]
+    fn numbers_are_normally_distributed_and_their_bounds_small() {
+        let expected = numbers(&(0..500).collect::<Vec<_>>(), 10);
+        let numbers = values(&expected);
+        let mean = |f: fn(f64) -> f64| numbers.iter().map(|&x| f(x)).sum::<f64>() / numbers.len() as f64;
+        // 20,000 numbers: standard deviations of 0.007, 0.01 and 0.07.
+        assert!(mean(|x| x).abs() < 0.03);
+        assert!((mean(|x| x * x) - 1.0).abs() < 0.04);
+        assert!((mean(|x| x.powi(4)) - 3.0).abs() < 0.3);
+        let Rule::Bounds(bounds) = expected.rule else { panic!() };
+        assert!(bounds.iter().sum::<f64>() / 20_000.0 < 1e-5);
+    }
+}

@@ -1,0 +1,90 @@
+//! The Q matrix of a magnetic resonance image reconstruction.
+
+use std::f64::consts::TAU;
+
+use super::rounded::Rounded;
+use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
+
+/// Words of a sample: its three coordinates and its weight.
+const SAMPLE: usize = 4;
+
+const INPUTS: &[Input] = &[
+    input("x", ElementType::F32),
+    input("y", ElementType::F32),
+    input("z", ElementType::F32),
+    input("samples", ElementType::F32),
+];
+const PARAMETERS: &[Parameter] = &[count("voxels"), count("count")];
+
+/// Imaginary part of the sum over the first `count` samples of `weight * e^(2 pi i k . r)`, for each voxel r.
+pub(super) static MRIQ_IM: Reference = Reference {
+    name: "mriq_im",
+    summary: "imaginary part of the Q matrix: samples of 4 words, weight last",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| compute(arguments, Rounded::fast_sin),
+};
+
+/// Real part of the same.
+pub(super) static MRIQ_RE: Reference = Reference {
+    name: "mriq_re",
+    summary: "real part of the Q matrix: samples of 4 words, weight last",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: |arguments| compute(arguments, Rounded::fast_cos),
+};
+
+fn compute(arguments: &Arguments<'_>, part: fn(Rounded) -> Rounded) -> Result<Expected, ReferenceError> {
+    let [voxels, count] = ["voxels", "count"].map(|name| arguments.count(name));
+    let [x, y, z] = ["x", "y", "z"].map(|name| arguments.input(name, voxels, "voxels"));
+    let place = [x?, y?, z?];
+    let samples = arguments.input("samples", SAMPLE * count, "4 * count")?;
+    let term = |voxel: usize, sample: usize| {
+        let word = |i: usize| Rounded::exact(samples.real(SAMPLE * sample + i));
+        let along = |axis: usize| word(axis) * Rounded::exact(place[axis].real(voxel));
+        let turns = along(0) + along(1) + along(2);
+        // Whole turns go without rounding. Near a half, the kernel may be on the other side: no matter, for
+        // there the angle is the same but for its sign, and both are within the bound of a period.
+        let turns = Rounded { value: turns.value - turns.value.round(), ..turns };
+        word(3) * part(Rounded::constant(TAU) * turns)
+    };
+    let sum = |voxel: usize| Rounded::sum((0..count).map(|sample| term(voxel, sample))).with_bound();
+    Ok(Expected::bounded((0..voxels).map(sum)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{reals, run, values};
+    use super::super::{Expected, compare};
+
+    fn of_two_voxels(name: &str, count: usize) -> Expected {
+        // The second sample turns by an eighth and by 1 + 1/4 at the voxels.
+        let (x, y, z) = (reals(&[1.0, 2.0]), reals(&[0.5, 0.0]), reals(&[0.0, 1.0]));
+        let samples = reals(&[0.0, 0.0, 0.0, 3.0, 0.0, 0.25, 1.25, 2.0]);
+        let inputs = [("x", &x), ("y", &y), ("z", &z), ("samples", &samples)];
+        run(name, &inputs, &[("voxels", Count(2)), ("count", Count(count))]).unwrap()
+    }
+
+    fn near(is: &[f64], should: [f64; 2]) -> bool {
+        is.iter().zip(should).all(|(is, should)| (is - should).abs() < 1e-12)
+    }
+
+    #[test]
+    fn mriq_adds_weighted_points_of_the_unit_circle() {
+        let root = 2.0_f64.sqrt();
+        assert!(near(&values(&of_two_voxels("mriq_re", 2)), [3.0 + root, 3.0]));
+        assert!(near(&values(&of_two_voxels("mriq_im", 2)), [root, 2.0]));
+        assert!(near(&values(&of_two_voxels("mriq_re", 1)), [3.0, 3.0]));
+    }
+
+    #[test]
+    fn the_bound_leaves_no_room_for_a_sample() {
+        let (all, fewer) = (of_two_voxels("mriq_im", 2), of_two_voxels("mriq_im", 1));
+        assert!(compare(&reals(&values(&all)), &all.values, &all.rule).is_ok());
+        assert!(compare(&reals(&values(&fewer)), &all.values, &all.rule).is_err());
+        assert!(compare(&reals(&[values(&all)[0], 2.0001]), &all.values, &all.rule).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! One step of a particle filter.
+
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// Beyond this total, single precision does not hold every sum of weights.
+const MAX_TOTAL: i128 = 1 << 24;
+
+/// Element `from[j]` for each particle drawn, j the first particle whose weight and those before it
+/// add up to the threshold. Thresholds lie in the middle of equal shares of the total weight; a
+/// weight is the sum of the pixels around a particle.
+pub(super) static PARTICLEFILTER: Reference = Reference {
+    name: "particlefilter",
+    summary: "one coordinate of the particles drawn in equal steps of the total weight",
+    inputs: &[
+        input("picture", ElementType::U8),
+        input("x", ElementType::I32),
+        input("y", ElementType::I32),
+        input("dx", ElementType::I32),
+        input("dy", ElementType::I32),
+        input("from", ElementType::I32),
+    ],
+    parameters: &[count("particles"), count("offsets"), count("width")],
+    output: ElementType::I32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [particles, offsets, width] = ["particles", "offsets", "width"].map(|name| arguments.count(name));
+    let picture = arguments.input("picture", 0, "any")?;
+    let [x, y, from] = ["x", "y", "from"].map(|name| arguments.input(name, particles, "particles"));
+    let [dx, dy] = ["dx", "dy"].map(|name| arguments.input(name, offsets, "offsets"));
+    let (x, y, from, dx, dy) = (x?, y?, from?, dx?, dy?);
+    let mut total = 0;
+    let mut sums = Vec::new();
+    for p in 0..particles {
+        for k in 0..offsets {
+            let pixel = (y.integer(p) + dy.integer(k)) * width as i128 + x.integer(p) + dx.integer(k);
+            let what = format_args!("the pixel at offset {k} of particle {p}");
+            total += picture.integer(arguments.checked_index(what, pixel, picture.len())?);
+        }
+        sums.push(total as f32);
+    }
+    if total > MAX_TOTAL {
+        let reason = format!("the weights add up to {total}, expected at most {MAX_TOTAL}: f32 sums must be exact");
+        return Err(arguments.error(reason));
+    }
+    // Each of these operations is rounded once, as in the kernel.
+    let share = total as f32 / particles as f32;
+    let draw = |p: usize| {
+        let threshold = (p as f32 + 0.5) * share;
+        let drawn = sums.partition_point(|&sum| sum < threshold).min(particles - 1);
+        from.integer(drawn)
+    };
+    Ok(Expected::exact(Array::from_integers(ElementType::I32, (0..particles).map(draw))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{integers, run, values};
+    use super::super::{Array, ElementType, Expected, ReferenceError};
+
+    /// Four particles in one row, each seeing its own pixel and the one below.
+    fn draw(pixels: &[i128], offsets_y: &[i128]) -> Result<Expected, ReferenceError> {
+        let picture = Array::from_integers(ElementType::U8, pixels.iter().copied());
+        let x = integers(&[0, 1, 2, 3]);
+        let inputs = [
+            ("picture", &picture),
+            ("x", &x),
+            ("y", &integers(&[0; 4])),
+            ("dx", &integers(&[0, 0])),
+            ("dy", &integers(offsets_y)),
+            ("from", &integers(&[10, 11, 12, 13])),
+        ];
+        run("particlefilter", &inputs, &[("particles", Count(4)), ("offsets", Count(2)), ("width", Count(4))])
+    }
+
+    #[test]
+    fn particlefilter_draws_heavy_particles_several_times() {
+        // Weights 1, 5, 0, 2: sums 1, 6, 6, 8; thresholds 1, 3, 5, 7.
+        let expected = draw(&[1, 2, 0, 1, 0, 3, 0, 1], &[0, 1]).unwrap();
+        assert_eq!(values(&expected), [10.0, 11.0, 11.0, 13.0]);
+    }
+
+    #[test]
+    fn particlefilter_refuses_pixels_outside_the_picture() {
+        assert_eq!(
+            draw(&[1; 8], &[0, 2]).unwrap_err().to_string(),
+            "reference `particlefilter`: the pixel at offset 1 of particle 0 is 8, expected 0 to 7"
+        );
+    }
+}

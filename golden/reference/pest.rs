@@ -1,0 +1,65 @@
+//! An estimate of pi by counting points.
+
+use super::rounded::Rounded;
+use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// How many of the points of each CTA lie less than 1 from the origin. Points go round by `threads`
+/// to each of `ctas` CTAs. A point too near to the circle for single precision may count or not.
+pub(super) static PEST: Reference = Reference {
+    name: "pest",
+    summary: "number of points within the unit circle, for each CTA",
+    inputs: &[input("x", ElementType::F32), input("y", ElementType::F32)],
+    parameters: &[count("points"), count("ctas"), count("threads")],
+    output: ElementType::I32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
+    let x = arguments.input("x", points, "points")?;
+    let y = arguments.input("y", points, "points")?;
+    // Middle and half the width of the range in which each count lies.
+    let mut counts = vec![(0.0, 0.0); ctas];
+    for i in 0..points {
+        let [x, y] = [x, y].map(|array| Rounded::exact(array.real(i)));
+        let square = x * x + y * y;
+        let (middle, half) = &mut counts[i / threads % ctas];
+        if square.value + square.error < 1.0 {
+            *middle += 1.0;
+        } else if square.value - square.error < 1.0 {
+            *middle += 0.5;
+            *half += 0.5;
+        }
+    }
+    Ok(Expected::bounded(counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{integers, reals, run};
+    use super::super::{Expected, compare};
+
+    fn pest(x: &[f64], y: &[f64]) -> Expected {
+        let parameters = [("points", Count(x.len())), ("ctas", Count(2)), ("threads", Count(2))];
+        run("pest", &[("x", &reals(x)), ("y", &reals(y))], &parameters).unwrap()
+    }
+
+    fn passes(expected: &Expected, counts: &[i128]) -> bool {
+        compare(&integers(counts), &expected.values, &expected.rule).is_ok()
+    }
+
+    #[test]
+    fn pest_deals_points_to_ctas_in_turn() {
+        let expected = pest(&[0.5, 0.9, 0.1, 0.2, 0.3], &[0.5, 0.9, 0.1, 0.2, 0.3]);
+        assert!(passes(&expected, &[2, 2]));
+        assert!(!passes(&expected, &[3, 2]) && !passes(&expected, &[2, 1]));
+    }
+
+    #[test]
+    fn pest_leaves_open_only_points_on_the_circle() {
+        let expected = pest(&[0.6, 0.1, 0.999_999], &[0.8, 0.1, 0.0]);
+        assert!(passes(&expected, &[1, 1]) && passes(&expected, &[2, 1]));
+        assert!(!passes(&expected, &[0, 1]) && !passes(&expected, &[1, 0]));
+    }
+}

@@ -1,0 +1,48 @@
+//! Quasi-random sequences.
+
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// Direction numbers of a dimension.
+const BITS: usize = 32;
+
+/// The first `elements` elements of a digital sequence in each of `dimensions` dimensions, one after the
+/// other: the exclusive or of the direction numbers that the set bits of the index name, over 2^32.
+pub(super) static QUASIRANDOM: Reference = Reference {
+    name: "quasirandom",
+    summary: "the first elements of a digital sequence in each dimension, of 32 direction numbers a dimension",
+    inputs: &[input("directions", ElementType::U32)],
+    parameters: &[count("dimensions"), count("elements")],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [dimensions, elements] = ["dimensions", "elements"].map(|name| arguments.count(name));
+    let directions = arguments.input("directions", dimensions * BITS, "dimensions * 32")?;
+    let element = |idx: usize| {
+        let (dimension, v) = (idx / elements, idx % elements);
+        let named = (0..BITS).filter(|bit| v >> bit & 1 == 1);
+        let x = named.fold(0, |x, bit| x ^ directions.integer(dimension * BITS + bit));
+        // Below 2^32, and so exact in f64: the conversion to f32 is the only rounding, as in the kernel.
+        x as f64 / 2.0_f64.powi(32)
+    };
+    Ok(Expected::exact(Array::from_reals(ElementType::F32, (0..dimensions * elements).map(element))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{reals, run};
+    use super::super::{Array, ElementType};
+
+    #[test]
+    fn quasirandom_takes_the_exclusive_or_of_direction_numbers() {
+        // The first dimension reverses bits (van der Corput), the second has other numbers for bits 0 and 1.
+        let first = (0..32).map(|bit| 1 << (31 - bit));
+        let second = (0..32).map(|bit| if bit == 0 { 3 << 30 } else { 1 << 30 });
+        let directions = Array::from_integers(ElementType::U32, first.chain(second));
+        let parameters = [("dimensions", Count(2)), ("elements", Count(4))];
+        let expected = run("quasirandom", &[("directions", &directions)], &parameters).unwrap();
+        assert_eq!(expected.values, reals(&[0.0, 0.5, 0.25, 0.75, 0.0, 0.75, 0.25, 0.5]));
+    }
+}

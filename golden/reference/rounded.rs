@@ -1,0 +1,259 @@
+//! Real numbers, each beside a bound on how far single precision may have moved it.
+//!
+//! A reference that is written with [`Rounded`] computes in `f64` and knows, for every number, how far
+//! an `f32` evaluation of the same formula can be off: each operation adds its own rounding to what
+//! its operands bring along (running error analysis; the first-order terms and all higher ones). A
+//! fused multiply-add rounds once where this counts two, so it stays within the bound. Sums whose
+//! order is the kernel's affair go through [`Rounded::sum`], which holds for any order.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// By how much of its result a correctly rounded `f32` operation is off at most: 2^-24, and a
+/// millionth of that for the roundings of the `f64` arithmetic here.
+const UNIT: f64 = (1.0 + 1e-6) / (1 << 24) as f64;
+/// Half the smallest subnormal of `f32`, by which a result that underflows is off.
+const TINY: f64 = f32::MIN_POSITIVE as f64 * UNIT;
+/// Makes up for the roundings of the bounds themselves.
+const SLACK: f64 = 1.0 + 1e-12;
+/// By how much of its result a special function unit may be off: `ex2.approx`, `lg2.approx` and
+/// `rsqrt.approx` of the PTX ISA promise 2^-22 or better, as do the functions that NVRTC makes of them.
+const SPECIAL: f64 = 1.0 / (1 << 22) as f64;
+/// By how much a sine or cosine of a special function unit may be off: 2^-20.9 in the PTX ISA, rounded up.
+const CIRCULAR: f64 = 1.0 / (1 << 20) as f64;
+
+/// A number, and how far its `f32` evaluation may be off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rounded {
+    /// What exact arithmetic gives.
+    pub value: f64,
+    /// How far single precision may be from it.
+    pub error: f64,
+}
+
+impl Rounded {
+    /// A number that `f32` holds exactly.
+    pub const fn exact(value: f64) -> Self {
+        Self { value, error: 0.0 }
+    }
+
+    /// A real constant, which the kernel has as the nearest `f32`.
+    pub fn constant(value: f64) -> Self {
+        Self::of(value, 0.0)
+    }
+
+    /// The value and the bound, as [`super::Expected::bounded`] takes them.
+    pub const fn with_bound(self) -> (f64, f64) {
+        (self.value, self.error)
+    }
+
+    /// The same number, off by so much more.
+    pub fn widened(self, error: f64) -> Self {
+        Self { error: (self.error + error) * SLACK, ..self }
+    }
+
+    /// The sum of some numbers, added in any order and grouping. Each goes through fewer additions than
+    /// there are numbers, so that n roundings move the sum by at most n u / (1 - n u) times the sum
+    /// of magnitudes.
+    pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
+        let (mut value, mut error, mut magnitude, mut roundings) = (0.0, 0.0, 0.0, 0.0);
+        for term in terms {
+            value += term.value;
+            error += term.error;
+            magnitude += term.value.abs() + term.error;
+            roundings += 1.0;
+        }
+        let share = roundings * UNIT;
+        let rounding = share / (1.0 - share) * magnitude + roundings * TINY;
+        Self { value, error: (error + rounding) * SLACK }
+    }
+
+    /// Square root.
+    pub fn sqrt(self) -> Self {
+        let root = self.value.sqrt();
+        // The root is steepest below: there the distance is largest.
+        Self::of(root, root - (self.value - self.error).max(0.0).sqrt())
+    }
+
+    /// Magnitude, without rounding.
+    pub fn abs(self) -> Self {
+        Self { value: self.value.abs(), ..self }
+    }
+
+    /// The nearest number from `low` to `high`, without rounding: no two numbers get farther apart.
+    pub fn clamp(self, low: f64, high: f64) -> Self {
+        Self { value: self.value.clamp(low, high), ..self }
+    }
+
+    /// 2 to this power, by a special function unit.
+    pub fn fast_exp2(self) -> Self {
+        let value = self.value.exp2();
+        Self::of(value, value * (self.error.exp2() - 1.0)).special(value)
+    }
+
+    /// Logarithm to base 2, by a special function unit. Between 1/2 and 2 the promise is absolute.
+    pub fn fast_log2(self) -> Self {
+        let value = self.value.log2();
+        let carried = self.error / (self.value - self.error) / std::f64::consts::LN_2;
+        Self::of(value, if self.error < self.value { carried } else { f64::INFINITY }).special(value.abs().max(1.0))
+    }
+
+    /// Cosine of an angle from about -pi to pi, by a special function unit.
+    pub fn fast_cos(self) -> Self {
+        Self { value: self.value.cos(), error: self.error }.widened(CIRCULAR)
+    }
+
+    /// Sine of an angle from about -pi to pi, by a special function unit.
+    pub fn fast_sin(self) -> Self {
+        Self { value: self.value.sin(), error: self.error }.widened(CIRCULAR)
+    }
+
+    /// One over the square root, by a special function unit. The bound is infinite if this may be zero.
+    pub fn fast_rsqrt(self) -> Self {
+        let value = self.value.sqrt().recip();
+        // Steepest below.
+        let nearest_to_zero = self.value - self.error;
+        let farthest = if nearest_to_zero > 0.0 { nearest_to_zero.sqrt().recip() } else { f64::INFINITY };
+        Self::of(value, farthest - value).special(value)
+    }
+
+    /// A rounded result whose operands brought `carried` along.
+    fn of(value: f64, carried: f64) -> Self {
+        Self { value, error: (carried + UNIT * (value.abs() + carried) + TINY) * SLACK }
+    }
+
+    fn special(self, magnitude: f64) -> Self {
+        self.widened(SPECIAL * (magnitude + self.error))
+    }
+}
+
+impl Neg for Rounded {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self { value: -self.value, ..self }
+    }
+}
+
+impl Add for Rounded {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::of(self.value + other.value, self.error + other.error)
+    }
+}
+
+impl Sub for Rounded {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+impl Mul for Rounded {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let carried = self.value.abs() * other.error + other.value.abs() * self.error + self.error * other.error;
+        Self::of(self.value * other.value, carried)
+    }
+}
+
+impl Div for Rounded {
+    type Output = Self;
+
+    /// The bound is infinite if the divisor may be zero.
+    fn div(self, other: Self) -> Self {
+        let value = self.value / other.value;
+        let nearest_to_zero = other.value.abs() - other.error;
+        let carried = (self.error + value.abs() * other.error) / nearest_to_zero;
+        Self::of(value, if nearest_to_zero > 0.0 { carried } else { f64::INFINITY })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> impl Iterator<Item = (f32, f32)> {
+        (0..500).map(|i| ((i as f32 * 0.37).sin() * 3.0, (i as f32 * 0.91).cos() + 1.5))
+    }
+
+    /// Some chain of every operation, in single precision and here.
+    fn chain(x: f32, y: f32) -> (f32, Rounded) {
+        let (a, b) = (Rounded::exact(f64::from(x)), Rounded::exact(f64::from(y)));
+        let single = ((x * y - x) / y + (x * x + y * y).sqrt()).clamp(-1.0, 40.0);
+        (single, ((a * b - a) / b + (a * a + b * b).sqrt()).clamp(-1.0, 40.0))
+    }
+
+    #[test]
+    fn single_precision_stays_within_the_bound_and_the_bound_is_near() {
+        let mut closest = f64::INFINITY;
+        for (x, y) in samples() {
+            let (single, rounded) = chain(x, y);
+            let distance = (f64::from(single) - rounded.value).abs();
+            assert!(distance <= rounded.error, "{x} {y}: {distance:e} beyond {:e}", rounded.error);
+            closest = closest.min(rounded.error / distance.max(1e-30));
+            assert!(rounded.error < 1e-5, "{x} {y}: a bound of {:e} proves nothing", rounded.error);
+        }
+        assert!(closest < 10.0, "never nearer to the bound than a factor of {closest}");
+    }
+
+    #[test]
+    fn a_fused_multiply_add_stays_within_the_bound() {
+        for (x, y) in samples() {
+            let [a, b] = [x, y].map(|v| Rounded::exact(f64::from(v)));
+            let rounded = a * b + b;
+            assert!((f64::from(x.mul_add(y, y)) - rounded.value).abs() <= rounded.error);
+        }
+    }
+
+    #[test]
+    fn a_sum_holds_in_any_order() {
+        let terms: Vec<f32> = samples().map(|(x, y)| x * y).collect();
+        let rounded = Rounded::sum(terms.iter().map(|&t| Rounded::exact(f64::from(t))));
+        let forward: f32 = terms.iter().sum();
+        let backward: f32 = terms.iter().rev().sum();
+        for single in [forward, backward] {
+            assert!((f64::from(single) - rounded.value).abs() <= rounded.error);
+        }
+        assert!(rounded.error < 0.05);
+    }
+
+    #[test]
+    fn special_functions_carry_the_error_of_their_argument() {
+        let x = Rounded { value: 3.0, error: 1e-4 };
+        for end in [2.9999, 3.0001_f64] {
+            let (exp, log) = (x.fast_exp2(), x.fast_log2());
+            assert!((end.exp2() - exp.value).abs() <= exp.error && exp.error < 6e-4);
+            assert!((end.log2() - log.value).abs() <= log.error && log.error < 6e-5);
+        }
+        assert!(Rounded { value: 1e-3, error: 1e-3 }.fast_log2().error.is_infinite());
+    }
+
+    #[test]
+    fn sine_cosine_and_reciprocal_root_carry_the_error_of_their_argument() {
+        let x = Rounded { value: 0.8, error: 1e-4 };
+        for end in [0.7999, 0.8001_f64] {
+            assert!((end.cos() - x.fast_cos().value).abs() <= x.fast_cos().error);
+            assert!((end.sin() - x.fast_sin().value).abs() <= x.fast_sin().error);
+            assert!((end.sqrt().recip() - x.fast_rsqrt().value).abs() <= x.fast_rsqrt().error);
+        }
+        assert!([x.fast_cos(), x.fast_sin(), x.fast_rsqrt()].iter().all(|y| y.error < 2e-4));
+        assert!(Rounded { value: 1e-3, error: 1e-3 }.fast_rsqrt().error.is_infinite());
+    }
+
+    #[test]
+    fn a_divisor_that_may_be_zero_has_no_bound() {
+        let one = Rounded::exact(1.0);
+        assert!((one / Rounded { value: 1e-6, error: 1e-6 }).error.is_infinite());
+        assert!((one / Rounded { value: 1e-6, error: 0.9e-6 }).error.is_finite());
+    }
+
+    #[test]
+    fn one_rounding_is_allowed_half_a_unit_in_the_last_place() {
+        let rounded = Rounded::exact(1.0) + Rounded::exact(f64::from(f32::EPSILON) / 2.0);
+        assert!((1.0 - rounded.value).abs() <= rounded.error);
+        assert!((1.0 + 2.0 * f64::from(f32::EPSILON) - rounded.value).abs() > rounded.error);
+    }
+}

@@ -1,0 +1,64 @@
+//! Sobel edges of an image.
+
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+
+/// Bytes of a pixel, filtered each for itself.
+const CHANNELS: usize = 4;
+
+/// Half the length of the Sobel gradient of each channel, rounded down, at most 255. The border of the
+/// image and what lies between its rows, `ld` pixels apart, is zero.
+pub(super) static SOBEL: Reference = Reference {
+    name: "sobel",
+    summary: "Sobel edges of height rows of width pixels of 4 bytes, ld pixels apart",
+    inputs: &[input("in", ElementType::U8)],
+    parameters: &[count("width"), count("height"), count("ld")],
+    output: ElementType::U8,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [width, height, ld] = ["width", "height", "ld"].map(|name| arguments.count(name));
+    if ld < width {
+        return Err(
+            arguments.error(format!("parameter `ld` is {ld}, expected at least {width}: rows have so many pixels"))
+        );
+    }
+    let image = arguments.input("in", height * ld * CHANNELS, "height * ld * 4")?;
+    let element = |idx: usize| {
+        let (pixel, channel) = (idx / CHANNELS, idx % CHANNELS);
+        let (x, y) = (pixel % ld, pixel / ld);
+        if x == 0 || x + 1 >= width || y == 0 || y + 1 == height {
+            return 0;
+        }
+        let at = |i: usize, j: usize| image.integer(((y + i - 1) * ld + x + j - 1) * CHANNELS + channel);
+        let weights = [1, 2, 1];
+        let across: i128 = (0..3).map(|i| weights[i] * (at(i, 2) - at(i, 0))).sum();
+        let down: i128 = (0..3).map(|j| weights[j] * (at(2, j) - at(0, j))).sum();
+        let square = across * across + down * down;
+        (square.isqrt() / 2).min(255)
+    };
+    Ok(Expected::exact(Array::from_integers(ElementType::U8, (0..height * ld * CHANNELS).map(element))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::run;
+    use super::super::{Array, ElementType};
+
+    #[test]
+    fn sobel_filters_each_channel_inside_the_border() {
+        // 3 x 3 pixels, rows 4 apart. Channel 0 grows by 3 a column and 4 a row, so that its gradient is
+        // (24, 32); channel 1 is flat; channel 2 has one bright corner; channel 3 a black and a white half.
+        let pixel =
+            |x: i128, y: i128| [3 * x + 4 * y, 7, if (x, y) == (2, 2) { 10 } else { 0 }, if x == 2 { 255 } else { 0 }];
+        let image = (0..12).flat_map(|i| if i % 4 < 3 { pixel(i % 4, i / 4) } else { [9; 4] });
+        let image = Array::from_integers(ElementType::U8, image);
+        let parameters = [("width", Count(3)), ("height", Count(3)), ("ld", Count(4))];
+        let edges = run("sobel", &[("in", &image)], &parameters).unwrap().values;
+        let mut should = [0; 48];
+        // sqrt(24^2 + 32^2) / 2; sqrt(10^2 + 10^2) / 2 = 7.07; 1020 / 2 is more than a byte holds.
+        should[20..24].copy_from_slice(&[20, 0, 7, 255]);
+        assert_eq!(edges, Array::from_integers(ElementType::U8, should));
+    }
+}

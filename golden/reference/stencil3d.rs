@@ -1,0 +1,105 @@
+//! Sweeps of a 7-point stencil.
+
+use super::rounded::Rounded;
+use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+
+/// The grid after `sweeps` sweeps that read and write two grids in turn, the first from `even` to
+/// `odd`. A sweep makes each cell of the inside `side` times the sum of its six neighbours minus
+/// `middle` times itself; cells of the surface, and what lies between rows (`row` apart) and planes
+/// (`plane` apart), stay what they are in the grid that is written.
+pub(super) static STENCIL3D: Reference = Reference {
+    name: "stencil3d",
+    summary: "7-point stencil over nx x ny x nz cells, from grid even to odd, back, and so on",
+    inputs: &[input("even", ElementType::F32), input("odd", ElementType::F32)],
+    parameters: &[
+        count("nx"),
+        count("ny"),
+        count("nz"),
+        count("row"),
+        count("plane"),
+        count("sweeps"),
+        real("middle"),
+        real("side"),
+    ],
+    output: ElementType::F32,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [nx, ny, nz, row, plane, sweeps] =
+        ["nx", "ny", "nz", "row", "plane", "sweeps"].map(|name| arguments.count(name));
+    let [middle, side] = ["middle", "side"].map(|name| Rounded::exact(arguments.real(name)));
+    if row < nx || plane < (ny - 1) * row + nx {
+        return Err(arguments.error(format!(
+            "parameters `row` and `plane` are {row} and {plane}, expected at least {nx} and {}: cells overlap",
+            (ny - 1) * row.max(nx) + nx
+        )));
+    }
+    let needed = (nz - 1) * plane + (ny - 1) * row + nx;
+    let grid = |name: &str| -> Result<Vec<Rounded>, ReferenceError> {
+        let cells = arguments.input(name, needed, "planes and rows so far apart")?;
+        Ok((0..cells.len()).map(|idx| Rounded::exact(cells.real(idx))).collect())
+    };
+    let (mut from, mut to) = (grid("even")?, grid("odd")?);
+    for _ in 0..sweeps {
+        for z in 1..nz.saturating_sub(1) {
+            for y in 1..ny.saturating_sub(1) {
+                for x in 1..nx.saturating_sub(1) {
+                    let cell = z * plane + y * row + x;
+                    let around = [cell - plane, cell + plane, cell - row, cell + row, cell - 1, cell + 1];
+                    to[cell] = side * Rounded::sum(around.map(|idx| from[idx])) - middle * from[cell];
+                }
+            }
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    Ok(Expected::bounded(from.into_iter().map(Rounded::with_bound)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::{Count, Real};
+    use super::super::tests::{reals, run, values};
+    use super::super::{Expected, ReferenceError};
+
+    /// 3 x 3 x 4 cells, rows 4 apart, planes 13.
+    fn sweep(sweeps: usize, row: usize) -> Result<Expected, ReferenceError> {
+        let cells: Vec<f64> = (0..51).map(f64::from).collect();
+        let parameters = [
+            ("nx", Count(3)),
+            ("ny", Count(3)),
+            ("nz", Count(4)),
+            ("row", Count(row)),
+            ("plane", Count(13)),
+            ("sweeps", Count(sweeps)),
+            ("middle", Real(2.0)),
+            ("side", Real(0.5)),
+        ];
+        run("stencil3d", &[("even", &reals(&cells)), ("odd", &reals(&[7.0; 51]))], &parameters)
+    }
+
+    #[test]
+    fn stencil3d_weighs_the_middle_and_its_neighbours() {
+        // Cells 18 and 31 are the inside. Their six neighbours sum up to six times themselves.
+        let once = values(&sweep(1, 4).unwrap());
+        let inside: Vec<_> = (0..51).filter(|&idx| once[idx] != 7.0).collect();
+        assert_eq!(inside, [18, 31]);
+        assert_eq!((once[18], once[31]), (3.0 * 18.0 - 2.0 * 18.0, 31.0));
+    }
+
+    #[test]
+    fn stencil3d_goes_back_to_the_first_grid() {
+        let twice = values(&sweep(2, 4).unwrap());
+        assert_eq!(twice[0], 0.0);
+        // Five neighbours of 18 are surface, the sixth is 31.
+        assert_eq!(twice[18], 0.5 * (5.0 * 7.0 + 31.0) - 2.0 * 18.0);
+    }
+
+    #[test]
+    fn stencil3d_refuses_cells_that_overlap() {
+        assert_eq!(
+            sweep(1, 2).unwrap_err().to_string(),
+            "reference `stencil3d`: parameters `row` and `plane` are 2 and 13, expected at least 3 and 9: cells overlap"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! What opening another centre gains in streaming k-median clustering.
+
+use super::rounded::Rounded;
+use super::{Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError};
+use super::{count, index, input};
+
+const INPUTS: &[Input] = &[
+    input("weight", ElementType::F32),
+    input("cost", ElementType::F32),
+    input("centre", ElementType::I32),
+    input("coordinates", ElementType::F32),
+];
+const PARAMETERS: &[Parameter] =
+    &[count("points"), count("dimensions"), count("ld"), index("candidate"), count("centres")];
+
+/// 1 for each point that is nearer to the candidate than what it costs now, else 0. Where single
+/// precision cannot tell, either is right.
+pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
+    name: "streamcluster_moves",
+    summary: "which points would move to the candidate: weight times squared distance below the cost",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::I32,
+    compute: moves,
+};
+
+/// A row of `centres + 1` for each point: what the move gains in the last column if it moves, else
+/// what it would lose in the column of its centre.
+pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
+    name: "streamcluster_gain",
+    summary: "what each point adds to the gain of the candidate or to the cost of closing its centre",
+    inputs: INPUTS,
+    parameters: PARAMETERS,
+    output: ElementType::F32,
+    compute: gain,
+};
+
+/// Whether a point moves.
+enum Moves {
+    Yes,
+    No,
+    /// The two costs are too close for single precision.
+    Either,
+}
+
+/// For each point: whether it moves, and what the candidate costs more than its centre.
+fn offers(arguments: &Arguments<'_>) -> Result<Vec<(Moves, Rounded)>, ReferenceError> {
+    let [points, dimensions, ld, candidate] =
+        ["points", "dimensions", "ld", "candidate"].map(|name| arguments.count(name));
+    let coordinates = arguments.matrix("coordinates", dimensions, points, "ld")?;
+    let weight = arguments.input("weight", points, "points")?;
+    let cost = arguments.input("cost", points, "points")?;
+    let candidate = arguments.checked_index(format_args!("parameter `candidate`"), candidate as i128, points)?;
+    let offer = |point: usize| {
+        let distance = Rounded::sum((0..dimensions).map(|d| {
+            let at = |point: usize| Rounded::exact(coordinates.real(d * ld + point));
+            let apart = at(point) - at(candidate);
+            apart * apart
+        }));
+        let offer = distance * Rounded::exact(weight.real(point));
+        let cost = cost.real(point);
+        let moves = if offer.value + offer.error < cost {
+            Moves::Yes
+        } else if offer.value - offer.error >= cost {
+            Moves::No
+        } else {
+            Moves::Either
+        };
+        (moves, offer - Rounded::exact(cost))
+    };
+    Ok((0..points).map(offer).collect())
+}
+
+fn moves(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let offers = offers(arguments)?;
+    Ok(Expected::bounded(offers.iter().map(|(moves, _)| match moves {
+        Moves::Yes => (1.0, 0.0),
+        Moves::No => (0.0, 0.0),
+        Moves::Either => (0.5, 0.5),
+    })))
+}
+
+fn gain(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let centres = arguments.count("centres");
+    let offers = offers(arguments)?;
+    let centre = arguments.input("centre", offers.len(), "points")?;
+    let mut rows = vec![(0.0, 0.0); offers.len() * (centres + 1)];
+    for (point, (moves, more)) in offers.iter().enumerate() {
+        let own = own_centre(arguments, centre, point, centres)?;
+        let row = &mut rows[point * (centres + 1)..][..centres + 1];
+        match moves {
+            Moves::Yes => row[centres] = more.with_bound(),
+            Moves::No => row[own] = (-*more).with_bound(),
+            // One of the two holds a difference that is next to nothing, the other zero.
+            Moves::Either => [row[own], row[centres]] = [(0.0, more.value.abs() + more.error); 2],
+        }
+    }
+    Ok(Expected::bounded(rows))
+}
+
+fn own_centre(
+    arguments: &Arguments<'_>,
+    centre: &Array,
+    point: usize,
+    centres: usize,
+) -> Result<usize, ReferenceError> {
+    arguments.checked_index(format_args!("centre[{point}]"), centre.integer(point), centres)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::{integers, reals, run, values};
+    use super::super::{Expected, Rule, compare};
+
+    /// Three points in two dimensions, rows 4 apart; the candidate is point 0.
+    fn streamcluster(name: &str, cost: &[f64]) -> Expected {
+        let inputs = [
+            ("weight", &reals(&[1.0, 2.0, 1.0])),
+            ("cost", &reals(cost)),
+            ("centre", &integers(&[0, 1, 1])),
+            ("coordinates", &reals(&[0.0, 3.0, 1.0, 99.0, 0.0, 4.0, 1.0])),
+        ];
+        let parameters = [("points", 3), ("dimensions", 2), ("ld", 4), ("candidate", 0), ("centres", 2)];
+        run(name, &inputs, &parameters.map(|(name, value)| (name, Count(value)))).unwrap()
+    }
+
+    #[test]
+    fn streamcluster_moves_points_that_come_cheaper() {
+        // The candidate costs them 0, 2 x 25 and 2.
+        let cost = [5.0, 51.0, 1.5];
+        assert_eq!(values(&streamcluster("streamcluster_moves", &cost)), [1.0, 1.0, 0.0]);
+        let gain = values(&streamcluster("streamcluster_gain", &cost));
+        assert_eq!(gain, [0.0, 0.0, -5.0, 0.0, 0.0, -1.0, 0.0, -0.5, 0.0]);
+    }
+
+    #[test]
+    fn streamcluster_accepts_either_where_single_precision_cannot_tell() {
+        let expected = streamcluster("streamcluster_moves", &[5.0, 50.0, 1.5]);
+        let passes = |moves: &[i128]| compare(&integers(moves), &expected.values, &expected.rule).is_ok();
+        assert!(passes(&[1, 0, 0]) && passes(&[1, 1, 0]));
+        assert!(!passes(&[0, 1, 0]) && !passes(&[1, 1, 1]));
+        let gain = streamcluster("streamcluster_gain", &[5.0, 50.0, 1.5]);
+        let Rule::Bounds(bounds) = gain.rule else { panic!("{:?}", gain.rule) };
+        assert!(bounds[4] < 1e-4 && bounds[5] == bounds[4], "{bounds:?}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Uniform noise on an image.
+
+use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
+
+/// Bytes of a pixel, which get the same deviation.
+const CHANNELS: usize = 4;
+const TABLE: usize = 16;
+const MODULUS: i128 = (1 << 31) - 1;
+const MULTIPLIER: i128 = 16_807;
+
+/// Every pixel and a deviation from -`amplitude` to `amplitude`, cut off at 0 and 255. A pixel's deviation
+/// comes from Park and Miller's generator, seeded by the pixel's place and colour, by way of a table after
+/// Bays and Durham.
+pub(super) static URNG: Reference = Reference {
+    name: "urng",
+    summary: "pixels of 4 bytes and a random deviation of at most the amplitude",
+    inputs: &[input("in", ElementType::U8)],
+    parameters: &[count("pixels"), index("amplitude")],
+    output: ElementType::U8,
+    compute,
+};
+
+fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [pixels, amplitude] = ["pixels", "amplitude"].map(|name| arguments.count(name));
+    let image = arguments.input("in", CHANNELS * pixels, "4 * pixels")?;
+    let spread = 2 * amplitude as i128 + 1;
+    let noisy = (0..pixels).flat_map(|pixel| {
+        let colour: [i128; CHANNELS] = std::array::from_fn(|channel| image.integer(CHANNELS * pixel + channel));
+        let seed = 1 + 1021 * pixel as i128 + colour.iter().sum::<i128>();
+        let deviation = ((shuffled(seed) * spread) >> 31) - amplitude as i128;
+        colour.map(|channel| (channel + deviation).clamp(0, 255))
+    });
+    Ok(Expected::exact(Array::from_integers(ElementType::U8, noisy)))
+}
+
+/// The number after `state`.
+fn advance(state: i128) -> i128 {
+    MULTIPLIER * state % MODULUS
+}
+
+/// The entry that the last of 24 numbers chooses in a table of the last 16, last first.
+fn shuffled(seed: i128) -> i128 {
+    let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
+    let last = numbers[24];
+    // Sixteen equal parts of the numbers below the modulus.
+    let entry = last / (MODULUS / TABLE as i128 + 1);
+    numbers[24 - entry as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ParameterValue::Count;
+    use super::super::tests::run;
+    use super::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        // Park and Miller: from 1, the ten-thousandth number is this.
+        assert_eq!((0..10_000).fold(1, |state, _| advance(state)), 1_043_618_065);
+    }
+
+    #[test]
+    fn the_last_number_chooses_among_the_last_sixteen() {
+        let mut entries = [0; TABLE];
+        for seed in 1..2000 {
+            let history: Vec<i128> = (0..24)
+                .scan(seed, |state, _| {
+                    *state = advance(*state);
+                    Some(*state)
+                })
+                .collect();
+            let chosen = history.iter().rposition(|&number| number == shuffled(seed)).unwrap();
+            entries[23 - chosen] += 1;
+            assert_eq!(history[23] * TABLE as i128 / (MODULUS + 1), 23 - chosen as i128);
+        }
+        assert!(entries.iter().all(|&count| count > 80), "{entries:?}");
+    }
+
+    #[test]
+    fn all_channels_of_a_pixel_deviate_alike_within_the_amplitude() {
+        let image = Array::from_integers(ElementType::U8, (0..400).map(|i| [0, 100, 150, 255][i % 4]));
+        let noisy = |amplitude| {
+            let parameters = [("pixels", Count(100)), ("amplitude", Count(amplitude))];
+            run("urng", &[("in", &image)], &parameters).unwrap().values
+        };
+        assert_eq!(noisy(0), image);
+        let noisy = noisy(20);
+        let deviations: Vec<i128> = (0..100).map(|pixel| noisy.integer(4 * pixel + 1) - 100).collect();
+        for (pixel, &deviation) in deviations.iter().enumerate() {
+            assert_eq!(noisy.integer(4 * pixel), deviation.max(0));
+            assert_eq!(noisy.integer(4 * pixel + 2), 150 + deviation);
+            assert_eq!(noisy.integer(4 * pixel + 3), 255 + deviation.min(0));
+        }
+        assert!(deviations.iter().all(|d| d.abs() <= 20));
+        assert!(deviations.contains(&20) || deviations.contains(&19));
+        assert!(deviations.contains(&-20) || deviations.contains(&-19));
+    }
+}
