@@ -31,6 +31,14 @@ const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
   warpsieve config --design bypass-all > mine.toml   (a machine file: edit, then --machine mine.toml)";
 
+const COMPARE_EXAMPLES: &str = "Examples:
+  warpsieve compare kernels/syrk/launch.toml --design-set baseline,pric
+  warpsieve compare kernels/kmeans/launch.toml --set l1.sets=32,64,128 --set l1.ways=4,8
+  warpsieve compare kernels/*/launch.toml --format markdown --output suite.md
+
+Each launch file runs once for every design of --design-set and every combination of the values in
+--set; speed-up is against the first of them.";
+
 const SOAK_EXAMPLES: &str = "Examples:
   warpsieve soak --list
   warpsieve soak machines --seconds 600
@@ -49,6 +57,9 @@ pub(super) enum Command {
     /// Run the kernels of a launch file on the clocked machine and check their results
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
+    /// Run launch files on several designs or configurations and put the results side by side
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
     /// List what there is to choose from
     List(ListArguments),
     /// Print the resolved configuration as TOML, with where each value comes from
@@ -121,6 +132,43 @@ fn waveform(path: PathBuf) -> Result<PathBuf, &'static str> {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct CompareArguments {
+    /// Launch files
+    #[arg(value_name = "LAUNCH.toml", required = true)]
+    pub launches: Vec<PathBuf>,
+    /// Machine: a name from `list machines`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
+    pub machine: String,
+    /// Design under all that are compared; may be repeated
+    #[arg(long = "design", value_name = "NAME|FILE.toml")]
+    pub designs: Vec<String>,
+    /// Designs to compare
+    #[arg(long = "design-set", value_name = "A,B,...", value_delimiter = ',', default_value = "baseline")]
+    pub design_set: Vec<String>,
+    /// Values of a field to compare, or one to set; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE,...")]
+    pub sets: Vec<String>,
+    /// Compare every run with the golden models; slower
+    #[arg(long)]
+    pub check: bool,
+    /// Stop each run after this many core cycles
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub max_cycles: Option<u64>,
+    /// Runs at the same time; one a processor if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
+    /// Write the table to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
 pub(super) struct ListArguments {
     /// What to list
     pub what: What,
@@ -164,6 +212,18 @@ pub(super) enum What {
 pub(super) enum Format {
     /// Aligned columns
     Table,
+    /// An array of objects
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TableFormat {
+    /// Aligned columns
+    Table,
+    /// A Markdown table
+    Markdown,
+    /// Comma-separated values
+    Csv,
     /// An array of objects
     Json,
 }

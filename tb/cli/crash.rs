@@ -4,35 +4,39 @@
 //! array has ports) and name cycle and path when one is broken. That is a mistake of the model, not
 //! of its user, who gets one message instead of a stack trace; `RUST_BACKTRACE=1` gives the trace too.
 
+use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Once;
+
+thread_local! {
+    /// While [`caught`] works on this thread: what its panic said.
+    static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
+}
 
 /// Runs `work`; if it panics, the message and the place in the source.
 ///
 /// Whatever `work` was changing is lost: its result is the only thing to be used afterwards.
 pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    let seen = Arc::new(Mutex::new(String::new()));
-    let earlier: Arc<dyn Fn(&PanicHookInfo<'_>) + Send + Sync> = panic::take_hook().into();
-    panic::set_hook(Box::new({
-        let (seen, earlier) = (Arc::clone(&seen), Arc::clone(&earlier));
-        let worker = thread::current().id();
-        move |info| {
-            let is_ours = thread::current().id() == worker;
-            if is_ours {
-                *seen.lock().unwrap_or_else(PoisonError::into_inner) = message(info);
-            }
-            if !is_ours || std::env::var_os("RUST_BACKTRACE").is_some() {
-                earlier(info);
-            }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(listen);
+    SEEN.set(Some(String::new()));
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    let seen = SEEN.take().unwrap_or_default();
+    done.map_err(|_| {
+        format!("internal error: {seen}\nThe model broke one of its own rules. Nothing of this run can be trusted.")
+    })
+}
+
+/// From now on panics on a thread that is in [`caught`] are noted there, and shown only if a stack
+/// trace is wanted.
+fn listen() {
+    let earlier = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let is_ours = SEEN.with_borrow_mut(|seen| seen.as_mut().map(|seen| *seen = message(info)).is_some());
+        if !is_ours || std::env::var_os("RUST_BACKTRACE").is_some() {
+            earlier(info);
         }
     }));
-    let done = panic::catch_unwind(AssertUnwindSafe(work));
-    panic::set_hook(Box::new(move |info| earlier(info)));
-    done.map_err(|_| {
-        let what = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        format!("internal error: {what}\nThe model broke one of its own rules. Nothing of this run can be trusted.")
-    })
 }
 
 fn message(info: &PanicHookInfo<'_>) -> String {

@@ -12,6 +12,7 @@
 
 mod args;
 pub mod blocks;
+mod compare;
 mod crash;
 mod list;
 mod output;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ended = match &arguments.command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Compare(arguments) => compare::compare(arguments),
         Command::List(arguments) => list::list(arguments),
         Command::Config(arguments) => print_config(arguments),
         Command::Soak(arguments) => soak::soak(arguments),

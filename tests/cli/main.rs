@@ -4,9 +4,11 @@
 //! |------------------------------------------------------------------|-------------|
 //! | bad input of every kind: status 2, message, nothing written      | `bad_input` |
 //! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
+//! | runs side by side                                                | `compare`   |
 //! | what is printed by `list` and `config`                           | `print`     |
 
 mod bad_input;
+mod compare;
 mod print;
 mod run;
 

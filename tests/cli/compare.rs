@@ -1,0 +1,59 @@
+//! `compare`: runs side by side.
+
+use serde_json::Value;
+
+use super::warpsieve;
+
+const SMALL: &str = "kernels/syrk/small.toml";
+
+fn rows(arguments: &[&str]) -> Vec<Value> {
+    let ended = warpsieve(&[&["compare", "--format", "json"], arguments].concat());
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+#[test]
+fn every_design_meets_every_swept_value_and_is_held_against_the_first() {
+    let rows = rows(&[SMALL, "--design-set", "baseline,bypass-all", "--set", "l1.ways=1,4", "--set", "l1.sets=32"]);
+    let labels: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["baseline l1.ways=1", "baseline l1.ways=4", "bypass-all l1.ways=1", "bypass-all l1.ways=4"]);
+    let first = rows[0]["cycles"].as_u64().unwrap() as f64;
+    for row in &rows {
+        assert_eq!(row["speedup"].as_f64().unwrap(), first / row["cycles"].as_u64().unwrap() as f64);
+        let parts: f64 = row["schedulers"].as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+        assert!((parts - 1.0).abs() < 1e-9, "{row}");
+    }
+    assert_eq!((&rows[2]["cycles"], &rows[2]["l1_hits"]), (&rows[3]["cycles"], &rows[3]["l1_hits"]));
+    assert!(rows[1]["l1_hits"].as_f64() > rows[2]["l1_hits"].as_f64());
+}
+
+#[test]
+fn what_a_run_counts_does_not_depend_on_its_neighbours() {
+    let launches = [SMALL, "kernels/vadd/small.toml", "kernels/bfs/small.toml"];
+    let alone = launches.map(|launch| rows(&[launch, "--jobs", "1"]).remove(0));
+    assert_eq!(rows(&[&launches[..], &["--jobs", "3"]].concat()), alone);
+}
+
+#[test]
+fn csv_has_a_cell_for_every_heading() {
+    let ended = warpsieve(&["compare", SMALL, "--format", "csv"]);
+    let mut lines = ended.out.lines().map(|line| line.split(',').count());
+    assert_eq!((lines.next(), ended.out.lines().count()), (lines.next(), 2), "{ended:?}");
+}
+
+#[test]
+fn a_value_that_breaks_a_rule_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("table.md");
+    let ended = warpsieve(&["compare", SMALL, "--set", "l1.sets=32,33", "--output", output.to_str().unwrap()]);
+    ended.refused(&["l1.sets is 33", "--set:1:9"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_run_that_is_stopped_is_named_and_leaves_its_row() {
+    let ended = warpsieve(&["compare", SMALL, "--max-cycles", "100", "--format", "csv"]);
+    assert_eq!(ended.status, Some(3), "{ended:?}");
+    assert!(ended.err.contains("kernels/syrk/small.toml on baseline: stopped after 100 cycles"), "{ended:?}");
+    assert!(ended.out.ends_with("cycle limit\n"), "{ended:?}");
+}
