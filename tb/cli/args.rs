@@ -122,6 +122,13 @@ pub(super) struct RunArguments {
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
     pub wave_scopes: Vec<String>,
+    /// Core cycles between two rows of the time series
+    #[arg(long, value_name = "N", requires = "series", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub interval: u64,
+    /// Write what is counted in every interval (CSV)
+    #[arg(long, value_name = "FILE.csv")]
+    pub series: Option<PathBuf>,
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,

@@ -12,7 +12,7 @@ use super::stats::Stats;
 use super::summary::Summary;
 use super::{Exit, crash, output};
 use crate::config::Resolved;
-use crate::run::{Outcome, RunOptions, RunReport, Verdict, WaveOptions};
+use crate::run::{Outcome, RunOptions, RunReport, SeriesOptions, Verdict, WaveOptions};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
@@ -57,6 +57,7 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
         max_cycles: arguments.max_cycles,
         ptx: arguments.ptx.clone(),
         wave,
+        series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
         ..RunOptions::default()
     })
 }

@@ -13,6 +13,7 @@ use waves::view::View;
 
 use super::counters::Counters;
 use super::prepare::{Kernel, Prepared, iterations};
+use super::series::Series;
 use super::verify::{Shadow, judge, read_buffer};
 use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict, WaveOptions};
 use crate::launch::write_npy;
@@ -46,6 +47,7 @@ pub(super) struct Drive<'p> {
     sim: Simulator,
     shadow: Option<Shadow>,
     wave: Option<Waveform<PartFile>>,
+    series: Option<Series>,
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
@@ -81,6 +83,7 @@ impl<'p> Drive<'p> {
             Some(wave) => Some(open_wave(wave, &machine)?),
             None => None,
         };
+        let series = options.series.as_ref().map(Series::create).transpose()?;
         Ok(Self {
             prepared,
             options,
@@ -88,6 +91,7 @@ impl<'p> Drive<'p> {
             sim,
             shadow,
             wave,
+            series,
             launched: 0,
             finished: 0,
             kernels: Vec::new(),
@@ -108,6 +112,9 @@ impl<'p> Drive<'p> {
         let mut written = Vec::new();
         if let Some(wave) = self.wave.take() {
             written.extend(close_wave(wave, self.sim.tick(), self.options)?);
+        }
+        if let Some(series) = self.series.take() {
+            written.push(series.finish(cycles, &self.machine)?);
         }
         if outcome == Outcome::Finished {
             written.extend(self.write_outputs()?);
@@ -207,6 +214,7 @@ impl<'p> Drive<'p> {
                 let cycles = self.options.max_cycles.unwrap_or(0);
                 return Err(Stop::Outcome(Outcome::CycleLimit(cycles)));
             }
+            self.reach()?;
             let moved = self.sim.step(&mut self.machine).is_some();
             if watched {
                 self.watch()?;
@@ -242,8 +250,22 @@ impl<'p> Drive<'p> {
     /// Lets the memory system come to rest after a launch.
     fn drain(&mut self) -> Result<(), RunError> {
         let end = self.sim.tick() + DRAIN_CYCLES * self.core_period();
-        while !self.machine.is_idle() && self.sim.tick() < end && self.sim.step(&mut self.machine).is_some() {
+        while !self.machine.is_idle() && self.sim.tick() < end {
+            self.reach()?;
+            if self.sim.step(&mut self.machine).is_none() {
+                break;
+            }
             self.watch()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the time series shows of all cycles before the next step.
+    fn reach(&mut self) -> Result<(), RunError> {
+        if let Some(series) = &mut self.series
+            && let Some(tick) = self.sim.next_tick()
+        {
+            series.reach(tick / u64::from(self.machine.clocks().period(usize::from(CORE))), &self.machine)?;
         }
         Ok(())
     }

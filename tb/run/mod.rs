@@ -7,6 +7,7 @@
 mod counters;
 mod drive;
 mod prepare;
+mod series;
 mod verify;
 
 use std::fmt;
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub ptx: Option<PathBuf>,
     /// Waveform to write.
     pub wave: Option<WaveOptions>,
+    /// Time series to write.
+    pub series: Option<SeriesOptions>,
     /// How blocks are evaluated; tests shuffle and lint.
     pub mode: Mode,
 }
@@ -48,6 +51,15 @@ pub struct WaveOptions {
     pub to: Option<u64>,
     /// Which scopes and signals; all if empty.
     pub scopes: Vec<String>,
+}
+
+/// Which time series to write.
+#[derive(Clone, Debug)]
+pub struct SeriesOptions {
+    /// CSV file.
+    pub path: PathBuf,
+    /// Core cycles a row, 1 or more.
+    pub interval: u64,
 }
 
 /// How far a run is.

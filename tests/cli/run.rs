@@ -168,3 +168,34 @@ fn a_run_works_from_any_folder() {
     assert_eq!(ended.status, Some(0), "{ended:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn the_rows_of_a_time_series_cover_the_run_and_sum_up_to_its_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.csv");
+    let arguments = ["run", "kernels/bfs/small.toml", "--quiet", "--interval", "700", "--series"];
+    let (ended, stats) = with_stats(&[&arguments[..], &[path.to_str().unwrap()]].concat());
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let rows: Vec<Vec<u64>> = lines.map(|row| row.iter().map(|cell| cell.parse().unwrap()).collect()).collect();
+    let mut reached = 0;
+    for row in &rows {
+        assert_eq!(row[0], reached);
+        assert!(row[1] - row[0] == 700 || row == rows.last().unwrap(), "{row:?}");
+        reached = row[1];
+    }
+    assert_eq!(reached, count(&stats, "/cycles"));
+    let names = [
+        ("warp_instructions", "/warp_instructions"),
+        ("l1_accesses", "/l1/accesses"),
+        ("l1_hit_pending", "/l1/hit_pending"),
+        ("l2_accesses", "/l2/accesses"),
+        ("dram_reads", "/dram/reads"),
+    ];
+    for (column, path) in names {
+        let at = head.iter().position(|name| *name == column).unwrap();
+        assert_eq!(rows.iter().map(|row| row[at]).sum::<u64>(), count(&stats, path), "{column}");
+    }
+}
