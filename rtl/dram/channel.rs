@@ -25,7 +25,7 @@ use super::command::{Command, CommandKind};
 use super::config::DramConfig;
 use super::counts::Counts;
 use super::message::{DramReply, DramRequest};
-use super::queue::{Entry, Queue};
+use super::queue::{Entry, MAX, Queue};
 use super::refresh::Refresher;
 use super::replies::Replies;
 use super::scheduler::{Gates, Plan, Scheduler, View};
@@ -37,7 +37,8 @@ use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Rx, Sleep, Tx
 pub struct DramChannel {
     config: DramConfig,
     queue: Queue,
-    banks: Box<[Bank]>,
+    num_banks: u32,
+    banks: Box<[Bank; MAX]>,
     /// Banks with an open row.
     open: u64,
     /// Open banks that have reached the hit cap.
@@ -70,7 +71,8 @@ impl DramChannel {
     pub fn new(config: &DramConfig, path: &str) -> Self {
         Self {
             queue: Queue::new(config, path),
-            banks: vec![Bank::CLOSED; config.banks() as usize].into_boxed_slice(),
+            num_banks: config.banks(),
+            banks: Box::new([Bank::CLOSED; MAX]),
             open: 0,
             capped: 0,
             timing: Timing::new(config),
@@ -128,6 +130,73 @@ impl DramChannel {
         self.replies.record();
     }
 
+    /// The sleep of an edge at which nothing is due: no command, no data, no request, no refresh.
+    #[inline]
+    fn rest(&self, req: &Rx<'_, DramRequest>, at: &Edge<'_>) -> Option<Sleep> {
+        // A refresh that drains looks at every edge.
+        let due = if self.refresher.is_draining() { 0 } else { self.plan.from.min(self.refresher.due()) };
+        let due = due.min(self.replies.due());
+        if due <= at.cycle + 1 || self.queue.has_room() && req.waiting(at) {
+            return None;
+        }
+        Some(if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) })
+    }
+
+    /// An edge at which something happens or may happen.
+    #[inline(never)]
+    fn act(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let DramIo { mut req, mut rsp } = io;
+        let cycle = at.cycle;
+        let reads = self.replies.has_room();
+        let sent = self.replies.send(&mut rsp, at);
+
+        let stopped = self.refresher.stops_requests(cycle);
+        if stopped {
+            self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue), reads);
+        }
+        // While requests make way, what may still go changes without a command.
+        if stopped || self.plan.from <= cycle && self.plan.command.is_none() {
+            self.plan = self.choose(cycle, reads);
+        }
+        debug_assert_eq!(self.plan.command_at(cycle), self.choose(cycle, reads).command_at(cycle));
+        if let Some((kind, slot)) = self.plan.command_at(cycle) {
+            self.issue(at, kind, slot);
+        } else if stopped && self.refresher.last() == 0 {
+            self.plan.from = self.refresh(cycle);
+        }
+
+        let arrived = if self.queue.has_room() { req.peek(at) } else { None };
+        let taken = arrived.is_some();
+        if let Some(request) = arrived {
+            let write = request.write;
+            self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
+            if write {
+                self.queue.edge();
+            }
+            req.drop_head(at);
+        }
+
+        let issued = self.command.kind != CommandKind::Nop;
+        // A read that found no room may have some from the next cycle on.
+        if issued || taken || (sent && !reads) {
+            if self.refresher.is_draining() {
+                return Sleep::Next;
+            }
+            // The youngest request takes a cycle from no column command that has one.
+            let keeps = !issued && (reads || !sent) && self.plan.is_column_at(cycle + 1);
+            if !keeps {
+                self.plan = self.choose(cycle + 1, self.replies.has_room());
+            }
+        }
+        let due = self.plan.from.min(self.refresher.due());
+        // A command is one cycle long: the bus is to be seen at rest in the next.
+        if issued || due <= cycle + 1 || self.queue.has_room() && req.waiting(at) {
+            return Sleep::Next;
+        }
+        let deadline = if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) };
+        deadline.min(self.replies.sleep(cycle, sent))
+    }
+
     /// The next command from `cycle` on; `reads` tells whether a read has room for its data.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
         let drain = self.refresher.is_draining();
@@ -140,7 +209,7 @@ impl DramChannel {
     fn issue(&mut self, at: &Edge<'_>, kind: CommandKind, slot: usize) {
         let Entry { id, place, .. } = *self.queue.entry(slot);
         let (cycle, index) = (at.cycle, usize::from(place.bank));
-        let (bank, t) = (&mut self.banks[index], &self.config.timing);
+        let (bank, t) = (&mut self.banks[index % MAX], &self.config.timing);
         self.command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
         match kind {
             CommandKind::Act => {
@@ -173,7 +242,7 @@ impl DramChannel {
     fn column(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
         let cycle = at.cycle;
         let Entry { write, id, tag, burst, .. } = *self.queue.entry(slot);
-        let (bank, t) = (&mut self.banks[index], &self.config.timing);
+        let (bank, t) = (&mut self.banks[index % MAX], &self.config.timing);
         let overtakes = self.queue.overtakes(slot);
         self.counts.row_hits += u64::from(bank.served());
         self.counts.bytes += u64::from(self.config.burst_bytes());
@@ -204,11 +273,12 @@ impl DramChannel {
 
     /// The next step of a refresh once the last row hits are served; returns when it is legal.
     fn refresh(&mut self, cycle: u64) -> u64 {
-        let (kind, later) = self.refresher.choose(cycle, &self.banks, &self.timing);
+        let banks = &mut self.banks[..self.num_banks as usize];
+        let (kind, later) = self.refresher.choose(cycle, banks, &self.timing);
         let Some(kind) = kind else { return later };
         let t = &self.config.timing;
         if kind == CommandKind::Prea {
-            for (index, bank) in self.banks.iter_mut().enumerate() {
+            for (index, bank) in banks.iter_mut().enumerate() {
                 bank.precharge(cycle, t);
                 self.queue.close(index);
             }
@@ -216,7 +286,7 @@ impl DramChannel {
             self.capped = 0;
             self.timing.precharge(cycle);
         } else {
-            for bank in &mut self.banks {
+            for bank in banks {
                 bank.refresh(cycle, t);
             }
             self.timing.refresh(cycle);
@@ -240,60 +310,17 @@ impl Block for DramChannel {
     type Io<'a> = DramIo<'a>;
 
     fn eval(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
-        let DramIo { mut req, mut rsp } = io;
-        let cycle = at.cycle;
-        self.settle(cycle);
+        self.settle(at.cycle);
         self.command.kind = CommandKind::Nop;
-        let reads = self.replies.has_room();
-        let sent = self.replies.send(&mut rsp, at);
-
-        let stopped = self.refresher.stops_requests(cycle);
-        if stopped {
-            self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue), reads);
-        }
-        // While requests make way, what may still go changes without a command.
-        if stopped || self.plan.from <= cycle && self.plan.command.is_none() {
-            self.plan = self.choose(cycle, reads);
-        }
-        debug_assert_eq!(self.plan.command_at(cycle), self.choose(cycle, reads).command_at(cycle));
-        if let Some((kind, slot)) = self.plan.command_at(cycle) {
-            self.issue(at, kind, slot);
-        } else if stopped && self.refresher.last() == 0 {
-            self.plan.from = self.refresh(cycle);
-        }
-
-        let arrived = if self.queue.has_room() { req.peek(at) } else { None };
-        let taken = arrived.is_some();
-        if let Some(request) = arrived {
-            let write = request.write;
-            self.queue.accept(at, request, |bank| self.banks[bank].open());
-            if write {
-                self.queue.edge();
-            }
-            req.drop_head(at);
-        }
-
-        let issued = self.command.kind != CommandKind::Nop;
-        // A read that found no room may have some from the next cycle on.
-        if issued || taken || (sent && !reads) {
-            if self.refresher.is_draining() {
-                return Sleep::Next;
-            }
-            self.plan = self.choose(cycle + 1, self.replies.has_room());
-        }
-        let due = self.plan.from.min(self.refresher.due());
-        // A command is one cycle long: the bus is to be seen at rest in the next.
-        if issued || due <= cycle + 1 || self.queue.has_room() && req.waiting(at) {
-            return Sleep::Next;
-        }
-        let deadline = if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) };
-        deadline.min(self.replies.sleep(cycle, sent))
+        // Most edges only put the bus to rest after a command.
+        if let Some(sleep) = self.rest(&io.req, at) { sleep } else { self.act(io, at) }
     }
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config,
             queue,
+            num_banks,
             banks,
             open,
             // Comparators of each bank's own count.
@@ -310,7 +337,7 @@ impl Block for DramChannel {
             counts,
             counted_to: _,
         } = self;
-        let num_banks = banks.len() as u32;
+        let num_banks = *num_banks;
         to.probe_sized("open", *open, num_banks);
         to.part("command", |to| {
             to.state("kind", *kind);
@@ -320,7 +347,7 @@ impl Block for DramChannel {
             to.bits("id", *id);
         });
         to.part("queue", |to| queue.describe(to));
-        for (index, bank) in banks.iter().enumerate() {
+        for (index, bank) in banks.iter().enumerate().take(num_banks as usize) {
             to.parts("bank", index as u32, |to| bank.describe(config.rows.trailing_zeros(), to));
         }
         to.part("timing", |to| timing.describe(to));

@@ -51,6 +51,10 @@ impl Payload for WriteBurst {
     }
 }
 
+/// Slots and banks of the largest queue: one bit each. Registers are kept for all of them and their
+/// numbers taken modulo this, so that no access has to be checked by the host.
+pub(super) const MAX: usize = 64;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     entry: Entry,
@@ -64,12 +68,14 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub struct Queue {
     mapping: Mapping,
-    slots: Box<[Slot]>,
+    num_slots: u32,
+    num_banks: u32,
+    slots: Box<[Slot; MAX]>,
     /// For each occupied slot the slots that were accepted before it; apart, because every
     /// release changes all of them.
-    older: Box<[u64]>,
+    older: Box<[u64; MAX]>,
     /// The same for each free slot, as it was when it was freed.
-    last_older: Box<[u64]>,
+    last_older: Box<[u64; MAX]>,
     data: Array<WriteBurst>,
     occupied: u64,
     /// How many slots are occupied.
@@ -80,7 +86,7 @@ pub struct Queue {
     /// Slots that wait for an older one to the same burst.
     blocked: u64,
     /// Slots of each bank.
-    in_bank: Box<[u64]>,
+    in_bank: Box<[u64; MAX]>,
     /// Banks that have a slot.
     banks: u64,
     /// Banks that have a row hit.
@@ -107,16 +113,18 @@ impl Queue {
         let spec = ArraySpec { path, storage: Storage::RegisterFile, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
             mapping: Mapping::new(config),
-            slots: vec![Slot::default(); rows as usize].into_boxed_slice(),
-            older: vec![0; rows as usize].into_boxed_slice(),
-            last_older: vec![0; rows as usize].into_boxed_slice(),
+            num_slots: rows,
+            num_banks: config.banks(),
+            slots: Box::new([Slot::default(); MAX]),
+            older: Box::new([0; MAX]),
+            last_older: Box::new([0; MAX]),
             data: Array::new(spec, ()),
             occupied: 0,
             level: 0,
             writes: 0,
             hits: 0,
             blocked: 0,
-            in_bank: vec![0; config.banks() as usize].into_boxed_slice(),
+            in_bank: Box::new([0; MAX]),
             banks: 0,
             hit_banks: 0,
         }
@@ -155,7 +163,7 @@ impl Queue {
     /// Slots of one bank.
     #[must_use]
     pub fn in_bank(&self, bank: usize) -> u64 {
-        self.in_bank[bank]
+        self.in_bank[bank % MAX]
     }
 
     /// Banks that some slot wants.
@@ -173,13 +181,13 @@ impl Queue {
     /// True if a request fits.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.level < self.slots.len() as u32
+        self.level < self.num_slots
     }
 
     /// What a slot wants.
     #[must_use]
     pub fn entry(&self, slot: usize) -> &Entry {
-        &self.slots[slot].entry
+        &self.slots[slot % MAX].entry
     }
 
     /// The oldest slot of a set that is not empty.
@@ -188,7 +196,7 @@ impl Queue {
         let mut left = set;
         loop {
             let slot = left.trailing_zeros() as usize;
-            left = self.older[slot] & set;
+            left = self.older[slot % MAX] & set;
             if left == 0 {
                 return slot;
             }
@@ -198,8 +206,8 @@ impl Queue {
     /// True if a row hit in `slot` goes ahead of an older request to another row of its bank.
     #[must_use]
     pub fn overtakes(&self, slot: usize) -> bool {
-        let bank = self.slots[slot].entry.place.bank;
-        self.older[slot] & self.in_bank[usize::from(bank)] & !self.hits != 0
+        let bank = self.entry(slot).place.bank;
+        self.older[slot % MAX] & self.in_bank(usize::from(bank)) & !self.hits != 0
     }
 
     /// Takes a request into a free slot; `open` tells the open row of a bank.
@@ -209,18 +217,18 @@ impl Queue {
     pub fn accept(&mut self, at: &Edge<'_>, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
         let &DramRequest { write, id, burst, tag, byte_mask, ref data } = request;
         let slot = (!self.occupied).trailing_zeros() as usize;
+        assert!(self.has_room(), "cycle {}, {}: a request without a free slot", at.cycle, self.data.spec().path);
         let place = self.mapping.place(burst);
         let bank = usize::from(place.bank);
         let bit = 1u64 << slot;
         let same_burst = self.slots_of(bank, |entry| entry.burst == burst);
-        let taken = &mut self.slots[slot];
-        taken.entry = Entry { write, id, tag, burst, place };
-        (taken.same_burst, taken.accepted) = (same_burst, at.cycle);
-        self.older[slot] = self.occupied;
-        self.last_older[slot] = 0;
+        let entry = Entry { write, id, tag, burst, place };
+        self.slots[slot % MAX] = Slot { entry, same_burst, accepted: at.cycle };
+        self.older[slot % MAX] = self.occupied;
+        self.last_older[slot % MAX] = 0;
         self.occupied |= bit;
         self.level += 1;
-        self.in_bank[bank] |= bit;
+        self.in_bank[bank % MAX] |= bit;
         self.banks |= 1 << bank;
         if same_burst != 0 {
             self.blocked |= bit;
@@ -237,12 +245,12 @@ impl Queue {
 
     /// The slots of a bank whose entry is of a kind.
     fn slots_of(&self, bank: usize, wanted: impl Fn(&Entry) -> bool) -> u64 {
-        let (mut left, mut found) = (self.in_bank[bank], 0);
+        let (mut left, mut found) = (self.in_bank(bank), 0);
         while left != 0 {
             let bit = left & left.wrapping_neg();
             let slot = left.trailing_zeros() as usize;
             left ^= bit;
-            if wanted(&self.slots[slot].entry) {
+            if wanted(self.entry(slot)) {
                 found |= bit;
             }
         }
@@ -258,30 +266,27 @@ impl Queue {
     /// Frees a slot whose column command has issued and returns the cycle of its acceptance.
     pub fn release(&mut self, slot: usize) -> u64 {
         let keep = !(1u64 << slot);
-        let bank = usize::from(self.slots[slot].entry.place.bank);
+        let bank = usize::from(self.entry(slot).place.bank);
         self.occupied &= keep;
         self.level -= 1;
-        self.last_older[slot] = std::mem::take(&mut self.older[slot]);
+        self.last_older[slot % MAX] = std::mem::take(&mut self.older[slot % MAX]);
         self.writes &= keep;
         self.hits &= keep;
-        self.in_bank[bank] &= keep;
-        if self.in_bank[bank] == 0 {
-            self.banks &= !(1 << bank);
-        }
-        if self.in_bank[bank] & self.hits == 0 {
-            self.hit_banks &= !(1 << bank);
-        }
-        for older in &mut self.older {
+        let in_bank = self.in_bank(bank) & keep;
+        self.in_bank[bank % MAX] = in_bank;
+        self.banks &= !(u64::from(in_bank == 0) << bank);
+        self.hit_banks &= !(u64::from(in_bank & self.hits == 0) << bank);
+        for older in &mut self.older[..self.num_slots as usize] {
             *older &= keep;
         }
         for other in each(self.blocked) {
-            let same_burst = &mut self.slots[other].same_burst;
+            let same_burst = &mut self.slots[other % MAX].same_burst;
             *same_burst &= keep;
             if *same_burst == 0 {
                 self.blocked &= !(1 << other);
             }
         }
-        self.slots[slot].accepted
+        self.slots[slot % MAX].accepted
     }
 
     /// A row was opened: its requests become row hits.
@@ -293,7 +298,7 @@ impl Queue {
 
     /// A row was closed.
     pub fn close(&mut self, bank: usize) {
-        self.hits &= !self.in_bank[bank];
+        self.hits &= !self.in_bank(bank);
         self.hit_banks &= !(1 << bank);
     }
 
@@ -311,6 +316,8 @@ impl Queue {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             mapping,
+            num_slots,
+            num_banks,
             slots,
             older,
             last_older,
@@ -321,13 +328,13 @@ impl Queue {
             writes,
             hits,
             blocked,
-            in_bank,
+            in_bank: _,
             banks,
             hit_banks,
         } = self;
-        let num_slots = slots.len() as u32;
+        let (num_slots, num_banks) = (*num_slots, *num_banks);
         let burst_bits = mapping.row_bits() + mapping.bank_bits() + mapping.column_bits();
-        for (index, slot) in slots.iter().enumerate() {
+        for (index, slot) in slots.iter().enumerate().take(num_slots as usize) {
             // One register: of the two only one is not zero.
             let older = older[index] | last_older[index];
             let Slot { entry: Entry { write: _, id, tag, burst, place }, same_burst, accepted: _ } = slot;
@@ -350,8 +357,8 @@ impl Queue {
         to.sized("hits", *hits, num_slots);
         // Or of each slot's own mask, and decoders of each slot's bank.
         to.probe_sized("blocked", *blocked, num_slots);
-        to.probe_sized("banks", *banks, in_bank.len() as u32);
-        to.probe_sized("hit_banks", *hit_banks, in_bank.len() as u32);
+        to.probe_sized("banks", *banks, num_banks);
+        to.probe_sized("hit_banks", *hit_banks, num_banks);
         to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });
         to.logic("same_row", Logic::Comparator { width: mapping.row_bits(), count: num_slots });
     }

@@ -72,6 +72,12 @@ impl Replies {
         true
     }
 
+    /// The cycle from which the oldest burst may leave, never if there is none.
+    #[must_use]
+    pub fn due(&self) -> u64 {
+        if self.count == 0 { u64::MAX } else { self.due[self.head as usize] }
+    }
+
     /// A place of the ring, counted beyond its end once at most.
     fn wrapped(&self, place: u32) -> u32 {
         let entries = self.due.len() as u32;

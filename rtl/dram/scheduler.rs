@@ -14,7 +14,7 @@
 use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Policy};
-use super::queue::{Queue, each};
+use super::queue::{MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
@@ -24,7 +24,7 @@ pub struct View<'a> {
     /// Waiting requests.
     pub queue: &'a Queue,
     /// State of the banks.
-    pub banks: &'a [Bank],
+    pub banks: &'a [Bank; MAX],
     /// Banks with an open row.
     pub open: u64,
     /// Open banks that have reached the hit cap.
@@ -62,6 +62,12 @@ impl Plan {
     #[must_use]
     pub fn command_at(&self, cycle: u64) -> Option<(CommandKind, usize)> {
         if self.from <= cycle { self.command } else { None }
+    }
+
+    /// True if a column command goes out in `cycle`.
+    #[must_use]
+    pub fn is_column_at(&self, cycle: u64) -> bool {
+        matches!(self.command_at(cycle), Some((CommandKind::Rd | CommandKind::Wr, _)))
     }
 }
 
@@ -132,9 +138,9 @@ impl Scheduler {
             let entry = queue.entry(slot);
             let index = usize::from(entry.place.bank);
             let (kind, from, like) = if entry.write {
-                (CommandKind::Wr, timing.wr_from(index, &banks[index]), queue.writes())
+                (CommandKind::Wr, timing.wr_from(index, &banks[index % MAX]), queue.writes())
             } else {
-                (CommandKind::Rd, timing.rd_from(index, &banks[index]), !queue.writes())
+                (CommandKind::Rd, timing.rd_from(index, &banks[index % MAX]), !queue.writes())
             };
             if from <= cycle {
                 return Plan { from: cycle, command: Some((kind, slot)) };
@@ -145,7 +151,7 @@ impl Scheduler {
 
         let mut ready = 0;
         for index in each(rows) {
-            let (bank, is_open) = (&banks[index], open >> index & 1 != 0);
+            let (bank, is_open) = (&banks[index % MAX], open >> index & 1 != 0);
             let from = if is_open { timing.pre_from(bank) } else { timing.act_from(index, bank) };
             if from <= cycle {
                 ready |= queue.in_bank(index) & eligible;

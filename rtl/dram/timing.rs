@@ -9,6 +9,8 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt};
 
 /// Activates of the long window.
 const WINDOW: usize = 32;
+/// Bank groups of the largest channel.
+const GROUPS: usize = 8;
 /// Activates of the short window.
 const SHORT_WINDOW: usize = 4;
 
@@ -26,7 +28,8 @@ pub struct Timing {
     config: DramTiming,
     /// Bits of a bank's number inside its group.
     inner_bits: u32,
-    groups: Box<[Group]>,
+    groups: [Group; GROUPS],
+    num_groups: u32,
     act_from: u64,
     rd_from: u64,
     wr_from: u64,
@@ -47,7 +50,8 @@ impl Timing {
         Self {
             config: config.timing,
             inner_bits: config.banks_per_group.trailing_zeros(),
-            groups: vec![Group::default(); config.bank_groups as usize].into_boxed_slice(),
+            groups: [Group::default(); GROUPS],
+            num_groups: config.bank_groups,
             act_from: 0,
             rd_from: 0,
             wr_from: 0,
@@ -59,10 +63,14 @@ impl Timing {
         }
     }
 
+    fn group(&self, index: usize) -> &Group {
+        &self.groups[(index >> self.inner_bits) % GROUPS]
+    }
+
     /// Earliest ACT in bank `index`.
     #[must_use]
     pub fn act_from(&self, index: usize, bank: &Bank) -> u64 {
-        bank.act_from().max(self.groups[index >> self.inner_bits].act_from).max(self.act_from)
+        bank.act_from().max(self.group(index).act_from).max(self.act_from)
     }
 
     /// Earliest ACT as far as the whole channel is concerned.
@@ -86,13 +94,13 @@ impl Timing {
     /// Earliest RD in bank `index`.
     #[must_use]
     pub fn rd_from(&self, index: usize, bank: &Bank) -> u64 {
-        bank.rd_from().max(self.groups[index >> self.inner_bits].rd_from).max(self.rd_from)
+        bank.rd_from().max(self.group(index).rd_from).max(self.rd_from)
     }
 
     /// Earliest WR in bank `index`.
     #[must_use]
     pub fn wr_from(&self, index: usize, bank: &Bank) -> u64 {
-        bank.wr_from().max(self.groups[index >> self.inner_bits].wr_from).max(self.wr_from)
+        bank.wr_from().max(self.group(index).wr_from).max(self.wr_from)
     }
 
     /// Earliest PRE in a bank.
@@ -120,25 +128,25 @@ impl Timing {
                 self.act_from = self.act_from.max(first + u64::from(window));
             }
         }
-        self.groups[index >> self.inner_bits].act_from = cycle + u64::from(t.rrd_l);
+        self.groups[(index >> self.inner_bits) % GROUPS].act_from = cycle + u64::from(t.rrd_l);
         self.ref_from = self.ref_from.max(cycle + u64::from(t.rc));
     }
 
     /// RD in bank `index`.
     pub fn read(&mut self, cycle: u64, index: usize) {
-        let t = self.config;
+        let t = &self.config;
         self.rd_from = self.rd_from.max(cycle + u64::from(t.column_to_column()));
         self.wr_from = self.wr_from.max(cycle + u64::from(t.read_to_write()));
-        let group = &mut self.groups[index >> self.inner_bits];
+        let group = &mut self.groups[(index >> self.inner_bits) % GROUPS];
         group.rd_from = group.rd_from.max(cycle + u64::from(t.ccd_l));
     }
 
     /// WR in bank `index`.
     pub fn write(&mut self, cycle: u64, index: usize) {
-        let t = self.config;
+        let t = &self.config;
         self.wr_from = self.wr_from.max(cycle + u64::from(t.column_to_column()));
         self.rd_from = self.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_s));
-        let group = &mut self.groups[index >> self.inner_bits];
+        let group = &mut self.groups[(index >> self.inner_bits) % GROUPS];
         group.wr_from = group.wr_from.max(cycle + u64::from(t.ccd_l));
         group.rd_from = group.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_l));
     }
@@ -160,6 +168,7 @@ impl Timing {
             config: _,
             inner_bits: _,
             groups,
+            num_groups,
             act_from,
             rd_from,
             wr_from,
@@ -169,7 +178,7 @@ impl Timing {
             next_act,
             num_acts,
         } = self;
-        for (index, group) in groups.iter().enumerate() {
+        for (index, group) in groups.iter().enumerate().take(*num_groups as usize) {
             let Group { act_from, rd_from, wr_from } = group;
             to.parts("group", index as u32, |to| {
                 to.sized("act_from", *act_from, STAMP_BITS);

@@ -86,6 +86,8 @@ pub struct Array<T: Payload> {
     /// Rows touched in the current cycle, for `Collide::Forbidden`.
     touched: Cell<(u64, u32)>,
     used: Used,
+    /// Writes a cycle that change cells in place: none if reads see the old data.
+    changes: u32,
     /// More than ports is looked at: accesses that meet, the digest, or cells never written.
     watched: bool,
     digest: Option<u64>,
@@ -105,6 +107,7 @@ impl<T: Payload> Array<T> {
             staged: Vec::with_capacity(spec.writes as usize * spec.columns as usize),
             touched: Cell::new((0, NO_ROW)),
             used: Used::default(),
+            changes: if spec.collide == Collide::Old { 0 } else { spec.writes },
             watched: spec.collide == Collide::Forbidden,
             digest: None,
             written: None,
@@ -185,19 +188,37 @@ impl<T: Payload> Array<T> {
     /// As [`Self::write`], or if the memory does not forward writes to reads.
     #[inline(always)]
     pub fn update(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
-        if self.spec.collide == Collide::Old {
-            self.breach(at, "partial write to a memory that reads old data");
+        self.take_writes(at, 1);
+        self.change(at, self.index(row, column), change);
+    }
+
+    /// Takes the ports of `count` writes at once, of a memory that forwards; [`Self::change`]
+    /// makes them.
+    ///
+    /// # Panics
+    /// If there are not as many write ports left in this cycle, or the memory does not forward
+    /// writes to reads.
+    #[inline(always)]
+    pub fn take_writes(&mut self, at: &Edge<'_>, count: u32) {
+        if self.count_writes(at, count) > self.changes {
+            self.no_change(at);
         }
-        self.use_write(at, row);
-        let index = self.index(row, column);
-        let old = if self.watched { self.cell_digest(index) } else { 0 };
-        let cell = &mut self.cells[index];
-        change(cell);
-        if let Some(field) = misfit(cell, &self.shape) {
+    }
+
+    /// Changes one cell in place, through a port that was taken. Cells are numbered row after row.
+    ///
+    /// # Panics
+    /// As [`Self::update`], apart from the ports.
+    #[inline(always)]
+    pub fn change(&mut self, at: &Edge<'_>, cell: usize, change: impl FnOnce(&mut T)) {
+        let old = if self.watched { self.watch_change(at, cell) } else { 0 };
+        let value = &mut self.cells[cell];
+        change(value);
+        if let Some(field) = misfit(value, &self.shape) {
             self.does_not_fit(at, &field);
         }
         if self.watched {
-            self.watch_write(index, old);
+            self.watch_write(cell, old);
         }
     }
 
@@ -255,6 +276,13 @@ impl<T: Payload> Array<T> {
         &self.cells[row as usize * columns..][..columns]
     }
 
+    /// One cell without using a port, as [`Self::row`]; numbered as for [`Self::change`].
+    #[must_use]
+    #[inline(always)]
+    pub fn cell_at(&self, cell: usize) -> &T {
+        &self.cells[cell]
+    }
+
     /// Starts to keep a digest of the contents.
     pub fn record(&mut self) {
         let cells = self.cells.iter().enumerate();
@@ -274,6 +302,7 @@ impl<T: Payload> Array<T> {
         &self.spec
     }
 
+    #[inline(always)]
     fn index(&self, row: u32, column: u32) -> usize {
         row as usize * self.spec.columns as usize + column as usize
     }
@@ -290,15 +319,31 @@ impl<T: Payload> Array<T> {
 
     #[inline(always)]
     fn use_write(&mut self, at: &Edge<'_>, row: u32) {
-        self.renew(at);
-        let writes = self.used.writes.get() + 1;
-        self.used.writes.set(writes);
+        let writes = self.count_writes(at, 1);
         if writes > self.spec.writes {
             self.no_port(at, "write", writes, self.spec.writes);
         }
         if self.watched {
             self.collide(at, row, "written");
         }
+    }
+
+    /// Counts writes of this cycle; returns how many there are now.
+    #[inline(always)]
+    fn count_writes(&mut self, at: &Edge<'_>, count: u32) -> u32 {
+        self.renew(at);
+        let writes = self.used.writes.get() + count;
+        self.used.writes.set(writes);
+        writes
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_change(&self, at: &Edge<'_>) -> ! {
+        if self.spec.collide == Collide::Old {
+            self.breach(at, "partial write to a memory that reads old data");
+        }
+        self.no_port(at, "write", self.used.writes.get(), self.spec.writes)
     }
 
     #[cold]
@@ -333,6 +378,13 @@ impl<T: Payload> Array<T> {
     #[inline(never)]
     fn cell_digest(&self, index: usize) -> u64 {
         if self.digest.is_some() { digest_of(&(index, &self.cells[index])) } else { 0 }
+    }
+
+    /// A cell is about to be changed: looks for accesses that meet, and returns its part of the digest.
+    #[inline(never)]
+    fn watch_change(&self, at: &Edge<'_>, index: usize) -> u64 {
+        self.collide(at, index as u32 / self.spec.columns, "written");
+        self.cell_digest(index)
     }
 
     /// Exchanges a written cell's old part of the digest for the new one, and marks it.
@@ -485,6 +537,33 @@ mod tests {
         let at = Edge::new(8, 8, &mut wake);
         array.write(&at, 0, 0, tag(1));
         array.write(&at, 1, 0, tag(1));
+    }
+
+    #[test]
+    fn changes_through_ports_taken_at_once_are_seen_like_writes() {
+        let mut wake = Wake::new(&[1]);
+        let (mut written, mut changed) = (tags(Collide::New), tags(Collide::New));
+        written.record();
+        changed.record();
+        let at = Edge::new(8, 8, &mut wake);
+        changed.take_writes(&at, 1);
+        changed.change(&at, 5, |cell| *cell = tag(7));
+        written.write(&at, 2, 1, tag(7));
+        assert_eq!((changed.cell_at(5), changed.digest()), (&tag(7), written.digest()));
+    }
+
+    #[test]
+    #[should_panic(expected = "write 3 in one cycle, 1 write ports")]
+    fn more_writes_at_once_than_there_are_ports_are_a_breach() {
+        let mut wake = Wake::new(&[1]);
+        tags(Collide::New).take_writes(&Edge::new(8, 8, &mut wake), 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "l1.tags: partial write to a memory that reads old data")]
+    fn a_memory_that_reads_old_data_has_no_port_for_changes() {
+        let mut wake = Wake::new(&[1]);
+        tags(Collide::Old).take_writes(&Edge::new(8, 8, &mut wake), 1);
     }
 
     #[test]

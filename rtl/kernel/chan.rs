@@ -57,19 +57,16 @@ pub struct Chan<T: Payload> {
     spec: ChanSpec,
     shape: T::Shape,
     slots: Box<[Slot<T>]>,
-    /// The popped slot that is free first, or the place of the oldest beat if there is none.
-    first: usize,
     /// The slot of the oldest beat.
     head: usize,
-    /// The slot of the next beat.
+    /// The slot of the next beat: of all that hold none, the one that is free first.
     tail: usize,
-    /// Slots from `first` to `tail`, of which the popped ones may have become free since: they
-    /// are taken off only when there seems to be no room.
-    taken: usize,
     /// Beats inside, from `head` to `tail`.
     level: usize,
     /// Tick from which the oldest beat is visible, or `NEVER` if there is none.
     visible_from: u64,
+    /// Tick from which the sender counts the slot at `tail` as free, or `NEVER` if it holds a beat.
+    room_from: u64,
     /// Ticks of the last push and of the last pop, or `NEVER`.
     pushed_at: u64,
     popped_at: u64,
@@ -94,12 +91,11 @@ impl<T: Payload> Chan<T> {
         assert!(spec.latency >= 1 && spec.credit >= 1, "{}: a registered link takes a tick", spec.path);
         Self {
             slots: vec![Slot::default(); spec.depth as usize].into_boxed_slice(),
-            first: 0,
             head: 0,
             tail: 0,
-            taken: 0,
             level: 0,
             visible_from: NEVER,
+            room_from: 0,
             pushed_at: NEVER,
             popped_at: NEVER,
             idle: T::default(),
@@ -181,24 +177,12 @@ impl<T: Payload> Chan<T> {
     }
 
     /// The slot after `slot` in the ring.
+    #[inline]
     fn after(&self, slot: usize) -> usize {
         if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
     }
 
-    fn full(&mut self, tick: u64) -> bool {
-        self.taken == self.slots.len() && !self.reclaim(tick)
-    }
-
-    /// Takes off the popped slots that are free at `tick`; true if there is room now.
-    #[inline(never)]
-    fn reclaim(&mut self, tick: u64) -> bool {
-        while self.taken > self.level && self.slots[self.first].from <= tick {
-            self.first = self.after(self.first);
-            self.taken -= 1;
-        }
-        self.taken < self.slots.len()
-    }
-
+    #[inline]
     fn visible(&self, tick: u64) -> bool {
         self.visible_from <= tick && self.popped_at != tick
     }
@@ -242,18 +226,20 @@ pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Tx<'_, T> {
     /// True if a beat may be sent at this edge.
+    #[inline]
     pub fn ready(&mut self, at: &mut Edge<'_>) -> bool {
         self.0.pushed_at != at.tick && !self.blocked(at)
     }
 
     /// True if the channel is full as far as the sender can know: it may sleep, and is woken when
     /// it can see room. False right after a beat was sent means that the next edge can send again.
+    #[inline]
     pub fn blocked(&mut self, at: &mut Edge<'_>) -> bool {
-        let chan = &mut *self.0;
-        let full = chan.full(at.tick);
-        if full && chan.taken > chan.level {
+        let chan = &*self.0;
+        let full = chan.room_from > at.tick;
+        if full && chan.room_from != NEVER {
             // Room is on its way from a pop that found the channel short of full.
-            at.wake.at_tick(at.tick, chan.spec.from, chan.slots[chan.first].from);
+            at.wake.at_tick(at.tick, chan.spec.from, chan.room_from);
         }
         full
     }
@@ -262,6 +248,7 @@ impl<T: Payload> Tx<'_, T> {
     ///
     /// # Panics
     /// If the channel is not ready, or a field does not fit its width.
+    #[inline]
     pub fn push(&mut self, at: &mut Edge<'_>, beat: T) {
         self.push_with(at, |slot| *slot = beat);
     }
@@ -271,27 +258,32 @@ impl<T: Payload> Tx<'_, T> {
     ///
     /// # Panics
     /// As [`Self::push`].
+    #[inline]
     pub fn push_with(&mut self, at: &mut Edge<'_>, form: impl FnOnce(&mut T)) {
         let chan = &mut *self.0;
-        if chan.pushed_at == at.tick || chan.full(at.tick) {
+        if chan.pushed_at == at.tick || chan.room_from > at.tick {
             chan.refuse_push(at.tick, at.cycle);
         }
-        let slot = &mut chan.slots[chan.tail];
+        let tail = chan.tail;
+        let slot = &mut chan.slots[tail];
         form(&mut slot.beat);
-        slot.from = at.tick + chan.spec.latency;
+        let from = at.tick + chan.spec.latency;
+        slot.from = from;
         // All beats take equally long, so the oldest is the first to be seen.
-        chan.visible_from = chan.visible_from.min(slot.from);
-        at.wake.deliver(at.tick, chan.spec.to, slot.from);
+        chan.visible_from = chan.visible_from.min(from);
+        at.wake.deliver(at.tick, chan.spec.to, from);
         if let Some(field) = misfit(&slot.beat, &chan.shape) {
             chan.breach(at.tick, at.cycle, &field.to_string());
         }
         if chan.history.is_some() {
-            chan.note_push(at.tick, chan.tail);
+            chan.note_push(at.tick, tail);
         }
         chan.pushed_at = at.tick;
-        chan.tail = chan.after(chan.tail);
-        chan.taken += 1;
+        let next = chan.after(tail);
+        chan.tail = next;
         chan.level += 1;
+        // Slots are freed in their order round the ring.
+        chan.room_from = if chan.level == chan.slots.len() { NEVER } else { chan.slots[next].from };
         at.actions += 1;
     }
 }
@@ -302,14 +294,17 @@ pub struct Rx<'a, T: Payload>(&'a mut Chan<T>);
 impl<T: Payload> Rx<'_, T> {
     /// The head beat, if it is visible and nothing was taken at this edge.
     #[must_use]
+    #[inline]
     pub fn peek(&self, at: &Edge<'_>) -> Option<&T> {
-        if self.0.visible(at.tick) { self.0.oldest() } else { None }
+        // What is visible is inside.
+        if self.0.visible(at.tick) { Some(&self.0.slots[self.0.head].beat) } else { None }
     }
 
     /// True if a beat is there now or will be at the next edge because this edge took another:
     /// a block may sleep until an event only while this is false. Beats still on their way wake
     /// the receiver themselves.
     #[must_use]
+    #[inline]
     pub fn waiting(&self, at: &Edge<'_>) -> bool {
         self.0.visible_from <= at.tick
     }
@@ -328,23 +323,26 @@ impl<T: Payload> Rx<'_, T> {
     ///
     /// # Panics
     /// If no beat is visible.
+    #[inline(always)]
     pub fn drop_head(&mut self, at: &mut Edge<'_>) {
         let chan = &mut *self.0;
         if !chan.visible(at.tick) {
             chan.refuse_pop(at.tick, at.cycle);
         }
-        let full = chan.full(at.tick);
         if chan.history.is_some() {
             chan.note(POPPED, at.tick, 1);
         }
         chan.popped_at = at.tick;
-        chan.slots[chan.head].from = at.tick + chan.spec.credit;
-        chan.head = chan.after(chan.head);
+        let (head, free_from) = (chan.head, at.tick + chan.spec.credit);
+        chan.slots[head].from = free_from;
+        let next = chan.after(head);
+        chan.head = next;
         chan.level -= 1;
-        chan.visible_from = if chan.level == 0 { NEVER } else { chan.slots[chan.head].from };
-        if full {
+        chan.visible_from = if chan.level == 0 { NEVER } else { chan.slots[next].from };
+        if chan.room_from > at.tick {
             // Only a full channel can have a sender asleep on it.
-            at.wake.at_tick(at.tick, chan.spec.from, at.tick + chan.spec.credit);
+            chan.room_from = chan.room_from.min(free_from);
+            at.wake.at_tick(at.tick, chan.spec.from, free_from);
         }
         at.actions += 1;
     }

@@ -29,7 +29,7 @@ pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank};
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, width_of};
 pub use digest::{Digest, digest_of};
 pub use regs::Regs;
-pub use sim::{Blocks, Mode, Simulator};
+pub use sim::{Blocks, Due, Mode, Simulator};
 pub use time::{ClockError, Clocks};
 pub use wake::{BlockId, Edge, Wake};
 

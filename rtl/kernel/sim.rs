@@ -34,9 +34,66 @@ pub trait Blocks {
     fn population(&self) -> Vec<u8>;
     /// One edge of one block.
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
+    /// One edge of all blocks of a domain that are due. Those of many like blocks go through them
+    /// with [`Due::each`] rather than look every one up.
+    fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let domain = due.domain();
+        for first in [0, 64] {
+            due.each(first, first..first + 64, at, |slot, at| self.eval(BlockId { domain, slot }, at));
+        }
+    }
     /// The description of one block, inside the scopes that it stands in and with the channels
     /// that it receives from.
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
+}
+
+/// The blocks of one domain that are due at an edge.
+#[derive(Debug)]
+pub struct Due {
+    domain: u8,
+    blocks: u128,
+    /// Those that are due at the next edge again.
+    again: u128,
+}
+
+impl Due {
+    /// Clock domain of the blocks.
+    #[must_use]
+    pub fn domain(&self) -> u8 {
+        self.domain
+    }
+
+    /// Evaluates those of the `parts`, which stand in slots `first` and up and are 64 at most, that
+    /// are due, and puts down when each of them wants its next edge.
+    #[inline]
+    pub fn each<P>(
+        &mut self,
+        first: u8,
+        parts: impl Iterator<Item = P>,
+        at: &mut Edge<'_>,
+        mut eval: impl FnMut(P, &mut Edge<'_>) -> Sleep,
+    ) {
+        let mut left = (self.blocks >> first) as u64;
+        let (mut slot, mut again) = (first, 0u64);
+        for part in parts {
+            if left == 0 {
+                break;
+            }
+            if left & 1 != 0 {
+                match eval(part, at) {
+                    Sleep::Next => again |= 1 << (slot - first),
+                    Sleep::At(wish) => {
+                        let block = BlockId { domain: self.domain, slot };
+                        at.wake.at_cycle(at.tick, block, wish.max(at.cycle + 1));
+                    }
+                    Sleep::UntilEvent => {}
+                }
+            }
+            left >>= 1;
+            slot += 1;
+        }
+        self.again |= u128::from(again) << first;
+    }
 }
 
 /// The evaluation loop with its wake wheels.
@@ -44,12 +101,14 @@ pub trait Blocks {
 pub struct Simulator {
     wake: Wake,
     mode: Mode,
+    /// The mode asks for more than the fast way.
+    slowly: bool,
     population: Vec<u8>,
     random: u64,
     tick: u64,
     started: bool,
-    /// Blocks evaluated at the last tick, a bit set per domain.
-    evaluated: Vec<BlockSet>,
+    /// For each domain the last tick at which blocks of it were evaluated, and those.
+    evaluated: Vec<(u64, BlockSet)>,
 }
 
 impl Simulator {
@@ -65,8 +124,9 @@ impl Simulator {
                 wake.at_cycle(0, BlockId { domain: domain as u8, slot }, 0);
             }
         }
-        let evaluated = vec![BlockSet::EMPTY; population.len()];
-        Self { wake, mode, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
+        let evaluated = vec![(0, BlockSet::EMPTY); population.len()];
+        let slowly = mode.everyone() || mode.shuffle.is_some();
+        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
     }
 
     /// Time of the last edge, in ticks.
@@ -100,7 +160,10 @@ impl Simulator {
     /// Bit set of the blocks of `domain` that were evaluated at the last tick.
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {
-        self.evaluated[domain].bits()
+        match self.evaluated[domain] {
+            (tick, blocks) if tick == self.tick => blocks.bits(),
+            _ => 0,
+        }
     }
 
     /// Bit set of the blocks of `domain` that were sent a beat since this was last asked: with
@@ -114,32 +177,19 @@ impl Simulator {
     /// # Panics
     /// In lint mode, if a block acts without having been woken.
     pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
-        let tick = self.next_tick()?;
+        let tick = if self.slowly { self.next_tick()? } else { self.wake.next_tick()? };
         self.tick = tick;
         self.started = true;
-        if self.mode.everyone() || self.mode.shuffle.is_some() {
+        if self.slowly {
             self.step_slowly(blocks, tick);
             return Some(tick);
         }
         for domain in 0..self.wake.num_domains() {
-            self.evaluated[domain] = BlockSet::EMPTY;
-            let Some((cycle, due)) = self.wake.take(domain, tick) else { continue };
-            self.evaluated[domain] = due;
-            let mut again = BlockSet::EMPTY;
-            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
-            for (word, (mut due, again)) in (0..).zip(due.0.into_iter().zip(&mut again.0)) {
-                while due != 0 {
-                    let lowest = due & due.wrapping_neg();
-                    due ^= lowest;
-                    let block = BlockId { domain: domain as u8, slot: word * 64 + lowest.trailing_zeros() as u8 };
-                    match blocks.eval(block, &mut at) {
-                        Sleep::Next => *again |= lowest,
-                        Sleep::At(wish) => at.wake.at_cycle(tick, block, wish.max(cycle + 1)),
-                        Sleep::UntilEvent => {}
-                    }
-                }
-            }
-            self.wake.after(domain, cycle, again);
+            let Some((cycle, taken)) = self.wake.take(domain, tick) else { continue };
+            self.evaluated[domain] = (tick, taken);
+            let mut due = Due { domain: domain as u8, blocks: taken.bits(), again: 0 };
+            blocks.eval_due(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
+            self.wake.after(domain, cycle, due.again.into());
         }
         Some(tick)
     }
@@ -163,7 +213,7 @@ impl Simulator {
         for domain in 0..self.wake.num_domains() {
             let cycle = tick / self.wake.period(domain);
             let woken = self.wake.take(domain, tick).map_or(BlockSet::EMPTY, |(_, due)| due);
-            self.evaluated[domain] = woken;
+            self.evaluated[domain] = (tick, woken);
             if tick != cycle * self.wake.period(domain) {
                 continue;
             }

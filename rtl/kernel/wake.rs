@@ -6,6 +6,8 @@
 //! does not wish again: one that arrives beyond the ring, on a link that is long in cycles of its
 //! receiver, stands in a list of its own.
 
+use std::num::NonZeroU64;
+
 /// A block: its clock domain and its place in that domain's bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId {
@@ -27,11 +29,20 @@ impl BlockSet {
 
     #[inline]
     fn insert(&mut self, slot: u8) {
-        self.0[usize::from(slot / 64 % 2)] |= 1 << (slot % 64);
+        // Counted in words of the host, as the shift is.
+        let slot = usize::from(slot);
+        self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }
 
     pub(super) fn bits(self) -> u128 {
         u128::from(self.0[0]) | u128::from(self.0[1]) << 64
+    }
+}
+
+impl From<u128> for BlockSet {
+    #[inline]
+    fn from(bits: u128) -> Self {
+        Self([bits as u64, (bits >> 64) as u64])
     }
 }
 
@@ -45,11 +56,13 @@ impl std::ops::BitOrAssign for BlockSet {
 
 #[derive(Clone, Debug)]
 struct Domain {
-    period: u64,
+    period: NonZeroU64,
     /// No set is filled for a cycle before `base`; every filled one is below `base + SPAN`.
     base: u64,
     /// The earliest filled cycle, or `u64::MAX`.
     next: u64,
+    /// The tick of that cycle's edge, or `u64::MAX`.
+    next_at: u64,
     slots: Box<[BlockSet; SPAN as usize]>,
     filled: [u64; 4],
     /// Cycles beyond the ring and the block that each wakes, in no order.
@@ -63,12 +76,20 @@ struct Domain {
 impl Domain {
     /// True if the ring spans `cycle`.
     #[inline]
-    fn reaches(&mut self, now: u64, cycle: u64) -> bool {
-        if cycle - self.base >= SPAN {
-            // The ring may lag behind a domain that has slept: nothing is due before its next edge.
-            self.base = self.next.min(now / self.period + 1);
-        }
+    fn reaches(&self, cycle: u64) -> bool {
         cycle - self.base < SPAN
+    }
+
+    /// The ring may lag behind a domain that has slept: nothing is due before its next edge.
+    fn catch_up(&mut self, now: u64) {
+        self.base = self.next.min(now / self.period + 1);
+    }
+
+    /// Sets the earliest filled cycle.
+    #[inline]
+    fn set_next(&mut self, cycle: u64) {
+        self.next = cycle;
+        self.next_at = cycle.saturating_mul(self.period.get());
     }
 
     /// Fills a set that the ring spans.
@@ -77,30 +98,53 @@ impl Domain {
         let at = (cycle % SPAN) as usize;
         self.slots[at].insert(slot);
         self.filled[at / 64] |= 1 << (at % 64);
-        self.next = self.next.min(cycle);
+        if cycle < self.next {
+            self.set_next(cycle);
+        }
     }
 
-    #[cold]
     fn fill_far(&mut self, cycle: u64, slot: u8) {
         // A blocked sender may ask for the same wake again and again.
         if !self.far.contains(&(cycle, slot)) {
             self.far.push((cycle, slot));
             self.next_far = self.next_far.min(cycle);
-            self.next = self.next.min(cycle);
+            self.set_next(self.next.min(cycle));
         }
     }
 
     /// A block is due at its first edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
-        let cycle = tick.div_ceil(self.period);
-        if self.reaches(now, cycle) {
+        let (whole, part) = (tick / self.period, tick % self.period);
+        let cycle = whole + u64::from(part != 0);
+        if self.reaches(cycle) {
+            self.fill(cycle, slot);
+        } else {
+            self.fill_beyond(now, cycle, slot);
+        }
+    }
+
+    /// Fills a set that the ring does not seem to span.
+    #[cold]
+    #[inline(never)]
+    fn fill_beyond(&mut self, now: u64, cycle: u64, slot: u8) {
+        self.catch_up(now);
+        if self.reaches(cycle) {
             self.fill(cycle, slot);
         } else {
             self.fill_far(cycle, slot);
         }
     }
 
+    /// A block wishes to be due at a cycle that the ring does not seem to span.
+    #[cold]
+    #[inline(never)]
+    fn wish_beyond(&mut self, now: u64, cycle: u64, slot: u8) {
+        self.catch_up(now);
+        self.fill(cycle.min(self.base + SPAN - 1), slot);
+    }
+
+    #[inline]
     fn take(&mut self, cycle: u64) -> BlockSet {
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
@@ -109,7 +153,13 @@ impl Domain {
         if cycle == self.next_far {
             due |= self.take_far(cycle);
         }
-        self.next = self.first_filled().min(self.next_far);
+        // A busy domain is due at its very next edge.
+        let next = (self.base % SPAN) as usize;
+        if self.filled[next / 64] >> (next % 64) & 1 != 0 {
+            self.set_next(self.base);
+        } else {
+            self.set_next(self.first_filled().min(self.next_far));
+        }
         due
     }
 
@@ -122,12 +172,9 @@ impl Domain {
         due
     }
 
+    #[inline(never)]
     fn first_filled(&self) -> u64 {
         let start = (self.base % SPAN) as usize;
-        // A busy domain is due at its very next edge.
-        if self.filled[start / 64] >> (start % 64) & 1 != 0 {
-            return self.base;
-        }
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
@@ -155,10 +202,15 @@ impl Wake {
     /// An empty wheel for clocks of the given periods in ticks.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
+        let ticks = |period: u32| match NonZeroU64::new(u64::from(period)) {
+            Some(period) => period,
+            None => panic!("a clock has a period of 0 ticks, expected 1 or more"),
+        };
         let domain = |&period: &u32| Domain {
-            period: u64::from(period),
+            period: ticks(period),
             base: 0,
             next: u64::MAX,
+            next_at: u64::MAX,
             slots: Box::new([BlockSet::EMPTY; SPAN as usize]),
             filled: [0; 4],
             far: Vec::new(),
@@ -169,12 +221,14 @@ impl Wake {
     }
 
     /// Wakes `block` at its first edge at or after `tick`, seen from tick `now`.
+    #[inline(never)]
     pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
         self.domains[usize::from(block.domain)].wake_at(now, tick, block.slot);
     }
 
     /// Wakes `block` for a beat that it sees from `tick` on, and notes that what is to be seen of
     /// its channels has changed, though it may sleep on until then.
+    #[inline(never)]
     pub(super) fn deliver(&mut self, now: u64, block: BlockId, tick: u64) {
         let domain = &mut self.domains[usize::from(block.domain)];
         domain.touched.insert(block.slot);
@@ -182,10 +236,14 @@ impl Wake {
     }
 
     /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
+    #[inline]
     pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
         let domain = &mut self.domains[usize::from(block.domain)];
-        let cycle = if domain.reaches(now, cycle) { cycle } else { domain.base + SPAN - 1 };
-        domain.fill(cycle, block.slot);
+        if domain.reaches(cycle) {
+            domain.fill(cycle, block.slot);
+        } else {
+            domain.wish_beyond(now, cycle, block.slot);
+        }
     }
 
     /// Wakes a set of blocks of `domain` at the cycle after `cycle`, the one just taken.
@@ -196,22 +254,22 @@ impl Wake {
             let at = ((cycle + 1) % SPAN) as usize;
             d.slots[at] |= blocks;
             d.filled[at / 64] |= 1 << (at % 64);
-            d.next = cycle + 1;
+            d.set_next(cycle + 1);
         }
     }
 
     /// The earliest tick at which any block is due.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
-        let due = self.domains.iter().filter(|d| d.next != u64::MAX);
-        due.map(|d| d.next * d.period).min()
+        let due = self.domains.iter().fold(u64::MAX, |due, d| due.min(d.next_at));
+        (due != u64::MAX).then_some(due)
     }
 
     /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle.
     #[inline]
     pub(super) fn take(&mut self, domain: usize, tick: u64) -> Option<(u64, BlockSet)> {
         let d = &mut self.domains[domain];
-        if d.next == u64::MAX || d.next * d.period != tick {
+        if d.next_at != tick {
             return None;
         }
         let cycle = d.next;
@@ -232,7 +290,7 @@ impl Wake {
     /// Period of `domain` in ticks.
     #[must_use]
     pub fn period(&self, domain: usize) -> u64 {
-        self.domains[domain].period
+        self.domains[domain].period.get()
     }
 }
 

@@ -19,11 +19,13 @@
 //! boundary between the SM side and the memory side: either side sees the other only after the
 //! link's delay, credits included.
 
+use std::iter::once;
+
 use super::MachineConfig;
-use crate::dram::channel::DramChannel;
+use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest, DramShape};
 use crate::kernel::{
-    Block, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, DescribeExt, Edge, Payload, RxBank, Sleep, TxBank,
+    Block, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, DescribeExt, Due, Edge, Payload, RxBank, Sleep, TxBank,
 };
 use crate::l1::access::{AccessShape, WarpAccess, WarpReply};
 use crate::l1::lsu::{Lsu, LsuIo, LsuPlace};
@@ -330,60 +332,110 @@ fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
     specs.into_iter().map(|spec| Chan::new(spec, shape.clone())).collect()
 }
 
+/// Every block with the channel ends that it is lent for an edge.
+impl Machine {
+    fn wired_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, SmIo<'_>)> {
+        let links = self.launch.iter_mut().zip(&mut self.done).zip(&mut self.mem).zip(&mut self.wb);
+        self.cores.iter_mut().zip(links).map(|(core, (((launch, done), mem), wb))| {
+            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() })
+        })
+    }
+
+    fn wired_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+        let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
+        self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
+            (lsu, LsuIo { core_req: mem.rx(), core_rsp: wb.tx(), mem_req: inject.tx(), mem_rsp: deliver.rx() })
+        })
+    }
+
+    fn wired_banks(&mut self) -> impl Iterator<Item = (&mut L2Bank, L2Io<'_>)> {
+        let links = self.to_l2.iter_mut().zip(&mut self.from_l2).zip(&mut self.dram_req).zip(&mut self.dram_rsp);
+        self.banks.iter_mut().zip(links).map(|(bank, (((req, rsp), dram_req), dram_rsp))| {
+            (bank, L2Io { req: req.rx(), rsp: rsp.tx(), dram_req: dram_req.tx(), dram_rsp: dram_rsp.rx() })
+        })
+    }
+
+    fn wired_drams(&mut self) -> impl Iterator<Item = (&mut DramChannel, DramIo<'_>)> {
+        let links = self.dram_req.iter_mut().zip(&mut self.dram_rsp);
+        self.drams.iter_mut().zip(links).map(|(dram, (req, rsp))| (dram, DramIo { req: req.rx(), rsp: rsp.tx() }))
+    }
+
+    fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
+        self.dispatcher.eval(io, at)
+    }
+
+    fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = XbarIo { from: RxBank(&mut self.inject), to: TxBank(&mut self.to_l2) };
+        self.request_xbar.eval(io, at)
+    }
+
+    fn eval_reply_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
+        self.reply_xbar.eval(io, at)
+    }
+}
+
+/// One of like parts.
+fn nth<P>(mut parts: impl Iterator<Item = P>, i: usize) -> P {
+    match parts.nth(i) {
+        Some(part) => part,
+        None => unreachable!("block {i} of its kind is beyond the population"),
+    }
+}
+
 impl Blocks for Machine {
     fn population(&self) -> Vec<u8> {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
         vec![2 * sms + 1, 2, partitions, partitions]
     }
 
-    #[inline]
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         match self.part(block) {
             Part::Core(i) => {
-                let io = SmIo {
-                    launch: self.launch[i].rx(),
-                    done: self.done[i].tx(),
-                    mem: self.mem[i].tx(),
-                    wb: self.wb[i].rx(),
-                };
-                let sleep = self.cores[i].eval(io, at);
+                let (core, io) = nth(self.wired_cores(), i);
+                let sleep = core.eval(io, at);
                 self.faulted |= self.cores[i].fault().is_some();
                 sleep
             }
             Part::Lsu(i) => {
-                let io = LsuIo {
-                    core_req: self.mem[i].rx(),
-                    core_rsp: self.wb[i].tx(),
-                    mem_req: self.inject[i].tx(),
-                    mem_rsp: self.deliver[i].rx(),
-                };
-                self.lsus[i].eval(io, at)
+                let (lsu, io) = nth(self.wired_lsus(), i);
+                lsu.eval(io, at)
             }
-            Part::Dispatcher => {
-                let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
-                self.dispatcher.eval(io, at)
-            }
-            Part::RequestXbar => {
-                let io = XbarIo { from: RxBank(&mut self.inject), to: TxBank(&mut self.to_l2) };
-                self.request_xbar.eval(io, at)
-            }
-            Part::ReplyXbar => {
-                let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
-                self.reply_xbar.eval(io, at)
-            }
+            Part::Dispatcher => self.eval_dispatcher(at),
+            Part::RequestXbar => self.eval_request_xbar(at),
+            Part::ReplyXbar => self.eval_reply_xbar(at),
             Part::L2(i) => {
-                let io = L2Io {
-                    req: self.to_l2[i].rx(),
-                    rsp: self.from_l2[i].tx(),
-                    dram_req: self.dram_req[i].tx(),
-                    dram_rsp: self.dram_rsp[i].rx(),
-                };
-                self.banks[i].eval(io, at)
+                let (bank, io) = nth(self.wired_banks(), i);
+                bank.eval(io, at)
             }
             Part::Dram(i) => {
-                let io = crate::dram::channel::DramIo { req: self.dram_req[i].rx(), rsp: self.dram_rsp[i].tx() };
-                self.drams[i].eval(io, at)
+                let (dram, io) = nth(self.wired_drams(), i);
+                dram.eval(io, at)
             }
+        }
+    }
+
+    fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        match due.domain() {
+            CORE => {
+                let sms = self.cores.len() as u8;
+                let mut faulted = false;
+                due.each(0, self.wired_cores(), at, |(core, io), at| {
+                    let sleep = core.eval(io, at);
+                    faulted |= core.fault().is_some();
+                    sleep
+                });
+                self.faulted |= faulted;
+                due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
+                due.each(2 * sms, once(self), at, Self::eval_dispatcher);
+            }
+            XBAR => {
+                due.each(0, once(&mut *self), at, Self::eval_request_xbar);
+                due.each(1, once(self), at, Self::eval_reply_xbar);
+            }
+            L2 => due.each(0, self.wired_banks(), at, |(bank, io), at| bank.eval(io, at)),
+            _ => due.each(0, self.wired_drams(), at, |(dram, io), at| dram.eval(io, at)),
         }
     }
 

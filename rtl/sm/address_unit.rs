@@ -6,12 +6,13 @@
 //! several, each waits for the reply to the one before and the instruction stays until the last
 //! reply, because a reply names warp and pc but not the beat.
 
+use isa::lanes::Pair;
 use isa::program::{Inst, MemOp};
 use isa::types::{CacheOp, Space, Type};
 
 use super::decode::Decoded;
 use super::fault::{Fault, FaultKind};
-use super::operands::{Operand, Operands, Row};
+use super::operands::{Base, Operand, Operands, Row};
 use super::{AddressMap, KernelImage};
 use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
@@ -68,16 +69,17 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Takes a checked instruction; returns its number of beats. A store brings `data`, which
+    /// Takes a checked instruction that moves `bytes` bytes per lane; returns its number of beats. A store brings `data`, which
     /// fills the words given to it.
     pub(super) fn start(
         &mut self,
         (warp, pc, mask): (u8, u32, u32),
         mem: &MemOp,
-        address: &[u64; LANES],
+        bytes: u8,
+        base: Base<'_>,
         data: Option<impl FnOnce(&mut StoreData)>,
     ) -> u8 {
-        let beat_bytes = mem.bytes().min(BEAT_BYTES);
+        let beat_bytes = bytes.min(BEAT_BYTES as u8);
         self.valid = true;
         self.waiting = false;
         self.store = data.is_some();
@@ -85,8 +87,8 @@ impl AddressUnit {
         (self.warp, self.pc, self.mask) = (warp, pc, mask);
         self.size_log2 = beat_bytes.trailing_zeros() as u8;
         self.beat = 0;
-        self.beats = (mem.bytes() >> self.size_log2) as u8;
-        self.address = *address;
+        self.beats = bytes >> self.size_log2;
+        base.addresses(mem, &mut self.address);
         if mask != u32::MAX {
             for (lane, address) in self.address.iter_mut().enumerate() {
                 *address = if mask & 1 << lane != 0 { *address } else { 0 };
@@ -121,7 +123,14 @@ impl AddressUnit {
                     *address += if self.mask & 1 << lane != 0 { ahead } else { 0 };
                 }
             }
-            *data = if self.store { [self.data[word], self.data[word + 1]] } else { [[0; LANES]; 2] };
+            let [low, high] = data;
+            if self.store {
+                *low = self.data[word];
+                *high = self.data[word + 1];
+            } else {
+                *low = [0; LANES];
+                *high = [0; LANES];
+            }
         });
         if self.store || self.beats == 1 {
             self.beat += 1;
@@ -172,8 +181,51 @@ impl AddressUnit {
     }
 }
 
-/// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.
+/// The bytes that an access of the space of `mem` near `address` may touch: those of the buffer
+/// there, in device memory.
 #[inline]
+fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
+    match space {
+        Space::Param => (0, image.params.len() as u64),
+        Space::Shared => (0, image.shared_bytes().into()),
+        Space::Global => image.map.range_of(address).map_or((0, 0), |range| (range.start, range.end())),
+    }
+}
+
+/// True if an access of `bytes` bytes in all lanes is sure to be right, which nearly all that are
+/// right are: the bases lie in an aligned block, the smallest that holds them, which with the offset
+/// added seldom reaches beyond a buffer if they do not.
+#[inline]
+pub(super) fn is_plain(image: &KernelImage, mem: &MemOp, bytes: u8, base: Pair<'_, LANES>) -> bool {
+    let Pair { low, high } = base;
+    let differing = u64::from(differing(high)) << 32 | u64::from(differing(low));
+    let first = u64::from(high[0]) << 32 | u64::from(low[0]);
+    let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
+    let offset = mem.offset as u64;
+    let within = u64::from(bytes) - 1;
+    let (start, end) = bounds(image, mem.space, first.wrapping_add(offset));
+    // The lowest byte that a lane can touch, and what is left of the buffer from there on.
+    let lowest = (first & !block).wrapping_add(offset).wrapping_sub(start);
+    let room = (end - start).saturating_sub(lowest);
+    block.checked_add(within).is_some_and(|reach| reach < room)
+        && (first.wrapping_add(offset) | differing) & within == 0
+}
+
+/// The bits in which the lanes are not all alike.
+#[inline]
+fn differing(row: &Row) -> u32 {
+    // Four sums, as a vector has lanes: the compiler does not split one by itself.
+    let mut bits = [0; 4];
+    for words in row.as_chunks::<4>().0 {
+        for (bits, word) in bits.iter_mut().zip(words) {
+            *bits |= word ^ row[0];
+        }
+    }
+    bits[0] | bits[1] | bits[2] | bits[3]
+}
+
+/// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.
+#[inline(never)]
 pub(super) fn check(
     image: &KernelImage,
     mem: &MemOp,
@@ -181,32 +233,13 @@ pub(super) fn check(
     mask: u32,
 ) -> Result<(), (u8, FaultKind)> {
     let bytes = mem.bytes();
-    let bounded = |size: u32| (0, u64::from(size));
-    let (start, end) = match mem.space {
-        Space::Param => bounded(image.params.len() as u32),
-        Space::Shared => bounded(image.shared_bytes()),
-        // Nearly always all lanes lie in the buffer of the first.
-        Space::Global => {
-            let first = address[mask.trailing_zeros() as usize % LANES];
-            image.map.range_of(first).map_or((0, 0), |range| (range.start, range.end()))
-        }
-    };
+    // Nearly always all lanes lie in the buffer of the first.
+    let (start, end) = bounds(image, mem.space, address[mask.trailing_zeros() as usize % LANES]);
     let room = (end - start).saturating_sub(u64::from(bytes) - 1);
     let within = u64::from(bytes - 1);
-    if mask == u32::MAX {
-        // All lanes lie in the smallest aligned block that holds them, which seldom reaches
-        // beyond a buffer if they do not.
-        let first = address[0];
-        let differing = address.iter().fold(0, |bits, address| bits | (address ^ first));
-        let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
-        let (low, high) = (first & !block, first | block);
-        if low >= start && high.wrapping_sub(start) < room && (first | differing) & within == 0 {
-            return Ok(());
-        }
-    }
     let mut lanes = mask;
     while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
+        let lane = lanes.trailing_zeros() as usize % LANES;
         lanes &= lanes - 1;
         let outside = address[lane].wrapping_sub(start) >= room;
         if (outside || address[lane] & within != 0)

@@ -1,7 +1,7 @@
 //! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those
 //! in which the instruction acts.
 
-use isa::lanes::{Loop, PairMut, alu_pair, alu32, compare_pair, compare32, convert_pair};
+use isa::lanes::{Loop, Pair, PairMut, alu_pair, alu32, compare_pair, compare32, convert_pair};
 use isa::program::{Dst, Inst, Op, Src};
 
 use super::decode::Decoded;
@@ -17,8 +17,16 @@ pub(super) type Words = [Row; RESULT_WORDS];
 pub(super) enum Compute {
     /// As many words of the first operand as the destination has.
     Copy,
+    /// The same words in all lanes, known beforehand: those of a constant load.
+    Spread,
     /// By a loop for this very operation, whose result has as many words as the destination.
-    Known(Loop<LANES>),
+    Two(fn(&Row, &Row, &mut Row)),
+    /// As above, from three words.
+    Three(fn(&Row, &Row, &Row, &mut Row)),
+    /// As above, to both words of a product.
+    Product(fn(&Row, &Row, PairMut<'_, LANES>)),
+    /// As above, from pairs.
+    Pairs(fn(Pair<'_, LANES>, Pair<'_, LANES>, PairMut<'_, LANES>)),
     /// By what the operation says.
     Other,
 }
@@ -28,8 +36,10 @@ impl Compute {
         match &inst.op {
             Op::Mov(_) => Self::Copy,
             Op::Alu(op) => match (op.known(), is_wide(&inst.dsts[0])) {
-                (Some(of @ (Loop::Two(_) | Loop::Three(_))), false) => Self::Known(of),
-                (Some(of @ (Loop::Product(_) | Loop::Pairs(_))), true) => Self::Known(of),
+                (Some(Loop::Two(run)), false) => Self::Two(run),
+                (Some(Loop::Three(run)), false) => Self::Three(run),
+                (Some(Loop::Product(run)), true) => Self::Product(run),
+                (Some(Loop::Pairs(run)), true) => Self::Pairs(run),
                 _ => Self::Other,
             },
             _ => Self::Other,
@@ -37,9 +47,10 @@ impl Compute {
     }
 }
 
-/// Computes an instruction; register results go to `words`, predicate results are returned in the order
-/// of the destinations.
-pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words) -> [u32; 2] {
+/// Computes an instruction for the lanes of `mask`; register results go to `words`, predicate results
+/// are returned in the order of the destinations.
+#[inline(always)]
+pub(super) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let [a, b, c, _] = &decoded.srcs;
     let [low, high, ..] = words;
     match decoded.compute {
@@ -49,18 +60,17 @@ pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words)
                 *high = *read.word(a.high, &mut None);
             }
         }
-        Compute::Known(Loop::Two(run)) => {
-            run(read.word(a.low, &mut None), read.word(b.low, &mut None), low);
-        }
-        Compute::Known(Loop::Three(run)) => {
+        Compute::Spread => spread(decoded, mask, words),
+        Compute::Two(run) => run(read.word(a.low, &mut None), read.word(b.low, &mut None), low),
+        Compute::Three(run) => {
             let (mut spare_a, mut spare_b, mut spare_c) = (None, None, None);
             let (a, b) = (read.word(a.low, &mut spare_a), read.word(b.low, &mut spare_b));
             run(a, b, read.word(c.low, &mut spare_c), low);
         }
-        Compute::Known(Loop::Product(run)) => {
+        Compute::Product(run) => {
             run(read.word(a.low, &mut None), read.word(b.low, &mut None), PairMut { low, high });
         }
-        Compute::Known(Loop::Pairs(run)) => {
+        Compute::Pairs(run) => {
             run(read.pair(a, &mut [None; 2]), read.pair(b, &mut [None; 2]), PairMut { low, high });
         }
         Compute::Other => return execute_other(decoded, read, words),
@@ -68,9 +78,20 @@ pub(super) fn execute(decoded: &Decoded, read: &Operands<'_>, words: &mut Words)
     [0; 2]
 }
 
+/// Fills result words with what is the same in all lanes of `mask`.
+#[inline(always)]
+fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
+    for (word, value) in words.iter_mut().zip(decoded.loads).take(decoded.words.into()) {
+        *word = [value; LANES];
+        if mask != u32::MAX {
+            merge(word, !mask, &[0; LANES]);
+        }
+    }
+}
+
 /// What has no loop of its own.
 #[inline(never)]
-fn execute_other(decoded: &Decoded, read: &Operands<'_>, words: &mut Words) -> [u32; 2] {
+fn execute_other(decoded: &Decoded, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
     let [a, b, c, _] = &decoded.srcs;
     let [low, high, ..] = words;

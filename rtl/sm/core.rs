@@ -266,7 +266,7 @@ impl SmCore {
     pub(super) fn show_head(&mut self, loaded: &Loaded, warp: u8, pc: u32) {
         let decoded = &loaded.table[pc as usize];
         self.heads[decoded.pipe as usize] |= 1 << warp;
-        self.scoreboard.refresh(warp, Some(&decoded.uses));
+        self.scoreboard.show(warp, &decoded.uses);
     }
 
     fn fill_buffer(&mut self, loaded: &Loaded, warp: u8) {

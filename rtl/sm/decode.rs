@@ -80,9 +80,10 @@ pub(super) struct Decoded {
     pub(super) srcs: [Operand; 4],
     /// Where the base of its addresses comes from.
     pub(super) base: Operand,
-    /// What it loads, if that is the same and legal in every lane of every warp: parameters at a
-    /// constant offset.
-    pub(super) loads: Option<[u32; RESULT_WORDS]>,
+    /// Bytes that it moves per lane, if it accesses memory.
+    pub(super) bytes: u8,
+    /// What it loads, if `compute` says that this is the same in every lane of every warp.
+    pub(super) loads: [u32; RESULT_WORDS],
     /// Whether it writes any register or predicate.
     pub(super) writes: bool,
     /// Reads of the register file that its inputs take.
@@ -107,18 +108,20 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
         let srcs = inst.srcs.map(|src| constants.operand(&src, image, identity));
         let base = constants.operand(&base, image, identity);
         let reads = srcs.iter().chain([&base]).map(Operand::reads).sum();
+        let loads = inst.mem().and_then(|mem| constant_loads(inst, mem, image));
         let pred = |dst: &Dst| if let Dst::Pred(pred) = dst { Some(*pred) } else { None };
         Decoded {
             inst: inst.clone(),
             pipe,
-            compute: Compute::of(inst),
+            compute: if loads.is_some() { Compute::Spread } else { Compute::of(inst) },
             wide: is_wide(&inst.dsts[0]),
             latency: config.pipes.operand_read + timing.latency,
             interval: timing.interval,
             uses,
             srcs,
             base,
-            loads: inst.mem().and_then(|mem| constant_loads(inst, mem, image)),
+            bytes: inst.mem().map_or(0, MemOp::bytes) as u8,
+            loads: loads.unwrap_or_default(),
             writes: !inst.writes.is_empty(),
             reads,
             rows,
@@ -143,7 +146,8 @@ fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
     (rows, words as u8)
 }
 
-/// What a load of parameters at a constant offset brings.
+/// What a load brings, if that is the same and legal in every lane of every warp: parameters at a
+/// constant offset.
 fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32; RESULT_WORDS]> {
     let legal = check(image, mem, &[mem.address(0); LANES], u32::MAX).is_ok();
     if mem.space != Space::Param || mem.base.is_some() || !legal || !matches!(inst.op, Op::Load(_)) {

@@ -3,15 +3,15 @@
 use isa::program::{Dst, Guard, Inst, MemOp, Op};
 use isa::types::Space;
 
-use super::SmCore;
-use super::address_unit::{StoreData, check, extend, fault, store_data};
-use super::alu::{Words, execute, merge, put};
+use super::address_unit::{StoreData, check, extend, fault, is_plain, store_data};
+use super::alu::{Compute, Words, execute, put};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
-use super::operands::Operands;
+use super::operands::{Base, Operands};
 use super::scheduler::MAX_SCHEDULERS;
 use super::shared_memory::SharedMemory;
 use super::stall::StallReason;
+use super::{Fault, KernelImage, SmCore};
 use crate::kernel::Edge;
 use crate::l1::access::LANES;
 
@@ -68,7 +68,7 @@ impl SmCore {
 
     /// Lets a scheduler issue one of its warps of `open`, which are not none; returns the pipe that
     /// it went to.
-    #[inline(never)]
+    #[inline(always)]
     fn issue_one(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, open: u64) -> Option<Pipe> {
         let (warp, decoded) = self.choose(loaded, scheduler, at.cycle, open)?;
         self.dispatch(loaded, at, scheduler, warp, decoded);
@@ -208,7 +208,7 @@ impl SmCore {
                 self.stacks.advance(at, warp);
             }
             Op::Exit | Op::Barrier { .. } | Op::Nop => self.stacks.advance(at, warp),
-            Op::Load(mem) | Op::Store(mem) if decoded.loads.is_none() => {
+            Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
                 if mask != 0 && !self.access(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded, mem) {
                     return;
                 }
@@ -239,42 +239,34 @@ impl SmCore {
     }
 
     /// Sends the result of the instruction at a warp's pc on its way.
-    #[inline(never)]
+    #[inline(always)]
     fn compute(&mut self, loaded: &Loaded, at: &Edge<'_>, warp: u8, mask: u32, decoded: &Decoded) {
         let parts = (&self.registers, &self.warps, &self.ctas);
         let read = Operands::open(parts, loaded, at, warp, decoded);
         let due = at.cycle + u64::from(decoded.latency);
-        self.pipes.start(at, (warp, self.stacks.pc(warp), mask), due, |words| match &decoded.loads {
-            None => execute(decoded, &read, words),
-            Some(loads) => spread(&loads[..usize::from(decoded.words)], mask, words),
-        });
+        self.pipes.start(at, (warp, self.stacks.pc(warp), mask), due, |words| execute(decoded, mask, read, words));
     }
 
     /// Carries out a load or a store as far as the core does. False at a fault.
     #[inline(never)]
-    fn access(
-        &mut self,
-        loaded: &Loaded,
-        at: &Edge<'_>,
-        &Issue { scheduler, warp, pc, mask }: &Issue,
-        decoded: &Decoded,
-        mem: &MemOp,
-    ) -> bool {
+    fn access(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, mem: &MemOp) -> bool {
+        let &Issue { warp, pc, mask, .. } = issue;
         let image = &*loaded.image;
         let inst = &decoded.inst;
-        let due = at.cycle + u64::from(decoded.latency);
         let parts = (&self.registers, &self.warps, &self.ctas);
         let read = Operands::open(parts, loaded, at, warp, decoded);
-        let address = read.addresses(mem, &decoded.base);
-        if let Err(wrong) = check(image, mem, &address, mask) {
-            self.fault = Some(fault((self.identity.sm, warp, pc), image, inst, mem, &address, wrong));
+        let mut spare = [None; 2];
+        let base = read.base(mem, &decoded.base, &mut spare);
+        let plain = matches!(base, Base::Wide(pair) if mask == u32::MAX && is_plain(image, mem, decoded.bytes, pair));
+        if !plain && let Some(fault) = self.check(image, issue, inst, mem, base) {
+            self.fault = Some(fault);
             return false;
         }
         let is_store = matches!(inst.op, Op::Store(_));
         match mem.space {
             Space::Global => {
                 let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
-                let beats = self.address_unit.start((warp, pc, mask), mem, &address, data);
+                let beats = self.address_unit.start((warp, pc, mask), mem, decoded.bytes, base, data);
                 if is_store {
                     self.warps.stores_sent(warp, beats);
                 } else {
@@ -283,52 +275,94 @@ impl SmCore {
                 }
             }
             Space::Shared => {
-                let cycles = self.shared.cycles(&address, mask, mem.bytes());
-                self.counters.shared_conflicts += u64::from(cycles - 1);
-                self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
-                let base = self.ctas.shared_base(self.warps.get(warp).cta);
-                if is_store {
+                let mut address = [0; LANES];
+                base.addresses(mem, &mut address);
+                let data = is_store.then(|| {
                     let mut data = [[0; LANES]; 4];
                     store_data(decoded, mem, &read, &mut data);
-                    store_shared(&mut self.shared, base, mem, &address, mask, &data);
-                } else if decoded.writes {
-                    let shared = &self.shared;
-                    let due = self.pipes.first_room(due + u64::from(cycles - 1));
-                    self.pipes.start(at, (warp, pc, mask), due, |words| {
-                        load_words(inst, mem, mask, words, |lane, ahead| {
-                            shared.load(base + address[lane] as u32 + ahead, mem.ty.bytes())
-                        });
-                        [0; 2]
-                    });
-                    self.scoreboard.reserve(warp, &inst.writes, false);
-                }
+                    data
+                });
+                self.access_shared(at, issue, decoded, mem, &address, data.as_ref());
             }
             Space::Param => {
-                if decoded.writes {
-                    self.pipes.start(at, (warp, pc, mask), due, |words| {
-                        load_words(inst, mem, mask, words, |lane, ahead| {
-                            image.param(address[lane] as usize + ahead as usize, mem.ty.bytes())
-                        });
-                        [0; 2]
-                    });
-                    self.scoreboard.reserve(warp, &inst.writes, false);
-                }
+                let mut address = [0; LANES];
+                base.addresses(mem, &mut address);
+                self.load_params(image, at, issue, decoded, mem, &address);
             }
         }
         true
     }
-}
 
-/// Fills result words with what is the same in all lanes of `mask`.
-#[inline]
-fn spread(values: &[u32], mask: u32, words: &mut Words) -> [u32; 2] {
-    for (word, value) in words.iter_mut().zip(values) {
-        *word = [*value; LANES];
-        if mask != u32::MAX {
-            merge(word, !mask, &[0; LANES]);
+    /// Carries out a load or a store in shared memory.
+    #[inline(never)]
+    fn access_shared(
+        &mut self,
+        at: &Edge<'_>,
+        issue: &Issue,
+        decoded: &Decoded,
+        mem: &MemOp,
+        address: &[u64; LANES],
+        store: Option<&StoreData>,
+    ) {
+        let &Issue { scheduler, warp, pc, mask } = issue;
+        let inst = &decoded.inst;
+        let cycles = self.shared.cycles(address, mask, mem.bytes());
+        self.counters.shared_conflicts += u64::from(cycles - 1);
+        self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
+        let first = self.ctas.shared_base(self.warps.get(warp).cta);
+        if let Some(data) = store {
+            store_shared(&mut self.shared, first, mem, address, mask, data);
+        } else if decoded.writes {
+            let shared = &self.shared;
+            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
+            self.pipes.start(at, (warp, pc, mask), due, |words| {
+                load_words(inst, mem, mask, words, |lane, ahead| {
+                    shared.load(first + address[lane] as u32 + ahead, mem.ty.bytes())
+                });
+                [0; 2]
+            });
+            self.scoreboard.reserve(warp, &inst.writes, false);
         }
     }
-    [0; 2]
+
+    /// Carries out a load of parameters.
+    #[inline(never)]
+    fn load_params(
+        &mut self,
+        image: &KernelImage,
+        at: &Edge<'_>,
+        &Issue { warp, pc, mask, .. }: &Issue,
+        decoded: &Decoded,
+        mem: &MemOp,
+        address: &[u64; LANES],
+    ) {
+        if decoded.writes {
+            let inst = &decoded.inst;
+            self.pipes.start(at, (warp, pc, mask), at.cycle + u64::from(decoded.latency), |words| {
+                load_words(inst, mem, mask, words, |lane, ahead| {
+                    image.param(address[lane] as usize + ahead as usize, mem.ty.bytes())
+                });
+                [0; 2]
+            });
+            self.scoreboard.reserve(warp, &inst.writes, false);
+        }
+    }
+
+    /// The fault of an access, if it is one, found lane by lane.
+    #[inline(never)]
+    fn check(
+        &self,
+        image: &KernelImage,
+        &Issue { warp, pc, mask, .. }: &Issue,
+        inst: &Inst,
+        mem: &MemOp,
+        base: Base<'_>,
+    ) -> Option<Fault> {
+        let mut address = [0; LANES];
+        base.addresses(mem, &mut address);
+        let wrong = check(image, mem, &address, mask).err()?;
+        Some(fault((self.identity.sm, warp, pc), image, inst, mem, &address, wrong))
+    }
 }
 
 /// Fills the result words of a load, element after element; `value` gives the bytes of a lane at

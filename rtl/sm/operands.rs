@@ -121,7 +121,47 @@ impl Constants {
     }
 }
 
+/// What an offset is added to for the addresses of a memory instruction.
+#[derive(Clone, Copy)]
+pub(super) enum Base<'a> {
+    /// Nothing: the offset is the address.
+    None,
+    /// 32-bit addresses, which wrap around.
+    Narrow(&'a Row),
+    /// 64-bit addresses.
+    Wide(Pair<'a, LANES>),
+}
+
+impl Base<'_> {
+    /// Byte address of every lane.
+    #[inline(always)]
+    pub(super) fn addresses(self, mem: &MemOp, address: &mut [u64; LANES]) {
+        match self {
+            Self::None => *address = [mem.address(0); LANES],
+            Self::Narrow(base) => narrow_addresses(base, mem.offset as u32, address),
+            Self::Wide(Pair { low, high }) => wide_addresses(low, high, mem.offset as u64, address),
+        }
+    }
+}
+
+// Calls tell the compiler that operands and result lie apart, which lets it take lanes together.
+
+#[inline(never)]
+fn narrow_addresses(base: &Row, offset: u32, address: &mut [u64; LANES]) {
+    for lane in 0..LANES {
+        address[lane] = base[lane].wrapping_add(offset).into();
+    }
+}
+
+#[inline(never)]
+fn wide_addresses(low: &Row, high: &Row, offset: u64, address: &mut [u64; LANES]) {
+    for lane in 0..LANES {
+        address[lane] = (u64::from(high[lane]) << 32 | u64::from(low[lane])).wrapping_add(offset);
+    }
+}
+
 /// The operands of one instruction.
+#[derive(Clone, Copy)]
 pub(super) struct Operands<'a> {
     file: &'a RegisterFile,
     warps: &'a Warps,
@@ -151,17 +191,26 @@ impl<'a> Operands<'a> {
 
     /// One word of an operand; `spare` holds it if no row does.
     #[inline(always)]
-    pub(super) fn word<'s>(&'s self, word: Word, spare: &'s mut Option<Row>) -> &'s Row {
+    pub(super) fn word<'s>(&self, word: Word, spare: &'s mut Option<Row>) -> &'s Row
+    where
+        'a: 's,
+    {
         match word {
             Word::Register(index) => self.file.word(self.rows + u32::from(index)),
             Word::Constant(index) => &self.loaded.constants.rows[usize::from(index)],
-            Word::Special(special, shift) => self.special(special, shift, spare),
+            Word::Special(word, shift) => {
+                let Self { warps, ctas, loaded, at, warp, .. } = *self;
+                special(word, shift, warps.get(warp), ctas, loaded, at.cycle, spare)
+            }
         }
     }
 
     /// Both words of an operand; `spare` holds those that no row does.
     #[inline(always)]
-    pub(super) fn pair<'s>(&'s self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES> {
+    pub(super) fn pair<'s>(&self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES>
+    where
+        'a: 's,
+    {
         let [low, high] = spare;
         Pair { low: self.word(operand.low, low), high: self.word(operand.high, high) }
     }
@@ -186,40 +235,41 @@ impl<'a> Operands<'a> {
         if guard.negated { !lanes } else { lanes }
     }
 
-    /// Byte address of every lane; `base` is the resolved base of `mem`.
-    pub(super) fn addresses(&self, mem: &MemOp, base: &Operand) -> [u64; LANES] {
+    /// The base of the addresses that `mem` makes, resolved to `base`; `spare` holds what no row does.
+    #[inline(always)]
+    pub(super) fn base<'s>(&self, mem: &MemOp, base: &Operand, spare: &'s mut [Option<Row>; 2]) -> Base<'s>
+    where
+        'a: 's,
+    {
         match mem.base {
-            None => [mem.address(0); LANES],
-            Some(Reg { wide: true, .. }) => {
-                let mut spare = [None; 2];
-                let base = self.pair(base, &mut spare);
-                let offset = mem.offset as u64;
-                from_fn(|lane| (u64::from(base.high[lane]) << 32 | u64::from(base.low[lane])).wrapping_add(offset))
-            }
-            Some(Reg { wide: false, .. }) => {
-                let mut spare = None;
-                let base = self.word(base.low, &mut spare);
-                let offset = mem.offset as u32;
-                from_fn(|lane| u64::from(base[lane].wrapping_add(offset)))
-            }
+            None => Base::None,
+            Some(Reg { wide: true, .. }) => Base::Wide(self.pair(base, spare)),
+            Some(Reg { wide: false, .. }) => Base::Narrow(self.word(base.low, &mut spare[0])),
         }
     }
+}
 
-    /// A special register, shifted down by `shift`. All but the thread's position are the same in
-    /// all lanes.
-    #[inline(never)]
-    fn special<'s>(&'s self, special: Special, shift: u8, spare: &'s mut Option<Row>) -> &'s Row {
-        let Warp { cta, index, .. } = *self.warps.get(self.warp);
-        let value = match special {
-            Special::Tid(axis) => return &self.loaded.image.tid[usize::from(index)][axis_index(axis)],
-            Special::Ctaid(axis) => self.ctas.position(cta)[axis_index(axis)].into(),
-            Special::WarpId => index.into(),
-            Special::Clock | Special::Clock64 => self.at.cycle,
-            Special::ClockHi => self.at.cycle >> 32,
-            _ => unreachable!("{special:?} has a row"),
-        };
-        spare.insert([(value >> shift) as u32; LANES])
-    }
+/// A special register of a warp, shifted down by `shift`. All but the thread's position are the same
+/// in all lanes.
+#[inline(never)]
+fn special<'s>(
+    special: Special,
+    shift: u8,
+    &Warp { cta, index, .. }: &Warp,
+    ctas: &CtaSlots,
+    loaded: &'s Loaded,
+    cycle: u64,
+    spare: &'s mut Option<Row>,
+) -> &'s Row {
+    let value = match special {
+        Special::Tid(axis) => return &loaded.image.tid[usize::from(index)][axis_index(axis)],
+        Special::Ctaid(axis) => ctas.position(cta)[axis_index(axis)].into(),
+        Special::WarpId => index.into(),
+        Special::Clock | Special::Clock64 => cycle,
+        Special::ClockHi => cycle >> 32,
+        _ => unreachable!("{special:?} has a row"),
+    };
+    spare.insert([(value >> shift) as u32; LANES])
 }
 
 fn axis_index(axis: Axis) -> usize {

@@ -55,6 +55,12 @@ pub(super) struct Booked(u32);
 impl Booked {
     const NONE: Self = Self(u32::MAX);
 
+    /// How many results leave.
+    #[inline(always)]
+    pub(super) fn count(self) -> u32 {
+        4 - self.0.leading_ones() / 8
+    }
+
     #[inline(always)]
     fn add(&mut self, slot: u8) {
         self.0 = self.0 << 8 | u32::from(slot);
@@ -158,6 +164,7 @@ impl Pipes {
     ///
     /// # Panics
     /// If the table or the bus has no room, or the cycle is beyond the calendar.
+    #[inline(always)]
     pub(super) fn start(
         &mut self,
         at: &Edge<'_>,
@@ -171,7 +178,8 @@ impl Pipes {
             self.no_room(at, (warp, pc), ahead);
         }
         let mut preds = [0; 2];
-        self.results.update(at, slot, 0, |ResultRow(words)| preds = fill(words));
+        self.results.take_writes(at, 1);
+        self.results.change(at, slot as usize, |ResultRow(words)| preds = fill(words));
         self.busy |= 1 << slot;
         self.flights[slot as usize % FLIGHTS] = Flight { warp, pc, mask, preds, due };
         self.calendar[due as usize % CALENDAR_CYCLES].add(slot as u8);
@@ -184,10 +192,18 @@ impl Pipes {
         panic!("cycle {cycle}, {path}: no room for the result of warp {warp} pc {pc} in {ahead} cycles")
     }
 
-    /// The results whose writeback cycle is `cycle`, to be taken in it one after the other.
+    /// True if results have their writeback cycle in `cycle`.
     #[inline(always)]
-    pub(super) fn due(&mut self, cycle: u64) -> Booked {
-        std::mem::replace(&mut self.calendar[cycle as usize % CALENDAR_CYCLES], Booked::NONE)
+    pub(super) fn are_due(&self, cycle: u64) -> bool {
+        self.calendar[cycle as usize % CALENDAR_CYCLES] != Booked::NONE
+    }
+
+    /// The results that are due, to be taken one after the other through the ports taken here.
+    #[inline(always)]
+    pub(super) fn due(&mut self, at: &Edge<'_>) -> Booked {
+        let due = std::mem::replace(&mut self.calendar[at.cycle as usize % CALENDAR_CYCLES], Booked::NONE);
+        self.results.take_reads(at, due.count());
+        due
     }
 
     /// Takes one result of those that are due.
@@ -196,7 +212,7 @@ impl Pipes {
         let flight = &self.flights[usize::from(slot) % FLIGHTS];
         assert_eq!(flight.due, at.cycle, "{}: result of warp {} late", self.results.spec().path, flight.warp);
         self.busy &= !(1 << slot);
-        (flight, &self.results.read_cell(at, slot.into(), 0).0)
+        (flight, &self.results.cell_at(slot.into()).0)
     }
 
     /// The first writeback cycle after `cycle`, once what is due in it has retired; `u64::MAX` if
@@ -256,9 +272,10 @@ mod tests {
             words[0][5] = 9;
             [0; 2]
         });
-        assert_eq!(pipes.due(1029).next(), None);
-        let mut due = pipes.due(1030);
-        let (flight, words) = pipes.retire(&Edge::new(1030, 1030, &mut wake), due.next().unwrap());
+        assert!(!pipes.are_due(1029) && pipes.are_due(1030));
+        let at = Edge::new(1030, 1030, &mut wake);
+        let mut due = pipes.due(&at);
+        let (flight, words) = pipes.retire(&at, due.next().unwrap());
         assert_eq!((flight.warp, flight.pc, words[0][5]), (3, 7, 9));
         assert!(pipes.is_empty());
     }
@@ -284,7 +301,9 @@ mod tests {
         }
         let at = Edge::new(50, 50, &mut wake);
         let mut warps = Vec::new();
-        for slot in pipes.due(50) {
+        let due = pipes.due(&at);
+        assert_eq!(due.count(), 2);
+        for slot in due {
             warps.push(pipes.retire(&at, slot).0.warp);
         }
         warps.sort_unstable();

@@ -79,16 +79,26 @@ impl RegisterFile {
     }
 
     /// A row, through a port that was taken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn word(&self, row: u32) -> &[u32; LANES] {
-        &self.words.row(row)[0].0
+        &self.words.cell_at(row as usize).0
     }
 
-    /// Writes the result words of an instruction in the lanes of `mask`, to `rows` of the warp
-    /// whose rows start at `first`.
-    pub(super) fn write_words(&mut self, at: &Edge<'_>, first: u32, rows: &[u16], mask: u32, words: &Words) {
-        for (index, row) in rows.iter().enumerate() {
-            self.words.update(at, first + u32::from(*row), 0, |Word(word)| merge(word, mask, &words[index]));
+    /// Writes the `count` result words of an instruction in the lanes of `mask`, to `rows` of the
+    /// warp whose rows start at `first`.
+    #[inline(always)]
+    pub(super) fn write_words(
+        &mut self,
+        at: &Edge<'_>,
+        first: u32,
+        (rows, count): (&[u16; RESULT_WORDS], u8),
+        mask: u32,
+        words: &Words,
+    ) {
+        self.words.take_writes(at, count.into());
+        for (row, values) in rows.iter().zip(words).take(count.into()) {
+            let cell = (first + u32::from(*row)) as usize;
+            self.words.change(at, cell, |Word(word)| merge(word, mask, values));
         }
     }
 
@@ -115,7 +125,7 @@ impl RegisterFile {
 
     /// A word without a port, for tests and reports.
     pub(super) fn peek(&self, row: u32) -> &[u32; LANES] {
-        &self.words.row(row)[0].0
+        self.word(row)
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {

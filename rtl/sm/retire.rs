@@ -14,19 +14,26 @@ impl SmCore {
     /// Writes the results that have the result bus in this cycle.
     #[inline(always)]
     pub(super) fn write_back(&mut self, loaded: &Loaded, at: &Edge<'_>) {
-        for slot in self.pipes.due(at.cycle) {
+        if self.pipes.are_due(at.cycle) {
+            self.retire_due(loaded, at);
+        }
+    }
+
+    #[inline(always)]
+    fn retire_due(&mut self, loaded: &Loaded, at: &Edge<'_>) {
+        for slot in self.pipes.due(at) {
             self.retire(loaded, at, slot);
         }
     }
 
     /// Writes one result.
-    #[inline(never)]
+    #[inline(always)]
     fn retire(&mut self, loaded: &Loaded, at: &Edge<'_>, slot: u8) {
         let (flight, words) = self.pipes.retire(at, slot);
         let Flight { warp, pc, mask, preds, .. } = *flight;
         let decoded = &loaded.table[pc as usize];
         let rows = u32::from(self.warps.get(warp).rows);
-        self.registers.write_words(at, rows, &decoded.rows[..usize::from(decoded.words)], mask, words);
+        self.registers.write_words(at, rows, (&decoded.rows, decoded.words), mask, words);
         for (pred, lanes) in decoded.preds.iter().zip(preds) {
             if let Some(pred) = *pred {
                 self.registers.write_pred(at, warp, pred, mask, lanes);
@@ -108,12 +115,9 @@ impl SmCore {
     /// An instruction has written its registers.
     #[inline(always)]
     fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
-        self.scoreboard.release(warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
-        // Only a hazard that there was can have gone.
-        if self.scoreboard.hazard() >> warp & 1 != 0 {
-            let decoded = &loaded.table[self.stacks.pc(warp) as usize];
-            self.scoreboard.refresh(warp, Some(&decoded.uses));
-        }
+        let stacks = &self.stacks;
+        let uses = || &loaded.table[stacks.pc(warp) as usize].uses;
+        self.scoreboard.release(warp, &decoded.inst.writes, decoded.pipe == Pipe::Global, uses);
         if self.warps.live() >> warp & 1 == 0 {
             self.finish_cta(self.warps.get(warp).cta);
         }

@@ -58,13 +58,23 @@ impl Scoreboard {
         }
     }
 
-    /// Clears registers that were written, of a load from device memory if `memory`.
-    #[inline]
-    pub(super) fn release(&mut self, warp: u8, writes: &RegMask, memory: bool) {
-        let slot = usize::from(warp) % MAX_WARPS;
+    /// Clears registers that were written, of a load from device memory if `memory`; `uses` gives
+    /// those of the warp's head instruction. Only a hazard that there was can go.
+    #[inline(always)]
+    pub(super) fn release<'u>(&mut self, warp: u8, writes: &RegMask, memory: bool, uses: impl FnOnce() -> &'u RegMask) {
+        let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
         remove(&mut self.pending[slot], writes, self.narrow);
         if memory {
             remove(&mut self.memory[slot], writes, self.narrow);
+        }
+        if self.hazard & bit != 0 {
+            let uses = uses();
+            if !intersects(&self.pending[slot], uses, self.narrow) {
+                self.hazard &= !bit;
+                self.hazard_memory &= !bit;
+            } else if memory && !intersects(&self.memory[slot], uses, self.narrow) {
+                self.hazard_memory &= !bit;
+            }
         }
     }
 
@@ -73,15 +83,13 @@ impl Scoreboard {
         self.pending[usize::from(warp) % MAX_WARPS].is_empty()
     }
 
-    /// Works out the hazard bits of one warp; `uses` are the registers of its head instruction.
+    /// Works out the hazard bits of a warp that had no head instruction, and hence no hazard; `uses`
+    /// are the registers of its new one.
     #[inline(always)]
-    pub(super) fn refresh(&mut self, warp: u8, uses: Option<&RegMask>) {
-        let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << warp);
-        self.hazard &= !bit;
-        self.hazard_memory &= !bit;
-        if let Some(uses) = uses
-            && intersects(&self.pending[slot], uses, self.narrow)
-        {
+    pub(super) fn show(&mut self, warp: u8, uses: &RegMask) {
+        let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
+        debug_assert!(self.hazard & bit == 0, "warp {warp} has a hazard without a head");
+        if intersects(&self.pending[slot], uses, self.narrow) {
             self.hazard |= bit;
             self.hazard_memory |= if intersects(&self.memory[slot], uses, self.narrow) { bit } else { 0 };
         }
@@ -153,11 +161,11 @@ mod tests {
     #[test]
     fn a_hazard_lasts_from_issue_to_the_release_of_the_same_register() {
         let mut board = Scoreboard::new(2);
+        let uses = regs(&[3, 200]);
         board.reserve(1, &regs(&[200]), false);
-        board.refresh(1, Some(&regs(&[3, 200])));
+        board.show(1, &uses);
         assert_eq!((board.hazard(), board.hazard_memory()), (2, 0));
-        board.release(1, &regs(&[200]), false);
-        board.refresh(1, Some(&regs(&[3, 200])));
+        board.release(1, &regs(&[200]), false, || &uses);
         assert_eq!(board.hazard(), 0);
         assert!(board.is_clear(1));
     }
@@ -167,12 +175,12 @@ mod tests {
         let mut board = Scoreboard::new(1);
         board.reserve(0, &regs(&[1]), true);
         board.reserve(0, &regs(&[2]), false);
-        board.refresh(0, Some(&regs(&[2])));
-        assert_eq!((board.hazard(), board.hazard_memory()), (1, 0));
-        board.refresh(0, Some(&regs(&[1])));
+        let uses = regs(&[1, 2]);
+        board.show(0, &uses);
         assert_eq!((board.hazard(), board.hazard_memory()), (1, 1));
-        board.release(0, &regs(&[1]), true);
-        board.refresh(0, Some(&regs(&[1])));
+        board.release(0, &regs(&[1]), true, || &uses);
+        assert_eq!((board.hazard(), board.hazard_memory()), (1, 0));
+        board.release(0, &regs(&[2]), false, || &uses);
         assert_eq!((board.hazard(), board.hazard_memory()), (0, 0));
     }
 
@@ -183,10 +191,10 @@ mod tests {
             board.size(regs_of_kernel);
             for last in [0, 63, regs_of_kernel - 1] {
                 board.reserve(0, &regs(&[last]), true);
-                board.refresh(0, Some(&regs(&[last])));
+                let uses = regs(&[last]);
+                board.show(0, &uses);
                 assert_eq!((board.hazard(), board.hazard_memory()), (1, 1), "register {last} of {regs_of_kernel}");
-                board.release(0, &regs(&[last]), true);
-                board.refresh(0, Some(&regs(&[last])));
+                board.release(0, &regs(&[last]), true, || &uses);
                 assert_eq!(board.hazard(), 0, "register {last} of {regs_of_kernel}");
                 assert!(board.is_clear(0));
             }
@@ -194,11 +202,17 @@ mod tests {
     }
 
     #[test]
-    fn a_warp_without_a_head_has_no_hazard() {
-        let mut board = Scoreboard::new(1);
-        board.reserve(0, &regs(&[1]), true);
-        board.refresh(0, Some(&regs(&[1])));
-        board.refresh(0, None);
-        assert_eq!((board.hazard(), board.hazard_memory()), (0, 0));
+    fn a_release_asks_for_the_head_only_of_a_warp_that_has_a_hazard() {
+        let mut board = Scoreboard::new(2);
+        for warp in 0..2 {
+            board.reserve(warp, &regs(&[1, 2]), false);
+        }
+        let uses = regs(&[1]);
+        board.show(1, &uses);
+        board.release(0, &regs(&[1]), false, || panic!("warp 0 has no head"));
+        board.release(1, &regs(&[2]), false, || &uses);
+        assert_eq!(board.hazard(), 2);
+        board.release(1, &regs(&[1]), false, || &uses);
+        assert_eq!(board.hazard(), 0);
     }
 }
