@@ -12,7 +12,7 @@
 //! value the lowest free even pair.
 
 use crate::cfg::Cfg;
-use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Op, Program, Reg, RegMask, Src};
+use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Program, Reg, RegMask, Src};
 
 /// Why a program cannot run on the machine's registers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -209,9 +209,7 @@ fn rename(inst: &mut Inst, word_of: &[u16], pred_of: &[u16]) {
     if let Some(guard) = &mut inst.guard {
         pred(&mut guard.pred);
     }
-    if let Op::Load(mem) | Op::Store(mem) = &mut inst.op
-        && let Some(base) = &mut mem.base
-    {
+    if let Some(base) = inst.op.mem_mut().and_then(|mem| mem.base.as_mut()) {
         word(base);
     }
     let mut reads = RegMask::default();

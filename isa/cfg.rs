@@ -45,7 +45,7 @@ impl Cfg {
             if let Op::Branch { target, .. } = inst.op {
                 leader[target as usize] = true;
             }
-            if matches!(inst.op, Op::Branch { .. } | Op::Exit) {
+            if matches!(inst.op, Op::Branch { .. } | Op::Exit | Op::Trap) {
                 leader[pc + 1] = true;
             }
         }

@@ -16,16 +16,26 @@
 //!   negative integer divided by -1 is itself, remainder 0.
 
 mod alu;
+mod atomic;
+mod bits;
+mod carry;
 mod compare;
 mod convert;
 mod directed;
 mod float;
+mod half;
 mod known;
 mod pair;
+mod warp;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
+pub use atomic::{AtomicFn, atomic};
+pub use bits::PrmtMode;
+pub use carry::{CarryOp, carry_add};
 pub use compare::{CompareOp, compare, compare32};
 pub use convert::{ConvertOp, convert};
 pub use float::{F32_NAN, F64_NAN};
+pub(crate) use half::widen as widen_half;
 pub use known::Loop;
 pub use pair::{Pair, PairMut, alu_pair, compare_pair, convert_pair};
+pub use warp::{ShuffleMode, VoteMode, WarpInputs, WarpOp, WarpResult, warp};

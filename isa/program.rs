@@ -16,8 +16,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::lanes::{AluOp, CompareOp, ConvertOp};
-use crate::types::{CacheOp, Logic, Space, Special, Type};
+use crate::lanes::{AluOp, AtomicFn, CarryOp, CompareOp, ConvertOp, WarpOp};
+use crate::texture::{TexOp, Texture};
+use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
 
 /// Words of the register file that one thread can name in the physical form.
 pub const MAX_WORDS: u16 = 255;
@@ -61,8 +62,118 @@ pub struct Program {
     /// Largest alignment of a shared variable, at least 1; `shared_bytes` is a multiple of
     /// the alignment of the dynamic array, if there is one.
     pub shared_align: u32,
+    /// Bytes of local memory that a thread needs, a multiple of 16.
+    pub local_bytes: u32,
+    /// Bytes of constants of the module.
+    pub const_bytes: u32,
+    /// Address in device memory of the module's constants; set by [`Program::link`].
+    pub const_base: u64,
+    /// Textures of the launch file, in the order of their handles; set by [`Program::link`].
+    pub textures: Arc<[Texture]>,
+    /// Operands that [`Program::link`] has still to complete.
+    pub relocations: Vec<Relocation>,
     /// Largest CTA shape, from `.maxntid` or `.reqntid`.
     pub max_ntid: Option<[u32; 3]>,
+    /// Most 32-bit registers of a thread, from `.maxnreg`.
+    pub max_regs: Option<u32>,
+    /// CTAs that an SM should hold at least, from `.minnctapersm`.
+    pub min_ctas: Option<u32>,
+}
+
+/// An operand that depends on where the module's data lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// The instruction.
+    pub pc: u32,
+    /// The operand to which the address is added.
+    pub place: Place,
+    /// What the address is of.
+    pub target: Target,
+}
+
+/// An operand that a relocation completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `Src::Imm` of this source.
+    Source(u8),
+    /// [`MemOp::offset`].
+    Offset,
+}
+
+/// What is placed when a program is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// The variable with this number in [`crate::ptx::data::ModuleData::globals`].
+    Global(u16),
+    /// The constants.
+    Constants,
+    /// The texture reference with this number in
+    /// [`crate::ptx::data::ModuleData::textures`]; its value is the handle.
+    Texture(u16),
+}
+
+/// Where the data of a module lie.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Addresses {
+    /// Address of each variable in [`crate::ptx::data::ModuleData::globals`].
+    pub globals: Vec<u64>,
+    /// Address in device memory of the constants.
+    pub constants: u64,
+    /// Handle for each name in [`crate::ptx::data::ModuleData::textures`]: 1 plus the number
+    /// of the texture in `bound`; `None` if nothing is bound to it.
+    pub textures: Vec<Option<u64>>,
+    /// All textures that a handle can mean.
+    pub bound: Arc<[Texture]>,
+}
+
+/// A kernel names something that has no place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: kernel `{kernel}` reads a texture reference that no buffer is bound to")]
+pub struct LinkError {
+    /// Source file.
+    pub file: Arc<str>,
+    /// Source line.
+    pub line: u32,
+    /// Kernel name.
+    pub kernel: String,
+}
+
+impl Addresses {
+    /// The value that a target stands for; `None` if it has no place.
+    pub fn of(&self, target: Target) -> Option<u64> {
+        match target {
+            Target::Global(number) => self.globals.get(usize::from(number)).copied(),
+            Target::Constants => Some(self.constants),
+            Target::Texture(number) => self.textures.get(usize::from(number)).copied().flatten(),
+        }
+    }
+}
+
+impl Program {
+    /// Completes what depends on where the module's data lie. Virtual and physical form alike.
+    pub fn link(&mut self, addresses: &Addresses) -> Result<(), LinkError> {
+        for Relocation { pc, place, target } in std::mem::take(&mut self.relocations) {
+            let inst = &mut self.insts[pc as usize];
+            let Some(value) = addresses.of(target) else {
+                return Err(LinkError { file: self.file.clone(), line: inst.line, kernel: self.name.clone() });
+            };
+            match place {
+                Place::Source(at) => {
+                    if let Src::Imm(bits) = &mut inst.srcs[usize::from(at)] {
+                        *bits = bits.wrapping_add(value);
+                    }
+                }
+                Place::Offset => {
+                    if let Some(mem) = inst.op.mem_mut() {
+                        mem.offset = mem.offset.wrapping_add_unsigned(value);
+                    }
+                }
+            }
+        }
+        self.const_base = addresses.constants;
+        self.textures = addresses.bound.clone();
+        Ok(())
+    }
 }
 
 /// One kernel parameter.
@@ -163,7 +274,7 @@ pub enum Op {
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
     Select(Type),
-    /// `dsts[0] = srcs[0]`. Also every `cvta` between windows that coincide.
+    /// `dsts[0] = srcs[0]`, as many words as the destination has.
     Mov(Type),
     /// `dsts[0] = srcs[0]` converted: [`crate::lanes::convert`].
     Convert(ConvertOp),
@@ -193,15 +304,53 @@ pub enum Op {
         /// Whether the source promises that all lanes agree (`bra.uni`).
         uniform: bool,
     },
+    /// `dsts[0] = srcs[0] + srcs[1] + srcs[2]` (or the difference), carry or borrow to
+    /// predicate `dsts[1]`. The carry in is predicate `srcs[2]`, or `Imm` 0:
+    /// [`crate::lanes::carry_add`].
+    CarryAdd(CarryOp),
+    /// `dsts[0] =` memory, memory `= f(memory, srcs[0], srcs[1])` in one step, lane after lane
+    /// in ascending order: [`crate::lanes::atomic`]. Without a destination it is a reduction,
+    /// which needs no reply.
+    Atomic(AtomicFn, MemOp),
+    /// An exchange between the lanes of a warp: [`crate::lanes::warp`]. `dsts` and `srcs` are
+    /// said at [`WarpOp`].
+    Warp(WarpOp),
+    /// `dsts[0..4]` = a texel. `srcs[0]` is the handle, `srcs[1..4]` the coordinates x, y, z:
+    /// [`TexOp`].
+    Texture(TexOp),
+    /// Memory accesses before this point are seen by the threads of the scope before those
+    /// after it.
+    Fence(Scope),
     /// Wait until every thread of the CTA that has not exited has arrived.
     Barrier {
         /// Barrier number, 0 to 15.
         id: u8,
     },
+    /// A barrier with operands: number `srcs[0]` (modulo 16), threads that take part
+    /// `srcs[1]` (all of the CTA if `None`), predicate `srcs[2]` of a reduction, whose result
+    /// goes to `dsts[0]`. Warps count as 32 threads each.
+    BarrierWith(BarrierKind),
     /// End of the thread.
     Exit,
+    /// The kernel says that something went wrong: a fault of the launch.
+    Trap,
     /// Nothing.
     Nop,
+}
+
+/// What a barrier with operands does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierKind {
+    /// Arrive and wait.
+    Sync,
+    /// Arrive, go on without waiting.
+    Arrive,
+    /// Arrive, wait, and tell whether the predicate held in all threads: predicate result.
+    All,
+    /// The same for any thread: predicate result.
+    Any,
+    /// The same, with the number of threads: 32-bit result.
+    Count,
 }
 
 /// A memory access.
@@ -251,9 +400,9 @@ pub enum Unit {
     Sfu,
     /// Double precision.
     Dp,
-    /// Loads and stores.
+    /// Loads, stores, atomics and textures.
     Mem,
-    /// Branches, barriers, exits: done at issue.
+    /// Branches, barriers, fences, exits: done at issue.
     Control,
 }
 
@@ -271,8 +420,33 @@ impl Op {
             | Op::Pred(_)
             | Op::Pack { .. }
             | Op::Unpack { .. } => Unit::Sp,
-            Op::Load(_) | Op::Store(_) => Unit::Mem,
-            Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => Unit::Control,
+            Op::CarryAdd(_) | Op::Warp(_) => Unit::Sp,
+            Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) => Unit::Mem,
+            Op::Branch { .. }
+            | Op::Barrier { .. }
+            | Op::BarrierWith(_)
+            | Op::Fence(_)
+            | Op::Exit
+            | Op::Trap
+            | Op::Nop => Unit::Control,
+        }
+    }
+
+    /// The memory access of a load, a store or an atomic.
+    #[inline]
+    pub fn mem(&self) -> Option<&MemOp> {
+        match self {
+            Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem) => Some(mem),
+            _ => None,
+        }
+    }
+
+    /// [`Op::mem`], to be changed.
+    #[inline]
+    pub fn mem_mut(&mut self) -> Option<&mut MemOp> {
+        match self {
+            Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem) => Some(mem),
+            _ => None,
         }
     }
 }
@@ -351,13 +525,10 @@ impl Inst {
         }
     }
 
-    /// The memory access of a load or a store.
+    /// The memory access of a load, a store or an atomic.
     #[inline]
     pub fn mem(&self) -> Option<&MemOp> {
-        match &self.op {
-            Op::Load(mem) | Op::Store(mem) => Some(mem),
-            _ => None,
-        }
+        self.op.mem()
     }
 
     /// Registers that hold an input, the address base included.
@@ -397,7 +568,7 @@ impl Inst {
     /// Whether control can go on to `pc + 1`.
     pub fn falls_through(&self) -> bool {
         match self.op {
-            Op::Branch { .. } | Op::Exit => self.guard.is_some(),
+            Op::Branch { .. } | Op::Exit | Op::Trap => self.guard.is_some(),
             _ => true,
         }
     }

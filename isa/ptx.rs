@@ -8,6 +8,7 @@
 //! text from anywhere can at worst be refused.
 
 pub mod ast;
+pub mod data;
 mod error;
 pub mod lexer;
 pub mod lower;

@@ -31,6 +31,8 @@ pub enum Type {
     B32,
     /// 64 bits without interpretation.
     B64,
+    /// IEEE binary16, held in 16-bit registers.
+    F16,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -44,7 +46,7 @@ impl Type {
     pub const fn bits(self) -> u32 {
         match self {
             Type::U8 | Type::S8 | Type::B8 => 8,
-            Type::U16 | Type::S16 | Type::B16 => 16,
+            Type::U16 | Type::S16 | Type::B16 | Type::F16 => 16,
             Type::U32 | Type::S32 | Type::B32 | Type::F32 => 32,
             Type::U64 | Type::S64 | Type::B64 | Type::F64 => 64,
             Type::Pred => 1,
@@ -63,7 +65,7 @@ impl Type {
 
     /// Whether arithmetic on this type is floating point.
     pub const fn is_float(self) -> bool {
-        matches!(self, Type::F32 | Type::F64)
+        matches!(self, Type::F16 | Type::F32 | Type::F64)
     }
 
     /// Whether this is `.u` or `.s` (integers with an interpretation).
@@ -102,15 +104,27 @@ impl Type {
             Type::B16 => "b16",
             Type::B32 => "b32",
             Type::B64 => "b64",
+            Type::F16 => "f16",
             Type::F32 => "f32",
             Type::F64 => "f64",
             Type::Pred => "pred",
         }
     }
 
+    /// The unsigned integer type of this width; a predicate stays one.
+    pub const fn unsigned(self) -> Type {
+        match self.bits() {
+            8 => Type::U8,
+            16 => Type::U16,
+            32 => Type::U32,
+            64 => Type::U64,
+            _ => Type::Pred,
+        }
+    }
+
     /// The type with this PTX spelling (no dot).
     pub fn from_name(name: &str) -> Option<Type> {
-        const ALL: [Type; 15] = [
+        const ALL: [Type; 16] = [
             Type::U8,
             Type::U16,
             Type::U32,
@@ -123,6 +137,7 @@ impl Type {
             Type::B16,
             Type::B32,
             Type::B64,
+            Type::F16,
             Type::F32,
             Type::F64,
             Type::Pred,
@@ -204,6 +219,12 @@ pub enum Space {
     Global,
     /// The CTA's shared memory, addressed from 0.
     Shared,
+    /// Constants of the module, read only, addressed from 0.
+    Const,
+    /// The thread's own memory, addressed from 0.
+    Local,
+    /// Any of the others, told by the address: [`crate::map`].
+    Generic,
 }
 
 impl Space {
@@ -213,8 +234,22 @@ impl Space {
             Space::Param => "param",
             Space::Global => "global",
             Space::Shared => "shared",
+            Space::Const => "const",
+            Space::Local => "local",
+            Space::Generic => "generic",
         }
     }
+}
+
+/// Threads that a fence orders memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Those of the CTA.
+    Cta,
+    /// Those of the device.
+    Device,
+    /// Those of the device and of the host.
+    System,
 }
 
 /// Cache operator of a load or a store (PTX ISA, "Cache Operators").

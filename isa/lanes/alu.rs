@@ -2,7 +2,8 @@
 
 use std::array::from_fn;
 
-use super::float;
+use super::bits::{self, PrmtMode};
+use super::{float, half};
 use crate::program::Unit;
 use crate::types::{Rounding, Type};
 
@@ -39,6 +40,12 @@ pub enum AluFn {
     Min,
     /// The larger; the operand that is a number if the other is NaN.
     Max,
+    /// The smaller; NaN if an operand is NaN.
+    MinNan,
+    /// The larger; NaN if an operand is NaN.
+    MaxNan,
+    /// `b` with the sign of `a`.
+    CopySign,
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -56,8 +63,48 @@ pub enum AluFn {
     FunnelLeft,
     /// Low word of the 64 bits `b:a` shifted right by `c` modulo 32.
     FunnelRight,
+    /// As [`AluFn::FunnelLeft`], with counts beyond 32 as 32.
+    FunnelLeftClamp,
+    /// As [`AluFn::FunnelRight`], with counts beyond 32 as 32.
+    FunnelRightClamp,
     /// Field of `a` at bit `b` of `c` bits, extended (counts modulo 256).
     Bfe,
+    /// The low bits of `a` put into `b`, at bit `c` modulo 256, as many as the next 8 bits of
+    /// `c` say.
+    Bfi,
+    /// Position of the highest bit that is no sign, 32-bit result; all ones if there is none.
+    Bfind {
+        /// Whether the result is the left shift that brings that bit to the top.
+        shift: bool,
+    },
+    /// Bytes of `b:a`, picked by `c`.
+    Prmt(PrmtMode),
+    /// Any function of three bits, by its truth table.
+    Lop3(u8),
+    /// Position of the `c`-th set bit of `a` from bit `b` on, downward for negative `c`.
+    Fns,
+    /// Low 32 bits of the product of the low 24 bits.
+    Mul24,
+    /// Bits 16 to 47 of the product of the low 24 bits.
+    Mul24Hi,
+    /// `c + |a - b|`.
+    Sad,
+    /// `c` plus the products of the four bytes of `a` and of `b`.
+    Dot4 {
+        /// Whether the bytes of `a` have signs.
+        a: bool,
+        /// Whether the bytes of `b` have signs.
+        b: bool,
+    },
+    /// `c` plus the products of the two halves of `a` with two bytes of `b`.
+    Dot2 {
+        /// Whether the halves of `a` have signs.
+        a: bool,
+        /// Whether the bytes of `b` have signs.
+        b: bool,
+        /// Whether they are the upper two bytes of `b`.
+        high: bool,
+    },
     /// Number of one bits, 32-bit result.
     Popc,
     /// Number of leading zeros, 32-bit result.
@@ -78,6 +125,8 @@ pub enum AluFn {
     Sin,
     /// Cosine of radians.
     Cos,
+    /// Hyperbolic tangent.
+    Tanh,
 }
 
 /// An arithmetic operation with its modifiers.
@@ -117,7 +166,7 @@ impl AluOp {
     pub fn result(&self) -> Type {
         match self.f {
             AluFn::MulWide | AluFn::MadWide => self.ty.widened().unwrap_or(self.ty),
-            AluFn::Popc | AluFn::Clz => Type::U32,
+            AluFn::Popc | AluFn::Clz | AluFn::Bfind { .. } => Type::U32,
             _ => self.ty,
         }
     }
@@ -126,9 +175,25 @@ impl AluOp {
     pub fn arity(&self) -> usize {
         use AluFn::*;
         match self.f {
-            Mad | MadHi | MadWide | Fma | Bfe | FunnelLeft | FunnelRight => 3,
-            Add | Sub | Mul | MulHi | MulWide | Div | Rem | Min | Max | And | Or | Xor | Shl | Shr => 2,
-            Abs | Neg | Not | Popc | Clz | Brev | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos => 1,
+            Mad
+            | MadHi
+            | MadWide
+            | Fma
+            | Bfe
+            | Bfi
+            | FunnelLeft
+            | FunnelRight
+            | FunnelLeftClamp
+            | FunnelRightClamp
+            | Prmt(_)
+            | Lop3(_)
+            | Fns
+            | Sad
+            | Dot4 { .. }
+            | Dot2 { .. } => 3,
+            Add | Sub | Mul | MulHi | MulWide | Mul24 | Mul24Hi | Div | Rem | Min | Max | MinNan | MaxNan
+            | CopySign | And | Or | Xor | Shl | Shr => 2,
+            Abs | Neg | Not | Popc | Clz | Bfind { .. } | Brev | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => 1,
         }
     }
 
@@ -137,7 +202,7 @@ impl AluOp {
         use AluFn::*;
         match self.f {
             _ if self.ty == Type::F64 => Unit::Dp,
-            Div | Rem | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos => Unit::Sfu,
+            Div | Rem | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => Unit::Sfu,
             _ => Unit::Sp,
         }
     }
@@ -220,6 +285,7 @@ fn map2<C: Cell, const N: usize>(a: &[C; N], b: &[C; N], f: impl Fn(u32, u32) ->
 pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     match op.ty {
         Type::F32 => float::single(op, a, b, c),
+        Type::F16 => half::half(op, a, b, c),
         Type::U32 | Type::S32 | Type::B32 if !op.sat => {
             let signed = op.ty == Type::S32;
             match op.f {
@@ -300,11 +366,42 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
         AluFn::Shl => from_fn(|i| C::wrap((u64::from(a[i].low()) << b[i].low().min(63)) as u32 & mask)),
         AluFn::Shr => from_fn(|i| C::wrap((extend(a[i].low()) >> b[i].low().min(63)) as u32 & mask)),
         AluFn::Bfe => from_fn(|i| C::wrap(field(u64::from(a[i].low()), b[i].low(), c[i].low(), bits, signed) as u32)),
+        AluFn::Bfi => from_fn(|i| C::wrap(bits::insert(a[i].low().into(), b[i].low().into(), c[i].low()) as u32)),
+        AluFn::Bfind { shift } => lanes(&|x, _, _| i64::from(bits::find(x as u64, bits, signed, shift))),
+        AluFn::Prmt(mode) => from_fn(|i| C::wrap(bits::permute(mode, a[i].low(), b[i].low(), c[i].low()))),
+        AluFn::Lop3(table) => from_fn(|i| C::wrap(bits::table(table, a[i].low(), b[i].low(), c[i].low()))),
+        AluFn::Fns => from_fn(|i| C::wrap(bits::find_nth(a[i].low(), b[i].low(), c[i].low() as i32))),
+        AluFn::FunnelLeftClamp => from_fn(|i| {
+            let pair = u64::from(b[i].low()) << 32 | u64::from(a[i].low());
+            C::wrap((pair << c[i].low().min(32) >> 32) as u32)
+        }),
+        AluFn::FunnelRightClamp => from_fn(|i| {
+            let pair = u64::from(b[i].low()) << 32 | u64::from(a[i].low());
+            C::wrap((pair >> c[i].low().min(32)) as u32)
+        }),
+        AluFn::Mul24 => lanes(&|x, y, _| low24(x, signed) * low24(y, signed)),
+        AluFn::Mul24Hi => lanes(&|x, y, _| (low24(x, signed) * low24(y, signed)) >> 16),
+        AluFn::Sad => lanes(&|x, y, z| z.wrapping_add((x - y).abs())),
+        AluFn::Dot4 { a: p, b: q } => from_fn(|i| {
+            let sum = bits::dot([a[i].low(), b[i].low()], [8, 8], [p, q], 4);
+            C::wrap(c[i].low().wrapping_add(sum))
+        }),
+        AluFn::Dot2 { a: p, b: q, high } => from_fn(|i| {
+            let bytes = b[i].low() >> if high { 16 } else { 0 };
+            let sum = bits::dot([a[i].low(), bytes], [16, 8], [p, q], 2);
+            C::wrap(c[i].low().wrapping_add(sum))
+        }),
         AluFn::Popc => map1(a, u32::count_ones),
         AluFn::Clz => map1(a, u32::leading_zeros),
         AluFn::Brev => map1(a, u32::reverse_bits),
         _ => no_such(op),
     }
+}
+
+/// The low 24 bits as a number.
+fn low24(x: i64, signed: bool) -> i64 {
+    let top = x << 40;
+    if signed { top >> 40 } else { (top as u64 >> 40) as i64 }
 }
 
 /// High half of a product of two `bits`-wide operands.
@@ -373,6 +470,12 @@ fn long<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) ->
         AluFn::Shr if signed => from_fn(|i| ((a[i] as i64) >> (b[i] as u32).min(63)) as u64),
         AluFn::Shr => from_fn(|i| a[i].checked_shr(b[i] as u32).unwrap_or(0)),
         AluFn::Bfe => from_fn(|i| field(a[i], b[i] as u32, c[i] as u32, 64, signed)),
+        AluFn::Bfi => from_fn(|i| bits::insert(a[i], b[i], c[i] as u32)),
+        AluFn::Bfind { shift } => from_fn(|i| u64::from(bits::find(a[i], 64, signed, shift))),
+        AluFn::Sad => from_fn(|i| {
+            let distance = if signed { (a[i] as i64).abs_diff(b[i] as i64) } else { a[i].abs_diff(b[i]) };
+            c[i].wrapping_add(distance)
+        }),
         AluFn::Popc => from_fn(|i| u64::from(a[i].count_ones())),
         AluFn::Clz => from_fn(|i| u64::from(a[i].leading_zeros())),
         AluFn::Brev => from_fn(|i| a[i].reverse_bits()),

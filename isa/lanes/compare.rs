@@ -1,7 +1,11 @@
 //! Comparisons: `setp`.
 
 use super::float::{flush, flush_wide};
+use super::half::widen;
 use crate::types::{Cmp, Logic, Type};
+
+/// The smallest number of `.f16` that is not subnormal.
+const HALF_NORMAL: f32 = 6.103_515_6e-5;
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +56,13 @@ pub fn compare<const N: usize>(op: &CompareOp, a: &[u64; N], b: &[u64; N]) -> u6
             };
             relation(op.cmp, a, b, value)
         }
+        Type::F16 => {
+            let value = |x: u64| {
+                let x = widen(x as u16);
+                if op.ftz && x.abs() < HALF_NORMAL { 0.0 } else { x }
+            };
+            relation(op.cmp, a, b, value)
+        }
         Type::F64 => {
             let value = |x: u64| {
                 let x = f64::from_bits(x);
@@ -91,6 +102,7 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
             };
             relation(cmp, a, b, value)
         }
+        Type::F16 => compare(op, &a.map(u64::from), &b.map(u64::from)),
         Type::S8 => relation(cmp, a, b, |x| x as i8),
         Type::S16 => relation(cmp, a, b, |x| x as i16),
         Type::S32 => relation(cmp, a, b, |x| x as i32),

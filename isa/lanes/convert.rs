@@ -2,8 +2,8 @@
 
 use std::array::from_fn;
 
-use super::directed;
 use super::float::{double_bits, flush, single_bits};
+use super::{directed, half};
 use crate::types::{Rounding, Type};
 
 /// A conversion.
@@ -72,6 +72,9 @@ fn operand(op: &ConvertOp, x: u64) -> f64 {
     if op.from == Type::F64 {
         return f64::from_bits(x);
     }
+    if op.from == Type::F16 {
+        return f64::from(half::widen(x as u16));
+    }
     let x = f32::from_bits(x as u32);
     f64::from(if op.ftz { flush(x) } else { x })
 }
@@ -108,6 +111,9 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
     if op.to == Type::F64 {
         return double_bits(x);
     }
+    if op.to == Type::F16 {
+        return u64::from(half::narrow(x, op.rounding));
+    }
     let single = directed::narrow(x, op.rounding);
     u64::from(single_bits(if op.ftz { flush(single) } else { single }))
 }
@@ -130,6 +136,9 @@ fn from_integer(op: &ConvertOp, x: i128) -> u64 {
             _ => nearest,
         };
         return double_bits(clamp_unit(op.sat, rounded));
+    }
+    if op.to == Type::F16 {
+        return u64::from(half::from_integer(x, op.rounding));
     }
     let nearest = x as f32;
     let rounded = match step(nearest as i128) {

@@ -10,7 +10,7 @@ use super::alu::{AluFn, AluOp};
 use crate::types::Rounding;
 
 /// The mode as the software implementation names it.
-fn mode(rounding: Rounding) -> Round {
+pub(super) fn mode(rounding: Rounding) -> Round {
     match rounding {
         Rounding::Nearest => Round::NearestTiesToEven,
         Rounding::Zero => Round::TowardZero,

@@ -53,6 +53,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     match op.f {
         AluFn::Abs => return from_fn(|i| C::wrap(a[i].to_bits() & 0x7fff_ffff)),
         AluFn::Neg => return from_fn(|i| C::wrap(a[i].to_bits() ^ 0x8000_0000)),
+        AluFn::CopySign => return from_fn(|i| C::wrap(b[i].copysign(a[i]).to_bits())),
         _ => {}
     }
     let mut r = if op.rounding == Rounding::Nearest {
@@ -82,6 +83,8 @@ fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f
         AluFn::Div => from_fn(|i| a[i] / b[i]),
         AluFn::Min => from_fn(|i| minimum(a[i], b[i])),
         AluFn::Max => from_fn(|i| -minimum(-a[i], -b[i])),
+        AluFn::MinNan => from_fn(|i| if b[i].is_nan() { b[i] } else { strict(a[i], minimum(a[i], b[i])) }),
+        AluFn::MaxNan => from_fn(|i| if b[i].is_nan() { b[i] } else { strict(a[i], -minimum(-a[i], -b[i])) }),
         AluFn::Sqrt => from_fn(|i| a[i].sqrt()),
         AluFn::Rcp => from_fn(|i| 1.0 / a[i]),
         AluFn::Rsqrt => through_double(|x| 1.0 / x.sqrt()),
@@ -89,6 +92,7 @@ fn single_nearest<const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N], c: &[f
         AluFn::Lg2 => through_double(libm::log2),
         AluFn::Sin => through_double(libm::sin),
         AluFn::Cos => through_double(libm::cos),
+        AluFn::Tanh => through_double(libm::tanh),
         _ => no_such(op),
     }
 }
@@ -122,6 +126,12 @@ fn minimum(a: f32, b: f32) -> f32 {
     }
 }
 
+/// `a` if it is NaN, else `other`.
+#[inline]
+fn strict(a: f32, other: f32) -> f32 {
+    if a.is_nan() { a } else { other }
+}
+
 #[inline]
 fn minimum_wide(a: f64, b: f64) -> f64 {
     if a.is_nan() || b < a {
@@ -139,6 +149,7 @@ pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: 
     match op.f {
         AluFn::Abs => return a.map(|x| x & !(1 << 63)),
         AluFn::Neg => return a.map(|x| x ^ 1 << 63),
+        AluFn::CopySign => return from_fn(|i| a[i] & 1 << 63 | b[i] & !(1 << 63)),
         _ => {}
     }
     let [a, b, c] = [a, b, c].map(|x| x.map(f64::from_bits));

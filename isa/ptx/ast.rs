@@ -42,12 +42,22 @@ pub struct Module<'a> {
     pub variables: Vec<Variable<'a>>,
     /// Kernels and functions, declared or defined.
     pub functions: Vec<Function<'a>>,
+    /// `.alias new, old`: functions with a second name.
+    pub aliases: Vec<(Name<'a>, Name<'a>)>,
 }
 
 impl<'a> Module<'a> {
     /// The kernels that have a body.
     pub fn kernels(&self) -> impl Iterator<Item = &Function<'a>> {
         self.functions.iter().filter(|f| f.is_entry && f.has_body)
+    }
+
+    /// The function called `name`: its definition, else a declaration of it.
+    pub fn function(&self, name: &str) -> Option<&Function<'a>> {
+        let alias = self.aliases.iter().find(|(new, _)| new.text == name);
+        let name = alias.map_or(name, |(_, old)| old.text);
+        let mut all = self.functions.iter().filter(|f| !f.is_entry && f.name.text == name);
+        all.clone().find(|f| f.has_body).or_else(|| all.next())
     }
 }
 
@@ -105,8 +115,10 @@ pub struct Variable<'a> {
     pub storage: Storage,
     /// Whether it is `.extern`.
     pub is_extern: bool,
-    /// Element type; `None` for opaque types (`.texref` ...).
+    /// Element type; `None` for opaque types.
     pub ty: Option<Type>,
+    /// `texref`, `samplerref` or `surfref`.
+    pub opaque: Option<&'a str>,
     /// Elements of a vector type: 1, 2 or 4.
     pub vector: u32,
     /// `.align`, if written.
@@ -117,8 +129,34 @@ pub struct Variable<'a> {
     pub family: Option<u64>,
     /// Elements of an array: product of the dimensions, 0 for `x[]`, `None` for a scalar.
     pub elements: Option<u64>,
-    /// Whether it has an initialiser.
-    pub initialised: bool,
+    /// Extents of an array, outermost first, 0 for one left open; empty for a scalar.
+    pub extents: Vec<u64>,
+    /// The initialiser, braces included; empty if there is none.
+    pub initial: Vec<Initial<'a>>,
+}
+
+/// A part of an initialiser.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Initial<'a> {
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+    /// A number.
+    Value(Operand<'a>),
+    /// The address of a variable or function.
+    Address {
+        /// Its name.
+        name: Name<'a>,
+        /// Bytes added to it.
+        offset: i64,
+        /// Whether the generic address is meant.
+        generic: bool,
+        /// The bits that are taken, for `0xFF00(name)`.
+        mask: Option<u64>,
+    },
+    /// A field of an opaque type: `addr_mode_0 = clamp_to_edge`.
+    Field,
 }
 
 /// One statement of a body.
@@ -132,6 +170,8 @@ pub enum Statement<'a> {
     Label(Name<'a>),
     /// A declaration.
     Declare(Variable<'a>),
+    /// `.branchtargets`: belongs to the label before it.
+    Targets(Vec<Name<'a>>),
     /// An instruction.
     Instruction(Instruction<'a>),
 }
@@ -185,6 +225,6 @@ pub enum OperandKind<'a> {
     List(Vec<Operand<'a>>),
     /// `[name+offset]`, or `[offset]` alone.
     Address(Option<Name<'a>>, i64),
-    /// `[tex, {a, b}]`: names and coordinates of a texture or surface access.
-    Texture,
+    /// `[tex, sampler, {a, b}]`: names and coordinates of a texture or surface access.
+    Texture(Vec<Operand<'a>>, Vec<Operand<'a>>),
 }

@@ -2,37 +2,134 @@
 //! Gives one kernel its meaning: names become registers, immediates and targets, modifiers
 //! become fields, and what the machine cannot execute is refused with its place.
 //!
-//! Shared variables that the kernel names are laid out in order of declaration, file level
-//! first; dynamic shared memory (`.extern .shared x[]`) begins behind the last of them.
-//! `cvta` of the global window is a move: generic and global addresses coincide.
+//! * Functions are inlined at each call, so that recursion and calls through a pointer are
+//!   refused. Their parameters become registers.
+//! * Shared variables that the kernel and its functions name are laid out in order of
+//!   declaration, file level first; dynamic shared memory (`.extern .shared x[]`) begins
+//!   behind the last of them. Local variables of a function lie behind those of its caller.
+//! * An instruction that the machine has no single operation for becomes several, all under
+//!   the same guard.
 
 mod arith;
-mod layout;
+mod atomic;
+mod bits;
+mod call;
+mod carry;
+mod control;
+pub(super) mod layout;
 mod memory;
 mod modifiers;
 mod moves;
 mod operands;
+mod params;
 mod scope;
+mod texture;
+mod warp;
 
 use rustc_hash::FxHashMap;
 
+use self::call::Frame;
+use self::control::Jump;
 use self::layout::{Layout, lay_out, parameters};
 use self::modifiers::Modifiers;
-use self::scope::Scopes;
-use super::ast::{Function, Instruction, Module, Name, OperandKind, Span, Statement};
+use self::params::{ParamPlace, Piece};
+use self::scope::{Found, Scopes};
+use super::ast::{Function, Instruction, Module, Span, Statement};
+use super::data::Symbols;
 use super::{PtxError, Source};
 use crate::cfg::resolve_reconvergence;
-use crate::program::{Form, Guard, Inst, NO_PC, Op, Program};
+use crate::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
 
 /// Most instructions of one kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
+/// Most statements that are looked at, those of a function once for every call.
+const MAX_STATEMENTS: usize = 1 << 21;
 
 /// Instructions that can be lowered; of each, the forms that the messages of its own errors
 /// name.
 pub const SUPPORTED: &[&str] = &[
-    "abs", "add", "and", "bar", "barrier", "bfe", "bra", "brev", "clz", "cos", "cvt", "cvta", "div", "ex2", "exit",
-    "fma", "ld", "lg2", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem", "ret", "rsqrt",
-    "selp", "setp", "shf", "shl", "shr", "sin", "sqrt", "st", "sub", "xor",
+    "abs",
+    "activemask",
+    "add",
+    "addc",
+    "and",
+    "applypriority",
+    "atom",
+    "bar",
+    "barrier",
+    "bfe",
+    "bfi",
+    "bfind",
+    "bra",
+    "brev",
+    "brkpt",
+    "brx",
+    "call",
+    "clz",
+    "cnot",
+    "copysign",
+    "cos",
+    "cvt",
+    "cvta",
+    "discard",
+    "div",
+    "dp2a",
+    "dp4a",
+    "ex2",
+    "exit",
+    "fence",
+    "fma",
+    "fns",
+    "isspacep",
+    "ld",
+    "ldu",
+    "lg2",
+    "lop3",
+    "mad",
+    "mad24",
+    "madc",
+    "match",
+    "max",
+    "membar",
+    "min",
+    "mov",
+    "mul",
+    "mul24",
+    "nanosleep",
+    "neg",
+    "not",
+    "or",
+    "pmevent",
+    "popc",
+    "prefetch",
+    "prefetchu",
+    "prmt",
+    "rcp",
+    "red",
+    "redux",
+    "rem",
+    "ret",
+    "rsqrt",
+    "sad",
+    "selp",
+    "set",
+    "setp",
+    "shf",
+    "shfl",
+    "shl",
+    "shr",
+    "sin",
+    "slct",
+    "sqrt",
+    "st",
+    "sub",
+    "subc",
+    "tanh",
+    "testp",
+    "tex",
+    "trap",
+    "vote",
+    "xor",
 ];
 
 /// Lowers the kernel `name` of `module`, to virtual registers.
@@ -52,29 +149,48 @@ pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program
             .with_help("addresses of 32 bits are not supported"));
     }
     let mut lowering = Lowering::new(source, module, function)?;
-    for statement in &function.body {
-        lowering.statement(statement)?;
-    }
+    lowering.entry(function)?;
     lowering.finish(function)
-}
-
-/// A branch whose target is not known yet.
-struct Jump<'a> {
-    pc: usize,
-    label: Name<'a>,
-    scope: usize,
 }
 
 struct Lowering<'a> {
     source: &'a Source,
-    layout: Layout<'a>,
+    module: &'a Module<'a>,
+    layout: Layout,
+    symbols: Symbols<'a>,
     scopes: Scopes<'a>,
-    /// Number of each register in use, by the place of its declaration and its number within
-    /// the family.
-    regs: FxHashMap<(u32, u64), u16>,
-    preds: FxHashMap<(u32, u64), u16>,
+    /// The functions that are being lowered, the kernel first.
+    frames: Vec<Frame<'a>>,
+    /// Functions begun so far: tells the registers of two calls apart.
+    instances: u32,
+    /// Number of each register in use, by call, place of its declaration and number within the
+    /// family.
+    regs: FxHashMap<(u32, u32, u64), u16>,
+    preds: FxHashMap<(u32, u32, u64), u16>,
+    num_regs: usize,
+    num_preds: usize,
+    /// The carry flag, once somebody uses it.
+    carry: Option<u16>,
+    /// Where each `.param` variable of each call is kept.
+    params: FxHashMap<(u32, u32), ParamPlace>,
+    pieces: Vec<Vec<Piece>>,
+    /// Offset of each `.local` variable of each call.
+    locals: FxHashMap<(u32, u32), u32>,
+    /// Where local memory ends: of the current functions, and at most.
+    local_top: u32,
+    local_bytes: u32,
     insts: Vec<Inst>,
     jumps: Vec<Jump<'a>>,
+    relocations: Vec<Relocation>,
+    /// Relocations of the next instruction.
+    pending: Vec<(Place, Target)>,
+    /// Guard and place of the instruction that is being lowered.
+    guard: Option<Guard>,
+    position: (u32, u32),
+    span: Span,
+    statements: usize,
+    /// Where the last label stands.
+    labelled: usize,
     /// First byte of every line.
     lines: Vec<u32>,
 }
@@ -86,20 +202,35 @@ impl<'a> Lowering<'a> {
         for variable in &module.variables {
             scopes.declare(source, variable)?;
         }
-        scopes.open();
-        for variable in &function.params {
-            scopes.declare(source, variable)?;
-        }
         let newlines = source.text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
         let lines = std::iter::once(0).chain(newlines.map(|(at, _)| at as u32 + 1));
         Ok(Lowering {
             source,
+            module,
             layout,
+            symbols: Symbols::new(source, module)?,
             scopes,
+            frames: Vec::new(),
+            instances: 0,
             regs: FxHashMap::default(),
             preds: FxHashMap::default(),
+            num_regs: 0,
+            num_preds: 0,
+            carry: None,
+            params: FxHashMap::default(),
+            pieces: Vec::new(),
+            locals: FxHashMap::default(),
+            local_top: 0,
+            local_bytes: 0,
             insts: Vec::new(),
             jumps: Vec::new(),
+            relocations: Vec::new(),
+            pending: Vec::new(),
+            guard: None,
+            position: (1, 1),
+            span: function.name.span,
+            statements: 0,
+            labelled: 0,
             lines: lines.collect(),
         })
     }
@@ -108,60 +239,141 @@ impl<'a> Lowering<'a> {
         PtxError::new(self.source, span, label, message.into())
     }
 
+    /// Lowers the body of the kernel.
+    fn entry(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
+        let (fixed, top) = layout::locals(self.source, self.module.variables.iter(), 0)?;
+        self.locals.extend(fixed.into_iter().map(|(place, at)| ((0, place), at)));
+        (self.local_top, self.local_bytes) = (top, top);
+        self.begin(function)?;
+        let (params, _) = parameters(self.source, function)?;
+        for (variable, param) in function.params.iter().zip(&params) {
+            self.params.insert((self.instance(), variable.name.span.start), ParamPlace::Kernel(param.offset));
+            self.scopes.declare(self.source, variable)?;
+        }
+        self.body(function)
+    }
+
+    fn body(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
+        for statement in &function.body {
+            self.statement(statement)?;
+        }
+        Ok(())
+    }
+
     fn statement(&mut self, statement: &'a Statement<'a>) -> Result<(), PtxError> {
+        self.statements += 1;
+        if self.statements > MAX_STATEMENTS {
+            let message = format!("the kernel has more than {MAX_STATEMENTS} statements with all its calls inlined");
+            return Err(self.error(self.span, "too many", message));
+        }
         match statement {
             Statement::Open => self.scopes.open(),
             Statement::Close => self.scopes.close(),
             Statement::Label(name) => {
-                let pc = self.insts.len() as u32;
-                if !self.scopes.label(name, pc) {
+                self.labelled = self.insts.len();
+                if !self.scopes.label(name, self.labelled as u32) {
                     let message = format!("label `{}` is defined twice", name.text);
                     return Err(self.error(name.span, "second definition", message));
                 }
             }
             Statement::Declare(variable) => self.scopes.declare(self.source, variable)?,
+            // Found through the label before it when the branch is lowered.
+            Statement::Targets(_) => {}
             Statement::Instruction(inst) => self.instruction(inst)?,
         }
         Ok(())
     }
 
     fn instruction(&mut self, inst: &'a Instruction<'a>) -> Result<(), PtxError> {
-        if self.insts.len() == MAX_INSTRUCTIONS {
-            let message = format!("the kernel has more than {MAX_INSTRUCTIONS} instructions");
-            return Err(self.error(inst.span, "too many", message));
-        }
+        self.guard = match inst.guard {
+            Some((name, negated)) => Some(Guard { pred: self.predicate(name)?, negated }),
+            None => None,
+        };
+        let start = inst.opcode.span.start;
+        let line = self.lines.partition_point(|&first| first <= start);
+        self.position = (line as u32, start - self.lines[line - 1] + 1);
+        self.span = inst.span;
         let mut mods = Modifiers::new(inst);
-        let mut lowered = match inst.opcode.text {
-            "mov" => self.mov(inst, &mut mods)?,
-            "cvta" => self.cvta(inst, &mut mods)?,
-            "cvt" => self.cvt(inst, &mut mods)?,
-            "selp" => self.selp(inst, &mut mods)?,
-            "setp" => self.setp(inst, &mut mods)?,
-            "ld" => self.load(inst, &mut mods)?,
+        let lowered = match inst.opcode.text {
+            "mov" => Some(self.mov(inst, &mut mods)?),
+            "cvta" => Some(self.cvta(inst, &mut mods)?),
+            "isspacep" => Some(self.isspacep(inst, &mut mods)?),
+            "cvt" => Some(self.cvt(inst, &mut mods)?),
+            "selp" => Some(self.selp(inst, &mut mods)?),
+            "setp" => Some(self.setp(inst, &mut mods)?),
+            "set" => Some(self.set(inst, &mut mods)?),
+            "slct" => Some(self.slct(inst, &mut mods)?),
+            "testp" => Some(self.testp(inst, &mut mods)?),
+            "cnot" => Some(self.cnot(inst, &mut mods)?),
+            "ld" | "ldu" => self.load(inst, &mut mods)?,
             "st" => self.store(inst, &mut mods)?,
-            "bra" => self.branch(inst, &mut mods)?,
-            "bar" | "barrier" => self.barrier(inst, &mut mods)?,
-            "ret" | "exit" => {
-                mods.take("uni");
-                self.operand_count(inst, 0..=0)?;
-                Inst::new(Op::Exit)
+            "atom" | "red" => self.atomic(inst, &mut mods)?,
+            "tex" => Some(self.texture(inst, &mut mods)?),
+            "shfl" => Some(self.shuffle(inst, &mut mods)?),
+            "vote" => Some(self.vote(inst, &mut mods)?),
+            "match" => Some(self.matching(inst, &mut mods)?),
+            "redux" => Some(self.redux(inst, &mut mods)?),
+            "activemask" => Some(self.active_mask(inst, &mut mods)?),
+            "bra" => Some(self.branch(inst, &mut mods)?),
+            "brx" => self.indexed_branch(inst, &mut mods)?,
+            "call" => self.call(inst, &mut mods)?,
+            "bar" | "barrier" => Some(self.barrier(inst, &mut mods)?),
+            "membar" | "fence" => Some(self.fence(inst, &mut mods)?),
+            "ret" => self.ret(inst, &mut mods)?,
+            "exit" => Some(self.plain(inst, Op::Exit)?),
+            "trap" => Some(self.plain(inst, Op::Trap)?),
+            // Hints: the program computes the same without them.
+            "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+                mods.clear();
+                Some(Inst::new(Op::Nop))
             }
-            _ => match self.arith(inst, &mut mods)? {
-                Some(lowered) => lowered,
-                None => return Err(self.unsupported(inst)),
+            "addc" | "subc" | "madc" => Some(self.carried(inst, &mut mods)?),
+            _ if mods.has("cc") => Some(self.carried(inst, &mut mods)?),
+            _ => match self.bits(inst, &mut mods)? {
+                Some(lowered) => Some(lowered),
+                None => match self.arith(inst, &mut mods)? {
+                    Some(lowered) => Some(lowered),
+                    None => return Err(self.unsupported(inst)),
+                },
             },
         };
         mods.finish(self)?;
-        if let Some((name, negated)) = inst.guard {
-            let pred = self.predicate(name)?;
-            lowered.guard = Some(Guard { pred, negated });
+        match lowered {
+            Some(lowered) => self.push(lowered),
+            None => Ok(()),
         }
-        let start = inst.opcode.span.start;
-        let line = self.lines.partition_point(|&first| first <= start);
-        lowered.line = line as u32;
-        lowered.column = start - self.lines[line - 1] + 1;
-        self.insts.push(lowered);
+    }
+
+    /// Appends an instruction under the guard and at the place of the one in the source.
+    fn push(&mut self, mut inst: Inst) -> Result<(), PtxError> {
+        if self.insts.len() == MAX_INSTRUCTIONS {
+            let message = format!("the kernel has more than {MAX_INSTRUCTIONS} instructions");
+            return Err(self.error(self.span, "too many", message));
+        }
+        inst.guard = self.guard;
+        (inst.line, inst.column) = self.position;
+        let pc = self.insts.len() as u32;
+        let pending = self.pending.drain(..);
+        self.relocations.extend(pending.map(|(place, target)| Relocation { pc, place, target }));
+        self.insts.push(inst);
         Ok(())
+    }
+
+    /// A register for an intermediate result.
+    fn temporary(&mut self, wide: bool) -> Result<Reg, PtxError> {
+        Ok(Reg { index: self.new_reg()?, wide })
+    }
+
+    fn new_reg(&mut self) -> Result<u16, PtxError> {
+        let index = u16::try_from(self.num_regs).ok().filter(|&index| index < u16::MAX);
+        self.num_regs += 1;
+        index.ok_or_else(|| self.error(self.span, "here", "the kernel names more than 65535 registers"))
+    }
+
+    fn new_pred(&mut self) -> Result<u16, PtxError> {
+        let index = u16::try_from(self.num_preds).ok().filter(|&index| index < u16::MAX);
+        self.num_preds += 1;
+        index.ok_or_else(|| self.error(self.span, "here", "the kernel names more than 65535 predicates"))
     }
 
     fn unsupported(&self, inst: &Instruction<'a>) -> PtxError {
@@ -173,41 +385,6 @@ impl<'a> Lowering<'a> {
         let message = format!("instruction `{form}` is not supported");
         self.error(inst.opcode.span, "this instruction", message)
             .with_help(format!("supported are {}", SUPPORTED.join(" ")))
-    }
-
-    /// `bra` with its target left open until every label is known.
-    fn branch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let uniform = mods.take("uni");
-        self.operand_count(inst, 1..=1)?;
-        let OperandKind::Name(label, None) = inst.operands[0].kind else {
-            return Err(self.error(inst.operands[0].span, "here", "expected a label"));
-        };
-        let scope = self.scopes.current();
-        self.jumps.push(Jump { pc: self.insts.len(), label, scope });
-        Ok(Inst::new(Op::Branch { target: 0, reconverge: NO_PC, uniform }))
-    }
-
-    /// `bar.sync 0` and the newer spellings of the same.
-    fn barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        mods.take("cta");
-        if !mods.take("sync") {
-            let message = format!("`{}` without `.sync` is not supported", inst.opcode.text);
-            return Err(self.error(inst.span, "this instruction", message));
-        }
-        // All that runs here is convergent at a barrier, or hangs and is reported.
-        mods.take("aligned");
-        self.operand_count(inst, 1..=2)?;
-        if let Some(count) = inst.operands.get(1) {
-            let message = "a barrier for a part of the CTA is not supported";
-            return Err(self.error(count.span, "thread count", message));
-        }
-        match inst.operands[0].kind {
-            OperandKind::Integer(id @ 0..=15) => Ok(Inst::new(Op::Barrier { id: id as u8 })),
-            _ => {
-                let message = "expected a barrier number from 0 to 15, known at compile time";
-                Err(self.error(inst.operands[0].span, "here", message))
-            }
-        }
     }
 
     fn operand_count(&self, inst: &Instruction<'a>, legal: std::ops::RangeInclusive<usize>) -> Result<(), PtxError> {
@@ -224,16 +401,7 @@ impl<'a> Lowering<'a> {
         Err(self.error(inst.span, "this instruction", message))
     }
 
-    fn finish(mut self, function: &Function<'a>) -> Result<Program, PtxError> {
-        // A body may end without `ret`, and a label may stand behind the last instruction.
-        let end = self.insts.len();
-        let open_end = self.insts.last().is_none_or(Inst::falls_through);
-        if open_end || self.scopes.has_label_at(end as u32) {
-            let mut exit = Inst::new(Op::Exit);
-            exit.line = self.insts.last().map_or(1, |last| last.line);
-            exit.column = 1;
-            self.insts.push(exit);
-        }
+    fn finish(mut self, function: &'a Function<'a>) -> Result<Program, PtxError> {
         for jump in &self.jumps {
             let Some(pc) = self.scopes.find_label(jump.label.text, jump.scope) else {
                 let message = format!("label `{}` is not defined", jump.label.text);
@@ -243,16 +411,26 @@ impl<'a> Lowering<'a> {
                 *target = pc;
             }
         }
+        // A body may end without `ret`, and a label may stand behind the last instruction.
+        let end = self.insts.len() as u32;
+        let to_end = |inst: &Inst| matches!(inst.op, Op::Branch { target, .. } if target == end);
+        if self.insts.last().is_none_or(Inst::falls_through)
+            || self.labelled as u32 == end
+            || self.insts.iter().any(to_end)
+        {
+            let mut exit = Inst::new(Op::Exit);
+            exit.line = self.insts.last().map_or(1, |last| last.line);
+            exit.column = 1;
+            self.insts.push(exit);
+        }
         resolve_reconvergence(&mut self.insts);
         let (params, param_bytes) = parameters(self.source, function)?;
-        let limits = function.directives.iter();
-        let max_ntid = limits
-            .filter(|d| matches!(d.name.text, "maxntid" | "reqntid"))
-            .map(|d| {
-                let axis = |i| d.values.get(i).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
-                [axis(0), axis(1), axis(2)]
-            })
-            .next();
+        let limit = |name: &str| {
+            let found = function.directives.iter().find(|d| d.name.text == name)?;
+            Some(found.values.iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect::<Vec<u32>>())
+        };
+        let shape = |values: Vec<u32>| std::array::from_fn(|i| values.get(i).copied().unwrap_or(1));
+        let first = |values: Vec<u32>| values.first().copied();
         Ok(Program {
             name: function.name.text.to_string(),
             file: self.source.name.clone(),
@@ -260,11 +438,28 @@ impl<'a> Lowering<'a> {
             params,
             param_bytes,
             insts: self.insts,
-            regs: self.regs.len() as u16,
-            preds: self.preds.len() as u16,
+            regs: self.num_regs as u16,
+            preds: self.num_preds as u16,
             shared_bytes: self.layout.shared_bytes,
             shared_align: self.layout.shared_align,
-            max_ntid,
+            local_bytes: self.local_bytes.next_multiple_of(16),
+            const_bytes: self.symbols.const_bytes,
+            const_base: 0,
+            textures: [].into(),
+            relocations: self.relocations,
+            max_ntid: limit("reqntid").or_else(|| limit("maxntid")).map(shape),
+            max_regs: limit("maxnreg").and_then(first),
+            min_ctas: limit("minnctapersm").and_then(first),
         })
+    }
+
+    /// The call that is being lowered.
+    fn instance(&self) -> u32 {
+        self.frames.last().map_or(0, |frame| frame.instance)
+    }
+
+    /// The call to which a name that can be seen now belongs; 0 for those of the file.
+    fn owner(&self, found: &Found<'a>) -> u32 {
+        if found.is_outer { 0 } else { self.instance() }
     }
 }

@@ -172,7 +172,13 @@ impl<'a> Parser<'a> {
                     }
                 }
                 "file" | "loc" | "section" | "pragma" => self.debug_directive()?,
-                "alias" => self.skip_to_semicolon()?,
+                "alias" => {
+                    self.at += 1;
+                    let new = self.word("a function name")?;
+                    self.expect(Token::Comma, "`,`")?;
+                    module.aliases.push((new, self.word("a function name")?));
+                    self.expect(Token::Semicolon, "`;`")?;
+                }
                 "visible" | "extern" | "weak" | "common" | "entry" | "func" | "global" | "const" | "shared"
                 | "local" | "tex" | "param" | "reg" => {
                     self.top_level(&mut module)?;
@@ -218,7 +224,11 @@ impl<'a> Parser<'a> {
     fn function(&mut self) -> Result<Function<'a>, PtxError> {
         let is_entry = self.dotted("`.entry` or `.func`")?.text == "entry";
         let mut returns = Vec::new();
-        self.eat_dotted("noreturn");
+        while let Some("noreturn" | "attribute") = self.peek_dotted() {
+            if self.dotted("a directive")?.text == "attribute" {
+                self.skip_past(Token::CloseParen)?;
+            }
+        }
         if !is_entry && self.peek() == Some(Token::OpenParen) {
             returns = self.parameters()?;
         }
@@ -281,7 +291,21 @@ impl<'a> Parser<'a> {
         let span = self.span();
         match self.peek_dotted().unwrap_or_default() {
             "loc" | "file" | "section" | "pragma" => self.debug_directive(),
-            "callprototype" | "calltargets" | "branchtargets" => self.skip_to_semicolon(),
+            "callprototype" | "calltargets" => self.skip_to_semicolon(),
+            "branchtargets" => {
+                self.at += 1;
+                let mut targets = vec![self.word("a label")?];
+                while self.eat(Token::Comma) {
+                    targets.push(self.word("a label")?);
+                }
+                self.expect(Token::Semicolon, "`,` or `;`")?;
+                body.push(Statement::Targets(targets));
+                Ok(())
+            }
+            "visible" | "weak" => {
+                self.at += 1;
+                Ok(())
+            }
             "extern" => {
                 self.at += 1;
                 let variables = self.variables(true)?;

@@ -9,11 +9,13 @@ use crate::lanes::{AluFn, AluOp};
 use crate::program::{Inst, Op, Src};
 use crate::types::{Logic, Rounding, Type};
 
-use Type::{B16, B32, B64, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
+use Type::{B16, B32, B64, F16, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
 
 const NUMBERS: &[Type] = &[U16, S16, U32, S32, U64, S64, F32, F64];
+const SUMMED: &[Type] = &[U16, S16, U32, S32, U64, S64, F16, F32, F64];
 const INTEGERS: &[Type] = &[U16, S16, U32, S32, U64, S64];
-const SIGNED: &[Type] = &[S16, S32, S64, F32, F64];
+const SIGNED: &[Type] = &[S16, S32, S64, F16, F32, F64];
+const FUSED: &[Type] = &[F16, F32, F64];
 const FLOATS: &[Type] = &[F32, F64];
 const BITS: &[Type] = &[B16, B32, B64];
 const LOGIC: &[Type] = &[B16, B32, B64, Pred];
@@ -24,17 +26,17 @@ const COUNTED: &[Type] = &[B32, B64];
 /// The function of an opcode (for products the low or floating one) and its types.
 fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
     Some(match opcode {
-        "add" => (AluFn::Add, NUMBERS),
-        "sub" => (AluFn::Sub, NUMBERS),
-        "mul" => (AluFn::Mul, NUMBERS),
+        "add" => (AluFn::Add, SUMMED),
+        "sub" => (AluFn::Sub, SUMMED),
+        "mul" => (AluFn::Mul, SUMMED),
         "mad" => (AluFn::Mad, NUMBERS),
-        "fma" => (AluFn::Fma, FLOATS),
+        "fma" => (AluFn::Fma, FUSED),
         "div" => (AluFn::Div, NUMBERS),
         "rem" => (AluFn::Rem, INTEGERS),
         "abs" => (AluFn::Abs, SIGNED),
         "neg" => (AluFn::Neg, SIGNED),
-        "min" => (AluFn::Min, NUMBERS),
-        "max" => (AluFn::Max, NUMBERS),
+        "min" => (AluFn::Min, SUMMED),
+        "max" => (AluFn::Max, SUMMED),
         "and" => (AluFn::And, LOGIC),
         "or" => (AluFn::Or, LOGIC),
         "xor" => (AluFn::Xor, LOGIC),
@@ -49,10 +51,11 @@ fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
         "sqrt" => (AluFn::Sqrt, FLOATS),
         "rcp" => (AluFn::Rcp, FLOATS),
         "rsqrt" => (AluFn::Rsqrt, FLOATS),
-        "ex2" => (AluFn::Ex2, &[F32]),
+        "ex2" => (AluFn::Ex2, &[F16, F32]),
         "lg2" => (AluFn::Lg2, &[F32]),
         "sin" => (AluFn::Sin, &[F32]),
         "cos" => (AluFn::Cos, &[F32]),
+        "tanh" => (AluFn::Tanh, &[F16, F32]),
         _ => return None,
     })
 }
@@ -94,16 +97,15 @@ impl<'a> Lowering<'a> {
         if op.f == Mad {
             op.f = Fma;
         }
-        let single = op.ty == F32;
+        let single = matches!(op.ty, F16 | F32);
         // What PTX calls `.approx` has one rounding only; the others take all four.
         let may_approximate = match op.f {
             Div => single && (mods.take("approx") || mods.take("full")),
-            Sqrt | Rcp => single && mods.take("approx"),
-            Rsqrt | Ex2 | Lg2 | Sin | Cos => mods.take("approx"),
+            Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
         };
         op.approx = may_approximate;
-        if !op.approx && matches!(op.f, Rsqrt | Ex2 | Lg2 | Sin | Cos) {
+        if !op.approx && matches!(op.f, Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh) {
             let message = format!("`{}` without `.approx`", inst.opcode.text);
             let help = "these functions exist as approximations only";
             return Err(self.error(inst.opcode.span, "here", message).with_help(help));
@@ -111,7 +113,13 @@ impl<'a> Lowering<'a> {
         if !op.approx && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
             op.rounding = mods.rounding().unwrap_or(Rounding::Nearest);
         }
-        op.ftz = single && mods.take("ftz");
+        if let (Min | Max, F32) = (op.f, op.ty)
+            && mods.take("NaN")
+        {
+            op.f = if op.f == Min { MinNan } else { MaxNan };
+        }
+        let narrows = single || matches!(op.f, Rcp | Rsqrt) && op.approx;
+        op.ftz = narrows && mods.take("ftz");
         op.sat = single && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
         Ok(())
     }
@@ -137,14 +145,16 @@ impl<'a> Lowering<'a> {
             op.f = f;
         }
         if op.f == AluFn::FunnelLeft {
-            let side = mods.take_one(&[("l", AluFn::FunnelLeft), ("r", AluFn::FunnelRight)]);
-            match side.filter(|_| mods.take("wrap")) {
-                Some(f) => op.f = f,
-                None => {
-                    let message = "only `shf.l.wrap.b32` and `shf.r.wrap.b32` are supported";
-                    return Err(self.error(inst.span, "this instruction", message));
-                }
-            }
+            let forms = [
+                ("l", [AluFn::FunnelLeft, AluFn::FunnelLeftClamp]),
+                ("r", [AluFn::FunnelRight, AluFn::FunnelRightClamp]),
+            ];
+            let side = mods.take_one(&forms);
+            let clamps = mods.take_one(&[("wrap", 0), ("clamp", 1)]);
+            let (Some(side), Some(clamps)) = (side, clamps) else {
+                return Err(self.unsupported(inst));
+            };
+            op.f = side[clamps];
         }
         let saturates = op.ty == S32 && matches!(op.f, AluFn::Add | AluFn::Sub | AluFn::MadHi);
         op.sat = saturates && mods.take("sat");
@@ -184,7 +194,6 @@ impl<'a> Lowering<'a> {
 fn operand_type(op: &AluOp, i: usize) -> Type {
     match (op.f, i) {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
-        (AluFn::FunnelLeft | AluFn::FunnelRight, 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
         _ => op.ty,
     }

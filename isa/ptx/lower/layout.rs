@@ -1,9 +1,10 @@
-//! Where parameters and shared variables lie.
+//! Where parameters, shared and local variables lie.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ast::{Function, Instruction, Module, Operand, OperandKind, Statement, Storage, Variable};
 use super::super::{PtxError, Source};
+use crate::map::LOCAL_BYTES;
 use crate::program::Param;
 use crate::types::Type;
 
@@ -14,28 +15,22 @@ const MAX_SHARED_BYTES: u64 = 1 << 30;
 const MAX_PARAM_BYTES: u64 = 32_764;
 
 /// Offsets of the shared variables of one kernel.
-pub(super) struct Layout<'a> {
+pub(super) struct Layout {
     /// By the place of the declaration.
     offsets: FxHashMap<u32, u32>,
-    params: FxHashMap<&'a str, u32>,
     pub(super) shared_bytes: u32,
     pub(super) shared_align: u32,
 }
 
-impl Layout<'_> {
+impl Layout {
     /// Offset of a shared variable that the kernel names.
     pub(super) fn shared(&self, variable: &Variable<'_>) -> Option<u32> {
         self.offsets.get(&variable.name.span.start).copied()
     }
-
-    /// Offset of a parameter of the kernel.
-    pub(super) fn param(&self, name: &str) -> Option<u32> {
-        self.params.get(name).copied()
-    }
 }
 
 /// Bytes and alignment of a variable. An array without a size has 0 bytes.
-fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
+pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let element = variable.ty.map_or(0, Type::bytes) * variable.vector;
     if element == 0 {
         let message = format!("`{}` has a type without a size", variable.name.text);
@@ -52,14 +47,14 @@ fn extent(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxErr
     }
 }
 
-/// Lays out the shared variables that `function` names.
+/// Lays out the shared variables that `function` and the functions it calls name.
 pub(super) fn lay_out<'a>(
     source: &Source,
     module: &'a Module<'a>,
     function: &'a Function<'a>,
-) -> Result<Layout<'a>, PtxError> {
-    let used = names_used(function);
-    let local = function.body.iter().filter_map(|statement| match statement {
+) -> Result<Layout, PtxError> {
+    let (functions, used) = reached(module, function);
+    let local = functions.iter().flat_map(|f| &f.body).filter_map(|statement| match statement {
         Statement::Declare(variable) => Some(variable),
         _ => None,
     });
@@ -91,14 +86,7 @@ pub(super) fn lay_out<'a>(
     for variable in dynamic {
         offsets.insert(variable.name.span.start, end as u32);
     }
-    let (params, _) = parameters(source, function)?;
-    let names = function.params.iter().map(|p| p.name.text);
-    Ok(Layout {
-        offsets,
-        params: names.zip(params.iter().map(|p| p.offset)).collect(),
-        shared_bytes: end as u32,
-        shared_align: widest as u32,
-    })
+    Ok(Layout { offsets, shared_bytes: end as u32, shared_align: widest as u32 })
 }
 
 /// The parameter block of a kernel.
@@ -127,22 +115,63 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
     Ok((params, end as u32))
 }
 
-/// Every name that stands in an operand.
-fn names_used<'a>(function: &'a Function<'a>) -> FxHashSet<&'a str> {
+/// The functions that `function` can come to, itself first, and every name that stands in an
+/// operand of one of them.
+fn reached<'a>(module: &'a Module<'a>, function: &'a Function<'a>) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {
+    let mut functions = vec![function];
     let mut used = FxHashSet::default();
-    for statement in &function.body {
-        if let Statement::Instruction(Instruction { operands, .. }) = statement {
-            for operand in operands {
-                match &operand.kind {
-                    OperandKind::Vector(inner) | OperandKind::List(inner) => {
-                        used.extend(inner.iter().filter_map(name_in));
-                    }
-                    _ => used.extend(name_in(operand)),
-                }
+    let mut next = 0;
+    while let Some(function) = functions.get(next) {
+        next += 1;
+        for name in names_used(function) {
+            if used.insert(name)
+                && let Some(called) = module.function(name)
+                && !functions.iter().any(|known| std::ptr::eq(*known, called))
+            {
+                functions.push(called);
             }
         }
     }
-    used
+    (functions, used)
+}
+
+/// The `.local` variables of a body with their offsets from `start`, and where they end.
+pub(super) fn locals<'a>(
+    source: &Source,
+    variables: impl Iterator<Item = &'a Variable<'a>>,
+    start: u32,
+) -> Result<(Vec<(u32, u32)>, u32), PtxError> {
+    let mut end = u64::from(start);
+    let mut offsets = Vec::new();
+    for variable in variables.filter(|v| v.storage == Storage::Local) {
+        let (bytes, align) = extent(source, variable)?;
+        let at = end.next_multiple_of(align);
+        end = at.saturating_add(bytes);
+        if end > LOCAL_BYTES {
+            let message = format!(
+                "local variables up to `{}` take {end} bytes a thread, expected at most {LOCAL_BYTES}",
+                variable.name.text
+            );
+            return Err(PtxError::new(source, variable.name.span, "declared here", message));
+        }
+        offsets.push((variable.name.span.start, at as u32));
+    }
+    Ok((offsets, end as u32))
+}
+
+/// Every name that stands in an operand.
+pub(super) fn names_used<'a>(function: &'a Function<'a>) -> impl Iterator<Item = &'a str> {
+    let operands = function.body.iter().flat_map(|statement| match statement {
+        Statement::Instruction(Instruction { operands, .. }) => operands.as_slice(),
+        _ => &[],
+    });
+    operands.flat_map(|operand| {
+        let inner: &[Operand<'a>] = match &operand.kind {
+            OperandKind::Vector(inner) | OperandKind::List(inner) | OperandKind::Texture(inner, _) => inner,
+            _ => std::slice::from_ref(operand),
+        };
+        inner.iter().filter_map(name_in)
+    })
 }
 
 fn name_in<'a>(operand: &Operand<'a>) -> Option<&'a str> {

@@ -1,92 +1,127 @@
 //! Loads and stores.
 
 use super::super::PtxError;
-use super::super::ast::{Instruction, Operand, OperandKind, Storage};
+use super::super::ast::{Instruction, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use crate::program::{Inst, MemOp, Op};
-use crate::types::{CacheOp, Space, Type};
+use crate::types::{CacheOp, Scope, Space, Type};
 
-use Type::{B8, B16, B32, B64, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
+use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
-const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
+const TYPES: &[Type] = &[B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64];
+
+/// Hints on what to keep in caches, which are without effect.
+const HINTS: &[&str] = &[
+    "L1::evict_normal",
+    "L1::evict_unchanged",
+    "L1::evict_first",
+    "L1::evict_last",
+    "L1::no_allocate",
+    "L2::evict_normal",
+    "L2::evict_first",
+    "L2::evict_last",
+    "L2::64B",
+    "L2::128B",
+    "L2::256B",
+];
+
+/// How an access is ordered against others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+}
 
 impl<'a> Lowering<'a> {
-    pub(super) fn load(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+    pub(super) fn load(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let cache =
             [("ca", CacheOp::Ca), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("lu", CacheOp::Lu), ("cv", CacheOp::Cv)];
         self.operand_count(inst, 2..=2)?;
-        let mut mem = self.access(inst, mods, &cache, &inst.operands[1])?;
-        if mem.space == Space::Global && mods.take("nc") {
+        let (mut mem, order, scope) = self.access(inst, mods, &cache)?;
+        if mods.take("nc") {
             mem.cache = CacheOp::Nc;
         }
-        let mut lowered = Inst::new(Op::Load(mem));
-        for (i, operand) in self.elements(&inst.operands[0], mem.lanes)?.iter().enumerate() {
+        let elements = self.elements(&inst.operands[0], mem.lanes)?;
+        if mem.space == Space::Param
+            && let Some(place) = self.piece_operand(&inst.operands[1])
+        {
+            self.load_pieces(inst, elements, mem.ty, place)?;
+            return Ok(None);
+        }
+        let mut lowered = Inst::new(Op::Load(self.address(&inst.operands[1], mem)?));
+        for (i, operand) in elements.iter().enumerate() {
             lowered.dsts[i] = self.dst(operand, mem.ty, Width::AtLeast)?;
         }
-        Ok(lowered)
+        if order != Order::Acquire {
+            return Ok(Some(lowered));
+        }
+        self.push(lowered)?;
+        Ok(Some(Inst::new(Op::Fence(scope))))
     }
 
-    pub(super) fn store(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+    pub(super) fn store(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let cache = [("wb", CacheOp::Wb), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("wt", CacheOp::Wt)];
         self.operand_count(inst, 2..=2)?;
-        let mem = self.access(inst, mods, &cache, &inst.operands[0])?;
-        if mem.space == Space::Param {
-            return Err(self.spaces(inst, "`st.param` passes arguments of calls, which are"));
+        let (mem, order, scope) = self.access(inst, mods, &cache)?;
+        let elements = self.elements(&inst.operands[1], mem.lanes)?;
+        if mem.space == Space::Param
+            && let Some(place) = self.piece_operand(&inst.operands[0])
+        {
+            self.store_pieces(inst, elements, mem.ty, place)?;
+            return Ok(None);
+        }
+        if order == Order::Release {
+            self.push(Inst::new(Op::Fence(scope)))?;
+        }
+        let mem = self.address(&inst.operands[0], mem)?;
+        if let Space::Param | Space::Const = mem.space {
+            let message = format!("`.{}` is read only", mem.space.name());
+            return Err(self.error(inst.span, "this access", message));
         }
         let mut lowered = Inst::new(Op::Store(mem));
-        for (i, operand) in self.elements(&inst.operands[1], mem.lanes)?.iter().enumerate() {
+        for (i, operand) in elements.iter().enumerate() {
             lowered.srcs[i] = self.src(operand, mem.ty, Width::AtLeast)?;
         }
-        Ok(lowered)
+        Ok(Some(lowered))
     }
 
-    /// What loads and stores share.
+    /// What loads and stores share: the access without its address, its order and scope.
     fn access(
-        &mut self,
+        &self,
         inst: &Instruction<'a>,
         mods: &mut Modifiers<'a>,
         caches: &[(&str, CacheOp)],
-        address: &Operand<'a>,
-    ) -> Result<MemOp, PtxError> {
+    ) -> Result<(MemOp, Order, Scope), PtxError> {
         let ty = mods.ty(self, TYPES)?;
-        let volatile = mods.take("volatile");
-        mods.take("weak");
-        let space = mods.take_one(&[
-            ("param", Some(Space::Param)),
-            ("param::entry", Some(Space::Param)),
-            ("global", Some(Space::Global)),
-            ("shared", Some(Space::Shared)),
-            ("shared::cta", Some(Space::Shared)),
-            ("const", None),
-            ("local", None),
-        ]);
-        let space = match space {
-            Some(Some(space)) => space,
-            Some(None) => return Err(self.spaces(inst, "this state space is")),
-            None => return Err(self.spaces(inst, "generic addressing is")),
-        };
+        let orders = [
+            ("weak", Order::Weak),
+            ("volatile", Order::Volatile),
+            ("mmio", Order::Volatile),
+            ("relaxed", Order::Relaxed),
+            ("acquire", Order::Acquire),
+            ("release", Order::Release),
+        ];
+        let order = mods.take_one(&orders).unwrap_or(Order::Weak);
+        let second = mods.take_one(&orders);
+        let scope = mods.scope().unwrap_or(Scope::System);
+        let space = mods.space();
         let cache = mods.take_one(caches).unwrap_or_default();
+        for hint in HINTS {
+            mods.take(hint);
+        }
         let lanes = mods.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
-        let storage = match space {
-            Space::Param => Storage::Param,
-            Space::Global => Storage::Global,
-            Space::Shared => Storage::Shared,
-        };
+        let volatile = order != Order::Weak || second.is_some();
         let mem = MemOp { space, ty, lanes, cache, volatile, base: None, offset: 0 };
         if mem.bytes() > 16 {
             let message = format!("a vector of {} bytes, expected at most 16", mem.bytes());
             return Err(self.error(inst.span, "this access", message));
         }
-        let (base, offset) = self.address(address, storage)?;
-        Ok(MemOp { base, offset, ..mem })
-    }
-
-    fn spaces(&self, inst: &Instruction<'a>, what: &str) -> PtxError {
-        let message = format!("{what} not supported");
-        self.error(inst.span, "this access", message)
-            .with_help("supported are `ld.param`, `ld` and `st` of `.global` and `.shared`")
+        Ok((mem, order, scope))
     }
 
     /// The data operands: one alone, or a vector of `lanes`.

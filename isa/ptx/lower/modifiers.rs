@@ -4,7 +4,7 @@
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Span};
 use super::Lowering;
-use crate::types::{Rounding, Type};
+use crate::types::{Rounding, Scope, Space, Type};
 
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,
@@ -20,6 +20,41 @@ impl<'a> Modifiers<'a> {
     pub(super) fn take(&mut self, word: &str) -> bool {
         let found = self.left.iter().position(|m| m.text == word);
         found.map(|at| self.left.remove(at)).is_some()
+    }
+
+    /// Whether `word` is there.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.left.iter().any(|m| m.text == word)
+    }
+
+    /// Takes all that is left.
+    pub(super) fn clear(&mut self) {
+        self.left.clear();
+    }
+
+    /// Takes a state space; generic if none is written.
+    pub(super) fn space(&mut self) -> Space {
+        let space = self.take_one(&[
+            ("param", Space::Param),
+            ("param::entry", Space::Param),
+            ("param::func", Space::Param),
+            ("global", Space::Global),
+            ("shared", Space::Shared),
+            ("shared::cta", Space::Shared),
+            ("const", Space::Const),
+            ("local", Space::Local),
+        ]);
+        space.unwrap_or(Space::Generic)
+    }
+
+    /// Takes the threads that an order holds for.
+    pub(super) fn scope(&mut self) -> Option<Scope> {
+        self.take_one(&[
+            ("cta", Scope::Cta),
+            ("cluster", Scope::Device),
+            ("gpu", Scope::Device),
+            ("sys", Scope::System),
+        ])
     }
 
     /// Takes the first of the words that is there and gives its meaning.

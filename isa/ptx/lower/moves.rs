@@ -5,15 +5,17 @@ use super::super::ast::{Instruction, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{CompareOp, ConvertOp};
-use crate::program::{Inst, Op, Src};
-use crate::types::{Cmp, Logic, Rounding, Type};
+use crate::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
+use crate::map;
+use crate::program::{Dst, Inst, Op, Place, Src, Target};
+use crate::types::{Cmp, Logic, Rounding, Space, Type};
 
-use Type::{B16, B32, B64, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
+use Type::{B16, B32, B64, F16, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
 
-const MOVED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64, Pred];
+const MOVED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, F32, F64, Pred];
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
-const CONVERTED: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64, F32, F64];
+const COMPARED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, F32, F64];
+const CONVERTED: &[Type] = &[U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64];
 
 impl<'a> Lowering<'a> {
     pub(super) fn mov(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
@@ -50,7 +52,7 @@ impl<'a> Lowering<'a> {
             _ => {
                 let mut lowered = Inst::new(Op::Mov(ty));
                 lowered.dsts[0] = self.dst(to, ty, Width::Exact)?;
-                lowered.srcs[0] = self.value_or_symbol(from, ty)?;
+                lowered.srcs[0] = self.value_or_symbol(from, ty, 0)?;
                 Ok(lowered)
             }
         }
@@ -69,43 +71,85 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A value, or the address of a shared variable.
-    fn value_or_symbol(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Src, PtxError> {
+    /// A value, or the address of a variable, for source `at` of the next instruction.
+    pub(super) fn value_or_symbol(&mut self, operand: &Operand<'a>, ty: Type, at: u8) -> Result<Src, PtxError> {
         let (name, offset) = match operand.kind {
             OperandKind::Name(name, None) => (name, 0),
             OperandKind::Sum(name, offset) => (name, offset),
             _ => return self.src(operand, ty, Width::Exact),
         };
         match self.scopes.find(name.text) {
-            Some(found) if found.variable.storage == Storage::Shared => {
-                let address = i64::from(self.symbol(name)?).wrapping_add(offset) as u64;
+            Some(found) if found.variable.storage != Storage::Reg => {
+                let (_, address, target) = self.symbol(name)?;
+                if let Some(target) = target {
+                    self.pending.push((Place::Source(at), target));
+                }
+                let address = address.wrapping_add(offset) as u64;
                 Ok(Src::Imm(address & (u64::MAX >> (64 - ty.bits()))))
             }
-            Some(found) if found.variable.storage == Storage::Param => {
-                let message = format!("the address of parameter `{}` is not supported", name.text);
+            None if self.module.function(name.text).is_some() => {
+                let message = format!("the address of function `{}` is not supported", name.text);
                 Err(self.error(name.span, "here", message))
-            }
-            Some(found) if found.variable.storage != Storage::Reg => {
-                self.symbol(name).map(|offset| Src::Imm(u64::from(offset)))
             }
             _ => self.src(operand, ty, Width::Exact),
         }
     }
 
+    /// `cvta.shared.u64`, `cvta.to.local.u64`: a window is added or taken away.
     pub(super) fn cvta(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[U64])?;
-        mods.take("to");
-        if !mods.take("global") {
-            let message = "conversion of an address outside `.global` is not supported";
-            return Err(self
-                .error(inst.span, "this instruction", message)
-                .with_help("supported are `cvta.global.u64` and `cvta.to.global.u64`"));
-        }
+        let to = mods.take("to");
+        let space = self.pointed(mods.space());
         self.operand_count(inst, 2..=2)?;
-        let mut lowered = Inst::new(Op::Mov(ty));
+        let from = self.value_or_symbol(&inst.operands[1], ty, 0)?;
+        let (op, second) = match space {
+            Space::Generic => return Err(self.unsupported(inst)),
+            Space::Global => (Op::Mov(ty), Src::None),
+            Space::Const => {
+                self.pending.push((Place::Source(1), Target::Constants));
+                let f = if to { AluFn::Sub } else { AluFn::Add };
+                (Op::Alu(AluOp::new(f, U64)), Src::Imm(0))
+            }
+            _ if to => (Op::Alu(AluOp::new(AluFn::And, B64)), Src::Imm(map::OFFSET_MASK)),
+            _ => (Op::Alu(AluOp::new(AluFn::Add, U64)), Src::Imm(map::window(space))),
+        };
+        let mut lowered = Inst::new(op);
         lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
-        lowered.srcs[0] = self.value_or_symbol(&inst.operands[1], ty)?;
+        lowered.srcs[..2].copy_from_slice(&[from, second]);
         Ok(lowered)
+    }
+
+    /// `isspacep.shared %p1, %rd1;`
+    pub(super) fn isspacep(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let space = self.pointed(mods.space());
+        self.operand_count(inst, 2..=2)?;
+        let address = self.src(&inst.operands[1], B64, Width::Exact)?;
+        let (f, second, cmp, bound) = match space {
+            Space::Generic => return Err(self.unsupported(inst)),
+            // Within the constants: their distance from the first is small.
+            Space::Const => {
+                self.pending.push((Place::Source(1), Target::Constants));
+                (AluFn::Sub, 0, Cmp::Lt, map::CONST_BYTES)
+            }
+            _ => (AluFn::Shr, u64::from(map::TAG_SHIFT), Cmp::Eq, map::window(space) >> map::TAG_SHIFT),
+        };
+        let part = self.temporary(true)?;
+        let mut first = Inst::new(Op::Alu(AluOp::new(f, U64)));
+        first.dsts[0] = Dst::Reg(part);
+        first.srcs[..2].copy_from_slice(&[address, Src::Imm(second)]);
+        self.push(first)?;
+        let mut lowered = Inst::new(Op::Compare(CompareOp { cmp, ty: U64, ftz: false, combine: None }));
+        [lowered.dsts[0], _] = self.pred_dsts(&inst.operands[0])?;
+        lowered.srcs[..2].copy_from_slice(&[Src::Reg(part), Src::Imm(bound)]);
+        Ok(lowered)
+    }
+
+    /// Parameters of functions that have an address lie in local memory.
+    pub(super) fn pointed(&self, space: Space) -> Space {
+        match space {
+            Space::Param if self.frames.len() > 1 => Space::Local,
+            _ => space,
+        }
     }
 
     pub(super) fn cvt(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
@@ -136,7 +180,7 @@ impl<'a> Lowering<'a> {
             (false, false) if floating.or(integral).is_some() => {
                 return refuse("does not round");
             }
-            (true, true) if from == F64 && to == F32 && floating.is_none() => {
+            (true, true) if from.bits() > to.bits() && floating.is_none() => {
                 return refuse("needs one of `.rn .rz .rm .rp`");
             }
             (true, true) if from.bits() <= to.bits() && floating.is_some() => {
@@ -174,9 +218,32 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn setp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let ty = mods.ty(self, SELECTED)?;
+        let (compare, _) = self.comparison(inst, mods, None)?;
+        let inputs = 2 + usize::from(compare.combine.is_some());
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut lowered = Inst::new(Op::Compare(compare));
+        [lowered.dsts[0], lowered.dsts[1]] = self.pred_dsts(&inst.operands[0])?;
+        for i in 0..2 {
+            lowered.srcs[i] = self.src(&inst.operands[i + 1], compare.ty, Width::Exact)?;
+        }
+        if compare.combine.is_some() {
+            lowered.srcs[2] = self.pred_src(&inst.operands[3])?;
+        }
+        Ok(lowered)
+    }
+
+    /// The comparison that `setp` and `set` make, and the type of the result if it has one of
+    /// `results`.
+    pub(super) fn comparison(
+        &self,
+        inst: &Instruction<'a>,
+        mods: &mut Modifiers<'a>,
+        results: Option<&[Type]>,
+    ) -> Result<(CompareOp, Option<Type>), PtxError> {
+        let ty = mods.ty(self, COMPARED)?;
+        let result = results.map(|legal| mods.ty(self, legal)).transpose()?;
         let combine = mods.take_one(&[("and", Logic::And), ("or", Logic::Or), ("xor", Logic::Xor)]);
-        let ftz = ty == F32 && mods.take("ftz");
+        let ftz = matches!(ty, F16 | F32) && mods.take("ftz");
         let both = [("eq", Cmp::Eq), ("ne", Cmp::Ne)];
         let ordered = [("lt", Cmp::Lt), ("le", Cmp::Le), ("gt", Cmp::Gt), ("ge", Cmp::Ge)];
         let unsigned = [("lo", Cmp::Lt), ("ls", Cmp::Le), ("hi", Cmp::Gt), ("hs", Cmp::Ge)];
@@ -202,21 +269,11 @@ impl<'a> Lowering<'a> {
         }
         let Some(cmp) = mods.take_one(&legal) else {
             let names: Vec<&str> = legal.iter().map(|(name, _)| *name).collect();
-            let message = format!("`setp` on `{ty}` without a comparison that it knows");
+            let message = format!("`{}` on `{ty}` without a comparison that it knows", inst.opcode.text);
             return Err(self
                 .error(inst.span, "this instruction", message)
                 .with_help(format!("expected one of {}", names.join(" "))));
         };
-        let inputs = 2 + usize::from(combine.is_some());
-        self.operand_count(inst, inputs + 1..=inputs + 1)?;
-        let mut lowered = Inst::new(Op::Compare(CompareOp { cmp, ty, ftz, combine }));
-        [lowered.dsts[0], lowered.dsts[1]] = self.pred_dsts(&inst.operands[0])?;
-        for i in 0..2 {
-            lowered.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
-        }
-        if combine.is_some() {
-            lowered.srcs[2] = self.pred_src(&inst.operands[3])?;
-        }
-        Ok(lowered)
+        Ok((CompareOp { cmp, ty, ftz, combine }, result))
     }
 }

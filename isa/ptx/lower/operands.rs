@@ -3,9 +3,11 @@
 use super::super::PtxError;
 use super::super::ast::{Name, Operand, OperandKind, Storage};
 use super::Lowering;
+use super::params::ParamPlace;
 use super::scope::Found;
-use crate::program::{Dst, Guard, Reg, Src};
-use crate::types::{Axis, Special, Type};
+use crate::program::{Dst, Guard, MemOp, Place, Reg, Src, Target};
+use crate::ptx::data::{Symbol, number};
+use crate::types::{Axis, Space, Special, Type};
 
 /// How wide a register must be for an operand of a given type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +37,8 @@ impl<'a> Lowering<'a> {
 
     /// The register `name`, declared with a type of `bits` bits or more as `width` says.
     pub(super) fn register(&mut self, name: Name<'a>, ty: Type, width: Width) -> Result<Reg, PtxError> {
-        let Found { variable, number } = self.find(name)?;
+        let found = self.find(name)?;
+        let Found { variable, number, .. } = found;
         let declared = match variable.ty {
             Some(declared) if variable.storage == Storage::Reg && variable.vector == 1 => declared,
             _ => {
@@ -53,30 +56,35 @@ impl<'a> Lowering<'a> {
                 format!("register `{}` is `{declared}`, expected {least}{} bits for `{ty}`", name.text, ty.bits());
             return Err(self.error(name.span, "here", message));
         }
-        let next = self.regs.len();
-        let key = (variable.name.span.start, number);
-        let index = *self.regs.entry(key).or_insert(next as u16);
-        if next == usize::from(u16::MAX) {
-            let message = "the kernel names more than 65535 registers";
-            return Err(self.error(name.span, "here", message));
-        }
+        let key = (self.owner(&found), variable.name.span.start, number);
+        let index = match self.regs.get(&key) {
+            Some(index) => *index,
+            None => {
+                let index = self.new_reg()?;
+                self.regs.insert(key, index);
+                index
+            }
+        };
         Ok(Reg { index, wide: declared.bits() == 64 })
     }
 
     /// The predicate `name`.
     pub(super) fn predicate(&mut self, name: Name<'a>) -> Result<u16, PtxError> {
-        let Found { variable, number } = self.find(name)?;
+        let found = self.find(name)?;
+        let Found { variable, number, .. } = found;
         if variable.storage != Storage::Reg || variable.ty != Some(Type::Pred) {
             let message = format!("`{}` is not a predicate", name.text);
             return Err(self.error(name.span, "here", message));
         }
-        let next = self.preds.len();
-        let key = (variable.name.span.start, number);
-        let index = *self.preds.entry(key).or_insert(next as u16);
-        if next == usize::from(u16::MAX) {
-            let message = "the kernel names more than 65535 predicates";
-            return Err(self.error(name.span, "here", message));
-        }
+        let key = (self.owner(&found), variable.name.span.start, number);
+        let index = match self.preds.get(&key) {
+            Some(index) => *index,
+            None => {
+                let index = self.new_pred()?;
+                self.preds.insert(key, index);
+                index
+            }
+        };
         Ok(index)
     }
 
@@ -96,8 +104,8 @@ impl<'a> Lowering<'a> {
                 if let Some(special) = special(name, component) {
                     return Ok(Src::Special(special));
                 }
-                if name.text == "WARP_SZ" {
-                    return Ok(Src::Imm(32));
+                if let Some(value) = fixed(name, component) {
+                    return Ok(Src::Imm(value));
                 }
                 if component.is_some() {
                     let message = format!("`{}` has no components", name.text);
@@ -117,21 +125,16 @@ impl<'a> Lowering<'a> {
 
     /// The bits of a constant operand as a `ty`; `None` if it is no constant.
     fn constant(&self, operand: &Operand<'a>, ty: Type) -> Result<Option<u64>, PtxError> {
-        let low = |bits: u64| bits & (u64::MAX >> (64 - ty.bits()));
-        let bits = match (&operand.kind, ty) {
-            (OperandKind::Integer(value), _) if !ty.is_float() => low(*value),
-            (OperandKind::Single(bits), Type::F32 | Type::B32) => u64::from(*bits),
-            (OperandKind::Single(bits), Type::F64) => f64::from(f32::from_bits(*bits)).to_bits(),
-            (OperandKind::Double(bits), Type::F64 | Type::B64) => *bits,
-            (OperandKind::Double(bits), Type::F32) => u64::from((f64::from_bits(*bits) as f32).to_bits()),
-            (OperandKind::Integer(_) | OperandKind::Single(_) | OperandKind::Double(_), _) => {
+        let is_number =
+            matches!(operand.kind, OperandKind::Integer(_) | OperandKind::Single(_) | OperandKind::Double(_));
+        match number(&operand.kind, ty) {
+            None if is_number => {
                 let text = &self.source.text[operand.span.start as usize..operand.span.end as usize];
                 let message = format!("constant `{text}` does not go with type `{ty}`");
-                return Err(self.error(operand.span, "here", message));
+                Err(self.error(operand.span, "here", message))
             }
-            _ => return Ok(None),
-        };
-        Ok(Some(bits))
+            bits => Ok(bits),
+        }
     }
 
     /// A predicate as an input, possibly negated, or a constant truth value.
@@ -163,13 +166,21 @@ impl<'a> Lowering<'a> {
         Ok(dsts)
     }
 
-    /// A memory operand in brackets: base register and constant part.
-    pub(super) fn address(&mut self, operand: &Operand<'a>, storage: Storage) -> Result<(Option<Reg>, i64), PtxError> {
+    /// Width of the register that an operand names; 0 if it names none.
+    pub(super) fn declared_bits(&self, operand: &Operand<'a>) -> u32 {
+        let OperandKind::Name(name, None) = operand.kind else { return 0 };
+        let found = self.scopes.find(name.text);
+        found.and_then(|found| found.variable.ty).map_or(0, Type::bits)
+    }
+
+    /// Completes `mem` with the address in brackets. A name that the access reaches through
+    /// the generic space brings its own.
+    pub(super) fn address(&mut self, operand: &Operand<'a>, mem: MemOp) -> Result<MemOp, PtxError> {
         let OperandKind::Address(base, offset) = operand.kind else {
             return Err(self.error(operand.span, "here", "expected an address in brackets"));
         };
         let Some(name) = base else {
-            return Ok((None, offset));
+            return Ok(MemOp { offset, ..mem });
         };
         let variable = self.find(name)?.variable;
         if variable.storage == Storage::Reg {
@@ -177,36 +188,63 @@ impl<'a> Lowering<'a> {
                 Some(ty) if ty.bits() == 32 => Type::B32,
                 _ => Type::B64,
             };
-            return Ok((Some(self.register(name, ty, Width::Exact)?), offset));
+            let base = Some(self.register(name, ty, Width::Exact)?);
+            return Ok(MemOp { base, offset, space: self.pointed(mem.space), ..mem });
         }
-        let start = self.symbol(name)?;
-        if variable.storage != storage {
+        let (space, start, target) = self.symbol(name)?;
+        if mem.space != Space::Generic && mem.space != space && self.pointed(mem.space) != space {
             let message = format!("`{}` does not lie in the space of this access", name.text);
             return Err(self.error(name.span, "here", message));
         }
-        Ok((None, i64::from(start).wrapping_add(offset)))
+        if let Some(target) = target {
+            self.pending.push((Place::Offset, target));
+        }
+        Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }
 
-    /// Offset of a named variable in its window.
-    pub(super) fn symbol(&self, name: Name<'a>) -> Result<u32, PtxError> {
-        let variable = self.find(name)?.variable;
-        let offset = match variable.storage {
-            Storage::Shared => self.layout.shared(variable),
-            Storage::Param => self.layout.param(name.text),
-            _ => None,
-        };
-        offset.ok_or_else(|| {
-            let space = match variable.storage {
-                Storage::Global => "module-level `.global` variables are",
-                Storage::Const => "`.const` variables are",
-                Storage::Local => "`.local` variables are",
-                Storage::Param => "`.param` variables of a body (calls) are",
-                Storage::Tex => "textures are",
-                Storage::Reg | Storage::Shared => "this use of the name is",
-            };
-            let message = format!("`{}`: {space} not supported", name.text);
-            self.error(name.span, "here", message).with_help("supported are kernel parameters and `.shared` variables")
-        })
+    /// The space of a named variable, its address there, and what has to be added to it when
+    /// the program is loaded.
+    pub(super) fn symbol(&mut self, name: Name<'a>) -> Result<(Space, i64, Option<Target>), PtxError> {
+        let found = self.find(name)?;
+        let variable = found.variable;
+        let refuse = |message: &str| Err(self.error(name.span, "here", format!("`{}`: {message}", name.text)));
+        match variable.storage {
+            Storage::Reg => refuse("a register has no address"),
+            Storage::Shared => match self.layout.shared(variable) {
+                Some(at) => Ok((Space::Shared, i64::from(at), None)),
+                None => refuse("this use of a shared variable is not supported"),
+            },
+            Storage::Local => match self.locals.get(&(self.owner(&found), variable.name.span.start)) {
+                Some(at) => Ok((Space::Local, i64::from(*at), None)),
+                None => refuse("this use of a local variable is not supported"),
+            },
+            Storage::Param => match self.param_place(variable) {
+                ParamPlace::Kernel(at) => Ok((Space::Param, i64::from(at), None)),
+                ParamPlace::Local(at) => Ok((Space::Local, i64::from(at), None)),
+                ParamPlace::Pieces(_) => {
+                    let message = format!("`{}`: the address of an argument is not supported", name.text);
+                    Err(self.error(name.span, "here", message))
+                }
+            },
+            Storage::Global | Storage::Const | Storage::Tex => match self.symbols.find(variable) {
+                Some(Symbol::Global(number)) => Ok((Space::Global, 0, Some(Target::Global(number)))),
+                Some(Symbol::Constant(at)) => Ok((Space::Const, i64::from(at), None)),
+                Some(Symbol::Texture(number)) => Ok((Space::Global, 0, Some(Target::Texture(number)))),
+                None => refuse("is declared `.extern`, and nothing in this file defines it"),
+            },
+        }
+    }
+}
+
+/// Names whose value is known: a machine without clusters, environment and profiling counters.
+fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
+    match (name.text, component) {
+        ("WARP_SZ", None) => Some(32),
+        ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
+        ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank", None) => Some(0),
+        (text, None) if text.starts_with("%envreg") || text.starts_with("%pm") => Some(0),
+        (text, None) if text.starts_with("%reserved_smem_offset") => Some(0),
+        _ => None,
     }
 }
 
@@ -222,8 +260,8 @@ fn special(name: Name<'_>, component: Option<Name<'_>>) -> Option<Special> {
     Some(match (name.text, axis) {
         ("%tid", Some(axis)) => Special::Tid(axis),
         ("%ntid", Some(axis)) => Special::Ntid(axis),
-        ("%ctaid", Some(axis)) => Special::Ctaid(axis),
-        ("%nctaid", Some(axis)) => Special::Nctaid(axis),
+        ("%ctaid" | "%clusterid", Some(axis)) => Special::Ctaid(axis),
+        ("%nctaid" | "%nclusterid", Some(axis)) => Special::Nctaid(axis),
         ("%laneid", None) => Special::LaneId,
         ("%warpid", None) => Special::WarpId,
         ("%nwarpid", None) => Special::NWarpId,
@@ -235,11 +273,11 @@ fn special(name: Name<'_>, component: Option<Name<'_>>) -> Option<Special> {
         ("%lanemask_le", None) => Special::LaneMaskLe,
         ("%lanemask_gt", None) => Special::LaneMaskGt,
         ("%lanemask_ge", None) => Special::LaneMaskGe,
-        ("%clock", None) => Special::Clock,
-        ("%clock_hi", None) => Special::ClockHi,
-        ("%clock64", None) => Special::Clock64,
+        ("%clock" | "%globaltimer_lo", None) => Special::Clock,
+        ("%clock_hi" | "%globaltimer_hi", None) => Special::ClockHi,
+        ("%clock64" | "%globaltimer", None) => Special::Clock64,
         ("%dynamic_smem_size", None) => Special::DynamicSharedSize,
-        ("%total_smem_size", None) => Special::TotalSharedSize,
+        ("%total_smem_size" | "%aggr_smem_size", None) => Special::TotalSharedSize,
         _ => return None,
     })
 }

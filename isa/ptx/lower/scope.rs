@@ -10,6 +10,8 @@ use super::super::{PtxError, Source};
 pub(super) struct Found<'a> {
     pub(super) variable: &'a Variable<'a>,
     pub(super) number: u64,
+    /// Whether it is a name of the file.
+    pub(super) is_outer: bool,
 }
 
 #[derive(Debug, Default)]
@@ -71,9 +73,14 @@ impl<'a> Scopes<'a> {
         labels.insert(name.text, pc).is_none()
     }
 
-    pub(super) fn has_label_at(&self, pc: u32) -> bool {
-        let mut labels = self.all.iter().flat_map(|scope| scope.labels.values());
-        labels.any(|&at| at == pc)
+    /// Goes to the file level: the next block opened sees nothing else.
+    pub(super) fn enter_file(&mut self) {
+        self.current = 0;
+    }
+
+    /// Goes back to a block seen before.
+    pub(super) fn leave(&mut self, scope: usize) {
+        self.current = scope;
     }
 
     /// The blocks around `scope`, innermost first.
@@ -89,8 +96,9 @@ impl<'a> Scopes<'a> {
     /// A name seen from the current block.
     pub(super) fn find(&self, name: &str) -> Option<Found<'a>> {
         self.outward(self.current).find_map(|scope| {
-            let single = scope.names.get(name).map(|&variable| Found { variable, number: 0 });
-            single.or_else(|| member(scope, name))
+            let single = scope.names.get(name).map(|&variable| Found { variable, number: 0, is_outer: false });
+            let found = single.or_else(|| member(scope, name))?;
+            Some(Found { is_outer: scope.parent.is_none(), ..found })
         })
     }
 
@@ -115,6 +123,6 @@ fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<Found<'a>> {
         let variable = *scope.families.get(&name[..at])?;
         let number = digits.parse().ok()?;
         let count = variable.family?;
-        (number < count).then_some(Found { variable, number })
+        (number < count).then_some(Found { variable, number, is_outer: false })
     })
 }

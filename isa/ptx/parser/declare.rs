@@ -1,7 +1,7 @@
 //! Declarations and directives.
 
 use super::super::PtxError;
-use super::super::ast::{Directive, Variable};
+use super::super::ast::{Directive, Initial, OperandKind, Variable};
 use super::super::lexer::Token;
 use super::{Parser, storage};
 use crate::types::Type;
@@ -42,12 +42,14 @@ impl<'a> Parser<'a> {
             storage,
             is_extern,
             ty: None,
+            opaque: None,
             vector: 1,
             align: None,
             name: space,
             family: None,
             elements: None,
-            initialised: false,
+            extents: Vec::new(),
+            initial: Vec::new(),
         };
         while let Some(word) = self.peek_dotted() {
             let span = self.span();
@@ -67,7 +69,10 @@ impl<'a> Parser<'a> {
                     self.expect(Token::OpenParen, "`(`")?;
                     self.skip_past(Token::CloseParen)?;
                 }
-                "texref" | "samplerref" | "surfref" => return Ok(head),
+                "texref" | "samplerref" | "surfref" => {
+                    head.opaque = Some(word);
+                    return Ok(head);
+                }
                 _ => match Type::from_name(word) {
                     Some(ty) if head.ty.is_none() => {
                         // Of a pointer parameter, `.ptr` and the alignment of what it points
@@ -121,35 +126,38 @@ impl<'a> Parser<'a> {
             };
             self.expect(Token::CloseBracket, "`]`")?;
             let elements = variable.elements.unwrap_or(1).checked_mul(size);
+            variable.extents.push(size);
             let too_large = || self.error(variable.name.span, "the array has over 2^64 elements");
             variable.elements = Some(elements.ok_or_else(too_large)?);
         }
         if self.eat(Token::Equals) {
-            variable.initialised = true;
-            self.initialiser()?;
+            variable.initial = self.initialiser()?;
         }
         Ok(variable)
     }
 
-    /// Checks the form of an initialiser: a value, or values in braces.
-    fn initialiser(&mut self) -> Result<(), PtxError> {
+    /// A value, or values in braces.
+    fn initialiser(&mut self) -> Result<Vec<Initial<'a>>, PtxError> {
+        let mut parts = Vec::new();
         let mut depth = 0u32;
         loop {
             match self.peek() {
                 Some(Token::OpenBrace) => {
                     self.at += 1;
                     depth += 1;
+                    parts.push(Initial::Open);
                     continue;
                 }
                 Some(Token::CloseBrace) if depth > 0 => {}
-                Some(_) => self.constant()?,
+                Some(_) => parts.push(self.constant()?),
                 None => return Err(self.unexpected("a value")),
             }
             while depth > 0 && self.eat(Token::CloseBrace) {
                 depth -= 1;
+                parts.push(Initial::Close);
             }
             if depth == 0 {
-                return Ok(());
+                return Ok(parts);
             }
             if !self.eat(Token::Comma) {
                 return Err(self.unexpected("`,` or `}` in an initialiser"));
@@ -157,26 +165,49 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `-1`, `0f00000000`, `symbol+4`, `generic(symbol)`, `0xFF(symbol)`
-    fn constant(&mut self) -> Result<(), PtxError> {
-        while matches!(self.peek(), Some(Token::Minus | Token::Plus | Token::Tilde | Token::Bang)) {
+    /// `-1`, `0f00000000`, `symbol+4`, `generic(symbol)+4`, `0xFF(symbol)`
+    fn constant(&mut self) -> Result<Initial<'a>, PtxError> {
+        let mut mask = None;
+        let mut generic = false;
+        if self.peek() != Some(Token::Word) {
+            let value = self.scalar()?;
+            match value.kind {
+                OperandKind::Integer(bits) if self.peek() == Some(Token::OpenParen) => mask = Some(bits),
+                OperandKind::Integer(_) | OperandKind::Single(_) | OperandKind::Double(_) => {
+                    return Ok(Initial::Value(value));
+                }
+                _ => return Err(self.error(value.span, "expected a number or a name in an initialiser")),
+            }
+        } else if self.peek_at(1) == Some(Token::OpenParen) {
+            let word = self.word("`generic`")?;
+            if word.text != "generic" {
+                return Err(self.error(word.span, format!("`{}(...)`, expected `generic(...)`", word.text)));
+            }
+            generic = true;
+        }
+        let bracketed = self.eat(Token::OpenParen);
+        let mut name = self.word("a name")?;
+        if !bracketed && self.eat(Token::Equals) {
             self.at += 1;
+            return Ok(Initial::Field);
         }
-        match self.peek() {
-            Some(
-                Token::Integer | Token::SingleBits | Token::DoubleBits | Token::Decimal | Token::Word | Token::Text,
-            ) => self.at += 1,
-            _ => return Err(self.unexpected("a value")),
+        // `0xFF(generic(symbol))`
+        let inner = bracketed && !generic && name.text == "generic" && self.eat(Token::OpenParen);
+        if inner {
+            generic = true;
+            name = self.word("a name")?;
         }
-        if self.eat(Token::OpenParen) {
-            self.word("a name")?;
+        let mut offset = 0i64;
+        if let Some(Token::Plus | Token::Minus) = self.peek() {
+            offset = self.offset()?;
+        }
+        for _ in 0..u32::from(bracketed) + u32::from(inner) {
             self.expect(Token::CloseParen, "`)`")?;
         }
-        if matches!(self.peek(), Some(Token::Plus | Token::Minus)) {
-            self.at += 1;
-            self.integer("an offset")?;
+        if let Some(Token::Plus | Token::Minus) = self.peek() {
+            offset = offset.wrapping_add(self.offset()?);
         }
-        Ok(())
+        Ok(Initial::Address { name, offset, generic, mask })
     }
 
     /// `.maxntid 256, 1, 1` and its like, between a function's header and its body.
@@ -265,7 +296,7 @@ impl<'a> Parser<'a> {
         self.skip_past(Token::Semicolon)
     }
 
-    fn skip_past(&mut self, end: Token) -> Result<(), PtxError> {
+    pub(super) fn skip_past(&mut self, end: Token) -> Result<(), PtxError> {
         let start = self.last_span().to(self.span());
         while let Some(token) = self.peek() {
             self.at += 1;

@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
         Ok(scalars)
     }
 
-    fn scalar(&mut self) -> Result<Operand<'a>, PtxError> {
+    pub(super) fn scalar(&mut self) -> Result<Operand<'a>, PtxError> {
         let start = self.span();
         let kind = match self.peek() {
             Some(Token::Bang) => {
@@ -159,7 +159,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `+4`, `-4`, `+-4`
-    fn offset(&mut self) -> Result<i64, PtxError> {
+    pub(super) fn offset(&mut self) -> Result<i64, PtxError> {
         let mut negative = false;
         while let Some(sign @ (Token::Plus | Token::Minus)) = self.peek() {
             negative ^= sign == Token::Minus;
@@ -186,14 +186,23 @@ impl<'a> Parser<'a> {
             self.expect(Token::CloseBracket, "`]`")?;
             return Ok(OperandKind::Address(base, offset));
         }
+        let mut names = Vec::new();
+        if let Some(name) = base {
+            names.push(Operand { kind: OperandKind::Name(name, None), span: name.span });
+        }
+        let mut coordinates = Vec::new();
         while self.eat(Token::Comma) {
             if self.eat(Token::OpenBrace) {
-                self.scalars(Token::CloseBrace, "`}`")?;
+                coordinates = self.scalars(Token::CloseBrace, "`}`")?;
             } else {
-                self.scalar()?;
+                names.push(self.scalar()?);
             }
         }
+        // A lone coordinate may go without braces.
+        if coordinates.is_empty() && names.len() > 1 {
+            coordinates.extend(names.pop());
+        }
         self.expect(Token::CloseBracket, "`]`")?;
-        Ok(OperandKind::Texture)
+        Ok(OperandKind::Texture(names, coordinates))
     }
 }

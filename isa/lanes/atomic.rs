@@ -1,0 +1,88 @@
+//! Atomic operations: what the place holds afterwards.
+
+use super::alu::{AluFn, AluOp, alu};
+use crate::types::Type;
+
+/// Function of an atomic operation; `old` is what memory holds, `b` and `c` are the operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicFn {
+    /// `old + b`.
+    Add,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// `b`.
+    Exchange,
+    /// `c` if `old` is `b`.
+    CompareSwap,
+    /// `old + 1`, 0 if `old` is `b` or more.
+    Increment,
+    /// `old - 1`, `b` if `old` is 0 or more than `b`.
+    Decrement,
+}
+
+/// What memory holds after an operation in one lane, zero extended. Floating point sums round
+/// to nearest and keep subnormals in every state space.
+#[inline]
+pub fn atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
+    let mask = u64::MAX >> (64 - ty.bits());
+    let (old, b, c) = (old & mask, b & mask, c & mask);
+    let by = |f| {
+        let [result] = alu(&AluOp::new(f, ty), &[old], &[b], &[0]);
+        result
+    };
+    match f {
+        AtomicFn::Add => by(AluFn::Add),
+        AtomicFn::Min => by(AluFn::Min),
+        AtomicFn::Max => by(AluFn::Max),
+        AtomicFn::And => old & b,
+        AtomicFn::Or => old | b,
+        AtomicFn::Xor => old ^ b,
+        AtomicFn::Exchange => b,
+        AtomicFn::CompareSwap if old == b => c,
+        AtomicFn::CompareSwap => old,
+        AtomicFn::Increment if old >= b => 0,
+        AtomicFn::Increment => old + 1,
+        AtomicFn::Decrement if old == 0 || old > b => b,
+        AtomicFn::Decrement => old - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_leaves_what_ptx_says() {
+        let minus = |x: u32| u64::from(x.wrapping_neg());
+        let cases = [
+            (AtomicFn::Add, Type::U32, u64::from(u32::MAX), 2, 0, 1),
+            (AtomicFn::Add, Type::F32, 1.5f32.to_bits().into(), 2.0f32.to_bits().into(), 0, 3.5f32.to_bits().into()),
+            (AtomicFn::Add, Type::F64, 1.5f64.to_bits(), 2.0f64.to_bits(), 0, 3.5f64.to_bits()),
+            (AtomicFn::Min, Type::S32, minus(3), 2, 0, minus(3)),
+            (AtomicFn::Min, Type::U32, minus(3), 2, 0, 2),
+            (AtomicFn::Max, Type::S64, u64::MAX, 2, 0, 2),
+            (AtomicFn::And, Type::B32, 12, 10, 0, 8),
+            (AtomicFn::Or, Type::B64, 12, 10, 0, 14),
+            (AtomicFn::Xor, Type::B32, 12, 10, 0, 6),
+            (AtomicFn::Exchange, Type::B32, 12, 10, 0, 10),
+            (AtomicFn::CompareSwap, Type::B32, 12, 12, 7, 7),
+            (AtomicFn::CompareSwap, Type::B32, 12, 13, 7, 12),
+            (AtomicFn::Increment, Type::U32, 4, 5, 0, 5),
+            (AtomicFn::Increment, Type::U32, 5, 5, 0, 0),
+            (AtomicFn::Decrement, Type::U32, 0, 5, 0, 5),
+            (AtomicFn::Decrement, Type::U32, 6, 5, 0, 5),
+            (AtomicFn::Decrement, Type::U32, 5, 5, 0, 4),
+        ];
+        for (f, ty, old, b, c, expected) in cases {
+            assert_eq!(atomic(f, ty, old, b, c), expected, "{f:?} {ty}");
+        }
+    }
+}

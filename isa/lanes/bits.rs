@@ -1,0 +1,154 @@
+//! Functions of the bits of one lane.
+
+/// How `prmt` picks bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrmtMode {
+    /// Four bits for each byte: its number, and whether its sign is spread instead.
+    Any,
+    /// Four bytes from the selected one on, upward.
+    Forward,
+    /// Four bytes from the selected one on, downward.
+    Backward,
+    /// The selected byte four times.
+    Replicate,
+    /// Bytes from the selected one on, those below it raised to it.
+    ClampLeft,
+    /// Bytes up to the selected one, those above it lowered to it.
+    ClampRight,
+    /// The selected half twice.
+    Halves,
+}
+
+/// Bytes of `b:a` picked by `c`.
+pub(super) fn permute(mode: PrmtMode, a: u32, b: u32, c: u32) -> u32 {
+    let pool = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
+    let select = (c & 3) as usize;
+    let bytes = std::array::from_fn(|i| match mode {
+        PrmtMode::Any => {
+            let control = c >> (4 * i) & 15;
+            let byte = pool[(control & 7) as usize];
+            if control & 8 != 0 { (byte as i8 >> 7) as u8 } else { byte }
+        }
+        PrmtMode::Forward => pool[select + i],
+        PrmtMode::Backward => pool[(select + 8 - i) % 8],
+        PrmtMode::Replicate => pool[select],
+        PrmtMode::ClampLeft => pool[select.max(i)],
+        PrmtMode::ClampRight => pool[select.min(i)],
+        PrmtMode::Halves => pool[2 * (select & 1) + i % 2],
+    });
+    u32::from_le_bytes(bytes)
+}
+
+/// `a` put into `b`: position in the low byte of `c`, length in the next.
+pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
+    let (position, length) = (c & 0xff, c >> 8 & 0xff);
+    let ones = 1u64.checked_shl(length).map_or(u64::MAX, |bit| bit - 1);
+    let mask = ones.checked_shl(position).unwrap_or(0);
+    b & !mask | a.checked_shl(position).unwrap_or(0) & mask
+}
+
+/// Position of the highest bit of the low `bits` bits that differs from the sign (from 0 if
+/// there is none).
+pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
+    let mask = u64::MAX >> (64 - bits);
+    let negative = signed && x >> (bits - 1) & 1 != 0;
+    let x = if negative { !x } else { x } & mask;
+    match x.checked_ilog2() {
+        None => u32::MAX,
+        Some(at) if shift => bits - 1 - at,
+        Some(at) => at,
+    }
+}
+
+/// Bit by bit the function with this truth table; `a` is the highest index bit.
+pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
+    (0..8u32).filter(|row| table >> row & 1 != 0).fold(0, |result, row| {
+        let of = |x: u32, bit: u32| if row >> bit & 1 != 0 { x } else { !x };
+        result | of(a, 2) & of(b, 1) & of(c, 0)
+    })
+}
+
+/// The `offset`-th set bit of `mask` from `base` on, counting `base` as the first if it is
+/// set; all ones if there is none (PTX ISA, `fns`).
+pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
+    let set = |bit: &u32| mask >> bit & 1 != 0;
+    let found = match offset {
+        _ if base > 31 => None,
+        0 => Some(base).filter(set),
+        1.. => (base..32).filter(set).nth(offset as usize - 1),
+        _ => (0..=base).rev().filter(set).nth(offset.unsigned_abs() as usize - 1),
+    };
+    found.unwrap_or(u32::MAX)
+}
+
+/// Sum of the products of the first `count` fields of two words, each with its field width
+/// and signedness, modulo 2^32.
+pub(super) fn dot(words: [u32; 2], widths: [u32; 2], signed: [bool; 2], count: u32) -> u32 {
+    let part = |word: usize, at: u32| {
+        let up = 32 - widths[word];
+        let top = words[word] >> (at * widths[word]) << up;
+        if signed[word] { (top as i32 >> up) as u32 } else { top >> up }
+    };
+    (0..count).fold(0, |sum: u32, at| sum.wrapping_add(part(0, at).wrapping_mul(part(1, at))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_picked_as_each_mode_says() {
+        let (a, b) = (0x8302_0100, 0x0706_0504);
+        assert_eq!(permute(PrmtMode::Any, a, b, 0x7340), 0x0783_0400);
+        assert_eq!(permute(PrmtMode::Any, a, b, 0xbbbb), 0xffff_ffff);
+        assert_eq!(permute(PrmtMode::Forward, a, b, 2), 0x0504_8302);
+        assert_eq!(permute(PrmtMode::Backward, a, b, 1), 0x0607_0001);
+        assert_eq!(permute(PrmtMode::Replicate, a, b, 3), 0x8383_8383);
+        assert_eq!(permute(PrmtMode::ClampLeft, a, b, 2), 0x8302_0202);
+        assert_eq!(permute(PrmtMode::ClampRight, a, b, 1), 0x0101_0100);
+        assert_eq!(permute(PrmtMode::Halves, a, b, 1), 0x8302_8302);
+    }
+
+    #[test]
+    fn fields_are_inserted_within_the_word() {
+        assert_eq!(insert(0xff, 0, 4 << 8 | 8), 0xf00);
+        assert_eq!(insert(0, u64::MAX, 8 << 8 | 60), u64::MAX >> 4);
+        assert_eq!(insert(7, 5, 200), 5);
+        assert_eq!(insert(7, 5, 200 << 8), 7);
+    }
+
+    #[test]
+    fn the_highest_bit_that_is_no_sign_is_found() {
+        assert_eq!(find(0x10, 32, false, false), 4);
+        assert_eq!(find(0x10, 32, false, true), 27);
+        assert_eq!(find(0xffff_fff0, 32, true, false), 3);
+        assert_eq!(find(0, 64, false, true), u32::MAX);
+        assert_eq!(find(u64::MAX, 64, true, false), u32::MAX);
+    }
+
+    #[test]
+    fn truth_tables_have_a_as_highest_bit() {
+        let [a, b, c] = [0xf0, 0xcc, 0xaa];
+        for function in [0u8, 0x80, 0x96, 0xe8, 0xca, 0xff] {
+            assert_eq!(table(function, a, b, c) as u8, function);
+        }
+    }
+
+    #[test]
+    fn set_bits_are_counted_from_the_base() {
+        assert_eq!(find_nth(0b1101_0000, 0, 2), 6);
+        assert_eq!(find_nth(0b1101_0000, 4, 1), 4);
+        assert_eq!(find_nth(0b1101_0000, 5, -1), 4);
+        assert_eq!(find_nth(0b1101_0000, 6, 0), 6);
+        assert_eq!(find_nth(0b1101_0000, 5, 0), u32::MAX);
+        assert_eq!(find_nth(u32::MAX, 32, 1), u32::MAX);
+        assert_eq!(find_nth(u32::MAX, 0, i32::MIN), u32::MAX);
+    }
+
+    #[test]
+    fn dot_products_extend_their_fields() {
+        assert_eq!(dot([0x01ff_0302, 0x0102_03ff], [8, 8], [true, true], 4), 6);
+        assert_eq!(dot([0x01ff_0302, 0x0102_03ff], [8, 8], [false, false], 4), 1 + 510 + 9 + 510);
+        assert_eq!(dot([0xffff_0002, 0x0000_0503], [16, 8], [true, false], 2), 6u32.wrapping_sub(5));
+    }
+}

@@ -1,0 +1,181 @@
+//! Exchanges between the lanes of a warp.
+
+use std::array::from_fn;
+
+use super::atomic::{AtomicFn, atomic};
+use crate::types::Type;
+
+/// An exchange between lanes. Those that take part are the lanes in which the instruction
+/// acts; a `.sync` form names them once more in its last source, which the SM, whose lanes
+/// move together, need not look at.
+///
+/// | form        | results                                    | sources |
+/// |-------------|--------------------------------------------|---------|
+/// | `Shuffle`   | value, predicate: source lane in range     | value, lane or distance, clamp and segment, members |
+/// | `Vote`      | predicate; for `Ballot` a 32-bit mask      | predicate, members |
+/// | `ActiveMask`| 32-bit mask of the lanes that take part    | none |
+/// | `Match`     | mask; with `all` also a predicate          | value, members |
+/// | `Reduce`    | value                                      | value, members |
+/// | `Sync`      | none                                       | members |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WarpOp {
+    /// A word of another lane.
+    Shuffle {
+        /// How the lane is found.
+        mode: ShuffleMode,
+        /// Whether the members are named.
+        sync: bool,
+    },
+    /// A question about a predicate in all lanes.
+    Vote {
+        /// The question.
+        mode: VoteMode,
+        /// Whether the members are named.
+        sync: bool,
+    },
+    /// Who is here.
+    ActiveMask,
+    /// Which lanes hold the same value.
+    Match {
+        /// Whether all lanes must hold it: else the mask is 0.
+        all: bool,
+        /// Type of the value: 32 or 64 bits.
+        ty: Type,
+    },
+    /// One value from those of all lanes.
+    Reduce {
+        /// `Add`, `Min`, `Max`, `And`, `Or` or `Xor`.
+        f: AtomicFn,
+        /// Type of the value: 32 bits.
+        ty: Type,
+    },
+    /// Wait for each other.
+    Sync,
+}
+
+/// How a shuffle finds its source lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShuffleMode {
+    /// So many lanes below.
+    Up,
+    /// So many lanes above.
+    Down,
+    /// Lane number exclusive or the operand.
+    Butterfly,
+    /// This lane of the segment.
+    Index,
+}
+
+/// What a vote asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VoteMode {
+    /// Does it hold in all?
+    All,
+    /// Does it hold in any?
+    Any,
+    /// Is it the same in all?
+    Uniform,
+    /// Where does it hold?
+    Ballot,
+}
+
+impl WarpOp {
+    /// Which source names the members, if the form has it.
+    pub fn members(&self) -> Option<usize> {
+        match self {
+            WarpOp::Shuffle { sync: true, .. } => Some(3),
+            WarpOp::Vote { sync: true, .. } | WarpOp::Match { .. } | WarpOp::Reduce { .. } => Some(1),
+            WarpOp::Sync => Some(0),
+            WarpOp::Shuffle { sync: false, .. } | WarpOp::Vote { sync: false, .. } | WarpOp::ActiveMask => None,
+        }
+    }
+}
+
+/// Sources of all lanes: a value, two words, and the mask of a predicate.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpInputs<'a> {
+    /// `srcs[0]`, if it is a value.
+    pub a: &'a [u64; 32],
+    /// `srcs[1]`.
+    pub b: &'a [u32; 32],
+    /// `srcs[2]`.
+    pub c: &'a [u32; 32],
+    /// `srcs[0]`, if it is a predicate.
+    pub pred: u32,
+}
+
+/// Results of all lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpResult {
+    /// For a register.
+    pub values: [u64; 32],
+    /// For a predicate.
+    pub preds: u32,
+}
+
+/// Carries out an exchange between the lanes of `active`. What inactive lanes get has no
+/// meaning; a shuffle from an inactive lane brings the lane's own value.
+pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
+    let WarpInputs { a, b, c, pred } = inputs;
+    let splat = |value: u32| [u64::from(value); 32];
+    let truth = |holds: bool| WarpResult { values: [u64::from(holds); 32], preds: if holds { u32::MAX } else { 0 } };
+    let holds = pred & active;
+    match *op {
+        WarpOp::Shuffle { mode, .. } => {
+            let mut preds = 0;
+            let values = from_fn(|lane| {
+                let (from, inside) = source(mode, lane as u32, b[lane], c[lane]);
+                preds |= u32::from(inside) << lane;
+                let there = inside && active >> from & 1 != 0;
+                a[if there { from as usize } else { lane }] & u64::from(u32::MAX)
+            });
+            WarpResult { values, preds }
+        }
+        WarpOp::Vote { mode: VoteMode::All, .. } => truth(holds == active),
+        WarpOp::Vote { mode: VoteMode::Any, .. } => truth(holds != 0),
+        WarpOp::Vote { mode: VoteMode::Uniform, .. } => truth(holds == 0 || holds == active),
+        WarpOp::Vote { mode: VoteMode::Ballot, .. } => WarpResult { values: splat(holds), preds: 0 },
+        WarpOp::ActiveMask => WarpResult { values: splat(active), preds: 0 },
+        WarpOp::Match { all, ty } => {
+            let bits = u64::MAX >> (64 - ty.bits());
+            let same = |lane: usize| {
+                let equal = |other: &u32| active >> other & 1 != 0 && (a[*other as usize] ^ a[lane]) & bits == 0;
+                (0..32).filter(equal).fold(0u32, |mask, other| mask | 1 << other)
+            };
+            let first = same(active.trailing_zeros() as usize % 32);
+            if all {
+                let agreed = first == active;
+                WarpResult { values: splat(if agreed { active } else { 0 }), ..truth(agreed) }
+            } else {
+                WarpResult { values: from_fn(|lane| u64::from(same(lane))), preds: 0 }
+            }
+        }
+        WarpOp::Reduce { f, ty } => {
+            let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
+            let first = lanes.next().unwrap_or(0);
+            WarpResult { values: [lanes.fold(first, |sum, value| atomic(f, ty, sum, value, 0)); 32], preds: 0 }
+        }
+        WarpOp::Sync => WarpResult { values: [0; 32], preds: 0 },
+    }
+}
+
+/// The lane that a shuffle reads, and whether it lies in the lane's segment (PTX ISA, `shfl`).
+fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
+    let top = lane & segment | clamp & !segment;
+    let bottom = lane & segment;
+    let (from, inside) = match mode {
+        ShuffleMode::Up => (lane.wrapping_sub(b), lane >= b && lane - b >= top),
+        ShuffleMode::Down => (lane + b, lane + b <= top),
+        ShuffleMode::Butterfly => (lane ^ b, (lane ^ b) <= top),
+        ShuffleMode::Index => {
+            let from = bottom | b & !segment;
+            (from, from <= top)
+        }
+    };
+    (if inside { from & 31 } else { lane }, inside)
+}
+
+#[cfg(test)]
+#[path = "warp_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+//! Atomic operations and reductions.
+
+use super::super::PtxError;
+use super::super::ast::Instruction;
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::lanes::AtomicFn;
+use crate::program::{Inst, MemOp, Op};
+use crate::types::{CacheOp, Scope, Space, Type};
+
+use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
+
+impl<'a> Lowering<'a> {
+    /// `atom.global.add.u32 %r1, [%rd1], %r2;` and `red`, which has no result.
+    pub(super) fn atomic(
+        &mut self,
+        inst: &Instruction<'a>,
+        mods: &mut Modifiers<'a>,
+    ) -> Result<Option<Inst>, PtxError> {
+        let returns = usize::from(inst.opcode.text == "atom");
+        let functions: &[(&str, (AtomicFn, &'static [Type]))] = &[
+            ("add", (AtomicFn::Add, &[U32, S32, U64, S64, F32, F64])),
+            ("min", (AtomicFn::Min, &[U32, S32, U64, S64])),
+            ("max", (AtomicFn::Max, &[U32, S32, U64, S64])),
+            ("and", (AtomicFn::And, &[B32, B64, U32, U64, S32, S64])),
+            ("or", (AtomicFn::Or, &[B32, B64, U32, U64, S32, S64])),
+            ("xor", (AtomicFn::Xor, &[B32, B64, U32, U64, S32, S64])),
+            ("exch", (AtomicFn::Exchange, &[B32, B64, U32, U64, S32, S64, F32, F64])),
+            ("cas", (AtomicFn::CompareSwap, &[B32, B64, U32, U64, S32, S64])),
+            ("inc", (AtomicFn::Increment, &[U32])),
+            ("dec", (AtomicFn::Decrement, &[U32])),
+        ];
+        let Some((f, types)) = mods.take_one(functions) else {
+            return Err(self.unsupported(inst));
+        };
+        let ty = mods.ty(self, types)?;
+        let orders =
+            [("relaxed", [false; 2]), ("acquire", [false, true]), ("release", [true, false]), ("acq_rel", [true; 2])];
+        let [before, after] = mods.take_one(&orders).unwrap_or_default();
+        let scope = mods.scope().unwrap_or(Scope::Device);
+        let space = mods.space();
+        mods.take("noftz");
+        let inputs = 1 + usize::from(f == AtomicFn::CompareSwap);
+        self.operand_count(inst, returns + 1 + inputs..=returns + 1 + inputs)?;
+        if before {
+            self.push(Inst::new(Op::Fence(scope)))?;
+        }
+        let mem = MemOp { space, ty, lanes: 1, cache: CacheOp::Default, volatile: true, base: None, offset: 0 };
+        let mem = self.address(&inst.operands[returns], mem)?;
+        if let Space::Param | Space::Const | Space::Local = mem.space {
+            let message = format!("`{}` on `.{}`", inst.opcode.text, mem.space.name());
+            return Err(self
+                .error(inst.span, "this access", message)
+                .with_help("atomic operations work on `.global`, `.shared` and generic addresses"));
+        }
+        let mut lowered = Inst::new(Op::Atomic(f, mem));
+        if returns == 1 {
+            lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        }
+        for i in 0..inputs {
+            lowered.srcs[i] = self.src(&inst.operands[returns + 1 + i], ty, Width::Exact)?;
+        }
+        if !after {
+            return Ok(Some(lowered));
+        }
+        self.push(lowered)?;
+        Ok(Some(Inst::new(Op::Fence(scope))))
+    }
+}

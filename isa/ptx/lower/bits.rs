@@ -1,0 +1,237 @@
+//! Bit operations, and what is made of comparisons and selections.
+
+use super::super::PtxError;
+use super::super::ast::Instruction;
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::lanes::{AluFn, AluOp, CompareOp, PrmtMode};
+use crate::program::{Dst, Guard, Inst, Op, Src};
+use crate::types::{Cmp, Logic, Type};
+
+use Type::{B16, B32, B64, F32, F64, S16, S32, S64, U16, U32, U64};
+
+const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
+
+impl<'a> Lowering<'a> {
+    /// Lowers a bit operation; `None` if the opcode is none.
+    pub(super) fn bits(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
+        let op = match inst.opcode.text {
+            "bfi" => return self.insert(inst, mods).map(Some),
+            "lop3" => return self.lop3(inst, mods).map(Some),
+            "mul24" | "mad24" => return self.product24(inst, mods).map(Some),
+            "dp4a" | "dp2a" => self.dot(inst, mods)?,
+            "prmt" => {
+                let mode = mods.take_one(&[
+                    ("f4e", PrmtMode::Forward),
+                    ("b4e", PrmtMode::Backward),
+                    ("rc8", PrmtMode::Replicate),
+                    ("ecl", PrmtMode::ClampLeft),
+                    ("ecr", PrmtMode::ClampRight),
+                    ("rc16", PrmtMode::Halves),
+                ]);
+                AluOp::new(AluFn::Prmt(mode.unwrap_or(PrmtMode::Any)), mods.ty(self, &[B32])?)
+            }
+            "bfind" => {
+                let shift = mods.take("shiftamt");
+                AluOp::new(AluFn::Bfind { shift }, mods.ty(self, &[U32, S32, U64, S64])?)
+            }
+            "fns" => AluOp::new(AluFn::Fns, mods.ty(self, &[B32])?),
+            "sad" => AluOp::new(AluFn::Sad, mods.ty(self, &[U16, S16, U32, S32, U64, S64])?),
+            "copysign" => AluOp::new(AluFn::CopySign, mods.ty(self, &[F32, F64])?),
+            _ => return Ok(None),
+        };
+        self.operand_count(inst, op.arity() + 1..=op.arity() + 1)?;
+        let mut lowered = Inst::new(Op::Alu(op));
+        lowered.dsts[0] = self.dst(&inst.operands[0], op.result(), Width::Exact)?;
+        for i in 0..op.arity() {
+            lowered.srcs[i] = self.src(&inst.operands[i + 1], op.ty, Width::Exact)?;
+        }
+        Ok(Some(lowered))
+    }
+
+    /// `bfi.b32 %r1, %r2, %r3, position, length;` with the last two in one operand.
+    fn insert(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[B32, B64])?;
+        self.operand_count(inst, 5..=5)?;
+        let position = self.src(&inst.operands[3], U32, Width::Exact)?;
+        let length = self.src(&inst.operands[4], U32, Width::Exact)?;
+        let field = match (position, length) {
+            (Src::Imm(position), Src::Imm(length)) => Src::Imm(position & 0xff | (length & 0xff) << 8),
+            _ => {
+                const LOW_BYTES: u64 = 0x40;
+                let field = self.temporary(false)?;
+                let mut pair = Inst::new(Op::Alu(AluOp::new(AluFn::Prmt(PrmtMode::Any), B32)));
+                pair.dsts[0] = Dst::Reg(field);
+                pair.srcs[..3].copy_from_slice(&[position, length, Src::Imm(LOW_BYTES)]);
+                self.push(pair)?;
+                Src::Reg(field)
+            }
+        };
+        let mut lowered = Inst::new(Op::Alu(AluOp::new(AluFn::Bfi, ty)));
+        lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        for i in 0..2 {
+            lowered.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
+        }
+        lowered.srcs[2] = field;
+        Ok(lowered)
+    }
+
+    fn lop3(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[B32])?;
+        self.operand_count(inst, 5..=5)?;
+        let Src::Imm(table @ 0..=255) = self.src(&inst.operands[4], B32, Width::Exact)? else {
+            let message = "expected a truth table from 0 to 255, known at compile time";
+            return Err(self.error(inst.operands[4].span, "here", message));
+        };
+        let mut lowered = Inst::new(Op::Alu(AluOp::new(AluFn::Lop3(table as u8), ty)));
+        lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        for i in 0..3 {
+            lowered.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
+        }
+        Ok(lowered)
+    }
+
+    fn product24(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[U32, S32])?;
+        let Some(f) = mods.take_one(&[("lo", AluFn::Mul24), ("hi", AluFn::Mul24Hi)]) else {
+            return Err(self.unsupported(inst));
+        };
+        let adds = inst.opcode.text == "mad24";
+        let inputs = 2 + usize::from(adds);
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut product = Inst::new(Op::Alu(AluOp::new(f, ty)));
+        for i in 0..2 {
+            product.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
+        }
+        let dst = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        if !adds {
+            product.dsts[0] = dst;
+            return Ok(product);
+        }
+        let addend = self.src(&inst.operands[3], ty, Width::Exact)?;
+        let between = self.temporary(false)?;
+        product.dsts[0] = Dst::Reg(between);
+        self.push(product)?;
+        let sat = ty == S32 && f == AluFn::Mul24Hi && mods.take("sat");
+        let mut sum = Inst::new(Op::Alu(AluOp { sat, ..AluOp::new(AluFn::Add, ty) }));
+        sum.dsts[0] = dst;
+        sum.srcs[..2].copy_from_slice(&[Src::Reg(between), addend]);
+        Ok(sum)
+    }
+
+    /// `dp4a.u32.s32`, `dp2a.lo.s32.s32`
+    fn dot(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<AluOp, PtxError> {
+        let b = mods.ty(self, &[U32, S32])?.is_signed();
+        let ty = mods.ty(self, &[U32, S32])?;
+        let a = ty.is_signed();
+        let f = match inst.opcode.text {
+            "dp4a" => AluFn::Dot4 { a, b },
+            _ => match mods.take_one(&[("lo", false), ("hi", true)]) {
+                Some(high) => AluFn::Dot2 { a, b, high },
+                None => return Err(self.unsupported(inst)),
+            },
+        };
+        Ok(AluOp::new(f, ty))
+    }
+
+    /// `set.lt.u32.f32 %r1, %f1, %f2;`: all ones, or 1.0, if the relation holds.
+    pub(super) fn set(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let (compare, to) = self.comparison(inst, mods, Some(&[U32, S32, F32]))?;
+        let to = to.unwrap_or(U32);
+        let inputs = 2 + usize::from(compare.combine.is_some());
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let holds = self.new_pred()?;
+        let mut setp = Inst::new(Op::Compare(compare));
+        setp.dsts[0] = Dst::Pred(holds);
+        for i in 0..2 {
+            setp.srcs[i] = self.src(&inst.operands[i + 1], compare.ty, Width::Exact)?;
+        }
+        if compare.combine.is_some() {
+            setp.srcs[2] = self.pred_src(&inst.operands[3])?;
+        }
+        self.push(setp)?;
+        let yes = if to == F32 { 1f32.to_bits() } else { u32::MAX };
+        let dst = self.dst(&inst.operands[0], to, Width::Exact)?;
+        Ok(select(to, dst, [Src::Imm(yes.into()), Src::Imm(0)], holds))
+    }
+
+    /// `slct.f32.s32 %f1, %f2, %f3, %r1;`: the first if the last is not negative.
+    pub(super) fn slct(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let by = mods.ty(self, &[S32, F32])?;
+        let ty = mods.ty(self, SELECTED)?;
+        let ftz = by == F32 && mods.take("ftz");
+        self.operand_count(inst, 4..=4)?;
+        let chosen = [self.src(&inst.operands[1], ty, Width::Exact)?, self.src(&inst.operands[2], ty, Width::Exact)?];
+        let last = self.src(&inst.operands[3], by, Width::Exact)?;
+        let dst = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        let holds = self.test(CompareOp { cmp: Cmp::Ge, ty: by, ftz, combine: None }, last, 0)?;
+        Ok(select(ty, dst, chosen, holds))
+    }
+
+    /// `cnot.b32`: 1 for 0, 0 for all else.
+    pub(super) fn cnot(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[B16, B32, B64])?;
+        self.operand_count(inst, 2..=2)?;
+        let value = self.src(&inst.operands[1], ty, Width::Exact)?;
+        let dst = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        let zero = self.test(CompareOp { cmp: Cmp::Eq, ty, ftz: false, combine: None }, value, 0)?;
+        Ok(select(ty, dst, [Src::Imm(1), Src::Imm(0)], zero))
+    }
+
+    /// A new predicate that tells how `value` compares with a constant.
+    fn test(&mut self, op: CompareOp, value: Src, with: u64) -> Result<u16, PtxError> {
+        let holds = self.new_pred()?;
+        let mut compare = Inst::new(Op::Compare(op));
+        compare.dsts[0] = Dst::Pred(holds);
+        compare.srcs[..2].copy_from_slice(&[value, Src::Imm(with)]);
+        self.push(compare)?;
+        Ok(holds)
+    }
+
+    /// `testp.normal.f32 %p1, %f1;`: comparisons of the magnitude.
+    pub(super) fn testp(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[F32, F64])?;
+        let (infinity, least) = match ty {
+            F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
+            _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
+        };
+        // The relation of the magnitude with a bound, and a second one to hold as well.
+        let tests = [
+            ("finite", (Cmp::Lt, infinity, None)),
+            ("infinite", (Cmp::Eq, infinity, None)),
+            ("number", (Cmp::Num, 0, None)),
+            ("notanumber", (Cmp::Nan, 0, None)),
+            ("normal", (Cmp::Ge, least, Some((Cmp::Lt, infinity)))),
+            ("subnormal", (Cmp::Lt, least, Some((Cmp::Gt, 0)))),
+        ];
+        let Some((cmp, bound, second)) = mods.take_one(&tests) else {
+            return Err(self.unsupported(inst));
+        };
+        self.operand_count(inst, 2..=2)?;
+        let [dst, _] = self.pred_dsts(&inst.operands[0])?;
+        let magnitude = self.temporary(ty == F64)?;
+        let mut abs = Inst::new(Op::Alu(AluOp::new(AluFn::Abs, ty)));
+        abs.dsts[0] = Dst::Reg(magnitude);
+        abs.srcs[0] = self.src(&inst.operands[1], ty, Width::Exact)?;
+        self.push(abs)?;
+        let op = CompareOp { cmp, ty, ftz: false, combine: None };
+        let mut last = Inst::new(Op::Compare(op));
+        last.srcs[..2].copy_from_slice(&[Src::Reg(magnitude), Src::Imm(bound)]);
+        if let Some((also, bound)) = second {
+            let holds = self.test(CompareOp { cmp: also, ..op }, Src::Reg(magnitude), bound)?;
+            last.op = Op::Compare(CompareOp { combine: Some(Logic::And), ..op });
+            last.srcs[2] = Src::Pred(Guard { pred: holds, negated: false });
+        }
+        last.dsts[0] = dst;
+        Ok(last)
+    }
+}
+
+fn select(ty: Type, dst: Dst, chosen: [Src; 2], by: u16) -> Inst {
+    let mut inst = Inst::new(Op::Select(ty));
+    inst.dsts[0] = dst;
+    inst.srcs[..2].copy_from_slice(&chosen);
+    inst.srcs[2] = Src::Pred(Guard { pred: by, negated: false });
+    inst
+}

@@ -1,0 +1,351 @@
+//! Calls: the body of the function takes the place of the instruction.
+
+use rustc_hash::FxHashMap;
+
+use super::super::PtxError;
+use super::super::ast::{Function, Instruction, Name, Operand, OperandKind, Statement, Storage, Variable};
+use super::Lowering;
+use super::control::open_branch;
+use super::layout::{extent, locals};
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use super::params::ParamPlace;
+use crate::program::{Dst, Inst, Op, Src};
+use crate::types::Type;
+
+/// Deepest nesting of calls.
+const MAX_CALLS: usize = 64;
+
+/// A function that is being lowered.
+pub(super) struct Frame<'a> {
+    function: &'a Function<'a>,
+    pub(super) instance: u32,
+    /// Branches that stand for `ret`.
+    returns: Vec<usize>,
+    /// Lists of `.branchtargets` by their label.
+    pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
+}
+
+/// What is passed for a parameter.
+enum Actual {
+    /// A `.param` variable of the caller, which the parameter becomes another name of.
+    Pieces(usize),
+    /// A value.
+    Value(Src),
+}
+
+impl<'a> Lowering<'a> {
+    /// Opens the frame of a function, with its local variables laid out.
+    pub(super) fn begin(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
+        self.instances += 1;
+        let instance = self.instances;
+        let mut tables = FxHashMap::default();
+        let mut label = None;
+        for statement in &function.body {
+            match statement {
+                Statement::Label(name) => label = Some(name.text),
+                Statement::Targets(targets) => {
+                    if let Some(label) = label {
+                        tables.insert(label, targets.as_slice());
+                    }
+                }
+                _ => {}
+            }
+        }
+        let declared = function.body.iter().filter_map(|statement| match statement {
+            Statement::Declare(variable) => Some(variable),
+            _ => None,
+        });
+        let (offsets, top) = locals(self.source, declared, self.local_top)?;
+        self.locals.extend(offsets.into_iter().map(|(place, at)| ((instance, place), at)));
+        self.local_top = top;
+        self.local_bytes = self.local_bytes.max(top);
+        self.frames.push(Frame { function, instance, returns: Vec::new(), tables });
+        self.scopes.open();
+        Ok(())
+    }
+
+    /// `ret`: the end of the thread in a kernel, a branch behind the body in a function.
+    pub(super) fn ret(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
+        let uniform = mods.take("uni");
+        self.operand_count(inst, 0..=0)?;
+        let here = self.insts.len();
+        match self.frames.as_mut_slice() {
+            [_, .., frame] => {
+                frame.returns.push(here);
+                Ok(Some(open_branch(uniform)))
+            }
+            _ => Ok(Some(Inst::new(Op::Exit))),
+        }
+    }
+
+    /// `call.uni (retval0), f, (param0, param1);`
+    pub(super) fn call(
+        &mut self,
+        inst: &'a Instruction<'a>,
+        mods: &mut Modifiers<'a>,
+    ) -> Result<Option<Inst>, PtxError> {
+        mods.take("uni");
+        let (returns, rest) = match inst.operands.as_slice() {
+            [Operand { kind: OperandKind::List(returns), .. }, rest @ ..] => (returns.as_slice(), rest),
+            rest => ([].as_slice(), rest),
+        };
+        let (name, arguments) = match rest {
+            [Operand { kind: OperandKind::Name(name, None), .. }] => (*name, [].as_slice()),
+            [
+                Operand { kind: OperandKind::Name(name, None), .. },
+                Operand { kind: OperandKind::List(arguments), .. },
+                ..,
+            ] => (*name, arguments.as_slice()),
+            [Operand { kind: OperandKind::Name(name, None), .. }, _] => (*name, [].as_slice()),
+            _ => return Err(self.error(inst.span, "this call", "expected `call (results), function, (arguments)`")),
+        };
+        let Some(function) = self.module.function(name.text) else {
+            let message = match self.scopes.find(name.text) {
+                Some(_) => "a call through a pointer is not supported".to_string(),
+                None => format!("function `{}` is not declared", name.text),
+            };
+            return Err(self.error(name.span, "here", message));
+        };
+        if !function.has_body {
+            return self.host_call(function.name, returns, name);
+        }
+        self.check_call(function, name, returns.len(), arguments.len())?;
+        let skip = self.skip_unless_guarded()?;
+        let passed = function.params.iter().zip(arguments);
+        let passed: Vec<_> = passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
+        let wanted = function.returns.iter().zip(returns);
+        let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
+
+        let (scope, local_top) = (self.scopes.current(), self.local_top);
+        self.scopes.enter_file();
+        self.begin(function)?;
+        for (formal, actual) in function.params.iter().zip(passed) {
+            self.bind(function, formal, actual)?;
+        }
+        for (formal, place) in function.returns.iter().zip(&results) {
+            self.scopes.declare(self.source, formal)?;
+            if formal.storage == Storage::Param {
+                self.params.insert((self.instance(), formal.name.span.start), ParamPlace::Pieces(*place));
+            }
+        }
+        let (guard, position, span) = (self.guard, self.position, self.span);
+        self.body(function)?;
+        (self.guard, self.position, self.span) = (guard, position, span);
+        self.close_body();
+        // Results in registers are still to be seen by their names in the function.
+        for (formal, place) in function.returns.iter().zip(&results) {
+            if formal.storage == Storage::Reg {
+                let ty = formal.ty.unwrap_or(Type::B32);
+                let value = self.register(formal.name, ty, Width::Exact)?;
+                self.put_piece(*place, 0, ty, Src::Reg(value))?;
+            }
+        }
+        self.frames.pop();
+        self.scopes.leave(scope);
+        self.local_top = local_top;
+        for ((formal, actual), place) in function.returns.iter().zip(returns).zip(results) {
+            self.take_result(formal, actual, place)?;
+        }
+        self.land(skip);
+        Ok(None)
+    }
+
+    /// Lets every `ret` of the current function lead here; one that would only lead to the
+    /// next instruction is dropped.
+    fn close_body(&mut self) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        let mut returns = std::mem::take(&mut frame.returns);
+        let last = self.insts.len().wrapping_sub(1);
+        if returns.last() == Some(&last) && self.labelled <= last {
+            returns.pop();
+            self.insts.pop();
+        }
+        for from in returns {
+            self.land(Some(from));
+        }
+    }
+
+    fn check_call(
+        &self,
+        function: &'a Function<'a>,
+        name: Name<'a>,
+        returns: usize,
+        arguments: usize,
+    ) -> Result<(), PtxError> {
+        if self.frames.iter().any(|frame| std::ptr::eq(frame.function, function)) {
+            let message = format!("`{}` calls itself: recursion is not supported", name.text);
+            return Err(self
+                .error(name.span, "this call", message)
+                .with_help("functions are inlined where they are called"));
+        }
+        if self.frames.len() > MAX_CALLS {
+            let message = format!("calls are nested more than {MAX_CALLS} deep");
+            return Err(self.error(name.span, "this call", message));
+        }
+        let (given, wanted) = ((returns, arguments), (function.returns.len(), function.params.len()));
+        if given != wanted {
+            let message = format!(
+                "`{}` is called with {} results and {} arguments, it has {} and {}",
+                name.text, given.0, given.1, wanted.0, wanted.1
+            );
+            return Err(self.error(name.span, "this call", message));
+        }
+        Ok(())
+    }
+
+    /// Functions that the driver provides. What `printf` prints is lost, a failed assertion
+    /// stops the launch.
+    fn host_call(
+        &mut self,
+        declared: Name<'a>,
+        returns: &'a [Operand<'a>],
+        name: Name<'a>,
+    ) -> Result<Option<Inst>, PtxError> {
+        match declared.text {
+            "vprintf" => {
+                for operand in returns {
+                    let place = self.result_pieces(operand);
+                    self.put_piece(place, 0, Type::B32, Src::Imm(0))?;
+                    self.take_register(operand, Type::B32, place)?;
+                }
+                Ok(None)
+            }
+            "__assertfail" | "__assert_fail" => Ok(Some(Inst::new(Op::Trap))),
+            other => {
+                let message = format!("function `{other}` is declared but has no body in this file");
+                Err(self.error(name.span, "this call", message))
+            }
+        }
+    }
+
+    /// An argument, evaluated in the caller.
+    fn actual(&mut self, formal: &'a Variable<'a>, operand: &'a Operand<'a>) -> Result<Actual, PtxError> {
+        if let OperandKind::Name(name, None) = operand.kind
+            && let Some(found) = self.scopes.find(name.text)
+            && found.variable.storage == Storage::Param
+        {
+            return match self.param_place(found.variable) {
+                ParamPlace::Pieces(pieces) => Ok(Actual::Pieces(pieces)),
+                _ => Err(self.error(name.span, "here", "a parameter cannot be passed on without a copy")),
+            };
+        }
+        let ty = formal.ty.unwrap_or(Type::B32);
+        if ty == Type::Pred {
+            return Ok(Actual::Value(self.pred_src(operand)?));
+        }
+        let value = self.value_or_symbol(operand, ty, 0)?;
+        if self.pending.is_empty() {
+            return Ok(Actual::Value(value));
+        }
+        // The address belongs to the next instruction.
+        let reg = self.temporary(ty.bits() == 64)?;
+        let mut copy = Inst::new(Op::Mov(ty));
+        copy.dsts[0] = Dst::Reg(reg);
+        copy.srcs[0] = value;
+        self.push(copy)?;
+        Ok(Actual::Value(Src::Reg(reg)))
+    }
+
+    /// Gives a parameter of the function just begun its value.
+    fn bind(&mut self, function: &'a Function<'a>, formal: &'a Variable<'a>, actual: Actual) -> Result<(), PtxError> {
+        self.scopes.declare(self.source, formal)?;
+        let ty = formal.ty.unwrap_or(Type::B32);
+        if formal.storage == Storage::Reg {
+            let mut copy = Inst::new(if ty == Type::Pred { Op::Pred(None) } else { Op::Mov(ty) });
+            copy.dsts[0] = match ty {
+                Type::Pred => Dst::Pred(self.predicate(formal.name)?),
+                _ => Dst::Reg(self.register(formal.name, ty, Width::Exact)?),
+            };
+            copy.srcs[0] = match actual {
+                Actual::Value(value) => value,
+                Actual::Pieces(pieces) => Src::Reg(self.piece(pieces, 0, ty.bytes())?),
+            };
+            return self.push(copy);
+        }
+        let pieces = match actual {
+            Actual::Pieces(pieces) => pieces,
+            Actual::Value(value) => {
+                let pieces = self.new_pieces();
+                self.put_piece(pieces, 0, ty, value)?;
+                pieces
+            }
+        };
+        let place = if takes_address(function, formal) {
+            let (bytes, align) = extent(self.source, formal)?;
+            let at = u64::from(self.local_top).next_multiple_of(align.max(8));
+            let end = at.saturating_add(bytes);
+            if end > crate::map::LOCAL_BYTES {
+                return Err(self.error(formal.name.span, "declared here", "too large for local memory"));
+            }
+            self.local_top = end as u32;
+            self.local_bytes = self.local_bytes.max(self.local_top);
+            self.spill_pieces(pieces, at as u32)?;
+            ParamPlace::Local(at as u32)
+        } else {
+            ParamPlace::Pieces(pieces)
+        };
+        self.params.insert((self.instance(), formal.name.span.start), place);
+        Ok(())
+    }
+
+    /// Where a result is kept: in the caller's variable, or apart if that is a register.
+    fn result_place(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>) -> usize {
+        match formal.storage {
+            Storage::Param => self.result_pieces(operand),
+            _ => self.new_pieces(),
+        }
+    }
+
+    fn result_pieces(&mut self, operand: &'a Operand<'a>) -> usize {
+        if let OperandKind::Name(name, None) = operand.kind
+            && let Some(found) = self.scopes.find(name.text)
+            && found.variable.storage == Storage::Param
+            && let ParamPlace::Pieces(pieces) = self.param_place(found.variable)
+        {
+            return pieces;
+        }
+        self.new_pieces()
+    }
+
+    /// Copies a result to where the caller wants it, unless it is there.
+    fn take_result(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>, place: usize) -> Result<(), PtxError> {
+        let ty = formal.ty.unwrap_or(Type::B32);
+        if formal.storage == Storage::Reg
+            && let OperandKind::Name(name, None) = operand.kind
+            && let Some(found) = self.scopes.find(name.text)
+            && found.variable.storage == Storage::Param
+        {
+            let value = self.piece(place, 0, ty.bytes())?;
+            let pieces = self.result_pieces(operand);
+            return self.put_piece(pieces, 0, ty, Src::Reg(value));
+        }
+        self.take_register(operand, ty, place)
+    }
+
+    fn take_register(&mut self, operand: &'a Operand<'a>, ty: Type, place: usize) -> Result<(), PtxError> {
+        if let OperandKind::Name(name, None) = operand.kind
+            && let Some(found) = self.scopes.find(name.text)
+            && found.variable.storage == Storage::Reg
+        {
+            let value = self.piece(place, 0, ty.bytes())?;
+            let mut copy = Inst::new(Op::Mov(ty));
+            copy.dsts[0] = Dst::Reg(self.register(name, ty, Width::Exact)?);
+            copy.srcs[0] = Src::Reg(value);
+            self.push(copy)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the function does more with a parameter than load from and store to it.
+fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
+    let is_it = |operand: &Operand<'_>| match operand.kind {
+        OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,
+        _ => false,
+    };
+    function.body.iter().any(|statement| match statement {
+        Statement::Instruction(inst) => inst.opcode.text != "call" && inst.operands.iter().any(is_it),
+        _ => false,
+    })
+}

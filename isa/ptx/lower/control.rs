@@ -1,0 +1,190 @@
+//! Branches, barriers and fences.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Name, Operand, OperandKind};
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::lanes::{CompareOp, WarpOp};
+use crate::program::{BarrierKind, Dst, Guard, Inst, NO_PC, Op, Src};
+use crate::types::{Cmp, Scope, Type};
+
+/// A branch whose target is not known yet.
+pub(super) struct Jump<'a> {
+    pub(super) pc: usize,
+    pub(super) label: Name<'a>,
+    pub(super) scope: usize,
+}
+
+impl<'a> Lowering<'a> {
+    /// An instruction without operands.
+    pub(super) fn plain(&mut self, inst: &Instruction<'a>, op: Op) -> Result<Inst, PtxError> {
+        self.operand_count(inst, 0..=0)?;
+        Ok(Inst::new(op))
+    }
+
+    /// `bra` with its target left open until every label is known.
+    pub(super) fn branch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let uniform = mods.take("uni");
+        self.operand_count(inst, 1..=1)?;
+        let OperandKind::Name(label, None) = inst.operands[0].kind else {
+            return Err(self.error(inst.operands[0].span, "here", "expected a label"));
+        };
+        Ok(self.jump(label, uniform))
+    }
+
+    fn jump(&mut self, label: Name<'a>, uniform: bool) -> Inst {
+        let scope = self.scopes.current();
+        self.jumps.push(Jump { pc: self.insts.len(), label, scope });
+        open_branch(uniform)
+    }
+
+    /// `brx.idx`: a tree of comparisons, since the machine's branches have one target.
+    pub(super) fn indexed_branch(
+        &mut self,
+        inst: &'a Instruction<'a>,
+        mods: &mut Modifiers<'a>,
+    ) -> Result<Option<Inst>, PtxError> {
+        let uniform = mods.take("uni");
+        if !mods.take("idx") {
+            return Err(self.unsupported(inst));
+        }
+        self.operand_count(inst, 2..=2)?;
+        let index = self.src(&inst.operands[0], Type::U32, Width::Exact)?;
+        let OperandKind::Name(table, None) = inst.operands[1].kind else {
+            return Err(self.error(inst.operands[1].span, "here", "expected the label of `.branchtargets`"));
+        };
+        let targets = self.frames.last().and_then(|frame| frame.tables.get(table.text)).copied();
+        let Some(targets) = targets else {
+            let message = format!("`{}` is no label of `.branchtargets`", table.text);
+            return Err(self.error(table.span, "here", message));
+        };
+        let skip = self.skip_unless_guarded()?;
+        // Ranges of targets still to be told apart, with the branch that leads to each.
+        let mut open: Vec<(Option<usize>, usize, usize)> = vec![(None, 0, targets.len())];
+        while let Some((from, mut first, end)) = open.pop() {
+            self.land(from);
+            while end - first > 1 {
+                let middle = first.midpoint(end);
+                let high = self.new_pred()?;
+                let op = CompareOp { cmp: Cmp::Ge, ty: Type::U32, ftz: false, combine: None };
+                let mut compare = Inst::new(Op::Compare(op));
+                compare.dsts[0] = Dst::Pred(high);
+                compare.srcs[..2].copy_from_slice(&[index, Src::Imm(middle as u64)]);
+                self.push(compare)?;
+                // The lower half is told apart later; the upper half goes on here.
+                open.push((Some(self.insts.len()), first, middle));
+                self.guard = Some(Guard { pred: high, negated: true });
+                self.push(open_branch(uniform))?;
+                self.guard = None;
+                first = middle;
+            }
+            let jump = self.jump(targets[first], uniform);
+            self.push(jump)?;
+        }
+        self.land(skip);
+        Ok(None)
+    }
+
+    /// For what becomes several branches: if the instruction has a guard, a branch round it,
+    /// to be landed behind it. Clears the guard.
+    pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
+        let Some(guard) = self.guard else { return Ok(None) };
+        self.guard = Some(Guard { negated: !guard.negated, ..guard });
+        let at = self.insts.len();
+        self.push(open_branch(false))?;
+        self.guard = None;
+        Ok(Some(at))
+    }
+
+    /// Lets the branch at `from` lead here.
+    pub(super) fn land(&mut self, from: Option<usize>) {
+        let here = self.insts.len() as u32;
+        if let Some(from) = from
+            && let Op::Branch { target, .. } = &mut self.insts[from].op
+        {
+            *target = here;
+            self.labelled = here as usize;
+        }
+    }
+
+    /// `bar.sync`, `bar.arrive`, `bar.red`, `bar.warp.sync` and the newer spellings.
+    pub(super) fn barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        mods.take("cta");
+        // All that runs here is convergent at a barrier, or hangs and is reported.
+        mods.take("aligned");
+        if mods.take("warp") {
+            if !mods.take("sync") {
+                return Err(self.unsupported(inst));
+            }
+            self.operand_count(inst, 1..=1)?;
+            let mut lowered = Inst::new(Op::Warp(WarpOp::Sync));
+            lowered.srcs[0] = self.src(&inst.operands[0], Type::B32, Width::Exact)?;
+            return Ok(lowered);
+        }
+        let kind = mods.take_one(&[("sync", "sync"), ("arrive", "arrive"), ("red", "red")]);
+        match kind {
+            Some("sync") => self.operand_count(inst, 1..=2)?,
+            Some("arrive") => self.operand_count(inst, 2..=2)?,
+            Some("red") => return self.reducing_barrier(inst, mods),
+            _ => return Err(self.unsupported(inst)),
+        }
+        let id = self.barrier_number(&inst.operands[0])?;
+        if let (Some("sync"), Src::Imm(id), None) = (kind, id, inst.operands.get(1)) {
+            return Ok(Inst::new(Op::Barrier { id: id as u8 }));
+        }
+        let kind = if kind == Some("sync") { BarrierKind::Sync } else { BarrierKind::Arrive };
+        let mut lowered = Inst::new(Op::BarrierWith(kind));
+        lowered.srcs[0] = id;
+        if let Some(count) = inst.operands.get(1) {
+            lowered.srcs[1] = self.src(count, Type::U32, Width::Exact)?;
+        }
+        Ok(lowered)
+    }
+
+    /// `bar.red.popc.u32 %r1, 0, %p1`
+    fn reducing_barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let kinds = [("popc", BarrierKind::Count), ("and", BarrierKind::All), ("or", BarrierKind::Any)];
+        let Some(kind) = mods.take_one(&kinds) else {
+            return Err(self.unsupported(inst));
+        };
+        mods.ty(self, if kind == BarrierKind::Count { &[Type::U32] } else { &[Type::Pred] })?;
+        self.operand_count(inst, 3..=4)?;
+        let mut lowered = Inst::new(Op::BarrierWith(kind));
+        lowered.dsts[0] = match kind {
+            BarrierKind::Count => self.dst(&inst.operands[0], Type::U32, Width::Exact)?,
+            _ => self.pred_dsts(&inst.operands[0])?[0],
+        };
+        lowered.srcs[0] = self.barrier_number(&inst.operands[1])?;
+        if let [_, _, count, _] = inst.operands.as_slice() {
+            lowered.srcs[1] = self.src(count, Type::U32, Width::Exact)?;
+        }
+        lowered.srcs[2] = self.pred_src(&inst.operands[inst.operands.len() - 1])?;
+        Ok(lowered)
+    }
+
+    fn barrier_number(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
+        match operand.kind {
+            OperandKind::Integer(16..) => {
+                Err(self.error(operand.span, "here", "expected a barrier number from 0 to 15"))
+            }
+            _ => self.src(operand, Type::U32, Width::Exact),
+        }
+    }
+
+    /// `membar.gl`, `fence.acq_rel.gpu`
+    pub(super) fn fence(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        for order in ["sc", "acq_rel", "acquire", "release"] {
+            mods.take(order);
+        }
+        self.operand_count(inst, 0..=0)?;
+        let level = [("gl", Scope::Device)];
+        let scope = mods.take_one(&level).or_else(|| mods.scope()).unwrap_or(Scope::System);
+        Ok(Inst::new(Op::Fence(scope)))
+    }
+}
+
+/// A branch without a target yet.
+pub(super) fn open_branch(uniform: bool) -> Inst {
+    Inst::new(Op::Branch { target: 0, reconverge: NO_PC, uniform })
+}

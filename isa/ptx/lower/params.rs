@@ -1,0 +1,210 @@
+//! Parameters of functions. They live in registers, one for each piece that is stored, and
+//! are put together again if they are loaded in other pieces.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Operand, Storage, Variable};
+use super::Lowering;
+use super::operands::Width;
+use crate::lanes::{AluFn, AluOp, ConvertOp};
+use crate::program::{Dst, Inst, MemOp, Op, Reg, Src};
+use crate::types::{CacheOp, Rounding, Space, Type};
+
+/// Where a `.param` variable is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ParamPlace {
+    /// In the parameter block of the kernel, at this offset.
+    Kernel(u32),
+    /// In these pieces.
+    Pieces(usize),
+    /// In local memory, since its address is taken.
+    Local(u32),
+}
+
+/// Bytes of a parameter that a register holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    offset: u32,
+    bytes: u32,
+    reg: Reg,
+}
+
+impl<'a> Lowering<'a> {
+    /// Where a `.param` variable is kept; one of a body that is new gets its pieces.
+    pub(super) fn param_place(&mut self, variable: &Variable<'a>) -> ParamPlace {
+        let key = (self.instance(), variable.name.span.start);
+        if let Some(place) = self.params.get(&key) {
+            return *place;
+        }
+        let place = ParamPlace::Pieces(self.new_pieces());
+        self.params.insert(key, place);
+        place
+    }
+
+    pub(super) fn new_pieces(&mut self) -> usize {
+        self.pieces.push(Vec::new());
+        self.pieces.len() - 1
+    }
+
+    /// The pieces and the offset that a memory operand means, if it names a parameter kept so.
+    pub(super) fn piece_operand(&mut self, operand: &Operand<'a>) -> Option<(usize, i64)> {
+        let super::super::ast::OperandKind::Address(Some(name), offset) = operand.kind else {
+            return None;
+        };
+        let found = self.scopes.find(name.text)?;
+        if found.variable.storage != Storage::Param {
+            return None;
+        }
+        match self.param_place(found.variable) {
+            ParamPlace::Pieces(pieces) => Some((pieces, offset)),
+            ParamPlace::Kernel(_) | ParamPlace::Local(_) => None,
+        }
+    }
+
+    /// `ld.param` of a parameter in pieces.
+    pub(super) fn load_pieces(
+        &mut self,
+        inst: &Instruction<'a>,
+        elements: &[Operand<'a>],
+        ty: Type,
+        (pieces, offset): (usize, i64),
+    ) -> Result<(), PtxError> {
+        for (i, operand) in elements.iter().enumerate() {
+            let at = self.piece_offset(inst, offset, i, ty)?;
+            let value = self.piece(pieces, at, ty.bytes())?;
+            let dst = self.dst(operand, ty, Width::AtLeast)?;
+            let Dst::Reg(to) = dst else { continue };
+            let mut copy = Inst::new(widened(ty, self.declared_bits(operand)));
+            copy.dsts[0] = Dst::Reg(to);
+            copy.srcs[0] = Src::Reg(value);
+            self.push(copy)?;
+        }
+        Ok(())
+    }
+
+    /// `st.param` to a parameter in pieces.
+    pub(super) fn store_pieces(
+        &mut self,
+        inst: &Instruction<'a>,
+        elements: &[Operand<'a>],
+        ty: Type,
+        (pieces, offset): (usize, i64),
+    ) -> Result<(), PtxError> {
+        for (i, operand) in elements.iter().enumerate() {
+            let at = self.piece_offset(inst, offset, i, ty)?;
+            let value = self.src(operand, ty, Width::AtLeast)?;
+            self.put_piece(pieces, at, ty, value)?;
+        }
+        Ok(())
+    }
+
+    fn piece_offset(&self, inst: &Instruction<'a>, offset: i64, i: usize, ty: Type) -> Result<u32, PtxError> {
+        let at = offset.checked_add(i as i64 * i64::from(ty.bytes()));
+        at.and_then(|at| u32::try_from(at).ok())
+            .ok_or_else(|| self.error(inst.span, "this access", "an offset outside of the parameter"))
+    }
+
+    /// Puts a value into a piece.
+    pub(super) fn put_piece(&mut self, pieces: usize, offset: u32, ty: Type, value: Src) -> Result<(), PtxError> {
+        let bytes = ty.bytes();
+        let known = self.pieces[pieces].iter().find(|p| p.offset == offset && p.bytes == bytes).copied();
+        let reg = match known {
+            Some(piece) => piece.reg,
+            None => {
+                if self.pieces[pieces].iter().any(|p| overlap(p, offset, bytes)) {
+                    let message = "a parameter is stored in pieces that overlap: this is not supported";
+                    return Err(self.error(self.span, "this access", message));
+                }
+                let reg = self.temporary(bytes == 8)?;
+                self.pieces[pieces].push(Piece { offset, bytes, reg });
+                reg
+            }
+        };
+        let mut copy = Inst::new(Op::Mov(ty));
+        copy.dsts[0] = Dst::Reg(reg);
+        copy.srcs[0] = value;
+        self.push(copy)
+    }
+
+    /// A register whose low `bytes` bytes are those at `offset`.
+    pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
+        let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
+        match parts.as_slice() {
+            // Nobody stored there: the value has no meaning.
+            [] => self.temporary(bytes == 8),
+            [piece] if piece.offset == offset && piece.bytes == bytes => Ok(piece.reg),
+            _ => {
+                let mut whole = Src::Imm(0);
+                for piece in parts {
+                    let up = i64::from(piece.offset) - i64::from(offset);
+                    let (f, count) = if up < 0 { (AluFn::Shr, -up) } else { (AluFn::Shl, up) };
+                    let from = [Type::U8, Type::U16, Type::U32, Type::U64][piece.bytes.ilog2() as usize];
+                    let mut value = Src::Reg(piece.reg);
+                    if from != Type::U64 {
+                        value = self.compute(Op::Convert(plain_conversion(Type::U64, from)), &[value])?;
+                    }
+                    let shift = Op::Alu(AluOp::new(f, if up < 0 { Type::U64 } else { Type::B64 }));
+                    let value = self.compute(shift, &[value, Src::Imm(8 * count as u64)])?;
+                    whole = self.compute(Op::Alu(AluOp::new(AluFn::Or, Type::B64)), &[whole, value])?;
+                }
+                match whole {
+                    Src::Reg(reg) => Ok(reg),
+                    _ => self.temporary(true),
+                }
+            }
+        }
+    }
+
+    /// Appends an operation with a 64-bit result in a new register.
+    fn compute(&mut self, op: Op, srcs: &[Src]) -> Result<Src, PtxError> {
+        let reg = self.temporary(true)?;
+        let mut inst = Inst::new(op);
+        inst.dsts[0] = Dst::Reg(reg);
+        inst.srcs[..srcs.len()].copy_from_slice(srcs);
+        self.push(inst)?;
+        Ok(Src::Reg(reg))
+    }
+
+    /// Stores all pieces to local memory from `at` on.
+    pub(super) fn spill_pieces(&mut self, pieces: usize, at: u32) -> Result<(), PtxError> {
+        for piece in self.pieces[pieces].clone() {
+            let ty = [Type::B8, Type::B16, Type::B32, Type::B64][piece.bytes.ilog2() as usize];
+            let mut store = Inst::new(Op::Store(MemOp {
+                space: Space::Local,
+                ty,
+                lanes: 1,
+                cache: CacheOp::Default,
+                volatile: false,
+                base: None,
+                offset: i64::from(at + piece.offset),
+            }));
+            store.srcs[0] = Src::Reg(piece.reg);
+            self.push(store)?;
+        }
+        Ok(())
+    }
+}
+
+fn overlap(piece: &Piece, offset: u32, bytes: u32) -> bool {
+    piece.offset < offset.saturating_add(bytes) && offset < piece.offset + piece.bytes
+}
+
+fn plain_conversion(to: Type, from: Type) -> ConvertOp {
+    ConvertOp { to, from, rounding: Rounding::Nearest, integral: false, ftz: false, sat: false }
+}
+
+/// The operation that brings a `ty` into a register of `bits` bits.
+fn widened(ty: Type, bits: u32) -> Op {
+    if bits <= ty.bits() {
+        return Op::Mov(ty);
+    }
+    let to = match (bits, ty.is_signed()) {
+        (64, true) => Type::S64,
+        (64, false) => Type::U64,
+        (32, true) => Type::S32,
+        (32, false) => Type::U32,
+        (_, true) => Type::S16,
+        (_, false) => Type::U16,
+    };
+    let from = if ty.is_signed() { ty } else { ty.unsigned() };
+    Op::Convert(plain_conversion(to, from))
+}

@@ -1,0 +1,68 @@
+//! Texture fetches.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Operand, OperandKind, Storage};
+use super::super::data::Symbol;
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::program::{Inst, Op, Place, Src, Target};
+use crate::texture::TexOp;
+use crate::types::Type;
+
+use Type::{F32, S32, U32};
+
+impl<'a> Lowering<'a> {
+    /// `tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f5, %f6}];`
+    pub(super) fn texture(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let shapes =
+            [("1d", (1, false)), ("2d", (2, false)), ("3d", (3, false)), ("a1d", (2, true)), ("a2d", (3, true))];
+        let Some((dims, layered)) = mods.take_one(&shapes) else {
+            return Err(self
+                .unsupported(inst)
+                .with_help("supported are tex.1d .2d .3d .a1d .a2d, by points, without levels"));
+        };
+        let coordinates = mods.ty(self, &[S32, F32])?;
+        let result = mods.ty(self, &[U32, S32, F32])?;
+        mods.take("v4");
+        self.operand_count(inst, 2..=2)?;
+        let [to, from] = [&inst.operands[0], &inst.operands[1]];
+        let (OperandKind::Vector(elements), OperandKind::Texture(names, at)) = (&to.kind, &from.kind) else {
+            return Err(self.error(inst.span, "here", "expected `{a, b, c, d}, [texture, {coordinates}]`"));
+        };
+        // The machine's vectors of coordinates may be padded to a power of two.
+        let wanted = usize::from(dims);
+        if elements.len() != 4 || !(wanted..=wanted.next_power_of_two().max(4)).contains(&at.len()) {
+            let message = format!("{} results and {} coordinates, expected 4 and {dims}", elements.len(), at.len());
+            return Err(self.error(inst.span, "here", message));
+        }
+        let mut lowered = Inst::new(Op::Texture(TexOp { dims, layered, coordinates, result }));
+        for (i, element) in elements.iter().enumerate() {
+            lowered.dsts[i] = self.dst(element, result, Width::Exact)?;
+        }
+        for (i, operand) in at.iter().take(wanted).enumerate() {
+            let ty = if layered && i == 0 { U32 } else { coordinates };
+            lowered.srcs[i + 1] = self.src(operand, ty, Width::Exact)?;
+        }
+        let Some(name) = names.first() else {
+            return Err(self.error(from.span, "here", "expected a texture"));
+        };
+        lowered.srcs[0] = self.texture_handle(name)?;
+        Ok(lowered)
+    }
+
+    /// The name of a texture reference, or a register that holds a handle.
+    fn texture_handle(&mut self, operand: &Operand<'a>) -> Result<Src, PtxError> {
+        if let OperandKind::Name(name, None) = operand.kind {
+            let found = self.find(name)?.variable;
+            if found.storage != Storage::Reg {
+                let Some(Symbol::Texture(number)) = self.symbols.find(found) else {
+                    return Err(self.error(name.span, "here", format!("`{}` is no texture", name.text)));
+                };
+                self.pending.push((Place::Source(0), Target::Texture(number)));
+                return Ok(Src::Imm(0));
+            }
+        }
+        self.src(operand, Type::B64, Width::Exact)
+    }
+}

@@ -1,0 +1,121 @@
+//! Exchanges between the lanes of a warp.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Name, Operand, OperandKind};
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::lanes::{AtomicFn, ShuffleMode, VoteMode, WarpOp};
+use crate::program::{Dst, Inst, Op};
+use crate::types::Type;
+
+use Type::{B32, B64, Pred, S32, U32};
+
+impl<'a> Lowering<'a> {
+    /// `shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1;` and the older form without members.
+    pub(super) fn shuffle(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        mods.ty(self, &[B32, U32, S32, Type::F32])?;
+        let sync = mods.take("sync");
+        let modes = [
+            ("up", ShuffleMode::Up),
+            ("down", ShuffleMode::Down),
+            ("bfly", ShuffleMode::Butterfly),
+            ("idx", ShuffleMode::Index),
+        ];
+        let Some(mode) = mods.take_one(&modes) else {
+            return Err(self.unsupported(inst));
+        };
+        let inputs = 3 + usize::from(sync);
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Shuffle { mode, sync }));
+        let (value, pred) = self.value_and_pred(&inst.operands[0])?;
+        lowered.dsts[..2].copy_from_slice(&[value, pred]);
+        for i in 0..inputs {
+            lowered.srcs[i] = self.src(&inst.operands[i + 1], B32, Width::Exact)?;
+        }
+        Ok(lowered)
+    }
+
+    /// `%r1|%p1`, `%r1`, `_|%p1`
+    fn value_and_pred(&mut self, operand: &Operand<'a>) -> Result<(Dst, Dst), PtxError> {
+        let OperandKind::Pair(value, pred) = operand.kind else {
+            return Ok((self.dst(operand, B32, Width::Exact)?, Dst::None));
+        };
+        let reg = |this: &mut Self, name: Name<'a>| Ok(Dst::Reg(this.register(name, B32, Width::Exact)?));
+        Ok((
+            value.map_or(Ok(Dst::None), |name| reg(self, name))?,
+            pred.map_or(Ok(Dst::None), |name| self.predicate(name).map(Dst::Pred))?,
+        ))
+    }
+
+    /// `vote.sync.ballot.b32 %r1, %p1, -1;`
+    pub(super) fn vote(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let sync = mods.take("sync");
+        let modes =
+            [("all", VoteMode::All), ("any", VoteMode::Any), ("uni", VoteMode::Uniform), ("ballot", VoteMode::Ballot)];
+        let Some(mode) = mods.take_one(&modes) else {
+            return Err(self.unsupported(inst));
+        };
+        mods.ty(self, if mode == VoteMode::Ballot { &[B32] } else { &[Pred] })?;
+        let inputs = 1 + usize::from(sync);
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Vote { mode, sync }));
+        lowered.dsts[0] = match mode {
+            VoteMode::Ballot => self.dst(&inst.operands[0], B32, Width::Exact)?,
+            _ => self.pred_dsts(&inst.operands[0])?[0],
+        };
+        lowered.srcs[0] = self.pred_src(&inst.operands[1])?;
+        if sync {
+            lowered.srcs[1] = self.src(&inst.operands[2], B32, Width::Exact)?;
+        }
+        Ok(lowered)
+    }
+
+    /// `match.all.sync.b32 %r1|%p1, %r2, -1;`
+    pub(super) fn matching(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[B32, B64])?;
+        mods.take("sync");
+        let Some(all) = mods.take_one(&[("all", true), ("any", false)]) else {
+            return Err(self.unsupported(inst));
+        };
+        self.operand_count(inst, 3..=3)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Match { all, ty }));
+        let (value, pred) = self.value_and_pred(&inst.operands[0])?;
+        lowered.dsts[..2].copy_from_slice(&[value, pred]);
+        lowered.srcs[0] = self.src(&inst.operands[1], ty, Width::Exact)?;
+        lowered.srcs[1] = self.src(&inst.operands[2], B32, Width::Exact)?;
+        Ok(lowered)
+    }
+
+    /// `redux.sync.add.s32 %r1, %r2, -1;`
+    pub(super) fn redux(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[U32, S32, B32])?;
+        mods.take("sync");
+        let functions = [
+            ("add", AtomicFn::Add),
+            ("min", AtomicFn::Min),
+            ("max", AtomicFn::Max),
+            ("and", AtomicFn::And),
+            ("or", AtomicFn::Or),
+            ("xor", AtomicFn::Xor),
+        ];
+        let Some(f) = mods.take_one(&functions) else {
+            return Err(self.unsupported(inst));
+        };
+        self.operand_count(inst, 3..=3)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::Reduce { f, ty }));
+        lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        lowered.srcs[0] = self.src(&inst.operands[1], ty, Width::Exact)?;
+        lowered.srcs[1] = self.src(&inst.operands[2], B32, Width::Exact)?;
+        Ok(lowered)
+    }
+
+    /// `activemask.b32 %r1;`
+    pub(super) fn active_mask(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        mods.ty(self, &[B32])?;
+        self.operand_count(inst, 1..=1)?;
+        let mut lowered = Inst::new(Op::Warp(WarpOp::ActiveMask));
+        lowered.dsts[0] = self.dst(&inst.operands[0], B32, Width::Exact)?;
+        Ok(lowered)
+    }
+}
