@@ -148,7 +148,7 @@ impl Draw {
         // Two banks of the smallest rows still hold every buffer of the small kernels.
         self.one_of("dram.rows", &[16_384, 65_536]);
         self.one_of("dram.columns", &[16, 64, 256]);
-        self.one_of("dram.mapping", &["row-bank-column", "gtx480"]);
+        self.one_of("dram.mapping", &["row-bank-column", "gtx480", "permuted-bank"]);
         self.one_of("dram.group_bits", &["high", "low"]);
         for field in ["cl", "wl", "burst", "rcd_rd", "rcd_wr", "rp", "rtp", "wr", "ppd"] {
             self.range(&format!("dram.timing.{field}"), 1, 20);

@@ -4,6 +4,8 @@
 //! `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
 
 mod machines;
+mod mutate;
+mod readers;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -73,7 +75,12 @@ pub struct Begun {
 /// The soaks.
 #[must_use]
 pub fn soaks() -> &'static [Soak] {
-    &[Soak { name: "machines", about: machines::ABOUT, draw: machines::draw }]
+    &[
+        Soak { name: "machines", about: machines::ABOUT, draw: machines::draw },
+        Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },
+        Soak { name: "ptx", about: readers::ABOUT_PTX, draw: readers::draw_ptx },
+        Soak { name: "launch-files", about: readers::ABOUT_LAUNCH_FILES, draw: readers::draw_launch_files },
+    ]
 }
 
 impl Soak {

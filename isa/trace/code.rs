@@ -1,0 +1,207 @@
+//! The distinct instructions of a kernel.
+//!
+//! A trace repeats the same few instructions millions of times. Here each is kept once; the steps of
+//! a warp refer to it by number, so that whoever runs a trace can decode it once, too.
+
+use rustc_hash::FxHashMap;
+
+use super::error::Fault;
+use super::fields::Word;
+use super::opcode::{Opcode, OpcodeTable, first_token};
+
+/// Distinct instructions of a kernel at most: sixteen times the largest kernels known to us.
+pub const MOST_OPERATIONS: usize = 1 << 20;
+/// Distinct opcodes of a kernel at most.
+pub const MOST_OPCODES: usize = 1 << 14;
+/// Register operands of an instruction at most, destinations and sources together.
+pub const MOST_REGISTERS: usize = 10;
+
+/// The four kinds of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RegisterFile {
+    /// `R`: a word for every lane.
+    #[default]
+    Vector,
+    /// `UR`: a word for the warp.
+    Uniform,
+    /// `P`: a bit for every lane.
+    Predicate,
+    /// `UP`: a bit for the warp.
+    UniformPredicate,
+}
+
+/// A register. The last of each kind always reads as zero or true: `R255`, `UR63`, `P7`, `UP7`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register {
+    /// Its kind.
+    pub file: RegisterFile,
+    /// Its number.
+    pub number: u8,
+}
+
+impl Register {
+    /// The vector register of a number.
+    #[must_use]
+    pub fn vector(number: u8) -> Self {
+        Register { file: RegisterFile::Vector, number }
+    }
+}
+
+/// The registers of an instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operands {
+    registers: [Register; MOST_REGISTERS],
+    num_dests: u8,
+    num_sources: u8,
+}
+
+impl Operands {
+    /// These registers, or `None` if they are more than [`MOST_REGISTERS`].
+    #[must_use]
+    pub fn new(dests: &[Register], sources: &[Register]) -> Option<Self> {
+        let mut registers = [Register::default(); MOST_REGISTERS];
+        let place = registers.get_mut(..dests.len() + sources.len())?;
+        place[..dests.len()].copy_from_slice(dests);
+        place[dests.len()..].copy_from_slice(sources);
+        Some(Operands { registers, num_dests: dests.len() as u8, num_sources: sources.len() as u8 })
+    }
+}
+
+/// All of an instruction that is the same whenever it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operation {
+    /// Address in the code, in bytes.
+    pub pc: u32,
+    /// Number of its opcode in [`Code`].
+    pub opcode: u16,
+    /// The field `mem_width`: more than 0 if addresses were recorded.
+    pub recorded_width: u16,
+    /// Line in the source; 0 if not recorded.
+    pub line: u32,
+    /// For `DEPBAR`: how many groups of copies may stay under way.
+    pub immediate: i64,
+    /// Its registers.
+    pub operands: Operands,
+}
+
+impl Operation {
+    /// Registers written.
+    #[must_use]
+    pub fn dests(&self) -> &[Register] {
+        let Operands { registers, num_dests, .. } = &self.operands;
+        &registers[..usize::from(*num_dests)]
+    }
+
+    /// Registers read.
+    #[must_use]
+    pub fn sources(&self) -> &[Register] {
+        let Operands { registers, num_dests, num_sources } = &self.operands;
+        &registers[usize::from(*num_dests)..][..usize::from(*num_sources)]
+    }
+}
+
+/// The distinct instructions of a kernel. Numbers once given stay.
+#[derive(Clone, Debug)]
+pub struct Code {
+    table: OpcodeTable,
+    operations: Vec<Operation>,
+    opcodes: Vec<Opcode>,
+    numbers: FxHashMap<Operation, u32>,
+    opcode_numbers: FxHashMap<Box<[u8]>, u16>,
+}
+
+impl Code {
+    /// No instruction yet; opcodes will be those of the table.
+    #[must_use]
+    pub fn new(table: OpcodeTable) -> Self {
+        Code {
+            table,
+            operations: Vec::new(),
+            opcodes: Vec::new(),
+            numbers: FxHashMap::default(),
+            opcode_numbers: FxHashMap::default(),
+        }
+    }
+
+    /// The instructions, by number.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The opcodes, by number.
+    #[must_use]
+    pub fn opcodes(&self) -> &[Opcode] {
+        &self.opcodes
+    }
+
+    /// The opcode of an instruction.
+    ///
+    /// # Panics
+    /// If the instruction is not one of this code.
+    #[must_use]
+    pub fn opcode(&self, operation: &Operation) -> &Opcode {
+        &self.opcodes[usize::from(operation.opcode)]
+    }
+
+    /// The number of an instruction, which may be new; `None` if there are too many.
+    pub fn add(&mut self, operation: Operation) -> Option<u32> {
+        if let Some(&number) = self.numbers.get(&operation) {
+            return Some(number);
+        }
+        if self.operations.len() >= MOST_OPERATIONS {
+            return None;
+        }
+        let number = self.operations.len() as u32;
+        self.operations.push(operation);
+        self.numbers.insert(operation, number);
+        Some(number)
+    }
+
+    /// The number of an opcode, which may be new; `None` if its first token is unknown or there are
+    /// too many.
+    pub fn add_opcode(&mut self, text: &str) -> Option<u16> {
+        if let Some(&number) = self.opcode_numbers.get(text.as_bytes()) {
+            return Some(number);
+        }
+        let class = self.table.class(first_token(text))?;
+        let number = u16::try_from(self.opcodes.len()).ok().filter(|&number| usize::from(number) < MOST_OPCODES)?;
+        self.opcodes.push(Opcode::new(text, class));
+        self.opcode_numbers.insert(text.as_bytes().into(), number);
+        Some(number)
+    }
+
+    /// The number of the opcode that a word of a trace names.
+    pub(super) fn opcode_of(&mut self, word: Word<'_>) -> Result<u16, Fault> {
+        if let Some(&number) = self.opcode_numbers.get(word.text) {
+            return Ok(number);
+        }
+        let text = String::from_utf8_lossy(word.text);
+        self.add_opcode(&text).ok_or_else(|| self.unknown(word, &text))
+    }
+
+    fn unknown(&self, word: Word<'_>, text: &str) -> Fault {
+        if self.opcodes.len() >= MOST_OPCODES {
+            return word
+                .refused(&format!("one of the {MOST_OPCODES} opcodes seen before, all that a kernel may have,"));
+        }
+        let token = first_token(text);
+        let whose = match self.table.architecture() {
+            Some(architecture) => format!("an opcode of {architecture}"),
+            None => "an opcode of any architecture".to_owned(),
+        };
+        let fault = word.refused(&whose);
+        let others = OpcodeTable::new(None);
+        if others.class(token).is_some() {
+            return fault.with_help(format!(
+                "`{token}` is an opcode of another architecture: is `-binary version` in the header right?"
+            ));
+        }
+        let near = |known: &&&str| strsim::damerau_levenshtein(known, token);
+        let tokens = self.table.tokens();
+        match tokens.iter().min_by_key(near) {
+            Some(known) if near(&known) <= 2 => fault.with_help(format!("did you mean `{known}`?")),
+            _ => fault,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What is wrong with a trace, and where.
+//!
+//! A trace does not fit into memory, so that an error carries the one line it is about.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+
+/// Bytes of the line that an error shows on each side of the place.
+const SHOWN_AROUND: usize = 60;
+/// Bytes of a token that a message quotes.
+const QUOTED: usize = 40;
+
+/// An error in a trace: what it is, the place, and what would be accepted.
+///
+/// `Display` gives `file:line:column: message`; a [`miette`] report adds the line and the help.
+#[derive(Debug)]
+pub struct TraceError(Box<Details>);
+
+#[derive(Debug)]
+enum Details {
+    Unreadable { path: PathBuf, reason: io::Error },
+    Wrong { message: String, help: Option<String>, label: &'static str, excerpt: Excerpt },
+}
+
+/// The part of a line around a place.
+#[derive(Debug)]
+struct Excerpt {
+    name: Arc<str>,
+    /// From 1.
+    line: u64,
+    /// Column of the place, from 1.
+    column: usize,
+    text: String,
+    /// The place in `text`.
+    span: Range<usize>,
+}
+
+impl TraceError {
+    /// A file that the system does not give us.
+    pub(super) fn unreadable(path: &Path, reason: io::Error) -> Self {
+        TraceError(Box::new(Details::Unreadable { path: path.to_owned(), reason }))
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match &*self.0 {
+            Details::Unreadable { reason, .. } => format!("cannot read the trace: {reason}"),
+            Details::Wrong { message, .. } => message.clone(),
+        }
+    }
+
+    /// Line and column of the place, from 1; `None` if the file could not be opened.
+    #[must_use]
+    pub fn place(&self) -> Option<(u64, usize)> {
+        match &*self.0 {
+            Details::Unreadable { .. } => None,
+            Details::Wrong { excerpt, .. } => Some((excerpt.line, excerpt.column)),
+        }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Details::Unreadable { path, .. } => write!(f, "{}: {}", path.display(), self.message()),
+            Details::Wrong { message, excerpt, .. } => {
+                write!(f, "{}:{}:{}: {message}", excerpt.name, excerpt.line, excerpt.column)
+            }
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl Diagnostic for TraceError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        match &*self.0 {
+            Details::Wrong { help: Some(help), .. } => Some(Box::new(help)),
+            _ => None,
+        }
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match &*self.0 {
+            Details::Unreadable { .. } => None,
+            Details::Wrong { excerpt, .. } => Some(excerpt),
+        }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        match &*self.0 {
+            Details::Unreadable { .. } => None,
+            Details::Wrong { label, excerpt, .. } => {
+                let label = LabeledSpan::new_with_span(Some((*label).to_owned()), excerpt.span.clone());
+                Some(Box::new(std::iter::once(label)))
+            }
+        }
+    }
+}
+
+impl SourceCode for Excerpt {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        _lines_before: usize,
+        _lines_after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        if span.offset() + span.len() > self.text.len() {
+            return Err(MietteError::OutOfBounds);
+        }
+        let all = SourceSpan::new(0.into(), self.text.len());
+        let line = usize::try_from(self.line).unwrap_or(usize::MAX).saturating_sub(1);
+        // The report heads the excerpt with this column: that of the place, although the text before
+        // it may have been cut.
+        let column = self.column.saturating_sub(1);
+        let contents = MietteSpanContents::new_named(self.name.to_string(), self.text.as_bytes(), all, line, column, 1);
+        Ok(Box::new(contents))
+    }
+}
+
+/// An error found in a line, before anybody knows which line it is.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// The bytes of the line that are wrong.
+    span: Range<usize>,
+    label: &'static str,
+    message: String,
+    help: Option<String>,
+}
+
+impl Fault {
+    /// An error about the bytes `span` of a line; `label` is what the excerpt's marker says.
+    pub fn new(span: Range<usize>, label: &'static str, message: String) -> Self {
+        Fault { span, label, message, help: None }
+    }
+
+    /// Adds a sentence on what is legal, or on what to do.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The error, now that its line is known.
+    pub fn at(self, name: &Arc<str>, number: u64, line: &[u8]) -> TraceError {
+        let Fault { span, label, message, help } = self;
+        let start = span.start.min(line.len());
+        let end = span.end.clamp(start, line.len()).min(start + SHOWN_AROUND);
+        let from = start.saturating_sub(SHOWN_AROUND);
+        let to = (end + SHOWN_AROUND).min(line.len());
+        let mut text = if from > 0 { "... ".to_owned() } else { String::new() };
+        text.push_str(&printable(&line[from..start]));
+        let begins = text.len();
+        text.push_str(&printable(&line[start..end]));
+        let span = begins..text.len();
+        text.push_str(&printable(&line[end..to]));
+        if to < line.len() {
+            text.push_str(" ...");
+        }
+        let column = printable(&line[..start]).chars().count() + 1;
+        let excerpt = Excerpt { name: Arc::clone(name), line: number, column, text, span };
+        TraceError(Box::new(Details::Wrong { message, help, label, excerpt }))
+    }
+}
+
+/// Text for a terminal: control characters and broken UTF-8 are replaced one for one.
+fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// A token as a message shows it.
+pub(super) fn quoted(token: &[u8]) -> String {
+    let shown = printable(&token[..token.len().min(QUOTED)]);
+    let rest = if token.len() > QUOTED { "..." } else { "" };
+    format!("`{shown}{rest}`")
+}
+
+/// Something odd in a trace that does not keep us from reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What is odd and what was made of it.
+    pub message: String,
+    /// The file.
+    pub file: Arc<str>,
+    /// Line of the first time, from 1.
+    pub line: u64,
+    /// How often it was seen.
+    pub times: u64,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Warning { message, file, line, times } = self;
+        write!(f, "{file}:{line}: {message}")?;
+        if *times > 1 { write!(f, " ({times} times)") } else { Ok(()) }
+    }
+}
+
+/// Different warnings that are kept; a text full of oddities needs no more.
+const KEPT: usize = 32;
+
+/// Collects warnings, each message once.
+#[derive(Debug, Default)]
+pub(super) struct Warnings(Vec<Warning>);
+
+impl Warnings {
+    /// Adds a warning about a line.
+    pub fn add(&mut self, file: &Arc<str>, line: u64, message: impl Into<String> + AsRef<str>) {
+        if let Some(known) = self.0.iter_mut().find(|known| known.message == message.as_ref()) {
+            known.times += 1;
+        } else if self.0.len() < KEPT {
+            self.0.push(Warning { message: message.into(), file: Arc::clone(file), line, times: 1 });
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Warning] {
+        &self.0
+    }
+}

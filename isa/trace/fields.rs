@@ -1,0 +1,128 @@
+//! Tokens and numbers of a line.
+
+use std::ops::Range;
+
+use super::error::{Fault, quoted};
+
+/// The words of a line, one after another.
+#[derive(Clone, Debug)]
+pub(super) struct Words<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+/// A word and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<'a> {
+    pub text: &'a [u8],
+    pub start: usize,
+}
+
+impl<'a> Words<'a> {
+    pub fn new(line: &'a [u8]) -> Self {
+        Words { line, at: 0 }
+    }
+
+    /// The next word; `what` says what it should be.
+    pub fn expect(&mut self, what: &str) -> Result<Word<'a>, Fault> {
+        self.next().ok_or_else(|| {
+            let end = self.line.trim_ascii_end().len();
+            Fault::new(end..end, "the line ends here", format!("the line ends where {what} should follow"))
+        })
+    }
+
+    /// A decimal number from 0 to `most`.
+    pub fn decimal(&mut self, what: &str, most: u64) -> Result<u64, Fault> {
+        let word = self.expect(what)?;
+        decimal(word.text).filter(|&value| value <= most).ok_or_else(|| {
+            let range = if most == u64::MAX { String::new() } else { format!(" from 0 to {most}") };
+            word.refused(&format!("{what}, a decimal number{range}"))
+        })
+    }
+
+    /// A decimal number that may be negative.
+    pub fn signed(&mut self, what: &str) -> Result<i64, Fault> {
+        let word = self.expect(what)?;
+        signed(word.text).ok_or_else(|| word.refused(&format!("{what}, a decimal number")))
+    }
+
+    /// A hexadecimal number of up to `bits` bits.
+    pub fn hexadecimal(&mut self, what: &str, bits: u32) -> Result<u64, Fault> {
+        let word = self.expect(what)?;
+        let legal = |value: &u64| u64::BITS - value.leading_zeros() <= bits;
+        hexadecimal(word.text)
+            .filter(legal)
+            .ok_or_else(|| word.refused(&format!("{what}, a hexadecimal number of at most {} digits", bits / 4)))
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        let rest = &self.line[self.at..];
+        let blank = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let start = self.at + blank;
+        let rest = &self.line[start..];
+        let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        self.at = start + length;
+        Some(Word { text: &rest[..length], start })
+    }
+}
+
+impl Word<'_> {
+    pub fn span(&self) -> Range<usize> {
+        self.start..self.start + self.text.len()
+    }
+
+    /// The error of a word that is not what it should be.
+    pub fn refused(&self, expected: &str) -> Fault {
+        Fault::new(self.span(), "this", format!("{} stands where {expected} should", quoted(self.text)))
+    }
+}
+
+/// A decimal number without sign.
+pub(super) fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |value, &byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// A decimal number with or without sign.
+pub(super) fn signed(text: &[u8]) -> Option<i64> {
+    match text.strip_prefix(b"-") {
+        Some(digits) => 0i64.checked_sub_unsigned(decimal(digits)?),
+        None => i64::try_from(decimal(text)?).ok(),
+    }
+}
+
+/// A hexadecimal number, with or without `0x`.
+pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
+    if digits.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, &byte| Some(value << 4 | u64::from(char::from(byte).to_digit(16)?)))
+}
+
+/// Three numbers, as in `4,1,1` or `(4,1,1)`.
+pub(super) fn triple(text: &[u8]) -> Option<[u32; 3]> {
+    let text = text.trim_ascii();
+    let inner = text.strip_prefix(b"(").and_then(|text| text.strip_suffix(b")")).unwrap_or(text);
+    let mut numbers = inner.split(|&byte| byte == b',');
+    let mut next = || u32::try_from(decimal(numbers.next()?.trim_ascii())?).ok();
+    let triple = [next()?, next()?, next()?];
+    numbers.next().is_none().then_some(triple)
+}
+
+/// The two sides of `key = value`, with the start of the value in the line.
+pub(super) fn key_value(line: &[u8]) -> Option<(&[u8], Word<'_>)> {
+    let equals = line.iter().position(|&byte| byte == b'=')?;
+    let value = &line[equals + 1..];
+    let start = equals + 1 + (value.len() - value.trim_ascii_start().len());
+    Some((line[..equals].trim_ascii(), Word { text: value.trim_ascii(), start }))
+}

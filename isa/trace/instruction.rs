@@ -1,0 +1,260 @@
+//! One instruction line.
+//!
+//! ```text
+//! [x y z warp] [line] PC MASK n {dest} OPCODE n {source} [group] WIDTH [MODE addresses] [IMMEDIATE]
+//! ```
+//! The first four numbers stand in the lines of tracer versions below 3, the source line where the
+//! header says so, the group of `*GMMA` and what follows a second immediate from version 6 on.
+
+use super::code::{Code, MOST_REGISTERS, Operands, Operation, Register, RegisterFile};
+use super::error::Fault;
+use super::fields::{self, Word, Words};
+use super::header::Header;
+use super::opcode::{Class, first_token};
+use super::record::{LANES, lanes_of};
+
+/// Lines of tracer versions below this begin with CTA and warp.
+const WITHOUT_ORIGIN: u32 = 3;
+/// Lines of this tracer version end in `Val` or `NoVal`.
+const WITH_VALUES: u32 = 6;
+/// Widths of a recorded access: the field is a byte count.
+const MOST_WIDTH: u64 = u16::MAX as u64;
+/// Addresses of a block copy at most.
+const MOST_BLOCK: u64 = 1 << 12;
+
+/// How the lines of a kernel look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Format {
+    has_origin: bool,
+    has_line: bool,
+    has_values: bool,
+}
+
+/// What a line says, but for the addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parsed {
+    pub operation: u32,
+    pub mask: u32,
+    pub has_addresses: bool,
+    /// CTA and warp that the line itself names.
+    pub origin: Option<([u32; 3], u32)>,
+    /// What is odd about it.
+    pub odd: Option<&'static str>,
+}
+
+impl Format {
+    pub fn of(header: &Header) -> Self {
+        Format {
+            has_origin: header.tracer_version < WITHOUT_ORIGIN,
+            has_line: header.has_line_numbers,
+            has_values: header.tracer_version >= WITH_VALUES,
+        }
+    }
+
+    /// Reads a line; addresses of active lanes go to `addresses`.
+    pub fn parse(self, line: &[u8], code: &mut Code, addresses: &mut [u64; LANES]) -> Result<Parsed, Fault> {
+        let mut words = Words::new(line);
+        let most = u64::from(u32::MAX);
+        let mut origin = None;
+        if self.has_origin {
+            let mut number = |what| words.decimal(what, most).map(|number| number as u32);
+            origin =
+                Some(([number("the CTA's x")?, number("the CTA's y")?, number("the CTA's z")?], number("the warp")?));
+        }
+        let line_number = if self.has_line { words.decimal("the source line", most)? as u32 } else { 0 };
+        let pc = words.hexadecimal("the PC", 32)? as u32;
+        let mask = words.hexadecimal("the active mask", 32)? as u32;
+        let mut registers = [Register::default(); MOST_REGISTERS];
+        let num_dests = read_registers(&mut words, &mut registers, "destination")?;
+        let opcode_word = words.expect("the opcode")?;
+        let opcode = code.opcode_of(opcode_word)?;
+        let num_sources = read_registers(&mut words, &mut registers[num_dests..], "source")?;
+        let class = code.opcodes()[usize::from(opcode)].class;
+        if class == Class::Tensor && is_grouped(&code.opcodes()[usize::from(opcode)].text) {
+            words.decimal("the commit group", most)?;
+        }
+        let recorded_width = words.decimal("the access width", MOST_WIDTH)? as u16;
+        let (mut has_addresses, mut odd) = (false, None);
+        if recorded_width > 0 && class == Class::Bulk {
+            skip_block(&mut words)?;
+            odd = Some("addresses of a block copy are read past: the model has no engine for it");
+        } else if recorded_width > 0 {
+            odd = read_addresses(&mut words, mask, addresses)?;
+            has_addresses = true;
+        } else if class.needs_addresses() {
+            odd = Some("a memory instruction has no addresses (access width 0): it touches nothing");
+        }
+        let immediate = self.rest(&mut words, num_dests + num_sources)?;
+        let (dests, sources) = (&registers[..num_dests], &registers[num_dests..num_dests + num_sources]);
+        let number = Operands::new(dests, sources).and_then(|operands| {
+            code.add(Operation { pc, opcode, recorded_width, line: line_number, immediate, operands })
+        });
+        let number = number.ok_or_else(|| {
+            opcode_word.refused("one of the 2^20 instructions seen before, all that a kernel may have,")
+        })?;
+        Ok(Parsed { operation: number, mask, has_addresses, origin, odd })
+    }
+
+    /// The immediates, and the values of version 6, which nobody here needs.
+    fn rest(self, words: &mut Words<'_>, num_registers: usize) -> Result<i64, Fault> {
+        let mut immediates = [0; 2];
+        let mut num_immediates = 0;
+        while let Some(word) = words.next() {
+            match word.text {
+                b"NoVal" if self.has_values => break,
+                b"Val" if self.has_values => {
+                    skip_values(words, num_registers)?;
+                    break;
+                }
+                _ if num_immediates < if self.has_values { 2 } else { 1 } => {
+                    let what = if self.has_values { "an immediate, `Val` or `NoVal`" } else { "the immediate" };
+                    let value = fields::signed(word.text);
+                    immediates[num_immediates] =
+                        value.ok_or_else(|| word.refused(&format!("{what}, a decimal number,")))?;
+                    num_immediates += 1;
+                }
+                _ => return Err(word.refused("the end of the line")),
+            }
+        }
+        match words.next() {
+            Some(word) => Err(word.refused("the end of the line")),
+            None => Ok(immediates[0]),
+        }
+    }
+}
+
+fn is_grouped(opcode: &str) -> bool {
+    first_token(opcode).ends_with("GMMA")
+}
+
+/// A count and as many registers.
+fn read_registers(words: &mut Words<'_>, registers: &mut [Register], kind: &str) -> Result<usize, Fault> {
+    let what = format_args!("the number of {kind} registers");
+    let word = words.expect("the number of registers")?;
+    let count = fields::decimal(word.text).and_then(|count| usize::try_from(count).ok());
+    let Some(places) = count.and_then(|count| registers.get_mut(..count)) else {
+        let most = registers.len();
+        return Err(word.refused(&format!("{what}, a decimal number from 0 to {most},")));
+    };
+    let count = places.len();
+    for place in places {
+        let word = words.expect("a register")?;
+        *place = register(word)?;
+    }
+    Ok(count)
+}
+
+fn register(word: Word<'_>) -> Result<Register, Fault> {
+    let letters = word.text.iter().position(u8::is_ascii_digit).unwrap_or(word.text.len());
+    let (file, digits) = word.text.split_at(letters);
+    let file = match file {
+        b"R" => Some(RegisterFile::Vector),
+        b"UR" => Some(RegisterFile::Uniform),
+        b"P" => Some(RegisterFile::Predicate),
+        b"UP" => Some(RegisterFile::UniformPredicate),
+        _ => None,
+    };
+    let number = fields::decimal(digits).and_then(|number| u8::try_from(number).ok());
+    match (file, number) {
+        (Some(file), Some(number)) => Ok(Register { file, number }),
+        _ => Err(word.refused("a register, R, UR, P or UP and a number from 0 to 255,")),
+    }
+}
+
+/// The mode and what it asks for; the result is what is odd.
+fn read_addresses(
+    words: &mut Words<'_>,
+    mask: u32,
+    addresses: &mut [u64; LANES],
+) -> Result<Option<&'static str>, Fault> {
+    let mode = words.expect("the address mode")?;
+    match mode.text {
+        b"0" => {
+            for lane in lanes_of(mask) {
+                addresses[lane] = words.hexadecimal("the address of the next lane", 64)?;
+            }
+            Ok(None)
+        }
+        b"1" => {
+            let base = words.hexadecimal("the base address", 64)?;
+            let stride = words.expect("the stride")?;
+            if mask == 0 {
+                // Nobody set the stride: it is whatever was in the tracer's memory.
+                return Ok(None);
+            }
+            let stride_value =
+                fields::signed(stride.text).ok_or_else(|| stride.refused("the stride, a decimal number,"))?;
+            let first = mask.trailing_zeros() as usize;
+            for lane in lanes_of(mask) {
+                addresses[lane] = moved(base, stride_value, (lane - first) as i64).ok_or_else(|| {
+                    stride.refused(&format!("a stride that keeps lane {lane} within 64 address bits"))
+                })?;
+            }
+            let is_one_run = (mask >> first).wrapping_add(1) & mask >> first == 0;
+            Ok((!is_one_run)
+                .then_some("a base and a stride for lanes with gaps between them: the stride counts per lane"))
+        }
+        b"2" => {
+            let mut address = words.hexadecimal("the base address", 64)?;
+            for (at, lane) in lanes_of(mask).enumerate() {
+                if at > 0 {
+                    let word = words.expect("the distance to the next lane")?;
+                    let distance = fields::signed(word.text)
+                        .ok_or_else(|| word.refused("the distance to the next lane, a decimal number,"))?;
+                    address = moved(address, distance, 1).ok_or_else(|| {
+                        word.refused(&format!("a distance that keeps lane {lane} within 64 address bits"))
+                    })?;
+                }
+                addresses[lane] = address;
+            }
+            Ok(None)
+        }
+        _ => Err(mode.refused("an address mode, 0 (list), 1 (base and stride) or 2 (base and distances),")),
+    }
+}
+
+fn moved(base: u64, distance: i64, times: i64) -> Option<u64> {
+    base.checked_add_signed(distance.checked_mul(times)?)
+}
+
+/// The operands of a block copy: barrier, multicast, sizes, addresses.
+fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
+    words.hexadecimal("the barrier's address", 64)?;
+    if words.decimal("the multicast flag", 1)? == 1 {
+        words.hexadecimal("the CTA mask", 64)?;
+    }
+    words.decimal("the byte count", u64::MAX)?;
+    words.decimal("the count of bytes out of bounds", u64::MAX)?;
+    let mode = words.expect("the address mode")?;
+    match mode.text {
+        b"0" => {
+            for _ in 0..words.decimal("the number of addresses", MOST_BLOCK)? {
+                words.hexadecimal("an address", 64)?;
+            }
+        }
+        b"2" => {
+            words.hexadecimal("the base address", 64)?;
+            for _ in 1..words.decimal("the number of addresses", MOST_BLOCK)? {
+                words.signed("a distance")?;
+            }
+        }
+        _ => return Err(mode.refused("the address mode of a block copy, 0 (list) or 2 (base and distances),")),
+    }
+    Ok(())
+}
+
+/// For each register 1 or 32 values.
+fn skip_values(words: &mut Words<'_>, num_registers: usize) -> Result<(), Fault> {
+    for _ in 0..num_registers {
+        let count = words.expect("the number of values")?;
+        let values = match count.text {
+            b"1" => 1,
+            b"32" => 32,
+            _ => return Err(count.refused("the number of values, 1 or 32,")),
+        };
+        for _ in 0..values {
+            words.hexadecimal("a register's value", 64)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! One kernel's text, CTA by CTA.
+//!
+//! ```text
+//! #BEGIN_TB
+//! thread block = x,y,z
+//! warp = 0
+//! insts = n
+//! n instruction lines
+//! ... more warps ...
+//! #END_TB
+//! ```
+//! Blank lines may stand anywhere, the last line may lack its end. Other lines with `#` are comments.
+
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::code::Code;
+use super::error::{Fault, TraceError, Warning, quoted};
+use super::fields::{self, Word};
+use super::header::Header;
+use super::instruction::Format;
+use super::lines::Lines;
+use super::opcode::OpcodeTable;
+use super::record::{Cluster, Cta, LANES, Warp};
+use super::source;
+
+/// What a text may ask for at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a line.
+    pub line_bytes: usize,
+    /// Bytes that a CTA takes in memory.
+    pub cta_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        // Names of templates are the longest lines. A CTA of this size has issued 20 million
+        // instructions.
+        Limits { line_bytes: 256 << 10, cta_bytes: 512 << 20 }
+    }
+}
+
+/// A kernel being read.
+pub struct KernelTrace {
+    lines: Lines,
+    limits: Limits,
+    header: Header,
+    format: Format,
+    code: Code,
+    ctas: u64,
+    is_done: bool,
+    /// Bytes read of bytes in the file.
+    progress: Option<(Arc<AtomicU64>, u64)>,
+}
+
+impl KernelTrace {
+    /// Opens a file, plain or compressed with xz or zstd, and reads its header.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or its header cannot be used.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        Self::open_with(path, Limits::default())
+    }
+
+    /// The same with other limits.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or its header cannot be used.
+    pub fn open_with(path: &Path, limits: Limits) -> Result<Self, TraceError> {
+        let opened = source::open(path).map_err(|reason| TraceError::unreadable(path, reason))?;
+        let mut kernel = Self::of_text(opened.text, &path.display().to_string(), limits)?;
+        kernel.progress = Some((opened.read, opened.size));
+        Ok(kernel)
+    }
+
+    /// Reads the header of a text from anywhere, plain or compressed; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or its header cannot be used.
+    pub fn new(input: impl BufRead + Send + 'static, name: &str, limits: Limits) -> Result<Self, TraceError> {
+        let text = source::decoded(input).map_err(|reason| TraceError::unreadable(Path::new(name), reason))?;
+        Self::of_text(text, name, limits)
+    }
+
+    fn of_text(text: Box<dyn BufRead + Send>, name: &str, limits: Limits) -> Result<Self, TraceError> {
+        let mut lines = Lines::new(text, name, limits.line_bytes);
+        let header = Header::read(&mut lines)?;
+        let format = Format::of(&header);
+        let code = Code::new(OpcodeTable::new(header.architecture()));
+        Ok(KernelTrace { lines, limits, header, format, code, ctas: 0, is_done: false, progress: None })
+    }
+
+    /// What the first lines say.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The distinct instructions of the CTAs read so far.
+    #[must_use]
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// What was odd so far.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        self.lines.warnings.all()
+    }
+
+    /// Bytes of the file read and its size; `None` if it does not come from a file.
+    #[must_use]
+    pub fn progress(&self) -> Option<(u64, u64)> {
+        self.progress.as_ref().map(|(read, size)| (read.load(Ordering::Relaxed), *size))
+    }
+
+    /// CTAs read so far.
+    #[must_use]
+    pub fn num_ctas_read(&self) -> u64 {
+        self.ctas
+    }
+
+    /// Reads the next CTA; `None` behind the last and after an error.
+    ///
+    /// # Errors
+    /// If the text is not what it should be.
+    pub fn next_cta(&mut self) -> Result<Option<Cta>, TraceError> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let read = self.read_cta();
+        match &read {
+            Ok(Some(_)) => self.ctas += 1,
+            _ => self.is_done = true,
+        }
+        read
+    }
+
+    fn read_cta(&mut self) -> Result<Option<Cta>, TraceError> {
+        // The line that ended the header may already be the first of a CTA.
+        let mut is_current = self.ctas == 0;
+        loop {
+            if !std::mem::take(&mut is_current) && !self.lines.advance()? {
+                let expected = self.header.num_ctas();
+                if self.ctas != expected {
+                    let found = self.ctas;
+                    self.lines.warn(format!("the file has {found} CTAs, the grid {expected}"));
+                }
+                return Ok(None);
+            }
+            match self.lines.line.trim_ascii() {
+                b"#BEGIN_TB" => return self.read_warps().map(Some),
+                line if line.starts_with(b"#") && line != b"#END_TB" => {}
+                line => {
+                    let message = format!("{} stands where `#BEGIN_TB` should", quoted(line));
+                    return Err(self.lines.refuse(message));
+                }
+            }
+        }
+    }
+
+    fn read_warps(&mut self) -> Result<Cta, TraceError> {
+        self.advance_in("`thread block = x,y,z`")?;
+        let index = self.value("thread block", "x,y,z", fields::triple)?;
+        if index.iter().zip(self.header.grid).any(|(&at, size)| at >= size) {
+            let [x, y, z] = self.header.grid;
+            self.lines.warn(format!("CTAs lie outside of the grid ({x},{y},{z})"));
+        }
+        let mut cta = Cta { index, ..Cta::default() };
+        let (mut bytes, mut is_sorted) = (0, true);
+        loop {
+            self.advance_in("`warp = w` or `#END_TB`")?;
+            match self.lines.line.trim_ascii() {
+                b"#END_TB" => break,
+                line if line.starts_with(b"cluster") => self.read_cluster(cta.cluster.get_or_insert_default())?,
+                _ => {
+                    let warp = self.read_warp(&cta, bytes)?;
+                    bytes += warp.bytes();
+                    is_sorted &= cta.warps.last().is_none_or(|last| last.id < warp.id);
+                    cta.warps.push(warp);
+                }
+            }
+        }
+        if !is_sorted {
+            cta.warps.sort_by_key(|warp| warp.id);
+            self.lines.warn("the warps of a CTA do not stand in ascending order");
+        }
+        Ok(cta)
+    }
+
+    fn read_cluster(&mut self, cluster: &mut Cluster) -> Result<(), TraceError> {
+        if self.lines.line.trim_ascii_start().starts_with(b"cluster rank") {
+            cluster.rank = self.value("cluster rank", "a number", number)?;
+        } else if self.lines.line.trim_ascii_start().starts_with(b"cluster cta") {
+            cluster.cta = self.value("cluster cta", "x,y,z", fields::triple)?;
+        } else {
+            cluster.id = self.value("cluster id", "x,y,z", fields::triple)?;
+        }
+        Ok(())
+    }
+
+    /// A warp whose first line is the current one, behind `bytes` of earlier warps.
+    fn read_warp(&mut self, cta: &Cta, bytes: usize) -> Result<Warp, TraceError> {
+        let id = self.value("warp", "a number", number)?;
+        let warps = self.header.num_warps();
+        if id >= warps {
+            let message = format!("warp {id} stands in a CTA of {warps} warps, numbered from 0");
+            return Err(self.lines.refuse(message));
+        }
+        if cta.warps.iter().any(|other| other.id == id) {
+            return Err(self.lines.refuse(format!("warp {id} stands twice in this CTA")));
+        }
+        self.advance_in("`insts = n`")?;
+        let steps = self.value("insts", "a number", number)?;
+        let mut warp = Warp::new(id);
+        let mut addresses = [0; LANES];
+        for step in 0..steps {
+            self.advance_in("an instruction")?;
+            let line = &self.lines.line;
+            let first = line.trim_ascii_start().first();
+            if matches!(first, Some(b'#' | b'w')) {
+                let message = format!("warp {id} ends after {step} of its {steps} instructions");
+                return Err(self.lines.refuse(message));
+            }
+            let parsed = self.format.parse(line, &mut self.code, &mut addresses);
+            let parsed = parsed.map_err(|fault| self.lines.fault(fault))?;
+            if parsed.has_addresses {
+                warp.push_access(parsed.operation, parsed.mask, &addresses);
+            } else {
+                warp.push(parsed.operation, parsed.mask);
+            }
+            if let Some(odd) = parsed.odd {
+                self.lines.warn(odd);
+            }
+            if parsed.origin.is_some_and(|origin| origin != (cta.index, id)) {
+                self.lines.warn("instructions name another CTA or warp than the one they stand in");
+            }
+            if bytes + warp.bytes() > self.limits.cta_bytes {
+                let most = self.limits.cta_bytes >> 20;
+                let [x, y, z] = cta.index;
+                let message = format!("CTA ({x},{y},{z}) takes more than {most} MiB of memory");
+                return Err(self.lines.refuse(message));
+            }
+        }
+        warp.shrink();
+        Ok(warp)
+    }
+
+    /// The next line within a CTA.
+    fn advance_in(&mut self, expected: &str) -> Result<(), TraceError> {
+        if self.lines.advance()? {
+            return Ok(());
+        }
+        let message = format!("the file ends within a CTA, where {expected} should follow");
+        Err(self.lines.refuse(message))
+    }
+
+    /// The value of the current line, which should be `key = value`.
+    fn value<T>(&self, key: &str, what: &str, read: impl Fn(&[u8]) -> Option<T>) -> Result<T, TraceError> {
+        let line = &self.lines.line;
+        let Some((_, value)) = fields::key_value(line).filter(|(found, _)| *found == key.as_bytes()) else {
+            let found = Word { text: line.trim_ascii(), start: line.len() - line.trim_ascii_start().len() };
+            return Err(self.lines.fault(found.refused(&format!("`{key} = ` and {what}"))));
+        };
+        read(value.text).ok_or_else(|| {
+            let fault = if value.text.is_empty() {
+                Fault::new(value.span(), "here", format!("`{key} =` should be followed by {what}"))
+            } else {
+                value.refused(&format!("{what} for `{key}`"))
+            };
+            self.lines.fault(fault)
+        })
+    }
+}
+
+fn number(text: &[u8]) -> Option<u32> {
+    u32::try_from(fields::decimal(text)?).ok()
+}
+
+impl Iterator for KernelTrace {
+    type Item = Result<Cta, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_cta().transpose()
+    }
+}
+
+impl std::fmt::Debug for KernelTrace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelTrace").field("header", &self.header).field("ctas", &self.ctas).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! Back to text: tracer version 5, addresses compressed as the tracer does.
+//!
+//! The tracer writes a base and a stride if the active lanes are one run of two or more at a constant
+//! distance, otherwise a base and distances. Without compression it lists every address.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::code::{Code, Operation, RegisterFile};
+use super::header::Header;
+use super::record::{Cta, LANES, Step, Warp, lanes_of};
+
+/// Name of the version written.
+const VERSION: u32 = 5;
+
+/// Writes one kernel.
+pub struct TraceWriter<W: Write> {
+    out: W,
+    has_line_numbers: bool,
+    is_compressed: bool,
+    line: String,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Writes the header. Its tracer version is that of the lines to come, whatever it was.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
+        let Header { name, id, grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, registers, .. } = header;
+        let Header { binary_version, stream, shared_base, local_base, nvbit_version, has_line_numbers, .. } = header;
+        let lineinfo = u8::from(*has_line_numbers);
+        write!(
+            out,
+            "-kernel name = {name}\n\
+             -kernel id = {id}\n\
+             -grid dim = ({gx},{gy},{gz})\n\
+             -block dim = ({bx},{by},{bz})\n\
+             -shmem = {shared_bytes}\n\
+             -nregs = {registers}\n\
+             -binary version = {binary_version}\n\
+             -cuda stream id = {stream}\n\
+             -shmem base_addr = 0x{shared_base:016x}\n\
+             -local mem base_addr = 0x{local_base:016x}\n\
+             -nvbit version = {nvbit_version}\n\
+             -accelsim tracer version = {VERSION}\n\
+             -enable lineinfo = {lineinfo}\n\
+             \n\
+             #traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width \
+             [adrrescompress?] [mem_addresses] immediate\n"
+        )?;
+        Ok(TraceWriter { out, has_line_numbers: *has_line_numbers, is_compressed: true, line: String::new() })
+    }
+
+    /// Lists every address from now on.
+    #[must_use]
+    pub fn without_compression(mut self) -> Self {
+        self.is_compressed = false;
+        self
+    }
+
+    /// Writes a CTA whose instructions are those of `code`.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    ///
+    /// # Panics
+    /// If a step refers to an instruction that `code` does not have.
+    pub fn cta(&mut self, cta: &Cta, code: &Code) -> io::Result<()> {
+        let [x, y, z] = cta.index;
+        write!(self.out, "\n#BEGIN_TB\n\nthread block = {x},{y},{z}\n")?;
+        if let Some(cluster) = cta.cluster {
+            let ([ix, iy, iz], [cx, cy, cz]) = (cluster.id, cluster.cta);
+            writeln!(self.out, "cluster id = {ix},{iy},{iz}\ncluster cta = {cx},{cy},{cz}")?;
+            writeln!(self.out, "cluster rank = {}", cluster.rank)?;
+        }
+        for warp in &cta.warps {
+            write!(self.out, "\nwarp = {}\ninsts = {}\n", warp.id, warp.steps().len())?;
+            for step in warp.steps() {
+                self.instruction(warp, step, code)?;
+            }
+        }
+        self.out.write_all(b"\n#END_TB\n")
+    }
+
+    /// The writer below, once all CTAs are written.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn instruction(&mut self, warp: &Warp, step: &Step, code: &Code) -> io::Result<()> {
+        let operation = &code.operations()[step.operation as usize];
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        // Writing to a string cannot fail.
+        let _ = self.describe(&mut line, warp, step, operation, code);
+        line.push('\n');
+        let written = self.out.write_all(line.as_bytes());
+        self.line = line;
+        written
+    }
+
+    fn describe(
+        &self,
+        line: &mut String,
+        warp: &Warp,
+        step: &Step,
+        operation: &Operation,
+        code: &Code,
+    ) -> std::fmt::Result {
+        if self.has_line_numbers {
+            write!(line, "{} ", operation.line)?;
+        }
+        write!(line, "{:04x} {:08x} {} ", operation.pc, step.mask, operation.dests().len())?;
+        registers(line, operation.dests())?;
+        write!(line, "{} {} ", code.opcode(operation).text, operation.sources().len())?;
+        registers(line, operation.sources())?;
+        match warp.addresses(step) {
+            Some(addresses) => {
+                // The reader takes a width above 0 as the sign that addresses follow.
+                write!(line, "{} ", operation.recorded_width.max(1))?;
+                self.addresses(line, step.mask, &addresses)?;
+            }
+            None => line.push_str("0 "),
+        }
+        write!(line, "{}", operation.immediate)
+    }
+
+    fn addresses(&self, line: &mut String, mask: u32, addresses: &[u64; LANES]) -> std::fmt::Result {
+        let lanes: Vec<usize> = lanes_of(mask).collect();
+        let Some(&first) = lanes.first() else { return line.write_str("1 0x0 0 ") };
+        let base = addresses[first];
+        let pairs = lanes.windows(2).map(|pair| addresses[pair[1]].checked_signed_diff(addresses[pair[0]]));
+        let distances: Option<Vec<i64>> = if self.is_compressed { pairs.collect() } else { None };
+        // A distance of 2^63 or more has no place in a signed number: no real trace has one.
+        let Some(distances) = distances else {
+            line.push_str("0 ");
+            return lanes.iter().try_for_each(|&lane| write!(line, "0x{:016x} ", addresses[lane]));
+        };
+        let is_one_run = lanes[lanes.len() - 1] - first + 1 == lanes.len();
+        if let (true, Some(stride)) = (is_one_run, distances.first())
+            && distances.iter().all(|distance| distance == stride)
+        {
+            return write!(line, "1 0x{base:x} {stride} ");
+        }
+        write!(line, "2 0x{base:x} ")?;
+        distances.iter().try_for_each(|distance| write!(line, "{distance} "))
+    }
+}
+
+fn registers(line: &mut String, registers: &[super::code::Register]) -> std::fmt::Result {
+    registers.iter().try_for_each(|register| {
+        let file = match register.file {
+            RegisterFile::Vector => "R",
+            RegisterFile::Uniform => "UR",
+            RegisterFile::Predicate => "P",
+            RegisterFile::UniformPredicate => "UP",
+        };
+        write!(line, "{file}{} ", register.number)
+    })
+}

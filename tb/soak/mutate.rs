@@ -1,0 +1,158 @@
+//! Damaged texts: what a reader must survive.
+//!
+//! A few changes to a good text find more than random bytes would: most of what is left still means
+//! something, so that the reader gets deep into it.
+
+use crate::kit::Random;
+
+/// Bytes of a text at most, so that repetition cannot pile up.
+const LONGEST: usize = 1 << 18;
+/// Bytes that a change of a range covers at most.
+const RANGE: u64 = 64;
+/// Times that a line is repeated at most.
+const REPEATS: u64 = 400;
+
+/// Words that stand at the edges of what a reader accepts.
+const WORDS: [&str; 32] = [
+    "0",
+    "-1",
+    "1",
+    "255",
+    "256",
+    "65536",
+    "2147483647",
+    "-2147483648",
+    "4294967295",
+    "4294967296",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "99999999999999999999999999999999999999",
+    "0x",
+    "0xffffffff",
+    "0xffffffffffffffff",
+    "0x10000000000000000",
+    "1e999",
+    "nan",
+    "0f7F800000",
+    "0d7FF8000000000000",
+    "\"",
+    "{",
+    "}",
+    "[[",
+    "=",
+    "#",
+    ";",
+    "\0",
+    "\u{feff}",
+];
+
+/// A copy of `text` with some changes; `other` is a text to take parts from.
+pub(super) fn mutated(random: &mut Random, text: &[u8], other: &[u8]) -> Vec<u8> {
+    let mut text = text.to_vec();
+    let changes = 1 << random.below(5);
+    for _ in 0..1 + random.below(changes) {
+        change(random, &mut text, other);
+        text.truncate(LONGEST);
+    }
+    text
+}
+
+fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
+    let at = random.below(text.len() as u64 + 1) as usize;
+    match random.below(12) {
+        0 => {
+            if let Some(byte) = text.get_mut(at) {
+                *byte ^= 1 << random.below(8);
+            }
+        }
+        1 => {
+            if let Some(byte) = text.get_mut(at) {
+                *byte = random.below(256) as u8;
+            }
+        }
+        2 => drop(text.drain(range(random, text.len()))),
+        3 => {
+            let part = text[range(random, text.len())].to_vec();
+            insert(text, at, &part);
+        }
+        4 => {
+            let part = &other[range(random, other.len())];
+            insert(text, at, part);
+        }
+        5 => text.truncate(at),
+        // Words and lines are what readers look at: they change more often than single bytes.
+        6 | 7 => {
+            let word = piece(random, text, |byte| byte.is_ascii_alphanumeric());
+            let new = WORDS[random.below(WORDS.len() as u64) as usize];
+            text.splice(word, new.bytes());
+        }
+        8 | 9 => {
+            let word = piece(random, text, |byte| !byte.is_ascii_whitespace());
+            let new = other[piece(random, other, |byte| !byte.is_ascii_whitespace())].to_vec();
+            text.splice(word, new);
+        }
+        10 => {
+            let line = piece(random, text, |byte| byte != b'\n');
+            let mut part = text[line.clone()].to_vec();
+            part.push(b'\n');
+            let times = random.below(REPEATS) as usize;
+            insert(text, line.start, &part.repeat(times.min(LONGEST / part.len())));
+        }
+        _ => {
+            let line = piece(random, text, |byte| byte != b'\n');
+            let part: Vec<u8> = text.drain(line).collect();
+            let at = random.below(text.len() as u64 + 1) as usize;
+            let at = piece_around(text, at, |byte| byte != b'\n').start;
+            insert(text, at, &part);
+        }
+    }
+}
+
+fn insert(text: &mut Vec<u8>, at: usize, part: &[u8]) {
+    text.splice(at..at, part.iter().copied());
+}
+
+/// A short range of a text.
+fn range(random: &mut Random, length: usize) -> std::ops::Range<usize> {
+    let from = random.below(length as u64 + 1) as usize;
+    let most = 1 + random.below(RANGE) as usize;
+    from..(from + most).min(length)
+}
+
+/// The piece of such bytes around a random place.
+fn piece(random: &mut Random, text: &[u8], belongs: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
+    piece_around(text, random.below(text.len() as u64 + 1) as usize, belongs)
+}
+
+fn piece_around(text: &[u8], at: usize, belongs: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
+    let before = text[..at].iter().rev().take_while(|&&byte| belongs(byte)).count();
+    let after = text[at..].iter().take_while(|&&byte| belongs(byte)).count();
+    at - before..at + after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_depend_on_the_seed_alone_and_stay_within_the_longest_text() {
+        let (text, other) = (b"one two 3\nfour\n".repeat(40), b"alpha = 0x10\n".repeat(40));
+        let all = |seed| {
+            let mut random = Random::new(seed);
+            (0..2000).map(|_| mutated(&mut random, &text, &other)).collect::<Vec<_>>()
+        };
+        let mutants = all(5);
+        assert_eq!(mutants, all(5));
+        assert_ne!(mutants, all(6));
+        assert!(mutants.iter().all(|mutant| mutant.len() <= LONGEST));
+        assert!(mutants.iter().filter(|mutant| **mutant != text).count() > 1900);
+    }
+
+    #[test]
+    fn an_empty_text_can_be_changed() {
+        let mut random = Random::new(1);
+        (0..2000).for_each(|_| drop(mutated(&mut random, b"", b"")));
+    }
+}

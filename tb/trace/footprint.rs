@@ -1,0 +1,108 @@
+//! Which lines a kernel touches, and how often.
+//!
+//! A byte counts the accesses of a line and stays at 255. Lines come in groups of 64 neighbours, so
+//! that a large array costs little more than a byte a line. The number of groups has a limit: behind
+//! it new lines are no longer counted, and the figures say so.
+
+use rustc_hash::FxHashMap;
+
+/// Lines of a group.
+const GROUP: u64 = 64;
+/// Groups at most: 128 million lines if they are neighbours, in about 200 MB.
+const MOST_GROUPS: usize = 2 << 20;
+
+/// Lines touched so far.
+#[derive(Clone, Debug, Default)]
+pub struct Footprint {
+    groups: FxHashMap<u64, Box<[u8; GROUP as usize]>>,
+    accesses: u64,
+    is_cut: bool,
+}
+
+/// How many lines were touched so often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reuse {
+    /// Fewest accesses of these lines.
+    pub from: u32,
+    /// Most accesses; `None` if there is no limit.
+    pub to: Option<u32>,
+    /// Number of lines.
+    pub lines: u64,
+}
+
+/// Bounds of [`Footprint::reuse`].
+const REUSES: [(u8, Option<u8>); 6] =
+    [(1, Some(1)), (2, Some(3)), (4, Some(7)), (8, Some(15)), (16, Some(31)), (32, None)];
+
+impl Footprint {
+    /// Counts an access to a line.
+    pub fn touch(&mut self, line: u64) {
+        self.accesses += 1;
+        let (group, at) = (line / GROUP, (line % GROUP) as usize);
+        let is_full = self.groups.len() >= MOST_GROUPS;
+        match self.groups.get_mut(&group) {
+            Some(counts) => counts[at] = counts[at].saturating_add(1),
+            None if is_full => self.is_cut = true,
+            None => {
+                let mut counts = Box::new([0; GROUP as usize]);
+                counts[at] = 1;
+                self.groups.insert(group, counts);
+            }
+        }
+    }
+
+    /// Accesses to lines, one for each line of each instruction.
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// Distinct lines.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.counts().filter(|&count| count > 0).count() as u64
+    }
+
+    /// Whether there were more lines than can be counted.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Lines by how often they were accessed.
+    #[must_use]
+    pub fn reuse(&self) -> Vec<Reuse> {
+        let bounds = REUSES.iter().map(|&(from, to)| {
+            let is_within = |count: &u8| *count >= from && to.is_none_or(|to| *count <= to);
+            Reuse { from: from.into(), to: to.map(u32::from), lines: self.counts().filter(is_within).count() as u64 }
+        });
+        bounds.collect()
+    }
+
+    fn counts(&self) -> impl Iterator<Item = u8> {
+        self.groups.values().flat_map(|counts| counts.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_their_accesses_are_counted() {
+        let mut footprint = Footprint::default();
+        for line in [5, 70, 5, 5, 1 << 50] {
+            footprint.touch(line);
+        }
+        assert_eq!((footprint.lines(), footprint.accesses(), footprint.is_cut()), (3, 5, false));
+        let reuse: Vec<_> = footprint.reuse().iter().map(|reuse| reuse.lines).collect();
+        assert_eq!(reuse, [2, 1, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_line_may_be_accessed_any_number_of_times() {
+        let mut footprint = Footprint::default();
+        (0..1000).for_each(|_| footprint.touch(9));
+        assert_eq!((footprint.lines(), footprint.reuse()[5].lines), (1, 1));
+    }
+}

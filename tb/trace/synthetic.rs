@@ -1,0 +1,159 @@
+//! Made-up kernels in Kepler's instructions, with access patterns that are known beforehand.
+//!
+//! Every warp loads two arrays in a loop, computes, and stores to a third: 5 instructions around the
+//! loop, 11 in it. What differs is how the first array is walked.
+
+use std::io::{self, Write};
+
+use isa::trace::code::Operands;
+use isa::trace::opcode::OpcodeTable;
+use isa::trace::{Architecture, Code, Cta, Header, LANES, Operation, Register, TraceWriter, Warp};
+
+/// Warps of a CTA.
+const WARPS: u64 = 8;
+const FIRST: u64 = 0x1000_0000;
+const SECOND: u64 = 0x2000_0000;
+const THIRD: u64 = 0x3000_0000;
+
+/// How the arrays are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Every line once.
+    Stream,
+    /// A private tile of 2 KiB again and again, and a table of 8 KiB that all share.
+    Tile,
+    /// Words from anywhere in 1 MiB.
+    Gather,
+    /// Down a column of a matrix with rows of 512 bytes: a line for every lane.
+    Column,
+}
+
+/// All of them.
+pub const KINDS: [Kind; 4] = [Kind::Stream, Kind::Tile, Kind::Gather, Kind::Column];
+
+/// How much there is of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// CTAs of 256 threads.
+    pub ctas: u32,
+    /// Times round the loop.
+    pub iterations: u32,
+}
+
+/// A kernel to be written.
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    kind: Kind,
+    size: Size,
+    code: Code,
+    /// State of the generator behind [`Kind::Gather`].
+    state: u32,
+}
+
+impl Synthetic {
+    /// A kernel.
+    #[must_use]
+    pub fn new(kind: Kind, size: Size) -> Self {
+        Synthetic { kind, size, code: Code::new(OpcodeTable::new(Some(Architecture::Kepler))), state: 12345 }
+    }
+
+    /// What its trace says first.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        Header {
+            name: format!("{:?}", self.kind).to_lowercase(),
+            grid: [self.size.ctas, 1, 1],
+            block: [32 * WARPS as u32, 1, 1],
+            registers: 20,
+            binary_version: 35,
+            shared_base: 0x7f00_0000_0000,
+            local_base: 0x7f10_0000_0000,
+            ..Header::default()
+        }
+    }
+
+    /// Writes its trace.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write(mut self, out: impl Write) -> io::Result<()> {
+        let mut writer = TraceWriter::new(out, &self.header())?;
+        for index in 0..self.size.ctas {
+            let mut cta = Cta { index: [index, 0, 0], ..Cta::default() };
+            for id in 0..WARPS {
+                let warp = self.warp(index, id);
+                cta.warps.push(warp);
+            }
+            writer.cta(&cta, &self.code)?;
+        }
+        writer.finish()?;
+        Ok(())
+    }
+
+    fn warp(&mut self, cta: u32, id: u64) -> Warp {
+        let mut warp = Warp::new(id as u32);
+        let number = u64::from(cta) * WARPS + id;
+        let all = u64::from(self.size.ctas) * WARPS;
+        self.plain(&mut warp, 0x00, "S2R", &[0], &[]);
+        self.plain(&mut warp, 0x10, "S2R", &[1], &[]);
+        self.plain(&mut warp, 0x20, "IMAD", &[2], &[0, 1, 255]);
+        self.plain(&mut warp, 0x30, "ISCADD", &[3], &[2, 255]);
+        for k in 0..u64::from(self.size.iterations) {
+            let streamed = (k * all + number) * 128;
+            let row = |base: u64| std::array::from_fn(|lane| base + 4 * lane as u64);
+            let (first, second) = match self.kind {
+                Kind::Stream => (row(FIRST + streamed), row(SECOND + streamed)),
+                Kind::Tile => (row(FIRST + number * 2048 + k % 16 * 128), row(SECOND + (k * 7 + id) % 64 * 128)),
+                Kind::Gather => (std::array::from_fn(|_| FIRST + self.random(1 << 18) * 4), row(SECOND + streamed)),
+                Kind::Column => {
+                    let top = FIRST + number * 32 * 512 + k % 128 * 4;
+                    (std::array::from_fn(|lane| top + 512 * lane as u64), row(SECOND + k * 128))
+                }
+            };
+            self.access(&mut warp, 0x40, "LD.E", &[4], &[2], &first);
+            self.access(&mut warp, 0x50, "LD.E", &[5], &[3], &second);
+            for j in 0..4 {
+                self.plain(&mut warp, 0x60 + 16 * u32::from(j), "FFMA", &[6 + j], &[4, 5, 6 + j]);
+            }
+            self.plain(&mut warp, 0xa0, "IADD", &[2], &[2]);
+            self.plain(&mut warp, 0xb0, "IADD", &[3], &[3]);
+            self.access(&mut warp, 0xc0, "ST.E", &[], &[3, 6], &row(THIRD + streamed));
+            self.plain(&mut warp, 0xd0, "ISETP", &[], &[2]);
+            self.plain(&mut warp, 0xe0, "BRA", &[], &[]);
+        }
+        self.plain(&mut warp, 0xf0, "EXIT", &[], &[]);
+        warp
+    }
+
+    /// A linear congruential generator: numbers below `limit` that look random.
+    fn random(&mut self, limit: u64) -> u64 {
+        self.state = self.state.wrapping_mul(1_103_515_245).wrapping_add(12345) & 0x7fff_ffff;
+        u64::from(self.state >> 4) % limit
+    }
+
+    fn plain(&mut self, warp: &mut Warp, pc: u32, opcode: &str, dests: &[u8], sources: &[u8]) {
+        let operation = self.operation(pc, opcode, dests, sources, 0);
+        warp.push(operation, u32::MAX);
+    }
+
+    fn access(
+        &mut self,
+        warp: &mut Warp,
+        pc: u32,
+        opcode: &str,
+        dests: &[u8],
+        sources: &[u8],
+        addresses: &[u64; LANES],
+    ) {
+        let operation = self.operation(pc, opcode, dests, sources, 4);
+        warp.push_access(operation, u32::MAX, addresses);
+    }
+
+    fn operation(&mut self, pc: u32, opcode: &str, dests: &[u8], sources: &[u8], recorded_width: u16) -> u32 {
+        let registers = |numbers: &[u8]| numbers.iter().map(|&number| Register::vector(number)).collect::<Vec<_>>();
+        let operands = Operands::new(&registers(dests), &registers(sources)).expect("at most four registers");
+        let opcode = self.code.add_opcode(opcode).expect("an opcode of Kepler");
+        let operation = Operation { pc, opcode, recorded_width, line: 0, immediate: 0, operands };
+        self.code.add(operation).expect("sixteen instructions")
+    }
+}
