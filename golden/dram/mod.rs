@@ -5,6 +5,7 @@ pub mod checker;
 pub mod command;
 #[cfg(test)]
 mod fixtures;
+pub mod mapping;
 pub mod requests;
 pub mod rules;
 pub mod timing;

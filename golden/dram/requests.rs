@@ -6,47 +6,11 @@
 //! Requests and commands are sorted into one list per burst of the channel and paired off in order.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::checker::{Checker, Violation, advance};
-use super::command::{BankId, Command, Op, Request, Service};
+use super::command::{Command, Op, Request, Service};
+use super::mapping::{Mapping, Place};
 use super::rules::{Form, RULES};
-
-/// Which address bits select what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapping {
-    /// Bits of the row.
-    pub row: Range<u32>,
-    /// Bits of the bank within its group.
-    pub bank: Range<u32>,
-    /// Bits of the bank group.
-    pub group: Range<u32>,
-    /// Bits of the burst within the row.
-    pub col: Range<u32>,
-}
-
-impl Mapping {
-    /// 64-byte bursts, 64 of them in a row, 4 groups of 4 banks, 4,096 rows.
-    pub const USED_HERE: Mapping = Mapping { row: 16..28, bank: 14..16, group: 12..14, col: 6..12 };
-
-    /// Where a byte address lies.
-    pub fn place(&self, address: u64) -> Place {
-        let field = |bits: &Range<u32>| (address >> bits.start & ((1 << bits.len()) - 1)) as u32;
-        let bank = BankId { group: field(&self.group), bank: field(&self.bank) };
-        Place { bank, row: field(&self.row), col: field(&self.col) }
-    }
-}
-
-/// One burst of the channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// Its bank.
-    pub bank: BankId,
-    /// Its row.
-    pub row: u32,
-    /// Its number within the row.
-    pub col: u32,
-}
 
 #[derive(Default)]
 struct Visitors<'a> {

@@ -24,6 +24,7 @@ use super::bank::Bank;
 use super::command::{Command, CommandKind};
 use super::config::DramConfig;
 use super::counts::Counts;
+use super::drain::{Drain, Turn};
 use super::message::{DramReply, DramRequest};
 use super::queue::{Entry, MAX, Queue};
 use super::refresh::Refresher;
@@ -45,6 +46,7 @@ pub struct DramChannel {
     capped: u64,
     timing: Timing,
     scheduler: Scheduler,
+    drain: Drain,
     refresher: Refresher,
     replies: Replies,
     /// The next command, chosen when the last change was made.
@@ -77,6 +79,7 @@ impl DramChannel {
             capped: 0,
             timing: Timing::new(config),
             scheduler: Scheduler::new(config),
+            drain: Drain::new(config),
             refresher: Refresher::new(config),
             replies: Replies::new(config, path),
             plan: Plan::NOTHING,
@@ -120,7 +123,10 @@ impl DramChannel {
     /// Charges the time slept through until `cycle` to the statistics.
     pub fn settle(&mut self, cycle: u64) {
         let waiting = u64::from(self.queue.level());
-        self.counts.queue_occupancy += waiting * (cycle - self.counted_to);
+        let span = cycle - self.counted_to;
+        self.counts.queue_occupancy += waiting * span;
+        self.counts.banks_waiting += u64::from(self.queue.bank_level()) * span;
+        self.counts.waiting_cycles += if waiting == 0 { 0 } else { span };
         self.counted_to = cycle;
     }
 
@@ -152,7 +158,7 @@ impl DramChannel {
 
         let stopped = self.refresher.stops_requests(cycle);
         if stopped {
-            self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue), reads);
+            self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, Turn::ALL), reads);
         }
         // While requests make way, what may still go changes without a command.
         if stopped || self.plan.from <= cycle && self.plan.command.is_none() {
@@ -177,13 +183,16 @@ impl DramChannel {
         }
 
         let issued = self.command.kind != CommandKind::Nop;
+        if issued || taken {
+            self.drain.update(cycle + 1, &self.queue);
+        }
         // A read that found no room may have some from the next cycle on.
         if issued || taken || (sent && !reads) {
             if self.refresher.is_draining() {
                 return Sleep::Next;
             }
             // The youngest request takes a cycle from no column command that has one.
-            let keeps = !issued && (reads || !sent) && self.plan.is_column_at(cycle + 1);
+            let keeps = !issued && (reads || !sent) && !self.drain.is_on() && self.plan.is_column_at(cycle + 1);
             if !keeps {
                 self.plan = self.choose(cycle + 1, self.replies.has_room());
             }
@@ -199,8 +208,11 @@ impl DramChannel {
 
     /// The next command from `cycle` on; `reads` tells whether a read has room for its data.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
-        let drain = self.refresher.is_draining();
-        let gates = Gates { columns: if drain { self.refresher.last() } else { u64::MAX }, rows: !drain, reads };
+        let gates = if self.refresher.is_draining() {
+            Gates { turn: Turn::ALL, columns: self.refresher.last(), rows: false, reads }
+        } else {
+            Gates { turn: self.drain.turn(cycle, &self.queue), columns: u64::MAX, rows: true, reads }
+        };
         let Self { queue, banks, open, capped, timing, .. } = self;
         self.scheduler.choose(cycle, View { queue, banks, open: *open, capped: *capped, timing }, gates)
     }
@@ -263,12 +275,13 @@ impl DramChannel {
                 reply.data = *data;
             });
             self.counts.reads += 1;
-            self.counts.read_latency += due;
         }
         self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
         self.refresher.served(slot);
         let accepted = self.queue.release(slot);
-        self.counts.read_latency -= if write { 0 } else { accepted };
+        if !write {
+            self.counts.read_took(cycle + u64::from(self.config.timing.read_latency()) - accepted);
+        }
     }
 
     /// The next step of a refresh once the last row hits are served; returns when it is legal.
@@ -327,6 +340,7 @@ impl Block for DramChannel {
             capped: _,
             timing,
             scheduler,
+            drain,
             refresher,
             replies,
             // What the scheduler would say again.
@@ -352,6 +366,9 @@ impl Block for DramChannel {
         }
         to.part("timing", |to| timing.describe(to));
         to.part("scheduler", |to| scheduler.describe(config.queue_entries, num_banks, to));
+        if drain.is_on() {
+            to.part("drain", |to| drain.describe(to));
+        }
         to.part("refresh", |to| refresher.describe(config.queue_entries, to));
         to.part("replies", |to| replies.describe(to));
         counts.describe(to);

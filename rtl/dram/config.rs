@@ -20,6 +20,8 @@ pub struct DramConfig {
     pub policy: Policy,
     /// Row hits of a bank that may overtake an older request to another row of it; 0 for no limit.
     pub hit_cap: u32,
+    /// Whether writes are gathered while reads wait.
+    pub write_drain: WriteDrain,
     /// Whether the banks are refreshed.
     pub refresh: Refresh,
     /// Width of the data bus in bits; a burst moves 8 times as much.
@@ -50,6 +52,23 @@ pub enum Policy {
     Fcfs,
 }
 
+/// Whether writes are gathered while reads wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WriteDrain {
+    /// No: reads and writes take their turn alike.
+    None,
+    /// Reads go first until many writes wait, then writes until few are left.
+    Watermarks {
+        /// Waiting writes at which writes begin to go.
+        high: u32,
+        /// Waiting writes at which reads go again.
+        low: u32,
+        /// Cycles without a waiting read after which writes go all the same.
+        idle: u32,
+    },
+}
+
 /// Whether the banks are refreshed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -69,6 +88,9 @@ pub enum AddressMapping {
     /// Row, bank, column, where the lowest bank bit lies above the lowest two column bits: the
     /// halves of a 512-byte block go to two banks. GPGPU-Sim's map for the GTX 480.
     Gtx480,
+    /// Row, bank, column, where the bank number is exclusive-or'ed with the low bits of the row: rows
+    /// that follow each other in a bank's address range lie in different banks.
+    PermutedBank,
 }
 
 /// Which bits of the bank number name its group.
@@ -236,6 +258,14 @@ impl DramConfig {
         rules.expect(self.banks() >= 2, "banks_per_group", self.banks_per_group, "2 banks or more in all", field);
         rules.power_of_two("rows", u64::from(self.rows), 2..=65_536, field);
         rules.power_of_two("columns", u64::from(self.columns), 4..=256, field);
+        if let WriteDrain::Watermarks { high, low, idle } = self.write_drain {
+            rules.group("write_drain", |rules| {
+                let fits = "writes wait in the request queue";
+                rules.range("high", u64::from(high), 1..=u64::from(self.queue_entries), fits);
+                rules.expect(low < high, "low", low, "less than high", "a drain that begins must come to an end");
+                rules.range("idle", u64::from(idle), 0..=1 << 20, "no write waits much longer than a refresh interval");
+            });
+        }
         rules.group("timing", |rules| self.timing.validate(rules));
     }
 }
@@ -251,6 +281,7 @@ pub(crate) fn reference() -> DramConfig {
         reply_entries: 16,
         policy: Policy::FrFcfs,
         hit_cap: 0,
+        write_drain: WriteDrain::None,
         refresh: Refresh::Off,
         bus_bits: 64,
         bank_groups: 4,
@@ -307,6 +338,7 @@ mod tests {
         let mut config = reference();
         config.bus_bits = 128;
         config.rows = 1000;
+        config.write_drain = WriteDrain::Watermarks { high: 17, low: 17, idle: 0 };
         config.timing.ccd_l = 1;
         assert_eq!(
             broken(&config),
@@ -314,6 +346,8 @@ mod tests {
                 "dram.bus_bits is 128, expected 32 or 64: one GDDR5 device is 32 bits wide, and a channel has one or \
                  two in lock-step",
                 "dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
+                "dram.write_drain.high is 17, expected 1 to 16: writes wait in the request queue",
+                "dram.write_drain.low is 17, expected less than high: a drain that begins must come to an end",
                 "dram.timing.ccd_l is 1, expected ccd_s or more: banks of one group share more than banks of \
                  different groups",
             ]

@@ -25,9 +25,38 @@ pub struct Counts {
     pub queue_occupancy: u64,
     /// Cycles from acceptance to the end of the data, summed over all reads.
     pub read_latency: u64,
+    /// Banks for which a request waited, summed over all cycles.
+    pub banks_waiting: u64,
+    /// Cycles in which a request waited.
+    pub waiting_cycles: u64,
+    /// Reads by their latency: below 16, 32, 64 and so on to below 4,096 cycles, and longer.
+    pub read_latencies: [u64; LATENCY_CLASSES],
 }
 
+/// Classes of read latencies.
+pub const LATENCY_CLASSES: usize = 10;
+/// Names of their counters.
+const LATENCY_NAMES: [&str; LATENCY_CLASSES] = [
+    "read_latency_below_16",
+    "read_latency_below_32",
+    "read_latency_below_64",
+    "read_latency_below_128",
+    "read_latency_below_256",
+    "read_latency_below_512",
+    "read_latency_below_1024",
+    "read_latency_below_2048",
+    "read_latency_below_4096",
+    "read_latency_longer",
+];
+
 impl Counts {
+    /// Counts the latency of a read.
+    pub(super) fn read_took(&mut self, cycles: u64) {
+        let class = ((cycles / 8) | 1).ilog2() as usize;
+        self.read_latency += cycles;
+        self.read_latencies[class.min(LATENCY_CLASSES - 1)] += 1;
+    }
+
     /// Lists the counters.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
@@ -41,6 +70,9 @@ impl Counts {
             bus_busy_cycles,
             queue_occupancy,
             read_latency,
+            banks_waiting,
+            waiting_cycles,
+            read_latencies,
         } = self;
         to.stat("reads", *reads);
         to.stat("writes", *writes);
@@ -52,5 +84,8 @@ impl Counts {
         to.stat("bus_busy_cycles", *bus_busy_cycles);
         to.stat("queue_occupancy", *queue_occupancy);
         to.stat("read_latency", *read_latency);
+        to.stat("banks_waiting", *banks_waiting);
+        to.stat("waiting_cycles", *waiting_cycles);
+        LATENCY_NAMES.iter().zip(read_latencies).for_each(|(name, reads)| to.stat(name, *reads));
     }
 }

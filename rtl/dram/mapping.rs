@@ -55,6 +55,8 @@ pub struct Mapping {
     group: Bits,
     inner: Bits,
     inner_bits: u32,
+    /// Low row bits that change the bank number.
+    permuted: u64,
 }
 
 impl Mapping {
@@ -67,8 +69,12 @@ impl Mapping {
         let row_bits = config.rows.trailing_zeros();
         let bank_bits = group_bits + inner_bits;
         let (low_column_bits, low_bank_bits) = match config.mapping {
-            AddressMapping::RowBankColumn => (0, 0),
+            AddressMapping::RowBankColumn | AddressMapping::PermutedBank => (0, 0),
             AddressMapping::Gtx480 => (LOW_COLUMN_BITS, 1),
+        };
+        let permuted = match config.mapping {
+            AddressMapping::PermutedBank => u64::from(config.banks() - 1),
+            AddressMapping::RowBankColumn | AddressMapping::Gtx480 => 0,
         };
         let (group, inner) = match config.group_bits {
             GroupBits::Low => (Bits::new(0, group_bits), Bits::new(group_bits, inner_bits)),
@@ -88,6 +94,7 @@ impl Mapping {
             group,
             inner,
             inner_bits,
+            permuted,
         }
     }
 
@@ -112,10 +119,11 @@ impl Mapping {
     /// Where a burst lies.
     #[must_use]
     pub fn place(&self, burst: u64) -> Place {
-        let number = self.high_bank.of(burst) << self.low_bank_bits | self.low_bank.of(burst);
+        let row = self.row.of(burst);
+        let number = (self.high_bank.of(burst) << self.low_bank_bits | self.low_bank.of(burst)) ^ row & self.permuted;
         let bank = self.group.of(number) << self.inner_bits | self.inner.of(number);
         let column = self.high_column.of(burst) << self.low_column_bits | self.low_column.of(burst);
-        Place { bank: bank as u8, row: self.row.of(burst) as u32, column: column as u32 }
+        Place { bank: bank as u8, row: row as u32, column: column as u32 }
     }
 }
 
@@ -164,9 +172,16 @@ mod tests {
     }
 
     #[test]
+    fn a_permuted_bank_is_another_one_in_the_next_row() {
+        let mapping = mapping(AddressMapping::PermutedBank, GroupBits::High);
+        let banks = [0x0, 0x1_0000, 0x2_0000, 0x11_0000, 0x1_3000].map(|byte| mapping.place(byte >> 6).bank);
+        assert_eq!(banks, [0, 1, 2, 1, 2]);
+    }
+
+    #[test]
     fn every_burst_has_a_place_of_its_own_and_every_bank_is_used() {
         let small = DramConfig { rows: 4, columns: 8, ..reference() };
-        for layout in [AddressMapping::RowBankColumn, AddressMapping::Gtx480] {
+        for layout in [AddressMapping::RowBankColumn, AddressMapping::Gtx480, AddressMapping::PermutedBank] {
             for group_bits in [GroupBits::Low, GroupBits::High] {
                 let config = DramConfig { mapping: layout, group_bits, ..small.clone() };
                 let mapping = Mapping::new(&config);

@@ -10,6 +10,7 @@
 //! | `bank`      | open row and earliest next commands of one bank                      |
 //! | `timing`    | distances that banks of a group or of the channel owe each other     |
 //! | `scheduler` | which request gets the command bus                                   |
+//! | `drain`     | whether reads or writes are in turn                                  |
 //! | `refresh`   | when all banks stop for a refresh                                    |
 //! | `replies`   | read data until they leave                                           |
 //! | `store`     | the contents of the memory                                           |
@@ -21,6 +22,7 @@ pub mod channel;
 pub mod command;
 pub mod config;
 pub mod counts;
+pub mod drain;
 pub mod mapping;
 pub mod message;
 pub mod queue;

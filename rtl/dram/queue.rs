@@ -80,6 +80,8 @@ pub struct Queue {
     occupied: u64,
     /// How many slots are occupied.
     level: u32,
+    /// How many banks have a slot.
+    bank_level: u32,
     writes: u64,
     /// Slots whose row is open.
     hits: u64,
@@ -121,6 +123,7 @@ impl Queue {
             data: Array::new(spec, ()),
             occupied: 0,
             level: 0,
+            bank_level: 0,
             writes: 0,
             hits: 0,
             blocked: 0,
@@ -142,6 +145,12 @@ impl Queue {
         self.level
     }
 
+    /// How many banks some slot wants.
+    #[must_use]
+    pub fn bank_level(&self) -> u32 {
+        self.bank_level
+    }
+
     /// Slots that write.
     #[must_use]
     pub fn writes(&self) -> u64 {
@@ -158,6 +167,18 @@ impl Queue {
     #[must_use]
     pub fn blocked(&self) -> u64 {
         self.blocked
+    }
+
+    /// Slots for which some slot of a set waits, to reach the same burst.
+    #[must_use]
+    pub fn awaited_by(&self, set: u64) -> u64 {
+        each(set & self.blocked).fold(0, |awaited, slot| awaited | self.slots[slot % MAX].same_burst)
+    }
+
+    /// Banks of the slots of a set.
+    #[must_use]
+    pub fn banks_of(&self, set: u64) -> u64 {
+        each(set).fold(0, |banks, slot| banks | 1 << self.entry(slot).place.bank)
     }
 
     /// Slots of one bank.
@@ -228,6 +249,7 @@ impl Queue {
         self.last_older[slot % MAX] = 0;
         self.occupied |= bit;
         self.level += 1;
+        self.bank_level += u32::from(self.in_bank(bank) == 0);
         self.in_bank[bank % MAX] |= bit;
         self.banks |= 1 << bank;
         if same_burst != 0 {
@@ -275,6 +297,7 @@ impl Queue {
         let in_bank = self.in_bank(bank) & keep;
         self.in_bank[bank % MAX] = in_bank;
         self.banks &= !(u64::from(in_bank == 0) << bank);
+        self.bank_level -= u32::from(in_bank == 0);
         self.hit_banks &= !(u64::from(in_bank & self.hits == 0) << bank);
         for older in &mut self.older[..self.num_slots as usize] {
             *older &= keep;
@@ -325,6 +348,8 @@ impl Queue {
             occupied,
             // Says again what `occupied` does.
             level: _,
+            // And this what `banks` does.
+            bank_level: _,
             writes,
             hits,
             blocked,

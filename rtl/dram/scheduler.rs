@@ -14,6 +14,7 @@
 use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Policy};
+use super::drain::Turn;
 use super::queue::{MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
@@ -36,6 +37,8 @@ pub struct View<'a> {
 /// What may be issued at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
+    /// Slots that may have commands at all.
+    pub turn: Turn,
     /// Slots that may have their column command.
     pub columns: u64,
     /// Whether rows may be opened and closed; while they may not, the hit cap rests too.
@@ -90,13 +93,14 @@ impl Scheduler {
         Self { policy: config.policy, hit_cap: config.hit_cap }
     }
 
-    /// The slots among which the policy chooses.
+    /// The slots among which the policy chooses, of those in turn.
     #[must_use]
-    pub fn eligible(&self, queue: &Queue) -> u64 {
+    pub fn eligible(&self, queue: &Queue, turn: Turn) -> u64 {
+        let slots = queue.occupied() & turn.slots;
         match self.policy {
-            _ if queue.occupied() == 0 => 0,
-            Policy::FrFcfs => queue.occupied(),
-            Policy::Fcfs => 1 << queue.oldest(queue.occupied()),
+            _ if slots == 0 => 0,
+            Policy::FrFcfs => slots,
+            Policy::Fcfs => 1 << queue.oldest(slots),
         }
     }
 
@@ -104,12 +108,20 @@ impl Scheduler {
     #[must_use]
     pub fn choose(&self, from: u64, view: View<'_>, gates: Gates) -> Plan {
         let View { queue, banks, open, capped, timing } = view;
-        let eligible = self.eligible(queue);
-        let capped = if gates.rows { capped & queue.hit_banks() } else { 0 };
+        let eligible = self.eligible(queue, gates.turn);
+        if eligible == 0 {
+            return Plan { from: gates.turn.from, command: None };
+        }
+        // Out of turn, a request keeps no row open.
+        let (banks_in_turn, hit_banks) = match gates.turn {
+            Turn::ALL => (queue.banks(), queue.hit_banks()),
+            _ => (queue.banks_of(eligible), queue.banks_of(eligible & queue.hits())),
+        };
+        let capped = if gates.rows { capped & hit_banks } else { 0 };
         let hits = queue.hits() & eligible & !slots_of(queue, capped);
         let rows = match self.policy {
             _ if !gates.rows => 0,
-            Policy::FrFcfs => queue.banks() & !(queue.hit_banks() & !capped),
+            Policy::FrFcfs => banks_in_turn & !(hit_banks & !capped),
             Policy::Fcfs => each(eligible & !hits).fold(0, |_, slot| 1 << queue.entry(slot).place.bank),
         };
         let free = hits & gates.columns & !queue.blocked();

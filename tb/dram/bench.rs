@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use golden::dram::checker::Checker;
+use golden::dram::checker::{Checker, Violation};
 use golden::dram::command as judged;
-use golden::dram::requests::Mapping;
-use golden::dram::timing::Timing;
 use rtl::dram::channel::{DramChannel, DramIo};
-use rtl::dram::command::{Command, CommandKind};
-use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits, Policy, Refresh};
+use rtl::dram::command::Command;
+use rtl::dram::config::{DramConfig, Refresh};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Mode, Simulator, Sleep};
 
+use super::judge;
+use crate::config::{Request, Resolved};
 use crate::kit::{Sink, Source, Stall, link};
 
 /// Cycles between the edge at which the source sends its first request and the one at which the
@@ -22,43 +22,8 @@ pub const LEAD: u64 = 1;
 
 /// The controller of the reference streams.
 pub fn reference() -> DramConfig {
-    DramConfig {
-        queue_entries: 16,
-        reply_entries: 16,
-        policy: Policy::FrFcfs,
-        hit_cap: 0,
-        refresh: Refresh::Off,
-        bus_bits: 64,
-        bank_groups: 4,
-        banks_per_group: 4,
-        rows: 4096,
-        columns: 64,
-        mapping: AddressMapping::RowBankColumn,
-        group_bits: GroupBits::Low,
-        timing: DramTiming {
-            cl: 12,
-            wl: 4,
-            burst: 2,
-            rcd_rd: 12,
-            rcd_wr: 10,
-            rp: 12,
-            ras: 28,
-            rc: 40,
-            rrd_s: 6,
-            rrd_l: 6,
-            faw: 23,
-            aw32: 184,
-            ccd_s: 2,
-            ccd_l: 3,
-            rtp: 2,
-            wr: 12,
-            wtr_s: 5,
-            wtr_l: 5,
-            ppd: 1,
-            rfc: 61,
-            refi: 3604,
-        },
-    }
+    let request = Request { machine: "gddr5-reference".to_owned(), ..Request::default() };
+    Resolved::new(&request).expect("the preset is valid").config.dram
 }
 
 /// A request and the cycle from which it is offered.
@@ -203,15 +168,23 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
 pub fn run_checked(config: &DramConfig, offers: &[Offer], sink: Stall) -> Run {
     let on_time = matches!(sink, Stall::Never);
     let run = run(config, offers, sink, Mode::default());
-    check_commands(config, offers, &run, on_time);
+    let found = violations(config, offers, &run, on_time);
+    assert!(found.is_empty(), "{} violations, first: {}", found.len(), found[0]);
     check_data(config, offers, &run);
     run
 }
 
-fn check_commands(config: &DramConfig, offers: &[Offer], run: &Run, on_time: bool) {
+/// The commands of a run as the checker reads them.
+pub fn judged(config: &DramConfig, run: &Run) -> Vec<judged::Command> {
+    run.commands.iter().filter_map(|command| judge::command(config, command)).collect()
+}
+
+/// What the checker finds wrong with a run of some controller by the rules of `config`. Times of
+/// replies count if `on_time`, that is if nothing held them up.
+pub fn violations(config: &DramConfig, offers: &[Offer], run: &Run, on_time: bool) -> Vec<Violation> {
     let refresh = config.refresh == Refresh::AllBank;
-    let checker = Checker::new(timing(&config.timing), refresh);
-    let commands: Vec<_> = run.commands.iter().map(|command| judge(config, command)).collect();
+    let checker = Checker::new(judge::timing(&config.timing), refresh);
+    let commands = judged(config, run);
     let mut complete = HashMap::new();
     if on_time {
         complete.extend(run.replies.iter().map(|(cycle, reply)| (u64::from(reply.id), *cycle)));
@@ -228,8 +201,8 @@ fn check_commands(config: &DramConfig, offers: &[Offer], run: &Run, on_time: boo
         })
         .collect();
     let mut found = checker.check(&commands);
-    found.extend(checker.check_requests(&Mapping::USED_HERE, &requests, &commands));
-    assert!(found.is_empty(), "{} violations, first: {}", found.len(), found[0]);
+    found.extend(checker.check_requests(&judge::mapping(config), &requests, &commands));
+    found
 }
 
 /// Every read brings what the writes before it in the trace left, exactly once.
@@ -252,52 +225,4 @@ fn check_data(config: &DramConfig, offers: &[Offer], run: &Run) {
         assert_eq!(data[..bytes], cell[..bytes], "data of reply {id} at {cycle}");
     }
     assert!(expected.is_empty(), "{} reads had no reply", expected.len());
-}
-
-/// A command as the checker reads it.
-pub fn judge(config: &DramConfig, command: &Command) -> judged::Command {
-    let Command { cycle, kind, bank, row, column, id: _ } = *command;
-    let kind = match kind {
-        CommandKind::Act => judged::Kind::Act,
-        CommandKind::Rd => judged::Kind::Rd,
-        CommandKind::Wr => judged::Kind::Wr,
-        CommandKind::Pre => judged::Kind::Pre,
-        CommandKind::Prea => judged::Kind::Prea,
-        CommandKind::Ref => judged::Kind::Ref,
-        CommandKind::Nop => panic!("an idle bus is no command"),
-    };
-    let (group, bank) = (u32::from(bank) / config.banks_per_group, u32::from(bank) % config.banks_per_group);
-    judged::Command {
-        cycle,
-        kind,
-        bank: (!kind.is_channel_wide()).then_some(judged::BankId { group, bank }),
-        row: (kind == judged::Kind::Act || kind.is_column()).then_some(row),
-        col: kind.is_column().then_some(column),
-    }
-}
-
-fn timing(t: &DramTiming) -> Timing {
-    Timing {
-        cl: t.cl.into(),
-        wl: t.wl.into(),
-        burst: t.burst.into(),
-        rcd_rd: t.rcd_rd.into(),
-        rcd_wr: t.rcd_wr.into(),
-        rp: t.rp.into(),
-        ras: t.ras.into(),
-        rc: t.rc.into(),
-        rrd_s: t.rrd_s.into(),
-        rrd_l: t.rrd_l.into(),
-        faw: t.faw.into(),
-        aw32: t.aw32.into(),
-        ccd_s: t.ccd_s.into(),
-        ccd_l: t.ccd_l.into(),
-        rtp: t.rtp.into(),
-        wr: t.wr.into(),
-        wtr_s: t.wtr_s.into(),
-        wtr_l: t.wtr_l.into(),
-        ppd: t.ppd.into(),
-        rfc: t.rfc.into(),
-        refi: t.refi.into(),
-    }
 }

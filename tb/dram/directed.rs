@@ -4,12 +4,12 @@ use std::iter::Peekable;
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::CommandKind;
-use rtl::dram::config::{DramConfig, DramTiming, Policy, Refresh};
+use rtl::dram::config::{DramConfig, DramTiming, Policy, Refresh, WriteDrain};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, Sleep, Wake};
 
-use super::bench::{LEAD, Offer, Run, judge, offer, reference, run, run_checked};
+use super::bench::{LEAD, Offer, Run, judged, offer, reference, run, run_checked};
 use crate::kit::Stall;
 
 /// `R` or `W` with group, bank, row and column, offered from a cycle on.
@@ -22,13 +22,12 @@ fn offers(steps: &[Step]) -> Vec<Offer> {
 
 /// The command bus as `cycle COMMAND group.bank`.
 fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
-    let line = |command| {
-        let judged = judge(config, command);
+    let line = |judged: golden::dram::command::Command| {
         let name = format!("{:?}", judged.kind).to_uppercase();
         let bank = judged.bank.map_or(String::new(), |bank| format!(" {}.{}", bank.group, bank.bank));
         format!("{} {name}{bank}", judged.cycle)
     };
-    run.commands.iter().map(line).collect()
+    judged(config, run).into_iter().map(line).collect()
 }
 
 fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
@@ -180,6 +179,46 @@ fn refreshes_keep_their_number_under_a_stream_of_hits() {
     assert!(refreshes.windows(2).all(|pair| pair[1] - pair[0] < 3604 + 200), "{refreshes:?}");
 }
 
+/// A drain that begins at 4 writes and ends at 1, with the queue of the reference streams.
+fn gathering(idle: u32) -> DramConfig {
+    DramConfig { write_drain: WriteDrain::Watermarks { high: 4, low: 1, idle }, ..reference() }
+}
+
+/// Kinds of the column commands, in order.
+fn columns(run: &Run) -> String {
+    let kind = |command: &rtl::dram::command::Command| match command.kind {
+        CommandKind::Rd => Some('R'),
+        CommandKind::Wr => Some('W'),
+        _ => None,
+    };
+    run.commands.iter().filter_map(kind).collect()
+}
+
+#[test]
+fn reads_pass_the_writes_that_a_drain_gathers_until_the_high_mark() {
+    let mut steps: Vec<Step> = vec![(0, 'R', [0, 0, 1, 0])];
+    steps.extend((0..3).map(|i| (20, 'W', [0, 0, 1, 1 + i])));
+    steps.extend((0..4).map(|i| (20, 'R', [0, 0, 1, 10 + i])));
+    assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRRRRWWW");
+    // A fourth write makes the drain begin; it ends with one write left.
+    steps.insert(4, (20, 'W', [0, 0, 1, 20]));
+    assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RWWWRRRRW");
+}
+
+#[test]
+fn writes_wait_for_the_idle_time_when_no_read_is_there() {
+    let steps = [(0, 'W', [0, 0, 1, 0])];
+    let at = |idle| run_checked(&gathering(idle), &offers(&steps), Stall::Never).commands[0].cycle;
+    assert_eq!([at(0), at(50)], [1, 50 - LEAD]);
+}
+
+#[test]
+fn a_drain_closes_a_row_that_only_requests_out_of_turn_hit() {
+    // The write hits row 1, but the read that is in turn wants row 2 of the bank.
+    let steps = [(0, 'R', [0, 0, 1, 0]), (60, 'W', [0, 0, 1, 1]), (60, 'R', [0, 0, 2, 0])];
+    assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRW");
+}
+
 /// A channel driven by hand, with all of row 0 and 1 mapped and replies that nobody takes.
 struct ByHand {
     dut: DramChannel,
@@ -278,6 +317,10 @@ fn statistics_count_what_the_command_bus_shows() {
         // Acceptance to column command.
         queue_occupancy: 13 + 1 + 1 + 25,
         read_latency: 27 + 15 + 39,
+        // One bank all the time.
+        banks_waiting: 13 + 1 + 1 + 25,
+        waiting_cycles: 13 + 1 + 1 + 25,
+        read_latencies: [1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
     };
     assert_eq!(counts, expected);
 }

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rtl::dram::config::{DramConfig, Policy, Refresh};
+use rtl::dram::config::{AddressMapping, DramConfig, GroupBits, Policy, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;
 
@@ -38,19 +38,47 @@ fn config() -> impl Strategy<Value = DramConfig> {
     let cap = prop_oneof![Just(0u32), Just(1), Just(4), Just(16)];
     let refresh = prop_oneof![Just(None), Just(Some(300u32)), Just(Some(3604))];
     let sizes = (prop_oneof![Just(1u32), Just(3), Just(16)], prop_oneof![Just(1u32), Just(4), Just(16)]);
-    (policy, cap, refresh, sizes, timing_change()).prop_map(|(policy, hit_cap, refi, (queue, replies), change)| {
-        let mut config = DramConfig { policy, hit_cap, queue_entries: queue, reply_entries: replies, ..reference() };
-        if let Some(refi) = refi {
-            config.refresh = Refresh::AllBank;
-            config.timing.refi = refi;
-        }
-        // Windows that bind, and groups that differ.
-        match change {
-            1 => (config.timing.faw, config.timing.aw32) = (40, 400),
-            2 => (config.timing.rrd_l, config.timing.wtr_l, config.timing.ppd) = (9, 8, 5),
-            _ => {}
-        }
-        config
+    (policy, cap, refresh, sizes, mapping(), any::<bool>(), timing_change()).prop_flat_map(
+        |(policy, hit_cap, refi, (queue, replies), (mapping, group_bits), gathers, change)| {
+            drain(queue, gathers).prop_map(move |write_drain| {
+                let mut config = DramConfig {
+                    policy,
+                    hit_cap,
+                    queue_entries: queue,
+                    reply_entries: replies,
+                    mapping,
+                    group_bits,
+                    write_drain,
+                    ..reference()
+                };
+                if let Some(refi) = refi {
+                    config.refresh = Refresh::AllBank;
+                    config.timing.refi = refi;
+                }
+                // Windows that bind, and groups that differ.
+                match change {
+                    1 => (config.timing.faw, config.timing.aw32) = (40, 400),
+                    2 => (config.timing.rrd_l, config.timing.wtr_l, config.timing.ppd) = (9, 8, 5),
+                    _ => {}
+                }
+                config
+            })
+        },
+    )
+}
+
+fn mapping() -> impl Strategy<Value = (AddressMapping, GroupBits)> {
+    use AddressMapping::{Gtx480, PermutedBank, RowBankColumn};
+    let mapping = prop_oneof![Just(RowBankColumn), Just(Gtx480), Just(PermutedBank)];
+    (mapping, prop_oneof![Just(GroupBits::Low), Just(GroupBits::High)])
+}
+
+/// No drain or one with any marks that a queue of this size can have.
+fn drain(queue: u32, gathers: bool) -> impl Strategy<Value = WriteDrain> {
+    let idle = prop_oneof![Just(0u32), 1u32..40];
+    (1..=queue, 0u32..64, idle).prop_map(move |(high, low, idle)| match gathers {
+        true => WriteDrain::Watermarks { high, low: low % high, idle },
+        false => WriteDrain::None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use golden::dram::command::{BankId, Command as Judged, Kind};
 
-use super::bench::{Offer, Run, judge, offer, reference, run_checked};
+use super::bench::{Offer, Run, judged, offer, reference, run_checked};
 use crate::kit::Stall;
 
 /// The fields of a table, without its heading.
@@ -46,8 +46,8 @@ fn matches_stream(offers: &[Offer], expected: &str) -> Run {
     let config = reference();
     let run = run_checked(&config, offers, Stall::Never);
     let expected = commands(expected);
-    for (place, (ours, theirs)) in run.commands.iter().map(|c| judge(&config, c)).zip(&expected).enumerate() {
-        assert_eq!(ours, *theirs, "command {place}");
+    for (place, (ours, theirs)) in judged(&config, &run).iter().zip(&expected).enumerate() {
+        assert_eq!(ours, theirs, "command {place}");
     }
     assert_eq!(run.commands.len(), expected.len());
     run

@@ -1,0 +1,168 @@
+//! # Write drain
+//! Decides whether reads or writes are served while both wait. Reads are what the SMs wait for, and
+//! each turn of the bus costs idle cycles, so a controller may gather writes: it serves reads only
+//! until `high` writes wait, then writes only until no more than `low` are left. Writes also go
+//! while no read has waited for `idle` cycles, so that the last ones never stay behind.
+//!
+//! A request of the other kind is served all the same if one of the kind in turn waits for it,
+//! because both want the same burst; otherwise a read behind a write behind a read of one burst
+//! would hang a full queue. Hence some request can always go.
+
+use super::bank::STAMP_BITS;
+use super::config::{DramConfig, WriteDrain};
+use super::queue::Queue;
+use crate::kernel::{Describe, FieldsExt, Logic};
+
+/// Which requests are in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The slots that may have commands.
+    pub slots: u64,
+    /// If that is none, the cycle from which some may.
+    pub from: u64,
+}
+
+impl Turn {
+    /// Everyone's.
+    pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
+}
+
+/// Levels of the queue at which the turn changes.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    high: u32,
+    low: u32,
+    idle: u64,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Debug)]
+pub struct Drain {
+    /// None if requests take their turn regardless of their kind.
+    marks: Option<Marks>,
+    /// Writes go until few are left.
+    draining: bool,
+    /// Cycle since which no read waits; `u64::MAX` while one does.
+    quiet_since: u64,
+}
+
+impl Drain {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(config: &DramConfig) -> Self {
+        let marks = match config.write_drain {
+            WriteDrain::None => None,
+            WriteDrain::Watermarks { high, low, idle } => Some(Marks { high, low, idle: u64::from(idle) }),
+        };
+        Self { marks, draining: false, quiet_since: 0 }
+    }
+
+    /// True if reads and writes are told apart at all.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.marks.is_some()
+    }
+
+    /// Whose turn it is from `cycle` on, if the queue does not change.
+    #[must_use]
+    pub fn turn(&self, cycle: u64, queue: &Queue) -> Turn {
+        let Some(Marks { idle, .. }) = self.marks else { return Turn::ALL };
+        let reads = queue.occupied() & !queue.writes();
+        let first = if self.draining {
+            queue.writes()
+        } else if reads != 0 {
+            reads
+        } else if cycle >= self.quiet_since + idle {
+            queue.writes()
+        } else {
+            let from = if queue.writes() == 0 { u64::MAX } else { self.quiet_since + idle };
+            return Turn { slots: 0, from };
+        };
+        Turn { slots: first | queue.awaited_by(first), from: u64::MAX }
+    }
+
+    /// Follows the queue, as it is from `cycle` on.
+    pub fn update(&mut self, cycle: u64, queue: &Queue) {
+        let Some(Marks { high, low, .. }) = self.marks else { return };
+        let writes = queue.writes().count_ones();
+        self.draining = if self.draining { writes > low } else { writes >= high };
+        self.quiet_since = if queue.occupied() & !queue.writes() == 0 { self.quiet_since.min(cycle) } else { u64::MAX };
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { marks, draining, quiet_since } = self;
+        if let Some(Marks { high, .. }) = marks {
+            to.flag("draining", *draining);
+            to.sized("quiet_since", *quiet_since, STAMP_BITS);
+            to.logic("level", Logic::Comparator { width: u32::BITS - high.leading_zeros(), count: 2 });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::reference;
+    use super::super::message::DramRequest;
+    use super::*;
+    use crate::kernel::{Edge, Wake};
+
+    fn drain(high: u32, low: u32, idle: u32) -> Drain {
+        Drain::new(&DramConfig { write_drain: WriteDrain::Watermarks { high, low, idle }, ..reference() })
+    }
+
+    /// A queue with these requests: `true` writes, and a burst.
+    fn filled(requests: &[(bool, u64)]) -> Queue {
+        let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
+        for (cycle, &(write, burst)) in (0..).zip(requests) {
+            let request = DramRequest { write, burst, ..DramRequest::default() };
+            queue.accept(&Edge::new(cycle, cycle, &mut wake), &request, |_| None);
+            queue.edge();
+        }
+        queue
+    }
+
+    #[test]
+    fn without_a_policy_all_requests_are_in_turn() {
+        assert_eq!(Drain::new(&reference()).turn(5, &filled(&[(true, 1), (false, 2)])), Turn::ALL);
+    }
+
+    #[test]
+    fn reads_go_until_writes_reach_the_high_mark_and_writes_until_they_are_down_to_the_low_one() {
+        let mut drain = drain(3, 1, 0);
+        let mut queue = filled(&[(true, 1), (false, 2), (true, 3)]);
+        drain.update(3, &queue);
+        assert_eq!(drain.turn(3, &queue).slots, 0b010);
+        let mut wake = Wake::new(&[1]);
+        let third = DramRequest { write: true, burst: 4, ..DramRequest::default() };
+        queue.accept(&Edge::new(4, 4, &mut wake), &third, |_| None);
+        queue.edge();
+        drain.update(5, &queue);
+        assert_eq!(drain.turn(5, &queue).slots, 0b1101);
+        queue.release(0);
+        drain.update(6, &queue);
+        assert_eq!(drain.turn(6, &queue).slots, 0b1100);
+        queue.release(2);
+        drain.update(7, &queue);
+        assert_eq!(drain.turn(7, &queue).slots, 0b0010);
+    }
+
+    #[test]
+    fn writes_go_when_no_read_has_waited_for_the_idle_time() {
+        let mut drain = drain(8, 2, 20);
+        let mut queue = filled(&[(false, 1), (true, 2)]);
+        drain.update(2, &queue);
+        queue.release(0);
+        drain.update(10, &queue);
+        assert_eq!(drain.turn(29, &queue), Turn { slots: 0, from: 30 });
+        assert_eq!(drain.turn(30, &queue).slots, 0b10);
+    }
+
+    #[test]
+    fn a_write_that_a_read_of_its_burst_waits_for_is_in_turn_with_it() {
+        let mut drain = drain(8, 2, 0);
+        let queue = filled(&[(true, 7), (true, 9), (false, 7)]);
+        drain.update(3, &queue);
+        assert_eq!(drain.turn(3, &queue).slots, 0b101);
+    }
+}

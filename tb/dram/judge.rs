@@ -1,0 +1,141 @@
+//! # The golden command checker over the channels of a machine
+//! Translates what a channel says, and collects it until the end of a run.
+
+use golden::dram::checker::Checker;
+use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
+use golden::dram::mapping::{Geometry, Layout, Mapping};
+use golden::dram::timing::Timing;
+use rtl::dram::command::{Command, CommandKind};
+use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits, Refresh};
+use rtl::machine::MachineConfig;
+
+use super::alone::{Event, locate};
+use super::trace::TraceRequest;
+
+/// What the channels did with a trace.
+#[derive(Clone, Debug)]
+pub struct Witness<'a> {
+    config: &'a MachineConfig,
+    trace: &'a [TraceRequest],
+    channels: Vec<Seen>,
+}
+
+/// Commands and requests of one channel.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    commands: Vec<Judged>,
+    requests: Vec<Request>,
+}
+
+impl<'a> Witness<'a> {
+    /// Nothing is seen yet.
+    #[must_use]
+    pub fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
+        Self { config, trace, channels: vec![Seen::default(); config.num_partitions as usize] }
+    }
+
+    /// Takes note of an event.
+    pub fn see(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Command { channel, command: seen } => {
+                self.channels[channel].commands.extend(command(&self.config.dram, seen));
+            }
+            Event::Served(served) => {
+                let TraceRequest { cycle: _, write, address } = self.trace[served.index as usize];
+                let (channel, burst) = locate(self.config, address);
+                self.channels[channel].requests.push(Request {
+                    number: served.index,
+                    op: if write { Op::Write } else { Op::Read },
+                    address: burst * u64::from(self.config.dram.burst_bytes()),
+                    accept: served.accept,
+                    complete: Some(served.complete),
+                    service: Service::Column,
+                });
+            }
+            Event::Progress { .. } => {}
+        }
+    }
+
+    /// Every broken rule, in words.
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
+        let dram = &self.config.dram;
+        let checker = Checker::new(timing(&dram.timing), dram.refresh != Refresh::Off);
+        let mapping = mapping(dram);
+        let found = (0..).zip(&self.channels).flat_map(|(channel, Seen { commands, requests }): (u32, _)| {
+            let mut found = checker.check(commands);
+            found.extend(checker.check_requests(&mapping, requests, commands));
+            found.into_iter().map(move |violation| format!("channel {channel}: {violation}"))
+        });
+        found.collect()
+    }
+}
+
+/// The address mapping of a configuration.
+#[must_use]
+pub fn mapping(config: &DramConfig) -> Mapping {
+    let geometry = Geometry {
+        burst_bytes: config.burst_bytes(),
+        columns: config.columns,
+        rows: config.rows,
+        groups: config.bank_groups,
+        banks_per_group: config.banks_per_group,
+    };
+    let layout = match config.mapping {
+        AddressMapping::RowBankColumn => Layout::RowBankColumn,
+        AddressMapping::Gtx480 => Layout::Gtx480,
+        AddressMapping::PermutedBank => Layout::PermutedBank,
+    };
+    Mapping::new(layout, geometry, config.group_bits == GroupBits::Low)
+}
+
+/// A command of a channel; none while the bus is idle.
+#[must_use]
+pub fn command(config: &DramConfig, command: &Command) -> Option<Judged> {
+    let Command { cycle, kind, bank, row, column, id: _ } = *command;
+    let kind = match kind {
+        CommandKind::Nop => return None,
+        CommandKind::Act => Kind::Act,
+        CommandKind::Rd => Kind::Rd,
+        CommandKind::Wr => Kind::Wr,
+        CommandKind::Pre => Kind::Pre,
+        CommandKind::Prea => Kind::Prea,
+        CommandKind::Ref => Kind::Ref,
+    };
+    let (group, bank) = (u32::from(bank) / config.banks_per_group, u32::from(bank) % config.banks_per_group);
+    Some(Judged {
+        cycle,
+        kind,
+        bank: (!kind.is_channel_wide()).then_some(BankId { group, bank }),
+        row: (kind == Kind::Act || kind.is_column()).then_some(row),
+        col: kind.is_column().then_some(column),
+    })
+}
+
+/// The distances of a configuration.
+#[must_use]
+pub fn timing(t: &DramTiming) -> Timing {
+    Timing {
+        cl: t.cl.into(),
+        wl: t.wl.into(),
+        burst: t.burst.into(),
+        rcd_rd: t.rcd_rd.into(),
+        rcd_wr: t.rcd_wr.into(),
+        rp: t.rp.into(),
+        ras: t.ras.into(),
+        rc: t.rc.into(),
+        rrd_s: t.rrd_s.into(),
+        rrd_l: t.rrd_l.into(),
+        faw: t.faw.into(),
+        aw32: t.aw32.into(),
+        ccd_s: t.ccd_s.into(),
+        ccd_l: t.ccd_l.into(),
+        rtp: t.rtp.into(),
+        wr: t.wr.into(),
+        wtr_s: t.wtr_s.into(),
+        wtr_l: t.wtr_l.into(),
+        ppd: t.ppd.into(),
+        rfc: t.rfc.into(),
+        refi: t.refi.into(),
+    }
+}
