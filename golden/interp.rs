@@ -7,19 +7,30 @@
 //! the clock stands at zero, there is one SM, and a thread's lane and warp follow from its
 //! number in the CTA with 32 lanes a warp.
 //!
+//! Exchanges between the lanes of a warp are the exception: threads wait for each other there.
+//! Where the instruction names its members, for all of those that have not exited; else for
+//! all that could still come to it (`gather.rs`).
+//!
+//! [`run_warps`] runs the same instructions warp by warp instead, for those who want to know what
+//! warps ask of memory, and in which order.
+//!
 //! Both forms of a program run: the virtual form is what kernels are checked with, the
 //! physical one lets a test compare the two.
 
 mod code;
+mod gather;
+mod spaces;
+mod warps;
 
 use std::fmt;
-use std::ops::Range;
 
-use isa::program::{MemOp, Op, Program};
-use isa::types::Space;
+use isa::program::{BarrierKind, Op, Program};
 
 use self::code::{Code, decode, special};
+use self::gather::Gather;
 use crate::memory::{AccessError, FlatMemory};
+
+pub use self::warps::{Access, LANES, Sms, WarpMemory, run_warps};
 
 /// Most threads of a CTA (PTX ISA, limits of the target).
 pub const MAX_THREADS: u64 = 1024;
@@ -87,7 +98,7 @@ pub enum FaultKind {
     Global(AccessError),
     /// Touched shared memory or parameters where it must not; the window's size is given.
     Window {
-        /// `shared memory` or `parameters`.
+        /// `shared memory`, `the parameters` ...
         what: &'static str,
         /// First address.
         address: u64,
@@ -101,6 +112,16 @@ pub enum FaultKind {
     /// Waits at this barrier while another thread waits at a different one: none can be
     /// released.
     Barrier(u8),
+    /// Waits at a barrier or in an exchange for threads that never come.
+    Waits,
+    /// An address in no space.
+    Generic(u64),
+    /// Nothing is bound to this texture handle.
+    Texture(u64),
+    /// An atomic operation on memory that knows none.
+    Atomic(&'static str),
+    /// The kernel gave up: `trap`, or a failed assertion.
+    Trap,
 }
 
 impl fmt::Display for InterpError {
@@ -134,6 +155,11 @@ impl fmt::Display for Fault {
             FaultKind::Barrier(id) => {
                 write!(f, "waits at barrier {id} while another thread waits at a different one")
             }
+            FaultKind::Waits => f.write_str("waits for threads that never come here"),
+            FaultKind::Generic(address) => write!(f, "the generic address {address:#x} lies in no state space"),
+            FaultKind::Texture(handle) => write!(f, "no texture has the handle {handle:#x}"),
+            FaultKind::Atomic(space) => write!(f, "an atomic operation on {space} memory"),
+            FaultKind::Trap => f.write_str("trap: the kernel stopped itself, as a failed assertion does"),
         }
     }
 }
@@ -142,37 +168,16 @@ impl fmt::Display for Fault {
 pub fn run(launch: &Launch<'_>, memory: &mut FlatMemory) -> Result<Counts, InterpError> {
     check(launch)?;
     let code = decode(launch.program);
-    let threads = launch.block.iter().product::<u32>() as usize;
-    let values = threads * code.frame.len();
-    if values > MAX_VALUES {
-        return Err(InterpError::Launch(format!(
-            "kernel `{}`: {threads} threads with {} registers and constants each, expected at most \
-             {MAX_VALUES} in all",
-            launch.program.name,
-            code.frame.len()
-        )));
-    }
-    let shared_bytes = launch.program.shared_bytes as usize + launch.dynamic_shared as usize;
-    let mut cta = Cta {
-        launch,
-        code: &code,
-        memory,
-        shared: vec![0; shared_bytes],
-        values: vec![0; values],
-        threads: vec![Thread::default(); threads],
-        index: [0; 3],
-        executed: 0,
-    };
-    let [x, y, z] = launch.grid;
-    for z in 0..z {
-        for y in 0..y {
-            for x in 0..x {
-                cta.run([x, y, z])?;
-            }
-        }
-    }
-    let thread_instructions = cta.executed;
-    Ok(Counts { thread_instructions })
+    let mut cta = Cta::new(launch, &code)?;
+    std::mem::swap(&mut cta.memory, memory);
+    let ran = ctas(launch.grid).try_for_each(|index| cta.run(index));
+    std::mem::swap(&mut cta.memory, memory);
+    ran.map(|()| Counts { thread_instructions: cta.executed })
+}
+
+/// The CTAs of a grid in order, x fastest.
+fn ctas([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+    (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
 }
 
 fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
@@ -197,6 +202,9 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
             ));
         }
     }
+    if !program.relocations.is_empty() {
+        return refuse(format!("kernel `{name}` names variables of its file, expected a linked program"));
+    }
     if params.len() != program.param_bytes as usize {
         return refuse(format!(
             "kernel `{name}`: {} bytes of parameters, expected {}",
@@ -218,16 +226,23 @@ struct Thread {
 enum State {
     #[default]
     Running,
+    /// At a barrier.
     Waiting(u8),
+    /// In an exchange between lanes.
+    Meeting,
     Done,
 }
 
-/// The CTA that runs now, and what it works on.
+/// A CTA that runs, and what it works on.
 struct Cta<'a> {
     launch: &'a Launch<'a>,
     code: &'a Code,
-    memory: &'a mut FlatMemory,
+    /// On loan while this CTA runs.
+    memory: FlatMemory,
     shared: Vec<u8>,
+    /// The local memory of all threads, one after the other.
+    local: Vec<u8>,
+    gather: Gather,
     /// The frames of all threads, one after the other.
     values: Vec<u64>,
     threads: Vec<Thread>,
@@ -235,10 +250,41 @@ struct Cta<'a> {
     executed: u64,
 }
 
-impl Cta<'_> {
-    fn run(&mut self, index: [u32; 3]) -> Result<(), InterpError> {
+impl<'a> Cta<'a> {
+    /// Room for one CTA after the other.
+    fn new(launch: &'a Launch<'a>, code: &'a Code) -> Result<Self, InterpError> {
+        let threads = launch.block.iter().product::<u32>() as usize;
+        let values = threads * code.frame.len();
+        if values > MAX_VALUES {
+            return Err(InterpError::Launch(format!(
+                "kernel `{}`: {threads} threads with {} registers and constants each, expected at most \
+                 {MAX_VALUES} in all",
+                launch.program.name,
+                code.frame.len()
+            )));
+        }
+        let shared_bytes = launch.program.shared_bytes as usize + launch.dynamic_shared as usize;
+        let local_bytes = threads * launch.program.local_bytes as usize;
+        Ok(Cta {
+            launch,
+            code,
+            memory: FlatMemory::new(),
+            shared: vec![0; shared_bytes],
+            local: vec![0; local_bytes],
+            gather: Gather::new(launch.program),
+            values: vec![0; values],
+            threads: vec![Thread::default(); threads],
+            index: [0; 3],
+            executed: 0,
+        })
+    }
+
+    /// Puts the CTA at `index` in this room, about to start.
+    fn begin(&mut self, index: [u32; 3]) {
         self.index = index;
         self.shared.fill(0);
+        self.local.fill(0);
+        self.gather.reset();
         let frame = self.code.frame.len();
         for number in 0..self.threads.len() {
             self.threads[number] = Thread::default();
@@ -249,9 +295,13 @@ impl Cta<'_> {
                 values[slot] = special(name, self.launch, index, thread, number);
             }
         }
+    }
+
+    fn run(&mut self, index: [u32; 3]) -> Result<(), InterpError> {
+        self.begin(index);
         loop {
             for number in 0..self.threads.len() {
-                if self.threads[number].state == State::Running {
+                while self.threads[number].state == State::Running {
                     self.step(number)?;
                 }
             }
@@ -261,86 +311,62 @@ impl Cta<'_> {
         }
     }
 
-    /// Every thread waits or is done: lets those who wait go on. False if all are done.
-    fn release(&mut self) -> Result<bool, InterpError> {
-        let mut barrier = None;
-        for (number, thread) in self.threads.iter().enumerate() {
-            if let State::Waiting(id) = thread.state
-                && *barrier.get_or_insert(id) != id
-            {
-                return Err(self.fault(number, thread.pc - 1, FaultKind::Barrier(id)));
-            }
-        }
-        for thread in &mut self.threads {
-            if let State::Waiting(_) = thread.state {
-                thread.state = State::Running;
-            }
-        }
-        Ok(barrier.is_some())
-    }
-
-    /// Runs a thread until it waits or exits.
+    /// Runs the next instruction of a thread.
+    #[inline(always)]
     fn step(&mut self, number: usize) -> Result<(), InterpError> {
-        let Launch { params, max_instructions, .. } = *self.launch;
+        let max_instructions = self.launch.max_instructions;
         let frame = self.code.frame.len();
-        let values = &mut self.values[number * frame..][..frame];
-        let mut pc = self.threads[number].pc;
-        let mut state = State::Running;
-        let mut executed = self.executed;
-        while state == State::Running {
-            let inst = &self.code.insts[pc as usize];
-            if executed == max_instructions {
-                return Err(self.fault(number, pc, FaultKind::Runaway(max_instructions)));
-            }
-            executed += 1;
-            pc += 1;
-            if inst.guard.is_some_and(|guard| !guard.truth(values)) {
-                continue;
-            }
-            match &inst.op {
-                Op::Branch { target, .. } => pc = *target,
-                Op::Barrier { id } => state = State::Waiting(*id),
-                Op::Exit => state = State::Done,
-                Op::Load(mem) => {
-                    let address = mem.address(inst.base.read(values));
-                    let bytes = match mem.space {
-                        Space::Global => self.memory.read(address, mem.bytes()).map_err(global),
-                        Space::Shared => {
-                            let at = window("shared memory", self.shared.len(), mem, address);
-                            at.map(|at| &self.shared[at])
-                        }
-                        Space::Param => {
-                            let at = window("the parameters", params.len(), mem, address);
-                            at.map(|at| &params[at])
-                        }
-                    };
-                    match bytes {
-                        Ok(bytes) => inst.load(mem, bytes, values),
-                        Err(kind) => return Err(self.fault(number, pc - 1, kind)),
-                    }
-                }
-                Op::Store(mem) => {
-                    let address = mem.address(inst.base.read(values));
-                    let bytes = match mem.space {
-                        Space::Global => self.memory.write(address, mem.bytes()).map_err(global),
-                        // Lowering refuses stores to parameters; the window has no room for any.
-                        Space::Param => window("writable parameters", 0, mem, address).map(|_| [].as_mut_slice()),
-                        Space::Shared => {
-                            let at = window("shared memory", self.shared.len(), mem, address);
-                            at.map(|at| &mut self.shared[at])
-                        }
-                    };
-                    match bytes {
-                        Ok(bytes) => inst.store(mem, bytes, values),
-                        Err(kind) => return Err(self.fault(number, pc - 1, kind)),
-                    }
-                }
-                _ => inst.compute(values),
-            }
+        let code = self.code;
+        let pc = self.threads[number].pc;
+        let inst = &code.insts[pc as usize];
+        if self.executed == max_instructions {
+            return Err(self.fault(number, pc, FaultKind::Runaway(max_instructions)));
         }
-        self.executed = executed;
-        self.threads[number] = Thread { pc, state };
-        Ok(())
+        self.executed += 1;
+        let thread = &mut self.threads[number];
+        thread.pc = pc + 1;
+        let values = &mut self.values[number * frame..][..frame];
+        if inst.guard.is_some_and(|guard| !guard.truth(values)) {
+            return Ok(());
+        }
+        let done = match &inst.op {
+            Op::Branch { target, .. } => {
+                thread.pc = *target;
+                Ok(())
+            }
+            Op::Barrier { id } => {
+                thread.state = State::Waiting(*id);
+                Ok(())
+            }
+            Op::BarrierWith(kind) => {
+                let id = (inst.srcs[0].read(values) % 16) as u8;
+                if *kind == BarrierKind::Arrive {
+                    self.arrive(number, id);
+                } else {
+                    thread.state = State::Waiting(id);
+                }
+                Ok(())
+            }
+            Op::Warp(_) => {
+                thread.state = State::Meeting;
+                Ok(())
+            }
+            Op::Exit => {
+                thread.state = State::Done;
+                Ok(())
+            }
+            Op::Trap => Err(FaultKind::Trap),
+            Op::Load(mem) => self.load(number, inst, mem),
+            Op::Store(mem) => self.store(number, inst, mem),
+            Op::Atomic(f, mem) => self.atomic(number, inst, *f, mem),
+            Op::Texture(op) => self.texture(number, inst, op),
+            Op::Fence(_) | Op::Nop => Ok(()),
+            _ => {
+                inst.compute(values);
+                Ok(())
+            }
+        };
+        done.map_err(|kind| self.fault(number, pc, kind))
     }
 
     #[cold]
@@ -363,20 +389,6 @@ fn thread_index(block: [u32; 3], number: usize) -> [u32; 3] {
     let number = number as u32;
     let [x, y, _] = block;
     [number % x, number / x % y, number / x / y]
-}
-
-fn global(error: AccessError) -> FaultKind {
-    FaultKind::Global(error)
-}
-
-/// The bytes of an aligned access to a window that begins at address 0.
-fn window(what: &'static str, size: usize, mem: &MemOp, address: u64) -> Result<Range<usize>, FaultKind> {
-    let bytes = mem.bytes();
-    let end = address.checked_add(u64::from(bytes));
-    if end.is_some_and(|end| end <= size as u64) && address.is_multiple_of(u64::from(bytes)) {
-        return Ok(address as usize..address as usize + bytes as usize);
-    }
-    Err(FaultKind::Window { what, address, bytes, size })
 }
 
 #[cfg(test)]

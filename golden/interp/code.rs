@@ -2,7 +2,7 @@
 //! its *frame*, which holds registers, predicates (as 0 or 1), constants and special registers
 //! alike. Reading an operand is then one indexed load, whatever it is.
 
-use isa::lanes::{alu, compare, convert};
+use isa::lanes::{alu, carry_add, compare, convert};
 use isa::program::{Dst, Form, Guard, Inst, MemOp, Op, Program, Reg, Src};
 use isa::types::{Axis, Logic, Special};
 use rustc_hash::FxHashMap;
@@ -26,8 +26,10 @@ pub(super) struct Decoded {
     pub(super) op: Op,
     pub(super) guard: Option<Slot>,
     pub(super) base: Slot,
-    dsts: [Slot; 4],
-    srcs: [Slot; 4],
+    pub(super) dsts: [Slot; 4],
+    pub(super) srcs: [Slot; 4],
+    /// Whether the second source is there.
+    pub(super) has_count: bool,
 }
 
 /// A place in a frame.
@@ -50,7 +52,7 @@ impl Slot {
     }
 
     #[inline]
-    fn write(self, values: &mut [u64], value: u64) {
+    pub(super) fn write(self, values: &mut [u64], value: u64) {
         if self.split {
             values[self.at as usize] = value & WORD;
             values[self.at as usize + 1] = value >> 32;
@@ -78,7 +80,16 @@ impl Decoded {
                 let [result] = alu(op, &a, &b, &c);
                 first.write(values, result);
             }
-            Op::Mov(_) => first.write(values, a.read(values)),
+            Op::Mov(_) => {
+                let value = a.read(values);
+                first.write(values, if first.wide { value } else { value & WORD });
+            }
+            Op::CarryAdd(op) => {
+                let carry = u64::from(c.truth(values));
+                let ([sum], carry) = carry_add(op, &[a.read(values)], &[b.read(values)], carry);
+                first.write(values, sum);
+                second.write(values, carry);
+            }
             Op::Select(_) => {
                 let chosen = if c.truth(values) { a } else { b };
                 first.write(values, chosen.read(values));
@@ -116,7 +127,8 @@ impl Decoded {
                     part.write(values, whole >> at & mask);
                 }
             }
-            Op::Load(_) | Op::Store(_) | Op::Branch { .. } | Op::Barrier { .. } | Op::Exit | Op::Nop => {}
+            // What touches memory, other threads or the order of execution does not come here.
+            _ => {}
         }
     }
 
@@ -179,6 +191,7 @@ impl Layout<'_> {
     fn inst(&mut self, inst: &Inst) -> Decoded {
         let base = inst.mem().and_then(|mem| mem.base);
         Decoded {
+            has_count: inst.srcs[1] != Src::None,
             op: inst.op,
             guard: inst.guard.map(|guard| self.pred(guard)),
             base: match base {

@@ -188,7 +188,9 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     match space {
         Space::Param => (0, image.params.len() as u64),
         Space::Shared => (0, image.shared_bytes().into()),
-        Space::Global => image.map.range_of(address).map_or((0, 0), |range| (range.start, range.end())),
+        Space::Global | Space::Const | Space::Local | Space::Generic => {
+            image.map.range_of(address).map_or((0, 0), |range| (range.start, range.end()))
+        }
     }
 }
 
@@ -265,7 +267,9 @@ fn check_lane(image: &KernelImage, space: Space, address: u64, bytes: u32) -> Op
             let size = image.shared_bytes();
             beyond(size).then_some(FaultKind::Shared { size })
         }
-        Space::Global => (!image.map.holds(address, bytes)).then(|| unmapped(&image.map, address)),
+        Space::Global | Space::Const | Space::Local | Space::Generic => {
+            (!image.map.holds(address, bytes)).then(|| unmapped(&image.map, address))
+        }
     }
 }
 

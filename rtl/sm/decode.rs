@@ -175,7 +175,8 @@ fn pipe_of(inst: &Inst) -> Pipe {
         return match mem.space {
             Space::Shared => Pipe::Shared,
             Space::Param => Pipe::Param,
-            Space::Global => Pipe::Global,
+            // Of these the image lets global accesses through only.
+            Space::Global | Space::Const | Space::Local | Space::Generic => Pipe::Global,
         };
     }
     match (inst.op, inst.unit) {
@@ -215,13 +216,36 @@ fn alu_timing(op: &AluOp, pipes: &PipeConfig) -> OpTiming {
     use AluFn::*;
     let class = class_of(op.ty, pipes);
     match op.f {
-        Min | Max => class.minmax,
-        Mul | MulHi | MulWide => class.mul,
-        Mad | MadHi | MadWide | Fma => class.mad,
+        Min | Max | MinNan | MaxNan => class.minmax,
+        Mul | MulHi | MulWide | Mul24 | Mul24Hi => class.mul,
+        Mad | MadHi | MadWide | Fma | Dot4 { .. } | Dot2 { .. } => class.mad,
         Div | Rem => class.div,
         Sqrt | Rcp | Rsqrt if op.ty == Type::F64 => class.div,
-        Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos => pipes.sfu,
-        Add | Sub | Abs | Neg | And | Or | Xor | Not | Shl | Shr | Bfe | Popc | Clz | Brev | FunnelLeft
-        | FunnelRight => class.add,
+        Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => pipes.sfu,
+        Add
+        | Sub
+        | Abs
+        | Neg
+        | And
+        | Or
+        | Xor
+        | Not
+        | Shl
+        | Shr
+        | Bfe
+        | Bfi
+        | Bfind { .. }
+        | Popc
+        | Clz
+        | Brev
+        | FunnelLeft
+        | FunnelRight
+        | FunnelLeftClamp
+        | FunnelRightClamp
+        | Prmt(_)
+        | Lop3(_)
+        | Fns
+        | Sad
+        | CopySign => class.add,
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use isa::program::{Dst, Form, Program};
+use isa::program::{Dst, Form, Op, Program};
+use isa::types::Space;
 use thiserror::Error;
 
 use super::{AddressMap, SmConfig};
@@ -53,6 +54,16 @@ pub enum LaunchError {
         line: u32,
         /// 32-bit words per lane.
         words: usize,
+    },
+    /// An instruction that the SM does not execute.
+    #[error("{file}:{line}: {what} not supported by the SM")]
+    Unsupported {
+        /// PTX file.
+        file: Arc<str>,
+        /// Line in it.
+        line: u32,
+        /// What it is, with its verb.
+        what: &'static str,
     },
     /// Not even one CTA fits an SM.
     #[error("kernel `{kernel}` needs {needed} {what} per CTA, SM has {available}")]
@@ -120,6 +131,9 @@ impl KernelImage {
             return Err(LaunchError::Params { kernel, expected, given: params.len() });
         }
         for inst in &program.insts {
+            if let Some(what) = unsupported(&inst.op) {
+                return Err(LaunchError::Unsupported { file: program.file.clone(), line: inst.line, what });
+            }
             let words = inst.dsts.iter().map(result_words).sum();
             if words > RESULT_WORDS {
                 return Err(LaunchError::ResultTooWide { file: program.file.clone(), line: inst.line, words });
@@ -191,6 +205,25 @@ impl KernelImage {
     pub(super) fn lanes_of(&self, index: u32) -> u32 {
         let threads = self.threads() - index * LANES as u32;
         if threads >= LANES as u32 { u32::MAX } else { (1 << threads) - 1 }
+    }
+}
+
+/// What of an operation the SM does not execute.
+fn unsupported(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Atomic(..) => Some("atomic operations are"),
+        Op::CarryAdd(_) => Some("sums with carry are"),
+        Op::Warp(_) => Some("exchanges between lanes are"),
+        Op::Texture(_) => Some("texture fetches are"),
+        Op::Fence(_) => Some("fences are"),
+        Op::BarrierWith(_) => Some("barriers with a thread count or a result are"),
+        Op::Trap => Some("`trap` is"),
+        _ => match op.mem()?.space {
+            Space::Const => Some("accesses to `.const` are"),
+            Space::Local => Some("accesses to `.local` are"),
+            Space::Generic => Some("generic addresses are"),
+            Space::Param | Space::Global | Space::Shared => None,
+        },
     }
 }
 

@@ -264,7 +264,7 @@ impl SmCore {
         }
         let is_store = matches!(inst.op, Op::Store(_));
         match mem.space {
-            Space::Global => {
+            Space::Global | Space::Const | Space::Local | Space::Generic => {
                 let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
                 let beats = self.address_unit.start((warp, pc, mask), mem, decoded.bytes, base, data);
                 if is_store {

@@ -115,6 +115,8 @@ impl ParameterShape {
         let is_real = self.type_name.starts_with('f');
         match argument {
             Argument::Buffer(_) => self.bytes == ADDRESS_BYTES && !is_real,
+            Argument::Texture(_) => self.bytes == ADDRESS_BYTES && !is_real,
+            Argument::Struct(members) => self.type_name.starts_with('b') && Argument::offsets(members).1 <= self.bytes,
             Argument::Scalar(_) if self.is_pointer => false,
             Argument::Scalar(value) => {
                 let untyped = self.type_name.starts_with('b');

@@ -2,11 +2,12 @@
 
 use golden::reference::ElementType;
 
-use super::model::{Buffer, Init, Number};
-use super::node::{Node, Table};
+use super::model::{Buffer, Init, Number, TextureShape};
+use super::node::{Node, Place, Table};
 use super::npy::read_npy;
 use super::problem::Problems;
 use super::read::Scope;
+use super::texture::read_texture;
 use crate::config::suggestion;
 
 /// A buffer as far as it could be read: others may name it even if it breaks a rule.
@@ -15,11 +16,15 @@ pub(super) struct Declared {
     pub element: Option<ElementType>,
     pub elements: Option<usize>,
     init: Option<Init>,
+    symbol: Option<String>,
+    pub texture: Option<TextureShape>,
+    place: Place,
 }
 
 impl Declared {
     pub fn into_buffer(self) -> Option<Buffer> {
-        Some(Buffer { name: self.name, element: self.element?, elements: self.elements?, init: self.init? })
+        let Self { name, element, elements, init, symbol, texture, place } = self;
+        Some(Buffer { name, element: element?, elements: elements?, init: init?, symbol, texture, place })
     }
 }
 
@@ -29,7 +34,7 @@ const MAX_BYTES: usize = 1 << 31;
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Declared> {
     let mut declared: Vec<Declared> = Vec::new();
     for node in root.tables("buffer", problems) {
-        let keys = &["name", "type", "elements", "init"];
+        let keys = &["name", "type", "elements", "init", "symbol", "texture"];
         let Some(table) = node.table(keys, problems) else {
             continue;
         };
@@ -45,9 +50,19 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         });
         let element = table.require("type", problems);
         let element = element.and_then(|node| read_element(&node, problems));
-        let (elements, init) = read_contents(scope, &table, element, problems);
+        let symbol = table.get("symbol");
+        let symbol = symbol.and_then(|node| Some(node.text("the name of a variable", problems)?.to_owned()));
+        let (elements, mut init) = read_contents(scope, &table, element, problems);
+        if symbol.is_some() && table.get("init").is_none() {
+            init = Some(Init::Module);
+        }
+        let texture = match (table.get("texture"), element, elements) {
+            (Some(node), Some(element), Some(elements)) => read_texture(&node, element, elements, problems),
+            _ => None,
+        };
         if let Some(name) = name {
-            declared.push(Declared { name, element, elements, init });
+            let place = node.place.clone();
+            declared.push(Declared { name, element, elements, init, symbol, texture, place });
         }
     }
     declared

@@ -8,6 +8,16 @@ use super::model::{Buffer, Expect, Init, LaunchFile, Number, Output};
 use super::problem::{LaunchError, Problems};
 
 impl LaunchFile {
+    /// An error about the `symbol` or `texture` of a buffer.
+    pub(crate) fn refuse_buffer(&self, buffer: &Buffer, message: String) -> LaunchError {
+        let mut problems = Problems::new(&self.path, &self.text);
+        problems.add(buffer.place.span.clone(), message, None);
+        match problems.or::<()>(None) {
+            Err(error) => error,
+            Ok(()) => unreachable!("a problem has been added"),
+        }
+    }
+
     /// The initial contents of every buffer, in order. The same on every machine.
     pub fn initial(&self) -> Vec<Array> {
         self.buffers.iter().map(Buffer::initial).collect()
@@ -65,7 +75,7 @@ impl Buffer {
     pub fn initial(&self) -> Array {
         let count = self.elements;
         match &self.init {
-            Init::Zeros => Array::zeros(self.element, count),
+            Init::Zeros | Init::Module => Array::zeros(self.element, count),
             Init::File(array) => array.clone(),
             Init::Iota { start, step } => self.filled((0..count).map(|idx| match (start, step) {
                 (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + idx as i128 * step),

@@ -21,10 +21,12 @@ mod outputs;
 mod problem;
 mod read;
 mod steps;
+mod texture;
 
 pub use arguments::{KernelShape, ParameterShape};
 pub use model::{
-    Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Repeat, Step,
+    Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Outside, Repeat,
+    Step, TextureShape,
 };
 pub use node::Place;
 pub use npy::{NpyError, read_npy, write_npy};

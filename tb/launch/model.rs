@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use golden::reference::{Array, ElementType, ParameterValue, Reference, Rule};
+pub use isa::texture::Outside;
 
 use super::node::Place;
 
@@ -37,6 +38,28 @@ pub struct Buffer {
     pub elements: usize,
     /// What it holds before the first launch.
     pub init: Init,
+    /// The variable of the PTX file that it is.
+    pub symbol: Option<String>,
+    /// How it is read as a texture.
+    pub texture: Option<TextureShape>,
+    pub(super) place: Place,
+}
+
+/// The shape of a texture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextureShape {
+    /// The texture reference that it is bound to; `None` if kernels get its handle only.
+    pub name: Option<String>,
+    /// Texels along x, y, z.
+    pub extent: [u32; 3],
+    /// Elements of a texel: 1, 2 or 4.
+    pub channels: u32,
+    /// What is read outside.
+    pub outside: Outside,
+    /// Whether coordinates run from 0 to 1.
+    pub normalized: bool,
+    /// Whether integers are read as reals from 0 to 1.
+    pub unit: bool,
 }
 
 impl Buffer {
@@ -78,6 +101,8 @@ impl Number {
 pub enum Init {
     /// Zeros.
     Zeros,
+    /// What the PTX file says of the variable that the buffer is.
+    Module,
     /// `start + idx * step`.
     Iota {
         /// Element 0.
@@ -148,6 +173,33 @@ pub enum Argument {
     Buffer(BufferId),
     /// A value: an array of one element.
     Scalar(Array),
+    /// The handle of a buffer's texture.
+    Texture(BufferId),
+    /// The members of a struct passed by value, each at the next place that suits its size.
+    Struct(Vec<Argument>),
+}
+
+impl Argument {
+    /// Size in bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Buffer(_) | Self::Texture(_) => 8,
+            Self::Scalar(value) => value.bytes().len(),
+            Self::Struct(members) => Self::offsets(members).1,
+        }
+    }
+
+    /// Where the members of a struct lie, and where the last one ends.
+    pub fn offsets(members: &[Self]) -> (Vec<usize>, usize) {
+        let mut end = 0usize;
+        let place = |member: &Self| {
+            let start = end.next_multiple_of(member.bytes().max(1));
+            end = start + member.bytes();
+            start
+        };
+        let offsets = members.iter().map(place).collect();
+        (offsets, end)
+    }
 }
 
 /// A buffer whose contents after the last launch matter.

@@ -121,6 +121,15 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// `true` or `false`.
+    pub fn flag(&self, problems: &mut Problems<'_>) -> Option<bool> {
+        let value = self.value.as_bool();
+        if value.is_none() {
+            problems.refuse(&self.place, "true or false");
+        }
+        value
+    }
+
     /// A real number that is not negative, as a tolerance is.
     pub fn distance(&self, problems: &mut Problems<'_>) -> Option<f64> {
         let value = self.number().map(Number::real).filter(|&v| v >= 0.0);

@@ -34,7 +34,11 @@ impl LaunchFile {
         Self::parse(path, &text)
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
+    /// Reads a text as if it stood in the file `path`.
+    ///
+    /// # Errors
+    /// With every rule that it breaks.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, LaunchError> {
         let mut problems = Problems::new(path, text);
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         if !syntax_errors.is_empty() {
@@ -100,5 +104,10 @@ impl Scope<'_> {
             problems.refuse_with_help(&node.place, "the name of a buffer", Some(help));
         }
         found.map(BufferId)
+    }
+
+    /// Whether a buffer is a texture.
+    pub fn has_texture(&self, buffer: BufferId) -> bool {
+        self.buffers[buffer.0].texture.is_some()
     }
 }

@@ -134,6 +134,28 @@ fn read_args(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) ->
 }
 
 fn read_arg(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
+    if node.has_key("texture") {
+        let table = node.table(&["texture"], problems)?;
+        let buffer = scope.buffer(&table.require("texture", problems)?, problems)?;
+        if !scope.has_texture(buffer) {
+            problems.refuse(&node.place, "a buffer with a `texture`");
+            return None;
+        }
+        return Some(Argument::Texture(buffer));
+    }
+    if node.has_key("struct") {
+        let table = node.table(&["struct"], problems)?;
+        let members = table.require("struct", problems)?;
+        let members = members.elements("members of a struct: buffer names and typed scalars", problems)?;
+        let simple = members.iter().map(|member| match member.has_key("struct") {
+            true => {
+                problems.refuse(&member.place, "no struct within a struct: list its members");
+                None
+            }
+            false => read_arg(scope, member, problems),
+        });
+        return simple.collect::<Option<Vec<_>>>().map(Argument::Struct);
+    }
     if !node.is_table() {
         if node.as_text().is_none() {
             let legal = "the name of a buffer or a typed scalar such as { f32 = 1.5 }";

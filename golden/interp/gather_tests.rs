@@ -1,0 +1,54 @@
+use crate::interp::spaces::tests::{ran, results};
+
+#[test]
+fn lanes_exchange_words_within_their_warp() {
+    let body = "shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; shfl.up.b32 %r2|%p1, %r0, 2, 0; @!%p1 add.u32 %r2, %r2, 1000;\n\
+                mad.lo.u32 %r1, %r2, 10000, %r1;";
+    let words = results("", 40, body);
+    let expected = |t: u32| (t ^ 1) + 10000 * if t % 32 < 2 { t + 1000 } else { t - 2 };
+    assert_eq!(words, (0..40).map(expected).collect::<Vec<u32>>());
+}
+
+#[test]
+fn votes_and_masks_name_the_lanes_that_are_there() {
+    let body = "setp.lt.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r2, %p1, -1; vote.all.pred %p2, %p1; selp.u32 %r3, 256, 0, %p2;\n\
+                vote.any.pred %p3, %p1; selp.u32 %r4, 512, 0, %p3; add.u32 %r1, %r2, %r3; add.u32 %r1, %r1, %r4;";
+    assert_eq!(results("", 8, body), [31 + 512; 8]);
+    assert_eq!(results("", 5, body), [31 + 256 + 512; 5]);
+    let parted = "mov.u32 %r1, 0; setp.ge.u32 %p1, %r0, 2; @%p1 bra L; activemask.b32 %r1; L:";
+    assert_eq!(results("", 4, parted), [3, 3, 0, 0]);
+    let redux =
+        "redux.sync.max.u32 %r1, %r0, -1; match.any.sync.b32 %r2, 7, -1; bar.warp.sync -1; add.u32 %r1, %r1, %r2;";
+    assert_eq!(results("", 4, redux), [18; 4]);
+}
+
+#[test]
+fn lanes_that_have_run_ahead_wait_for_those_still_in_the_loop() {
+    // Lane t goes round t times; behind the loop all are together.
+    let body = "mov.u32 %r2, 0; mov.u32 %r3, 0; L: setp.ge.u32 %p1, %r2, %r0; @%p1 bra E; vote.ballot.b32 %r4, %p1;\n\
+                activemask.b32 %r5; add.u32 %r3, %r3, %r5; add.u32 %r2, %r2, 1; bra L;\n\
+                E: activemask.b32 %r6; mad.lo.u32 %r1, %r6, 1000, %r3;";
+    assert_eq!(results("", 4, body), [15_000, 15_014, 15_026, 15_034]);
+}
+
+#[test]
+fn an_exchange_among_named_members_does_not_wait_for_others() {
+    let body =
+        "mov.u32 %r1, 0; setp.ge.u32 %p1, %r0, 2; @%p1 bra L; shfl.sync.idx.b32 %r1, %r0, 1, 31, 3; L: bar.sync 0;";
+    assert_eq!(results("", 4, body), [1, 1, 0, 0]);
+    let error = ran("", 4, "setp.eq.u32 %p1, %r0, 0; @%p1 bra L; vote.sync.ballot.b32 %r1, %p1, -1; L: bar.sync 0;");
+    assert!(error.unwrap_err().ends_with("waits for threads that never come here"));
+}
+
+#[test]
+fn barriers_count_threads_and_reduce_predicates() {
+    let reduce = "setp.lt.u32 %p1, %r0, 3; bar.red.popc.u32 %r1, 0, %p1; bar.red.and.pred %p2, 0, %p1;\n\
+                  bar.red.or.pred %p3, 1, %p1; @%p2 add.u32 %r1, %r1, 100; @%p3 add.u32 %r1, %r1, 10;";
+    assert_eq!(results("", 8, reduce), [13; 8]);
+    assert_eq!(results("", 2, reduce), [112; 2]);
+    // The first warp makes, the second takes; only the second waits.
+    let pair = ".shared .u32 s; setp.ge.u32 %p1, %r0, 32; @%p1 bra TAKE; st.shared.u32 [s], 7; bar.arrive 1, 64;\n\
+                mov.u32 %r1, 1; bra DONE; TAKE: bar.sync 1, 64; ld.shared.u32 %r1, [s]; DONE:";
+    let words = results("", 48, pair);
+    assert_eq!((words[0], words[31], words[32], words[47]), (1, 1, 7, 7));
+}

@@ -1,0 +1,138 @@
+//! Memory as one thread sees it: every state space with its bounds.
+
+use std::ops::Range;
+
+use isa::lanes::{AtomicFn, atomic};
+use isa::map;
+use isa::program::MemOp;
+use isa::texture::TexOp;
+use isa::types::Space;
+
+use super::code::Decoded;
+use super::{Cta, FaultKind};
+
+/// Where an access goes.
+enum Bytes {
+    Memory(u64),
+    Shared(Range<usize>),
+    Local(Range<usize>),
+    Params(Range<usize>),
+}
+
+impl Cta<'_> {
+    /// The place of an access of thread `number`.
+    #[inline]
+    fn place(&self, number: usize, mem: &MemOp, base: u64) -> Result<Bytes, FaultKind> {
+        let address = mem.address(base);
+        let (space, address) = match mem.space {
+            Space::Generic => map::resolve(address).ok_or(FaultKind::Generic(address))?,
+            space => (space, address),
+        };
+        let program = self.launch.program;
+        Ok(match space {
+            Space::Global | Space::Generic => Bytes::Memory(address),
+            Space::Shared => Bytes::Shared(window("shared memory", self.shared.len(), mem, address)?),
+            Space::Const => {
+                window("the constants", program.const_bytes as usize, mem, address)?;
+                Bytes::Memory(program.const_base + address)
+            }
+            Space::Local => {
+                let size = program.local_bytes as usize;
+                let at = window("local memory", size, mem, address)?;
+                Bytes::Local(number * size + at.start..number * size + at.end)
+            }
+            Space::Param => Bytes::Params(window("the parameters", self.launch.params.len(), mem, address)?),
+        })
+    }
+
+    #[inline]
+    pub(super) fn load(&mut self, number: usize, inst: &Decoded, mem: &MemOp) -> Result<(), FaultKind> {
+        let frame = self.code.frame.len();
+        let base = inst.base.read(&self.values[number * frame..][..frame]);
+        let bytes = match self.place(number, mem, base)? {
+            Bytes::Memory(address) => self.memory.read(address, mem.bytes()).map_err(FaultKind::Global)?,
+            Bytes::Shared(at) => &self.shared[at],
+            Bytes::Local(at) => &self.local[at],
+            Bytes::Params(at) => &self.launch.params[at],
+        };
+        inst.load(mem, bytes, &mut self.values[number * frame..][..frame]);
+        Ok(())
+    }
+
+    /// The bytes of an access, to be written.
+    fn writable(&mut self, number: usize, mem: &MemOp, base: u64) -> Result<&mut [u8], FaultKind> {
+        match self.place(number, mem, base)? {
+            Bytes::Memory(address) => self.memory.write(address, mem.bytes()).map_err(FaultKind::Global),
+            Bytes::Shared(at) => Ok(&mut self.shared[at]),
+            Bytes::Local(at) => Ok(&mut self.local[at]),
+            // The parameters are read only: as memory of no bytes.
+            Bytes::Params(at) => {
+                let (address, bytes) = (at.start as u64, mem.bytes());
+                Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn store(&mut self, number: usize, inst: &Decoded, mem: &MemOp) -> Result<(), FaultKind> {
+        let frame = self.code.frame.len();
+        let values = &self.values[number * frame..][..frame];
+        let base = inst.base.read(values);
+        let mut data = [0; 16];
+        let data = &mut data[..mem.bytes() as usize];
+        inst.store(mem, data, values);
+        self.writable(number, mem, base)?.copy_from_slice(data);
+        Ok(())
+    }
+
+    pub(super) fn atomic(&mut self, number: usize, inst: &Decoded, f: AtomicFn, mem: &MemOp) -> Result<(), FaultKind> {
+        let frame = self.code.frame.len();
+        let values = &self.values[number * frame..][..frame];
+        let [base, b, c] = [inst.base, inst.srcs[0], inst.srcs[1]].map(|slot| slot.read(values));
+        if mem.space == Space::Generic
+            && let Some((space @ (Space::Local | Space::Param), _)) = map::resolve(mem.address(base))
+        {
+            return Err(FaultKind::Atomic(space.name()));
+        }
+        let bytes = self.writable(number, mem, base)?;
+        let old = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+        let new = atomic(f, mem.ty, old, b, c).to_le_bytes();
+        bytes.copy_from_slice(&new[..bytes.len()]);
+        inst.dsts[0].write(&mut self.values[number * frame..][..frame], old);
+        Ok(())
+    }
+
+    pub(super) fn texture(&mut self, number: usize, inst: &Decoded, op: &TexOp) -> Result<(), FaultKind> {
+        let frame = self.code.frame.len();
+        let values = &mut self.values[number * frame..][..frame];
+        let [handle, at @ ..] = inst.srcs.map(|slot| slot.read(values));
+        let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
+        let texture = number.and_then(|number| self.launch.program.textures.get(number));
+        let texture = texture.ok_or(FaultKind::Texture(handle))?;
+        let components = match texture.texel(op, at.map(|bits| bits as u32)) {
+            Some(address) => {
+                let texel = self.memory.read(address, texture.texel_bytes()).map_err(FaultKind::Global)?;
+                texture.decode(op, texel)
+            }
+            None => [0; 4],
+        };
+        for (dst, component) in inst.dsts.iter().zip(components) {
+            dst.write(values, component.into());
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of an aligned access to a window that begins at address 0.
+fn window(what: &'static str, size: usize, mem: &MemOp, address: u64) -> Result<Range<usize>, FaultKind> {
+    let bytes = mem.bytes();
+    let end = address.checked_add(u64::from(bytes));
+    if end.is_some_and(|end| end <= size as u64) && address.is_multiple_of(u64::from(bytes)) {
+        return Ok(address as usize..address as usize + bytes as usize);
+    }
+    Err(FaultKind::Window { what, address, bytes, size })
+}
+
+#[cfg(test)]
+#[path = "spaces_tests.rs"]
+pub(super) mod tests;

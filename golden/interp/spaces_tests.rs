@@ -1,0 +1,222 @@
+use isa::alloc::allocate;
+use isa::program::{Addresses, Program};
+use isa::ptx::Source;
+use isa::ptx::data::data;
+use isa::texture::{Outside, Texture};
+use isa::types::Type;
+
+use crate::interp::{Launch, run};
+use crate::memory::FlatMemory;
+
+const OUT: u64 = 0x10_0000;
+const DATA: u64 = 0x20_0000;
+const CONSTANTS: u64 = 0x30_0000;
+
+const REGISTERS: &str = ".reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<20>; .reg .f32 %f<9>;\n\
+     .reg .b64 %rd<20>; .reg .f64 %fd<9>;\n";
+
+/// Runs kernel `k(out)` of a file on both forms of its registers and gives what threads leave in
+/// `out`, a word each, when `%r1` holds their result. `%r0` is the thread's number.
+pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec<u32>, String> {
+    let text = format!(
+        ".version 7.1\n.target sm_35\n.address_size 64\n{file}\n.entry k(.param .u64 out) {{\n{REGISTERS}\
+         ld.param.u64 %rd10, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd11, %r0, 4;\n\
+         add.s64 %rd11, %rd10, %rd11;\n{body}\nst.global.u32 [%rd11], %r1; ret; }}"
+    );
+    let source = Source::new("k.ptx", &text);
+    let module = source.parse().map_err(|e| e.to_string())?;
+    let mut program = source.kernel("k").map_err(|e| e.to_string())?;
+    let mut module = data(&source, &module).map_err(|e| e.to_string())?;
+    let globals = (0..module.globals.len() as u64).map(|i| DATA + 0x1000 * i).collect();
+    let texture = Texture {
+        name: "t".into(),
+        base: DATA,
+        extent: [4, 2, 1],
+        ty: Type::S32,
+        channels: 1,
+        outside: Outside::Clamp,
+        normalized: false,
+        unit: false,
+    };
+    let textures = vec![Some(1); module.textures.len()];
+    let addresses = Addresses { globals, constants: CONSTANTS, textures, bound: [texture].into() };
+    module.link(&addresses);
+    program.link(&addresses).map_err(|e| e.to_string())?;
+    let physical = allocate(&program).map_err(|e| e.to_string())?;
+    let run = |program: &Program| {
+        let mut memory = FlatMemory::new();
+        memory.place("out", OUT, vec![0; 4 * threads as usize]).unwrap();
+        memory.place("constants", CONSTANTS, module.constants.bytes.clone()).unwrap();
+        for (block, at) in module.globals.iter().zip(&addresses.globals) {
+            memory.place(&block.name, *at, block.bytes.clone()).unwrap();
+        }
+        let (grid, block) = ([1; 3], [threads, 1, 1]);
+        let params = &OUT.to_le_bytes();
+        let launch = Launch { program, grid, block, dynamic_shared: 64, params, max_instructions: 1 << 20 };
+        run(&launch, &mut memory).map_err(|e| e.to_string())?;
+        let bytes = memory.buffer("out").unwrap().bytes.chunks_exact(4);
+        Ok::<_, String>(bytes.map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect())
+    };
+    let words = run(&program)?;
+    assert_eq!(run(&physical)?, words, "virtual and physical registers differ");
+    Ok(words)
+}
+
+pub(in crate::interp) fn results(file: &str, threads: u32, body: &str) -> Vec<u32> {
+    ran(file, threads, body).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn variables_of_the_file_hold_what_it_says_and_pointers_lead_to_them() {
+    let file = ".global .u32 a[3] = {10, 20, 30}; .const .u32 c[2] = {5, 6};\n\
+                .global .u64 p = generic(a)+8; .const .u64 q = generic(c)+4;";
+    let body = "ld.global.u32 %r1, [a+4]; ld.global.u64 %rd1, [p]; ld.u32 %r2, [%rd1]; ld.const.u64 %rd2, [q];\n\
+                ld.u32 %r3, [%rd2]; mov.u64 %rd3, c; ld.const.u32 %r4, [%rd3]; cvta.const.u64 %rd4, %rd3;\n\
+                ld.u32 %r5, [%rd4+4]; isspacep.const %p1, %rd4; selp.u32 %r6, 100, 0, %p1;\n\
+                add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3; add.u32 %r1, %r1, %r4; add.u32 %r1, %r1, %r5;\n\
+                add.u32 %r1, %r1, %r6;";
+    assert_eq!(results(file, 1, body), [20 + 30 + 6 + 5 + 6 + 100]);
+}
+
+#[test]
+fn every_thread_has_local_memory_of_its_own() {
+    let body = ".local .align 8 .b8 __local_depot0[16]; .reg .b64 %SP, %SPL;\n\
+                mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL; st.u32 [%SP+4], %r0;\n\
+                st.local.u32 [%SPL+8], 7; bar.sync 0; ld.local.u32 %r1, [%SPL+4]; ld.u32 %r2, [%SP+8];\n\
+                mad.lo.u32 %r1, %r1, 10, %r2;";
+    assert_eq!(results("", 4, body), [7, 17, 27, 37]);
+}
+
+#[test]
+fn a_generic_address_finds_its_space() {
+    let file = ".extern .shared .align 4 .b8 dynamic[]; .global .u32 g = 3;";
+    let body = ".local .u32 l; .shared .u32 s;\n\
+                st.local.u32 [l], 1; st.shared.u32 [s], 2; mov.u64 %rd1, l; cvta.local.u64 %rd1, %rd1;\n\
+                mov.u64 %rd2, s; cvta.shared.u64 %rd2, %rd2; mov.u64 %rd3, g; cvta.global.u64 %rd3, %rd3;\n\
+                mov.u64 %rd5, dynamic; cvta.shared.u64 %rd5, %rd5; st.u32 [%rd5+60], 4;\n\
+                setp.eq.u32 %p1, %r0, 1; setp.eq.u32 %p2, %r0, 2; setp.eq.u32 %p3, %r0, 3; mov.u64 %rd4, %rd1;\n\
+                selp.b64 %rd4, %rd2, %rd4, %p1; selp.b64 %rd4, %rd3, %rd4, %p2; add.s64 %rd5, %rd5, 60;\n\
+                selp.b64 %rd4, %rd5, %rd4, %p3; ld.u32 %r1, [%rd4]; isspacep.shared %p4, %rd4;\n\
+                selp.u32 %r2, 10, 0, %p4; cvta.to.shared.u64 %rd6, %rd2; mov.u64 %rd7, s;\n\
+                setp.ne.u64 %p5, %rd6, %rd7; add.u32 %r1, %r1, %r2; @%p5 mov.u32 %r1, 99;";
+    assert_eq!(results(file, 4, body), [1, 12, 3, 14]);
+    let fault = ran("", 1, "mov.u64 %rd1, -8; ld.u32 %r1, [%rd1];").unwrap_err();
+    assert!(fault.ends_with("the generic address 0xfffffffffffffff8 lies in no state space"), "{fault}");
+}
+
+#[test]
+fn spaces_end_where_they_end() {
+    let local = ran("", 1, ".local .u32 l; ld.local.u32 %r1, [l+16];").unwrap_err();
+    assert!(local.ends_with("4 bytes at 0x10 of local memory: out of range, it has 16 bytes"), "{local}");
+    let constant = ran(".const .u32 c;", 1, "ld.const.u32 %r1, [c+4];").unwrap_err();
+    assert!(constant.ends_with("4 bytes at 0x4 of the constants: out of range, it has 4 bytes"), "{constant}");
+    let trap = ran("", 1, "trap;").unwrap_err();
+    assert!(trap.ends_with("trap: the kernel stopped itself, as a failed assertion does"), "{trap}");
+}
+
+#[test]
+fn functions_take_parameters_and_return_values_by_every_path() {
+    let file = ".func (.param .b32 r) pick(.param .b32 a, .param .b32 b) {\n\
+        .reg .b32 %r<4>; .reg .pred %p1; ld.param.u32 %r1, [a]; ld.param.u32 %r2, [b];\n\
+        setp.lt.u32 %p1, %r1, 2; @%p1 bra small; add.u32 %r3, %r1, %r2; st.param.b32 [r], %r3; ret;\n\
+        small: st.param.b32 [r], %r2; ret; }";
+    let call = |a: &str, out: &str| {
+        format!(
+            "{{ .param .b32 p0; .param .b32 p1; .param .b32 r0; st.param.b32 [p0], {a}; st.param.b32 [p1], 50;\n\
+             call.uni (r0), pick, (p0, p1); ld.param.b32 {out}, [r0]; }}"
+        )
+    };
+    let body = format!("{} {} shl.b32 %r2, %r2, 8; or.b32 %r1, %r1, %r2;", call("%r0", "%r1"), call("9", "%r2"));
+    let nine = 59 << 8;
+    assert_eq!(results(file, 4, &body), [50 | nine, 50 | nine, 52 | nine, 53 | nine]);
+}
+
+#[test]
+fn a_struct_is_stored_in_pieces_and_loaded_in_others() {
+    let file = ".func (.param .align 8 .b8 r[8]) swap(.param .align 8 .b8 s[8]) {\n\
+        .reg .b32 %r<4>; .reg .b16 %h<4>; ld.param.v2.u16 {%h1, %h2}, [s]; ld.param.s8 %r1, [s+7];\n\
+        st.param.v2.b16 [r], {%h2, %h1}; st.param.b32 [r+4], %r1; ret; }";
+    let body = "{ .param .align 8 .b8 s0[8]; .param .align 8 .b8 r0[8]; st.param.b64 [s0], 0x8700000000020001;\n\
+        call (r0), swap, (s0); ld.param.u32 %r1, [r0]; ld.param.u32 %r2, [r0+4]; } sub.u32 %r1, %r1, %r2;";
+    assert_eq!(results(file, 1, body), [0x0001_0002 + 0x79]);
+}
+
+#[test]
+fn a_parameter_whose_address_is_taken_lies_in_local_memory() {
+    let file = ".func (.reg .u32 %out) at(.param .align 4 .b8 s[16], .reg .u32 %i) {\n\
+        .reg .b64 %rd<4>; mov.b64 %rd1, s; mul.wide.u32 %rd2, %i, 4; add.s64 %rd3, %rd1, %rd2;\n\
+        ld.param.u32 %out, [%rd3]; ret; }";
+    let body = "{ .param .align 4 .b8 s0[16]; st.param.b32 [s0], 10; st.param.b32 [s0+4], 11;\n\
+        st.param.v2.b32 [s0+8], {12, 13}; call (%r1), at, (s0, %r0); }";
+    assert_eq!(results(file, 4, body), [10, 11, 12, 13]);
+}
+
+#[test]
+fn calls_under_a_guard_nest_and_leave_the_caller_its_registers() {
+    let file = ".func (.reg .u32 %o) inner(.reg .u32 %i) { .reg .b32 %r<3>; add.u32 %r1, %i, 1; mov.u32 %o, %r1; ret; }\n\
+        .func (.reg .u32 %o) outer(.reg .u32 %i) { .reg .b32 %r<3>; mov.u32 %r1, 100; call (%r2), inner, (%i);\n\
+        add.u32 %o, %r1, %r2; }";
+    let body = "mov.u32 %r1, 5; setp.gt.u32 %p1, %r0, 1; @%p1 call (%r1), outer, (%r0);";
+    assert_eq!(results(file, 4, body), [5, 5, 103, 104]);
+    let error = ran(".func f() { call f; ret; }", 1, "call f;").unwrap_err();
+    assert_eq!(error, "k.ptx:4:18: `f` calls itself: recursion is not supported");
+    let error = ran(".extern .func f();", 1, "call f;").unwrap_err();
+    assert!(error.contains("`f` is declared but has no body in this file"), "{error}");
+}
+
+#[test]
+fn an_indexed_branch_reaches_each_of_its_targets() {
+    let body = "t: .branchtargets A, B, C, D, E; brx.idx %r0, t;\n\
+        A: mov.u32 %r1, 10; bra done; B: mov.u32 %r1, 11; bra done; C: mov.u32 %r1, 12; bra done;\n\
+        D: mov.u32 %r1, 13; bra done; E: mov.u32 %r1, 14; done:";
+    assert_eq!(results("", 5, body), [10, 11, 12, 13, 14]);
+}
+
+#[test]
+fn atomics_return_what_was_there_before() {
+    let body = ".shared .u32 s; .shared .align 8 .f64 d; mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1;\n\
+        atom.shared.add.u32 %r1, [s], 2; atom.max.u32 %r2, [%rd1], 3; red.shared.add.f64 [d], 0d3FE0000000000000;\n\
+        atom.acq_rel.gpu.shared.cas.b32 %r3, [s], 3, 100; bar.sync 0; ld.shared.f64 %fd1, [d];\n\
+        cvt.rzi.u32.f64 %r4, %fd1; ld.shared.u32 %r5, [s]; mad.lo.u32 %r1, %r4, 1000, %r5;";
+    // 0+2, max 3, swapped for 100; then 102, 104, 106.
+    assert_eq!(results("", 4, body), [2106; 4]);
+}
+
+#[test]
+fn textures_are_read_by_coordinates() {
+    let file = ".global .s32 texels[8] = {0, 1, 2, 3, 10, 11, 12, 13}; .global .texref t;";
+    let body = "cvt.rn.f32.u32 %f1, %r0; mov.f32 %f2, 0f3FC00000;\n\
+        tex.2d.v4.s32.f32 {%r1, _, _, %r2}, [t, {%f1, %f2}]; mov.u64 %rd1, 1;\n\
+        tex.1d.v4.s32.s32 {%r3, %r4, %r5, %r6}, [%rd1, {%r0}]; mad.lo.u32 %r1, %r3, 100, %r1;";
+    assert_eq!(results(file, 5, body), [10, 111, 212, 313, 13]);
+}
+
+#[test]
+fn carries_go_from_word_to_word() {
+    let body = "mov.u32 %r2, -1; add.cc.u32 %r3, %r2, %r0; addc.cc.u32 %r4, %r2, 0; addc.u32 %r5, 0, 0;\n\
+        mad.lo.cc.u32 %r6, %r2, %r2, %r2; madc.hi.u32 %r7, %r2, %r2, 0; sub.cc.u32 %r8, %r0, 1; subc.u32 %r9, 5, 0;\n\
+        mad.lo.u32 %r1, %r5, 1000, %r9; sub.u32 %r7, %r7, %r2; add.u32 %r1, %r1, %r7;";
+    // (2^32-1)^2 + 2^32-1 = 2^64 - 2^32: high word -1, low word 0.
+    assert_eq!(results("", 2, body), [4, 1005]);
+}
+
+#[test]
+fn what_has_no_operation_of_its_own_is_made_of_others() {
+    let body = "set.lt.u32.s32 %r2, %r0, 2; and.b32 %r2, %r2, 1; set.gt.f32.u32 %f1, %r0, 0; cvt.rzi.u32.f32 %r3, %f1;\n\
+        sub.s32 %r4, %r0, 2; slct.u32.s32 %r5, 4, 8, %r4; cnot.b32 %r6, %r0; mad24.lo.u32 %r7, %r0, 3, 16;\n\
+        bfi.b32 %r8, 1, 0, %r0, 1; mov.f32 %f2, 0f00000001; testp.subnormal.f32 %p1, %f2;\n\
+        testp.normal.f32 %p2, %f2; selp.u32 %r9, 256, 0, %p1; @%p2 mov.u32 %r9, 0;\n\
+        add.u32 %r1, %r2, %r3; add.u32 %r1, %r1, %r5; add.u32 %r1, %r1, %r6; add.u32 %r1, %r1, %r7;\n\
+        add.u32 %r1, %r1, %r8; add.u32 %r1, %r1, %r9;";
+    let expected = |t: u32| {
+        u32::from(t < 2)
+            + u32::from(t > 0)
+            + if t >= 2 { 4 } else { 8 }
+            + u32::from(t == 0)
+            + 3 * t
+            + 16
+            + (1 << t)
+            + 256
+    };
+    assert_eq!(results("", 4, body), [0, 1, 2, 3].map(expected));
+}

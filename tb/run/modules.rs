@@ -1,0 +1,216 @@
+//! The PTX files of a launch file: their kernels, and where their variables lie.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use golden::reference::{Array, ElementType};
+use isa::program::{Addresses, Program};
+use isa::ptx::data::{ModuleData, data};
+use isa::ptx::{Source, lower};
+use isa::texture::Texture;
+use isa::types::Type;
+
+use super::RunError;
+use crate::launch::{Buffer, BufferId, Init, LaunchFile};
+
+/// Address of the first buffer. Low addresses stay free, so that a null pointer with an offset is
+/// found out.
+const FIRST_ADDRESS: u64 = 0x10_0000;
+/// Buffers begin at multiples of this, as `cudaMalloc` gives them.
+const ALIGNMENT: u64 = 256;
+
+/// A PTX file: what it declares, and the kernels that are launched.
+pub(super) struct Module {
+    pub(super) data: ModuleData,
+    pub(super) programs: Vec<Program>,
+}
+
+/// A variable of a PTX file, or all its constants.
+pub(super) struct Region {
+    pub(super) name: String,
+    pub(super) address: u64,
+    /// Contents before the first launch.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Where everything lies.
+pub(super) struct Placed {
+    /// Of each buffer.
+    pub(super) addresses: Vec<u64>,
+    pub(super) regions: Vec<Region>,
+    /// Buffers that lie within a region: constants.
+    pub(super) inside: Vec<usize>,
+}
+
+/// Parses every PTX file once and lowers the kernels that are launched.
+pub(super) fn read(file: &LaunchFile) -> Result<BTreeMap<PathBuf, Module>, RunError> {
+    let mut wanted: BTreeMap<&PathBuf, Vec<&str>> = BTreeMap::new();
+    for launch in file.steps.iter().flat_map(|step| &step.launches) {
+        let kernels = wanted.entry(&launch.ptx).or_default();
+        if !kernels.contains(&launch.kernel.as_str()) {
+            kernels.push(&launch.kernel);
+        }
+    }
+    let mut modules = BTreeMap::new();
+    for (ptx, kernels) in wanted {
+        let text = std::fs::read_to_string(ptx).map_err(|e| RunError::input(ptx, &format!("cannot be read: {e}")))?;
+        let source = Source::new(&ptx.display().to_string(), &text);
+        let module = source.parse()?;
+        let mut programs = Vec::new();
+        for kernel in kernels {
+            if !module.kernels().any(|known| known.name.text == kernel) {
+                let others = module.kernels().map(|known| known.name.text.to_string()).collect();
+                return Err(RunError::NoSuchKernel { ptx: ptx.to_owned(), kernel: kernel.to_owned(), others });
+            }
+            programs.push(lower::lower(&source, &module, kernel)?);
+        }
+        modules.insert(ptx.to_owned(), Module { data: data(&source, &module)?, programs });
+    }
+    Ok(modules)
+}
+
+/// The value by which kernels know the texture of a buffer.
+pub(super) fn texture_handle(buffer: BufferId) -> u64 {
+    buffer.0 as u64 + 1
+}
+
+/// Gives buffers and variables their addresses and completes data and programs with them.
+///
+/// Buffers come in order, each at the next aligned address with at least one byte between two,
+/// so that running off the end of one is not an access to the next; variables that no buffer
+/// stands for follow.
+pub(super) fn place(
+    file: &LaunchFile,
+    modules: &mut BTreeMap<PathBuf, Module>,
+    initial: &mut [Array],
+) -> Result<Placed, RunError> {
+    let inside: Vec<usize> = (0..file.buffers.len()).filter(|&i| is_constant(&file.buffers[i], modules)).collect();
+    let mut next = FIRST_ADDRESS;
+    let mut take = |bytes: usize| {
+        let here = next;
+        next = (here + bytes as u64 + 1).next_multiple_of(ALIGNMENT);
+        here
+    };
+    let own = |(i, buffer): (usize, &Buffer)| if inside.contains(&i) { 0 } else { take(buffer.bytes()) };
+    let mut addresses: Vec<u64> = file.buffers.iter().enumerate().map(own).collect();
+    let mut regions = Vec::new();
+    let mut used = vec![false; file.buffers.len()];
+    for (path, module) in modules.iter_mut() {
+        let mut places = Addresses::default();
+        let mut loose = Vec::new();
+        for (number, block) in module.data.globals.iter().enumerate() {
+            let address = match bound(file, &block.name) {
+                Some(i) => {
+                    fits(file, i, block.bytes.len())?;
+                    used[i] = true;
+                    addresses[i]
+                }
+                None => {
+                    loose.push(number);
+                    take(block.bytes.len())
+                }
+            };
+            places.globals.push(address);
+        }
+        places.constants = take(module.data.constants.bytes.len());
+        places.textures = module.data.textures.iter().map(|name| texture_of(file, name)).collect();
+        places.bound = textures(file, &addresses).into();
+        module.data.link(&places);
+        for (name, offset, bytes) in &module.data.constant_names {
+            let Some(i) = bound(file, name) else { continue };
+            fits(file, i, *bytes as usize)?;
+            used[i] = true;
+            addresses[i] = places.constants + u64::from(*offset);
+            let block = &mut module.data.constants.bytes[*offset as usize..][..*bytes as usize];
+            match file.buffers[i].init {
+                Init::Module => initial[i] = Array::from_bytes(file.buffers[i].element, block.to_vec()),
+                _ => block.copy_from_slice(initial[i].bytes()),
+            }
+        }
+        for block in &module.data.globals {
+            if let Some(i) = bound(file, &block.name)
+                && matches!(file.buffers[i].init, Init::Module)
+            {
+                initial[i] = Array::from_bytes(file.buffers[i].element, block.bytes.clone());
+            }
+        }
+        let globals = loose.iter().map(|&number| (&module.data.globals[number], places.globals[number]));
+        let globals =
+            globals.map(|(block, address)| (format!("{} of {}", block.name, path.display()), address, &block.bytes));
+        let constants = (format!("constants of {}", path.display()), places.constants, &module.data.constants.bytes);
+        for (name, address, bytes) in globals.chain([constants]).filter(|(_, _, bytes)| !bytes.is_empty()) {
+            regions.push(Region { name, address, bytes: bytes.clone() });
+        }
+        for program in &mut module.programs {
+            program.link(&places).map_err(|e| RunError::input(&file.path, &e))?;
+        }
+    }
+    for (buffer, used) in file.buffers.iter().zip(used) {
+        if let (Some(symbol), false) = (&buffer.symbol, used) {
+            let message = format!("buffer `{}`: no PTX file here has a variable `{symbol}`", buffer.name);
+            return Err(file.refuse_buffer(buffer, message).into());
+        }
+    }
+    Ok(Placed { addresses, regions, inside })
+}
+
+/// The buffer that stands for a variable.
+fn bound(file: &LaunchFile, variable: &str) -> Option<usize> {
+    file.buffers.iter().position(|buffer| buffer.symbol.as_deref() == Some(variable))
+}
+
+fn is_constant(buffer: &Buffer, modules: &BTreeMap<PathBuf, Module>) -> bool {
+    let named = |name: &String| buffer.symbol.as_ref() == Some(name);
+    modules.values().any(|module| module.data.constant_names.iter().any(|(name, _, _)| named(name)))
+}
+
+fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> {
+    let buffer = &file.buffers[buffer];
+    if buffer.bytes() == bytes {
+        return Ok(());
+    }
+    let symbol = buffer.symbol.as_deref().unwrap_or_default();
+    let message = format!(
+        "buffer `{}` has {} bytes, expected {bytes}: as many as variable `{symbol}`",
+        buffer.name,
+        buffer.bytes()
+    );
+    Err(file.refuse_buffer(buffer, message).into())
+}
+
+/// The handle of the buffer that is bound to a texture reference.
+fn texture_of(file: &LaunchFile, name: &str) -> Option<u64> {
+    let is_it = |buffer: &Buffer| buffer.texture.as_ref().is_some_and(|t| t.name.as_deref() == Some(name));
+    file.buffers.iter().position(is_it).map(|i| texture_handle(BufferId(i)))
+}
+
+/// One texture for each buffer, so that handles count buffers; those that are none are empty.
+fn textures(file: &LaunchFile, addresses: &[u64]) -> Vec<Texture> {
+    let of = |(buffer, &base): (&Buffer, &u64)| {
+        let shape = buffer.texture.as_ref();
+        Texture {
+            name: buffer.name.clone(),
+            base,
+            extent: shape.map_or([buffer.elements as u32, 1, 1], |shape| shape.extent),
+            ty: channel(buffer.element),
+            channels: shape.map_or(1, |shape| shape.channels),
+            outside: shape.map_or_else(Default::default, |shape| shape.outside),
+            normalized: shape.is_some_and(|shape| shape.normalized),
+            unit: shape.is_some_and(|shape| shape.unit),
+        }
+    };
+    file.buffers.iter().zip(addresses).map(of).collect()
+}
+
+/// The type of a channel; elements of 64 bits make no texture.
+fn channel(element: ElementType) -> Type {
+    match element {
+        ElementType::I8 => Type::S8,
+        ElementType::U8 => Type::U8,
+        ElementType::I16 => Type::S16,
+        ElementType::U16 => Type::U16,
+        ElementType::I32 => Type::S32,
+        ElementType::U32 | ElementType::U64 | ElementType::I64 | ElementType::F64 => Type::U32,
+        ElementType::F32 => Type::F32,
+    }
+}
