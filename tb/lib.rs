@@ -10,7 +10,9 @@
 //! | [`run`]     | drives a machine through a launch file and judges what comes out            |
 //! | [`readers`] | what a machine says of itself: waveform, dump, structure counts             |
 //! | [`soak`]    | long random checks, run by name                                             |
+//! | [`trace`]   | what a recorded kernel asks of the memory, and small kernels made up         |
 //! | [`kit`]     | what stands around a device under test: source, sink, stalls, cycle tables  |
+//! | [`dram`]    | the DRAM channels alone, driven by a trace of requests                      |
 //! | [`l1`]      | the L1D in lockstep with its twin, for testbenches and `--check`            |
 //!
 //! The testbench of `rtl/PATH.rs` is `tb/PATH.rs`, its twin `golden/PATH.rs`; each testbench begins
@@ -18,8 +20,7 @@
 
 pub mod cli;
 pub mod config;
-#[cfg(test)]
-mod dram;
+pub mod dram;
 #[cfg(test)]
 mod index;
 pub mod kit;
@@ -34,3 +35,4 @@ pub mod run;
 #[cfg(test)]
 mod sm;
 pub mod soak;
+pub mod trace;

@@ -39,10 +39,35 @@ const COMPARE_EXAMPLES: &str = "Examples:
 Each launch file runs once for every design of --design-set and every combination of the values in
 --set; speed-up is against the first of them.";
 
+const PROFILE_EXAMPLES: &str = "Examples:
+  warpsieve profile kernels/syrk/launch.toml
+  warpsieve profile kernels/kmeans/launch.toml --set l1.sets=64 --format json
+
+No cycle is simulated: every line arrives at once, SMs and their warps take turns instruction by
+instruction. Loads are counted by warp instruction and by line.";
+
+const REPRODUCE_EXAMPLES: &str = "Examples:
+  warpsieve reproduce suite
+  warpsieve reproduce suite --quick --output /dev/shm
+
+Each figure is written as Markdown and as CSV. They hold no times of this host: every run gives the
+same bytes.";
+
 const SOAK_EXAMPLES: &str = "Examples:
   warpsieve soak --list
   warpsieve soak machines --seconds 600
   warpsieve soak machines --seed 4711 --count 1   (one case again)";
+
+const DRAM_EXAMPLES: &str = "Examples:
+  warpsieve dram trace.csv --machine gddr5-reference --commands commands.csv --requests requests.csv
+  warpsieve dram trace.csv --machine fermi --set dram.policy=fcfs --check
+
+A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and a request a line, such as
+0,R,0x00000040: offered from cycle 0 on, in the order of the file, at most one a cycle.";
+
+const INFO_EXAMPLES: &str = "Examples:
+  warpsieve trace info traces/kernelslist.g
+  warpsieve trace info kernel-3.traceg.xz --format json";
 
 /// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.
 #[derive(Debug, Parser)]
@@ -60,6 +85,12 @@ pub(super) enum Command {
     /// Run launch files on several designs or configurations and put the results side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Run a launch file on caches without time and print what each load asks for and finds
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileArguments),
+    /// Measure what a paper shows and write our figures beside its own to docs/results
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArguments),
     /// List what there is to choose from
     List(ListArguments),
     /// Print the resolved configuration as TOML, with where each value comes from
@@ -68,6 +99,11 @@ pub(super) enum Command {
     /// Run long randomised checks until a limit is reached or one fails
     #[command(after_help = SOAK_EXAMPLES)]
     Soak(SoakArguments),
+    /// Look into Accel-Sim traces
+    Trace(TraceArguments),
+    /// Drive the DRAM channels of a machine alone with a trace of requests
+    #[command(after_help = DRAM_EXAMPLES)]
+    Dram(DramArguments),
 }
 
 /// Which machine.
@@ -176,6 +212,48 @@ pub(super) struct CompareArguments {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct ProfileArguments {
+    /// Launch file: buffers, kernels, arguments
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReproduceArguments {
+    /// Which figures; all if left out
+    #[arg(value_name = "FIGURE")]
+    pub figures: Vec<Figure>,
+    /// Use the small sizes of the tests; files are named `FIGURE-quick`
+    #[arg(long)]
+    pub quick: bool,
+    /// Runs at the same time; one a processor if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Folder to write to instead of docs/results beside the folder `kernels`
+    #[arg(long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Figure {
+    /// Every figure
+    All,
+    /// All kernels: what the machine does with them, and without time beside reference figures
+    Suite,
+}
+
+#[derive(Args, Debug)]
 pub(super) struct ListArguments {
     /// What to list
     pub what: What,
@@ -201,6 +279,63 @@ pub(super) struct SoakArguments {
     /// Seed of the first case; each case after it has the next number
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DramArguments {
+    /// Requests: cycle, R or W, byte address
+    #[arg(value_name = "TRACE.csv")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Write every command with its cycle
+    #[arg(long, value_name = "OUT.csv")]
+    pub commands: Option<PathBuf>,
+    /// Write when each request was accepted and complete
+    #[arg(long, value_name = "OUT.csv")]
+    pub requests: Option<PathBuf>,
+    /// Check every command and request against the rules of GDDR5; slower
+    #[arg(long)]
+    pub check: bool,
+    /// Print no summary and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TraceArguments {
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TraceCommand {
+    /// Instructions, footprint, reuse, transactions and strides of each kernel
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(TraceInfoArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TraceInfoArguments {
+    /// A list (kernelslist.g) or one kernel's trace, plain or compressed with xz or zstd
+    #[arg(value_name = "FILE.g|FILE.traceg")]
+    pub file: PathBuf,
+    /// Bytes of a line, the unit of footprint and transactions
+    #[arg(long, value_name = "BYTES", default_value_t = 128, value_parser = line_bytes)]
+    pub line: u64,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn line_bytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(bytes @ (16 | 32 | 64 | 128)) => Ok(bytes),
+        _ => Err("expected 16, 32, 64 or 128".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

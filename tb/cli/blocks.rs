@@ -47,6 +47,7 @@ const FILES: &[Entry] = &[
     ("part", "rtl/dram/scheduler.rs", include_str!("../../rtl/dram/scheduler.rs")),
     ("part", "rtl/dram/bank.rs", include_str!("../../rtl/dram/bank.rs")),
     ("part", "rtl/dram/timing.rs", include_str!("../../rtl/dram/timing.rs")),
+    ("part", "rtl/dram/drain.rs", include_str!("../../rtl/dram/drain.rs")),
     ("part", "rtl/dram/refresh.rs", include_str!("../../rtl/dram/refresh.rs")),
     ("part", "rtl/dram/replies.rs", include_str!("../../rtl/dram/replies.rs")),
 ];

@@ -78,7 +78,8 @@ fn run_all(arguments: &CompareArguments, jobs: &[Job<'_>]) -> Result<Vec<Ran>, R
     Ok(ran)
 }
 
-fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
+/// Shows how many runs are done, if anybody looks.
+pub(super) fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
     let shown = !is_quiet && std::io::stderr().is_terminal();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
@@ -109,7 +110,7 @@ fn complain(job: &Job<'_>, report: &RunReport) -> Exit {
 }
 
 /// A wrong result outweighs a run that did not end, and that one a run that did.
-fn worse(one: Exit, other: Exit) -> Exit {
+pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit| match exit {
         Exit::Done => 0,
         Exit::NoProgress => 1,

@@ -131,7 +131,7 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
     Ok(entries)
 }
 
-fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
+pub(super) fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
     let context = || format!("folder {} cannot be read", folder.display());
     let entries = fs::read_dir(folder).into_diagnostic().wrap_err_with(context)?;
     let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
@@ -141,7 +141,7 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
     paths.into_diagnostic().wrap_err_with(context)
 }
 
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -14,13 +14,17 @@ mod args;
 pub mod blocks;
 mod compare;
 mod crash;
+mod dram;
 mod list;
 mod output;
+mod profile;
 mod progress;
+mod reproduce;
 mod run;
 mod soak;
 pub mod stats;
 mod summary;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -49,9 +53,13 @@ pub fn main() -> ExitCode {
     let ended = match &arguments.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
+        Command::Profile(arguments) => profile::profile(arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(arguments),
         Command::List(arguments) => list::list(arguments),
         Command::Config(arguments) => print_config(arguments),
         Command::Soak(arguments) => soak::soak(arguments),
+        Command::Trace(arguments) => trace::trace(arguments),
+        Command::Dram(arguments) => dram::dram(arguments),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit as u8),

@@ -44,8 +44,10 @@ fn run(soak: &Soak, seed: u64, limits: Limits) -> Result<Exit, Report> {
     bar.finish_and_clear();
     match (ended.and_then(|tally| tally), last) {
         (Ok(tally), _) => {
-            let seconds = started.elapsed().as_secs();
-            output::print(&format!("{}, from seed {seed}, in {seconds} s: all passed\n", told(soak, &tally)))?;
+            let seconds = started.elapsed().as_secs_f64();
+            let rate = grouped((tally.runs as f64 / seconds.max(1e-3)) as u64);
+            let what = told(soak, &tally);
+            output::print(&format!("{what}, from seed {seed}, in {seconds:.0} s, {rate} runs/s: all passed\n"))?;
             Ok(Exit::Done)
         }
         (Err(wrong), Some(Begun { seed, reproduce, tally })) => {
@@ -57,10 +59,15 @@ fn run(soak: &Soak, seed: u64, limits: Limits) -> Result<Exit, Report> {
     }
 }
 
+/// What was done; a soak of readers has no cycles.
 fn told(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
-    let [cases, runs, cycles, instructions] = [cases, runs, cycles, warp_instructions].map(grouped);
-    format!("soak {}: {cases} cases, {runs} runs, {cycles} cycles, {instructions} warp instructions", soak.name)
+    let mut text = format!("soak {}: {} cases, {} runs", soak.name, grouped(cases), grouped(runs));
+    if cycles > 0 {
+        let [cycles, instructions] = [cycles, warp_instructions].map(grouped);
+        text.push_str(&format!(", {cycles} cycles, {instructions} warp instructions"));
+    }
+    text
 }
 
 /// A line on a terminal, nothing elsewhere.

@@ -6,7 +6,7 @@ use std::slice::from_ref;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use rtl::dram::counts::Counts;
+use rtl::dram::counts::{Counts, LATENCY_CLASSES};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
 use rtl::l2::L2Stats;
@@ -121,6 +121,14 @@ struct Dram {
     refreshes: u64,
     bytes: u64,
     bus_busy_cycles: u64,
+    /// Banks for which a request waited, summed over all cycles, and the cycles in which one did:
+    /// their quotient is the bank-level parallelism.
+    banks_waiting: u64,
+    waiting_cycles: u64,
+    /// Cycles from acceptance to the end of the data, summed over all reads.
+    read_latency: u64,
+    /// Reads that took less than 16, 32, 64 and so on to 4,096 cycles, and longer ones.
+    read_latencies: [u64; LATENCY_CLASSES],
 }
 
 #[derive(Debug, Serialize)]
@@ -259,6 +267,10 @@ impl Dram {
             refreshes: sum(|unit| unit.refreshes),
             bytes: sum(|unit| unit.bytes),
             bus_busy_cycles: sum(|unit| unit.bus_busy_cycles),
+            banks_waiting: sum(|unit| unit.banks_waiting),
+            waiting_cycles: sum(|unit| unit.waiting_cycles),
+            read_latency: sum(|unit| unit.read_latency),
+            read_latencies: std::array::from_fn(|class| units.iter().map(|unit| unit.read_latencies[class]).sum()),
         }
     }
 }

@@ -17,7 +17,19 @@ pub(super) const SCHEMA: &str = "fermi";
 /// The machines, the default one first.
 #[must_use]
 pub fn machines() -> &'static [Builtin] {
-    &[Builtin { name: "fermi", path: "machines/fermi.toml", text: include_str!("../../machines/fermi.toml") }]
+    const fn machine(name: &'static str, path: &'static str, text: &'static str) -> Builtin {
+        Builtin { name, path, text }
+    }
+    const {
+        &[
+            machine("fermi", "machines/fermi.toml", include_str!("../../machines/fermi.toml")),
+            machine(
+                "gddr5-reference",
+                "machines/gddr5-reference.toml",
+                include_str!("../../machines/gddr5-reference.toml"),
+            ),
+        ]
+    }
 }
 
 /// The designs.

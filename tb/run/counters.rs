@@ -67,6 +67,15 @@ impl Counters {
         ratio(self.thread_instructions(), self.cycles)
     }
 
+    /// Every reason's part of all scheduler cycles, in the order of [`StallReason::ALL`]; an issued
+    /// instruction is one of them.
+    #[must_use]
+    pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
+        let cycles = |idx: usize| self.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
+        let all = (0..StallReason::ALL.len()).map(cycles).sum();
+        StallReason::ALL.iter().enumerate().map(|(idx, &reason)| (reason, ratio(cycles(idx), all))).collect()
+    }
+
     /// Sums that must hold at the end of every run: a request counted twice or not at all is a
     /// mistake of the machine, not a result.
     #[must_use]

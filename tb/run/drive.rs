@@ -69,6 +69,9 @@ impl<'p> Drive<'p> {
         for (array, &address) in prepared.initial.iter().zip(&prepared.addresses) {
             machine.write_memory(address, array.bytes()).map_err(|e| RunError::input(path, &e))?;
         }
+        for region in &prepared.regions {
+            machine.write_memory(region.address, &region.bytes).map_err(|e| RunError::input(path, &e))?;
+        }
         if options.mode.digest || options.mode.lint {
             machine.record();
         }

@@ -6,7 +6,9 @@
 
 mod counters;
 mod drive;
+mod modules;
 mod prepare;
+mod profile;
 mod series;
 mod verify;
 
@@ -20,6 +22,7 @@ use rtl::machine::MachineConfig;
 use thiserror::Error;
 
 pub use counters::{Counters, ratio};
+pub use profile::{KernelProfile, profile};
 
 use crate::launch::LaunchError;
 

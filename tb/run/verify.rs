@@ -34,14 +34,9 @@ pub(super) struct Shadow {
 
 impl Shadow {
     pub(super) fn new(prepared: &Prepared, config: &MachineConfig) -> Result<Self, String> {
-        let mut memory = FlatMemory::new();
-        for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses)
-        {
-            memory.place(&buffer.name, address, array.bytes().to_vec()).map_err(|e| e.to_string())?;
-        }
         let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1).map_err(|e| e.to_string());
         Ok(Self {
-            memory,
+            memory: initial_memory(prepared)?,
             l1s: (0..config.num_sms).map(l1).collect::<Result<_, _>>()?,
             dram: vec![Vec::new(); config.num_partitions as usize],
             checker: Checker::new(golden_timing(&config.dram), config.dram.refresh != Refresh::Off),
@@ -91,15 +86,7 @@ impl Shadow {
 
     /// Runs a launch functionally and compares all of memory.
     pub(super) fn launched(&mut self, kernel: &Kernel, machine: &Machine, prepared: &Prepared) -> Result<(), String> {
-        let launch = interp::Launch {
-            program: &kernel.program,
-            grid: kernel.image.grid(),
-            block: kernel.image.block(),
-            dynamic_shared: kernel.image.shared_bytes() - kernel.program.shared_bytes,
-            params: &kernel.params,
-            max_instructions: RUNAWAY,
-        };
-        interp::run(&launch, &mut self.memory).map_err(|e| e.to_string())?;
+        interp::run(&interpreted(kernel), &mut self.memory).map_err(|e| e.to_string())?;
         for (i, buffer) in prepared.file.buffers.iter().enumerate() {
             let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
             let rule = match output.map(|output| &output.compare) {
@@ -118,6 +105,15 @@ impl Shadow {
                 self.report(format!(
                     "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
                     kernel.name, buffer.name
+                ));
+            }
+        }
+        for region in &prepared.regions {
+            let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
+            if self.memory.buffer(&region.name).is_some_and(|golden| golden.bytes != read) {
+                self.report(format!(
+                    "after kernel `{}`, variable `{}` differs from the functional interpreter's",
+                    kernel.name, region.name
                 ));
             }
         }
@@ -171,6 +167,34 @@ impl Shadow {
         } else {
             self.more += 1;
         }
+    }
+}
+
+/// Buffers and variables before the first launch.
+pub(super) fn initial_memory(prepared: &Prepared) -> Result<FlatMemory, String> {
+    let mut memory = FlatMemory::new();
+    // Regions first: a buffer that is a constant lies within one and needs no place.
+    for region in &prepared.regions {
+        memory.place(&region.name, region.address, region.bytes.clone()).map_err(|e| e.to_string())?;
+    }
+    for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses) {
+        if !prepared.map.ranges().iter().any(|range| range.name == buffer.name && range.start == address) {
+            continue;
+        }
+        memory.place(&buffer.name, address, array.bytes().to_vec()).map_err(|e| e.to_string())?;
+    }
+    Ok(memory)
+}
+
+/// A launch as the interpreter takes it.
+pub(super) fn interpreted(kernel: &Kernel) -> interp::Launch<'_> {
+    interp::Launch {
+        program: &kernel.program,
+        grid: kernel.image.grid(),
+        block: kernel.image.block(),
+        dynamic_shared: kernel.image.shared_bytes() - kernel.program.shared_bytes,
+        params: &kernel.params,
+        max_instructions: RUNAWAY,
     }
 }
 

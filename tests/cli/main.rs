@@ -5,12 +5,18 @@
 //! | bad input of every kind: status 2, message, nothing written      | `bad_input` |
 //! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
 //! | runs side by side                                                | `compare`   |
+//! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
+//! | profiles, and figures as files                                  | `profile`   |
 //! | what is printed by `list` and `config`                           | `print`     |
+//! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
 
 mod bad_input;
 mod compare;
+mod dram;
 mod print;
+mod profile;
 mod run;
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

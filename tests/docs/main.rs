@@ -53,14 +53,22 @@ fn grouped(number: u64) -> String {
     if number < 1000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1000), number % 1000) }
 }
 
-/// The help of the program, then that of each command it names.
+/// The commands that a help names.
+fn commands(help: &str) -> Vec<&str> {
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}
+
+/// The help of the program, then that of each command it names, and of each that those name.
 fn help() -> String {
     let program = printed(&["--help"]);
-    let commands = program.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     let mut text = code_block(&program);
-    for name in names {
-        text.push_str(&format!("\n### `{name}`\n{}", code_block(&printed(&[name, "--help"]))));
+    for name in commands(&program) {
+        let command = printed(&[name, "--help"]);
+        text.push_str(&format!("\n### `{name}`\n{}", code_block(&command)));
+        for part in commands(&command) {
+            text.push_str(&format!("\n### `{name} {part}`\n{}", code_block(&printed(&[name, part, "--help"]))));
+        }
     }
     text
 }
@@ -143,4 +151,10 @@ fn the_command_line_page_shows_the_help_and_the_lists() {
 #[test]
 fn the_configuration_page_has_every_field() {
     holds("docs/configuration.md", &[Part { name: "fields", text: configuration::reference() }]);
+}
+
+#[test]
+fn the_page_about_traces_shows_what_trace_info_prints() {
+    let info = printed(&["trace", "info", "tests/corpus/traces/volta.traceg"]);
+    holds("docs/traces.md", &[Part { name: "info", text: code_block(&info) }]);
 }

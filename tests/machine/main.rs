@@ -46,6 +46,8 @@ fn launch(kernel: &str, file: &str) -> PathBuf {
 /// A machine to run on and how to run.
 #[derive(Clone, Default)]
 struct Setup {
+    /// `fermi` if none is named.
+    machine: Option<String>,
     designs: Vec<String>,
     sets: Vec<String>,
     options: RunOptions,
@@ -61,6 +63,11 @@ impl Setup {
         self
     }
 
+    fn machine(mut self, machine: &str) -> Self {
+        self.machine = Some(machine.to_owned());
+        self
+    }
+
     fn designs(mut self, designs: &[&str]) -> Self {
         self.designs = designs.iter().map(|&design| design.to_owned()).collect();
         self
@@ -72,8 +79,9 @@ impl Setup {
     }
 
     fn run(&self, launch: &Path) -> RunReport {
-        let Self { designs, sets, options } = self.clone();
-        let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs, sets }).unwrap();
+        let Self { machine, designs, sets, options } = self.clone();
+        let machine = machine.unwrap_or_else(|| "fermi".to_owned());
+        let resolved = Resolved::new(&Request { machine, designs, sets }).unwrap();
         run(launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
     }
 

@@ -90,10 +90,7 @@ impl Row {
 
 /// Every reason's part of all scheduler cycles.
 fn schedulers(counters: &Counters) -> Map<String, Value> {
-    let cycles = |idx: usize| counters.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
-    let all: u64 = (0..StallReason::ALL.len()).map(cycles).sum();
-    let reasons = StallReason::ALL.iter().enumerate();
-    reasons.map(|(idx, reason)| (reason.name().to_owned(), ratio(cycles(idx), all).into())).collect()
+    counters.scheduler_shares().into_iter().map(|(reason, share)| (reason.name().to_owned(), share.into())).collect()
 }
 
 const HEAD: [&str; 11] = [

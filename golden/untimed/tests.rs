@@ -1,0 +1,178 @@
+use isa::program::Program;
+use isa::ptx::Source;
+use proptest::prelude::*;
+
+use super::*;
+use crate::index::Function;
+use crate::l1::cache::{self, Cache};
+use crate::l1::event::{Event, FailOrder, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
+use crate::l2::{self, Bank};
+
+const BASE: u64 = 0x10_0000;
+
+/// A kernel `k(p)`: `%rd0` holds `p`, `%r0` the thread's number; `%rd1` is its word, `%rd2` its line.
+fn kernel(body: &str) -> Program {
+    let text = format!(
+        ".version 7.1\n.target sm_35\n.address_size 64\n.entry k(.param .u64 p) {{\n\
+         .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n\
+         ld.param.u64 %rd0, [p]; mov.u32 %r0, %tid.x;\n\
+         mul.wide.u32 %rd1, %r0, 4; add.s64 %rd1, %rd0, %rd1; mul.wide.u32 %rd2, %r0, 128; add.s64 %rd2, %rd0, %rd2;\n\
+         {body}\n}}"
+    );
+    match Source::new("k.ptx", &text).kernel("k") {
+        Ok(program) => program,
+        Err(error) => panic!("{error}\n{text}"),
+    }
+}
+
+fn geometry(bits: u32, ways: usize) -> Geometry {
+    Geometry { index: SetIndex::new(Function::Linear { bits }, 7, 32).unwrap(), ways }
+}
+
+/// One SM with an L1 of `l1_ways` lines in one set, and two L2 banks of `l2_ways` lines.
+fn caches(l1_ways: usize, l2_ways: usize) -> Caches {
+    let (l1, l2) = (geometry(0, l1_ways), geometry(0, l2_ways));
+    Caches::new(Config { num_sms: 1, line_bytes: 128, l1, bypass: false, l2, banks: 2 })
+}
+
+/// One warp runs `body`, once for every element of `caches`' launches.
+fn profile(caches: &mut Caches, body: &str) -> Profile {
+    let program = kernel(body);
+    let mut memory = FlatMemory::new();
+    memory.place("p", BASE, vec![0; 1 << 16]).unwrap();
+    let launch = Launch {
+        program: &program,
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        params: &BASE.to_le_bytes(),
+        max_instructions: 100_000,
+    };
+    caches.run(&launch, 1, &mut memory).unwrap()
+}
+
+fn loads(profile: &Profile) -> Vec<Load> {
+    profile.loads.values().copied().collect()
+}
+
+#[test]
+fn a_word_a_lane_is_one_line_and_a_line_a_lane_is_thirty_two() {
+    let body = "ld.global.u32 %r1, [%rd1]; ld.global.u32 %r1, [%rd2]; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0];";
+    let profile = profile(&mut caches(64, 64), body);
+    let counts: Vec<_> =
+        loads(&profile).iter().map(|load| (load.warps, load.lanes, load.transactions, load.most)).collect();
+    assert_eq!(counts, [(1, 32, 1, 1), (1, 32, 32, 32), (1, 32, 1, 1)]);
+    // The first line is there once the first load has brought it.
+    assert_eq!(loads(&profile).iter().map(|load| load.l1_hits).collect::<Vec<_>>(), [0, 1, 1]);
+    assert_eq!(profile.all_loads().l2_reads(), 1 + 31);
+    assert_eq!(profile.warp_instructions, 10);
+}
+
+#[test]
+fn the_least_recently_used_line_gives_way() {
+    // Lines 0, 1, 0, 2, 0, 1 in two ways: 1 is gone when it is asked for again.
+    let at = |line: u32| format!("ld.global.u32 %r1, [%rd0+{}];", 128 * line);
+    let body: String = [0, 1, 0, 2, 0, 1].map(at).concat();
+    let profile = profile(&mut caches(2, 64), &body);
+    let found: Vec<_> = loads(&profile).iter().map(|load| (load.l1_hits, load.l2_hits)).collect();
+    assert_eq!(found, [(0, 0), (0, 0), (1, 0), (0, 0), (1, 0), (0, 1)]);
+}
+
+#[test]
+fn a_store_throws_the_line_out_of_the_l1_and_stays_in_the_l2() {
+    let body = "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1; ld.global.u32 %r1, [%rd1];";
+    let profile = profile(&mut caches(4, 64), body);
+    assert_eq!(profile.stores, Stores { warps: 1, transactions: 1, l1_evictions: 1, l2_hits: 1 });
+    assert_eq!(loads(&profile).iter().map(|load| (load.l1_hits, load.l2_hits)).collect::<Vec<_>>(), [(0, 0), (0, 1)]);
+}
+
+#[test]
+fn a_load_that_says_so_passes_by_the_l1() {
+    let body = "ld.global.u32 %r1, [%rd1]; ld.global.cg.u32 %r1, [%rd1]; ld.volatile.global.u32 %r1, [%rd1];";
+    let profile = profile(&mut caches(4, 64), body);
+    let found: Vec<_> = loads(&profile).iter().map(|load| (load.bypasses, load.l1_hits, load.l2_hits)).collect();
+    assert_eq!(found, [(0, 0, 0), (1, 0, 1), (1, 0, 1)]);
+}
+
+#[test]
+fn the_l1_forgets_between_launches_and_the_l2_does_not() {
+    let mut caches = caches(4, 64);
+    let body = "ld.global.u32 %r1, [%rd1];";
+    let found = [(); 2].map(|()| profile(&mut caches, body).all_loads());
+    assert_eq!(found.map(|load| (load.l1_hits, load.l2_hits)), [(0, 0), (0, 1)]);
+}
+
+#[test]
+fn a_dirty_line_that_gives_way_is_written_back_once() {
+    // Two banks of one line: lines 0 and 2 meet in bank 0, line 1 is alone.
+    let body = "st.global.u32 [%rd0], %r0; st.global.u32 [%rd0+128], %r0; ld.global.u32 %r1, [%rd0+256]; ld.global.u32 %r1, [%rd0];";
+    assert_eq!(profile(&mut caches(4, 1), body).write_backs, 1);
+}
+
+#[test]
+fn profiles_of_launches_add_up() {
+    let one = profile(&mut caches(64, 64), "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1;");
+    let other = profile(&mut caches(64, 64), "ld.global.u32 %r1, [%rd2]; st.global.u32 [%rd1], %r1;");
+    let mut both = one.clone();
+    both.add(&other);
+    let [load] = loads(&both)[..] else { panic!("{both:?}") };
+    assert_eq!((load.warps, load.transactions, load.most), (2, 33, 32));
+    assert_eq!((both.stores.transactions, both.warp_instructions), (2, 18));
+}
+
+proptest! {
+    #[test]
+    fn lines_are_those_of_an_l1_whose_fills_come_at_once(
+        ways in 1usize..=4,
+        steps in prop::collection::vec((0u64..24, any::<bool>()), 1..200),
+    ) {
+        let geometry = geometry(2, ways);
+        let mut lines = Lines::new(geometry);
+        let mut twin = Cache::new(cache::Config {
+            index: geometry.index,
+            ways,
+            mshr_entries: 1,
+            mshr_slots: 1,
+            miss_queue: 8,
+            fail_order: FailOrder::MshrFirst,
+        });
+        for (line, store) in steps {
+            if store {
+                let event = Event::Store { line, space: L1Space::Global, queue_used: 0 };
+                let evicted = twin.step(event).unwrap() == Outcome::Write(WriteOutcome::Evicted);
+                prop_assert_eq!(lines.remove(line), evicted);
+                continue;
+            }
+            let outcome = twin.step(Event::Load { line, waiter: (), queue_used: 0 }).unwrap();
+            if let Outcome::Load(LoadOutcome::Miss { victim }) = outcome {
+                let is_clean = victim.is_none_or(|victim| !victim.modified);
+                prop_assert!(is_clean);
+                twin.step(Event::Fill { line }).unwrap();
+                twin.step(Event::Drain).unwrap();
+            }
+            prop_assert_eq!(lines.reach(line, false).hit, outcome == Outcome::Load(LoadOutcome::Hit));
+        }
+    }
+
+    #[test]
+    fn lines_are_those_of_an_l2_bank_whose_fills_come_at_once(
+        ways in 1usize..=4,
+        steps in prop::collection::vec((0u64..24, any::<bool>()), 1..200),
+    ) {
+        let geometry = geometry(2, ways);
+        let mut lines = Lines::new(geometry);
+        let mut twin = Bank::new(geometry.index, ways);
+        for (line, store) in steps {
+            let write = l2::Write { byte_mask: 1, bytes: vec![1; 128] };
+            let access = if store { l2::Access::Write(write) } else { l2::Access::Read(()) };
+            let outcome = twin.access(line, access);
+            let wrote_back = matches!(&outcome, l2::Outcome::Miss { victim: Some(l2::Victim { write_back: Some(_), .. }) });
+            if matches!(outcome, l2::Outcome::Miss { .. }) {
+                twin.fill(line, vec![0; 128]).unwrap();
+            }
+            let reached = lines.reach(line, store);
+            prop_assert_eq!(reached.hit, matches!(outcome, l2::Outcome::Hit(_)));
+            prop_assert_eq!(reached.wrote_back, wrote_back);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! | testpoint     | intent                                                                          |
+//! |---------------|---------------------------------------------------------------------------------|
+//! | same work     | the clocked machine runs as many warp instructions and asks for as many lines    |
+//! | same hits     | where order cannot matter, hits and pending hits are the untimed model's hits    |
+//! | index, bypass | the model follows the set index function and the bypass of the configuration     |
+//! | flags         | a step that repeats until a flag is zero runs as often as on the machine         |
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::config::{Request, Resolved};
+use crate::run::{Counters, RunOptions, run};
+use golden::untimed::Load;
+
+fn kernels() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernels")
+}
+
+fn fermi(designs: &[&str], sets: &[&str]) -> MachineConfig {
+    let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect();
+    Resolved::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) }).unwrap().config
+}
+
+/// All launches of a file without time, and the counters of the machine.
+fn both(launch: &str, config: &MachineConfig) -> (Profile, Counters) {
+    let path = kernels().join(launch);
+    let kernels = profile(&path, None, config).unwrap();
+    let all = kernels.iter().fold(Profile::default(), |mut all, kernel| {
+        all.add(&kernel.all());
+        all
+    });
+    (all, run(&path, config, &RunOptions::default(), &mut |_| {}).unwrap().counters)
+}
+
+/// Loads and stores at all L1s: accesses, hits with pending ones, stores.
+fn l1(counters: &Counters) -> (u64, u64, u64) {
+    counters.l1.iter().fold((0, 0, 0), |(accesses, hits, stores), unit| {
+        (accesses + unit.accesses, hits + unit.hits + unit.hit_pending, stores + unit.store_hits + unit.store_misses)
+    })
+}
+
+/// The same of a profile of kernels whose loads do not share a pc.
+fn asked(profile: &Profile) -> (u64, u64, u64) {
+    let Load { transactions, l1_hits, .. } = profile.all_loads();
+    (transactions, l1_hits, profile.stores.transactions)
+}
+
+#[test]
+fn a_stream_gives_the_same_counts_on_the_machine() {
+    let (untimed, clocked) = both("vadd/small.toml", &fermi(&[], &[]));
+    assert_eq!(untimed.warp_instructions, clocked.warp_instructions());
+    assert_eq!(asked(&untimed), l1(&clocked));
+    let reads: u64 = clocked.l2.iter().map(|bank| bank.accesses).sum();
+    let misses: u64 = clocked.l2.iter().map(|bank| bank.misses + bank.write_misses).sum();
+    let found = untimed.all_loads().l2_hits + untimed.stores.l2_hits;
+    assert_eq!(untimed.all_loads().l2_reads(), reads);
+    assert_eq!(untimed.all_loads().l2_reads() + untimed.stores.transactions - found, misses);
+}
+
+#[test]
+fn an_l1_that_holds_everything_gives_the_same_hits_on_the_machine() {
+    for designs in [&[][..], &["pric"]] {
+        let sets = if designs.is_empty() { &["l1.sets=4096"][..] } else { &["l1.ways=256"] };
+        let (untimed, clocked) = both("syrk/small.toml", &fermi(designs, sets));
+        assert_eq!(untimed.warp_instructions, clocked.warp_instructions(), "{designs:?}");
+        assert_eq!(asked(&untimed), l1(&clocked), "{designs:?}");
+        assert!(asked(&untimed).1 > 0);
+    }
+}
+
+#[test]
+fn rows_that_meet_in_one_set_hit_with_the_polynomial_index_only() {
+    let hits = |designs: &[&str]| {
+        let kernels = profile(&kernels().join("syrk/launch.toml"), None, &fermi(designs, &[])).unwrap();
+        let loads = kernels[0].all().all_loads();
+        loads.l1_hits as f64 / loads.transactions as f64
+    };
+    let (linear, polynomial) = (hits(&[]), hits(&["pric"]));
+    assert!(polynomial > linear + 0.3, "{linear} and {polynomial}");
+}
+
+#[test]
+fn a_design_that_bypasses_every_load_leaves_the_l1_without_hits() {
+    let kernels = profile(&kernels().join("syrk/small.toml"), None, &fermi(&["bypass-all"], &[])).unwrap();
+    let loads = kernels[0].all().all_loads();
+    assert_eq!((loads.l1_hits, loads.bypasses), (0, loads.transactions));
+    assert!(loads.l2_hits > 0);
+}
+
+#[test]
+fn steps_that_repeat_until_a_flag_is_zero_run_as_often_as_on_the_machine() {
+    let path = kernels().join("bfs/small.toml");
+    let launches = |name: &str, count: usize| (name.to_owned(), count as u64);
+    let profiled = profile(&path, None, &fermi(&[], &[])).unwrap();
+    let profiled: Vec<_> = profiled.iter().map(|kernel| launches(&kernel.name, kernel.launches.len())).collect();
+    assert_eq!(profiled, run(&path, &fermi(&[], &[]), &RunOptions::default(), &mut |_| {}).unwrap().kernels);
+}
