@@ -42,6 +42,8 @@ use crate::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Tar
 
 /// Most instructions of one kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
+/// Most refusals that are collected, those of a function once for every call.
+const MAX_REFUSALS: usize = 1 << 10;
 /// Most statements that are looked at, those of a function once for every call.
 const MAX_STATEMENTS: usize = 1 << 21;
 
@@ -153,6 +155,28 @@ pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program
     lowering.finish(function)
 }
 
+/// Everything that keeps the kernel `name` from being lowered, in the order of the text: an
+/// instruction that is refused does not hide those behind it. Empty if [`lower`] succeeds.
+pub fn refusals(source: &Source, module: &Module<'_>, name: &str) -> Vec<PtxError> {
+    let first = match lower(source, module, name) {
+        Ok(_) => return Vec::new(),
+        Err(first) => first,
+    };
+    let Some(function) = module.kernels().find(|k| k.name.text == name) else { return vec![first] };
+    let Ok(mut lowering) = Lowering::new(source, module, function) else { return vec![first] };
+    lowering.refused = Some(Vec::new());
+    let last = lowering.entry(function).err();
+    let mut refused: Vec<PtxError> = lowering.refused.into_iter().flatten().chain(last).collect();
+    if refused.is_empty() {
+        // Only the end of the body is wrong, such as a label that is missing.
+        refused.push(first);
+    }
+    refused.sort_by_key(|error| (error.line(), error.column()));
+    // A function is lowered once for every call.
+    refused.dedup_by(|a, b| (a.line(), a.column(), a.message()) == (b.line(), b.column(), b.message()));
+    refused
+}
+
 struct Lowering<'a> {
     source: &'a Source,
     module: &'a Module<'a>,
@@ -193,6 +217,8 @@ struct Lowering<'a> {
     labelled: usize,
     /// First byte of every line.
     lines: Vec<u32>,
+    /// What was refused so far, if lowering is to go on behind a refusal.
+    refused: Option<Vec<PtxError>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -232,6 +258,7 @@ impl<'a> Lowering<'a> {
             statements: 0,
             labelled: 0,
             lines: lines.collect(),
+            refused: None,
         })
     }
 
@@ -255,7 +282,20 @@ impl<'a> Lowering<'a> {
 
     fn body(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
         for statement in &function.body {
-            self.statement(statement)?;
+            let (scope, depth, local_top) = (self.scopes.current(), self.frames.len(), self.local_top);
+            if let Err(error) = self.statement(statement) {
+                match &mut self.refused {
+                    Some(refused) if refused.len() < MAX_REFUSALS && self.statements <= MAX_STATEMENTS => {
+                        refused.push(error);
+                    }
+                    _ => return Err(error),
+                }
+                // Whatever a call had begun is given up.
+                self.scopes.leave(scope);
+                self.frames.truncate(depth);
+                self.local_top = local_top;
+                self.pending.clear();
+            }
         }
         Ok(())
     }

@@ -65,6 +65,13 @@ const DRAM_EXAMPLES: &str = "Examples:
 A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and a request a line, such as
 0,R,0x00000040: offered from cycle 0 on, in the order of the file, at most one a cycle.";
 
+const PTX_EXAMPLES: &str = "Examples:
+  warpsieve ptx kernels/syrk/syrk.ptx
+  warpsieve ptx mine.ptx --format json
+
+Nothing is run. Exit status 2 if the text cannot be read, or if a kernel in it cannot be run: each
+instruction that is refused is listed with its place.";
+
 const INFO_EXAMPLES: &str = "Examples:
   warpsieve trace info traces/kernelslist.g
   warpsieve trace info kernel-3.traceg.xz --format json";
@@ -99,6 +106,9 @@ pub(super) enum Command {
     /// Run long randomised checks until a limit is reached or one fails
     #[command(after_help = SOAK_EXAMPLES)]
     Soak(SoakArguments),
+    /// Read a PTX file and list its kernels, their loads and registers, and what cannot be run
+    #[command(after_help = PTX_EXAMPLES)]
+    Ptx(PtxArguments),
     /// Look into Accel-Sim traces
     Trace(TraceArguments),
     /// Drive the DRAM channels of a machine alone with a trace of requests
@@ -300,6 +310,16 @@ pub(super) struct DramArguments {
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct PtxArguments {
+    /// PTX file
+    #[arg(value_name = "FILE.ptx")]
+    pub file: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
 }
 
 #[derive(Args, Debug)]

@@ -19,6 +19,7 @@ mod list;
 mod output;
 mod profile;
 mod progress;
+mod ptx;
 mod reproduce;
 mod run;
 mod soak;
@@ -58,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::list(arguments),
         Command::Config(arguments) => print_config(arguments),
         Command::Soak(arguments) => soak::soak(arguments),
+        Command::Ptx(arguments) => ptx::ptx(arguments),
         Command::Trace(arguments) => trace::trace(arguments),
         Command::Dram(arguments) => dram::dram(arguments),
     };

@@ -7,6 +7,7 @@
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
 //! | profiles, and figures as files                                  | `profile`   |
+//! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
 
@@ -15,6 +16,7 @@ mod compare;
 mod dram;
 mod print;
 mod profile;
+mod ptx;
 mod run;
 mod trace;
 

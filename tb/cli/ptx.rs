@@ -1,0 +1,237 @@
+//! `warpsieve ptx`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use isa::alloc::allocate;
+use isa::program::{Inst, MemOp, Op, Program, Unit};
+use isa::ptx::ast::{Function, Module};
+use isa::ptx::data::data;
+use isa::ptx::{Source, lower};
+use isa::types::Space;
+use miette::{IntoDiagnostic, Report, WrapErr};
+use serde::Serialize;
+
+use super::Exit;
+use super::args::{Format, PtxArguments};
+use super::output::{self, columns, grouped};
+
+/// What of a PTX file can be run, and what its kernels do.
+#[derive(Serialize)]
+struct File {
+    file: String,
+    version: String,
+    target: String,
+    /// Initialised or not, of the whole file.
+    global_bytes: u64,
+    const_bytes: u64,
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Serialize)]
+struct Kernel {
+    name: String,
+    /// `null` if the kernel cannot be run.
+    program: Option<Listing>,
+    refused: Vec<Refusal>,
+}
+
+/// A kernel that can be run.
+#[derive(Serialize)]
+struct Listing {
+    params: Vec<Param>,
+    instructions: usize,
+    /// Instructions of each unit.
+    units: Vec<(String, usize)>,
+    /// 32-bit registers of a thread.
+    registers: u16,
+    predicates: u16,
+    shared_bytes: u32,
+    local_bytes: u32,
+    accesses: Vec<Access>,
+}
+
+#[derive(Serialize)]
+struct Param {
+    name: String,
+    #[serde(rename = "type")]
+    ty: &'static str,
+    offset: u32,
+    bytes: u32,
+}
+
+/// An instruction that accesses memory other than parameters.
+#[derive(Serialize)]
+struct Access {
+    pc: usize,
+    line: u32,
+    what: &'static str,
+    space: &'static str,
+    /// Bytes of a thread.
+    bytes: u32,
+    /// The instruction as it is written.
+    text: String,
+}
+
+/// Something that keeps a kernel from being run.
+#[derive(Serialize)]
+struct Refusal {
+    line: u32,
+    column: Option<u32>,
+    message: String,
+    help: Option<String>,
+}
+
+pub(super) fn ptx(arguments: &PtxArguments) -> Result<Exit, Report> {
+    let found = read(&arguments.file)?;
+    let text = match arguments.format {
+        Format::Table => table(&found),
+        Format::Json => serde_json::to_string_pretty(&found).into_diagnostic()? + "\n",
+    };
+    output::print(&text)?;
+    let refused: Vec<_> = found.kernels.iter().filter(|kernel| kernel.program.is_none()).collect();
+    match refused.as_slice() {
+        [] => Ok(Exit::Done),
+        [kernel] => Err(miette::miette!("{}: kernel `{}` cannot be run", found.file, kernel.name)),
+        several => Err(miette::miette!("{}: {} kernels cannot be run", found.file, several.len())),
+    }
+}
+
+fn read(path: &Path) -> Result<File, Report> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).into_diagnostic().wrap_err_with(|| format!("{name}: cannot be read"))?;
+    let source = Source::new(&name, &text);
+    let module = source.parse()?;
+    let variables = data(&source, &module)?;
+    let (major, minor) = module.version;
+    let target: Vec<_> = module.target.iter().map(|name| name.text).collect();
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(File {
+        file: name,
+        version: format!("{major}.{minor}"),
+        target: target.join(", "),
+        global_bytes: variables.globals.iter().map(|block| block.bytes.len() as u64).sum(),
+        const_bytes: variables.constants.bytes.len() as u64,
+        kernels: module.kernels().map(|kernel| listed(&source, &module, kernel, &lines)).collect(),
+    })
+}
+
+fn listed(source: &Source, module: &Module<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
+    let name = kernel.name.text;
+    let refused = |line, column, message: &str, help: Option<&str>| Refusal {
+        line,
+        column,
+        message: message.to_owned(),
+        help: help.map(str::to_owned),
+    };
+    let (program, refused) = match lower::lower(source, module, name).as_ref().map(allocate) {
+        Ok(Ok(program)) => (Some(Listing::new(&program, lines)), Vec::new()),
+        Ok(Err(error)) => {
+            let message = format!("more than {} {} are live at this point, expected no more", error.limit, error.what);
+            (None, vec![refused(error.line, None, &message, None)])
+        }
+        Err(_) => {
+            let all = lower::refusals(source, module, name);
+            let all = all.iter().map(|e| refused(e.line(), Some(e.column()), e.message(), e.help_text()));
+            (None, all.collect())
+        }
+    };
+    Kernel { name: name.to_owned(), program, refused }
+}
+
+impl Listing {
+    /// The listing of a program in the physical form.
+    fn new(program: &Program, lines: &[&str]) -> Self {
+        let count = |unit| program.insts.iter().filter(|inst| inst.unit == unit).count();
+        let units = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::Mem, Unit::Control];
+        let units = units.iter().map(|&unit| (unit.to_string(), count(unit))).filter(|&(_, count)| count > 0);
+        let param = |param: &isa::program::Param| Param {
+            name: param.name.clone(),
+            ty: param.ty.name(),
+            offset: param.offset,
+            bytes: param.bytes,
+        };
+        let insts = program.insts.iter().enumerate();
+        Self {
+            params: program.params.iter().map(param).collect(),
+            instructions: program.insts.len(),
+            units: units.collect(),
+            registers: program.regs,
+            predicates: program.preds,
+            shared_bytes: program.shared_bytes,
+            local_bytes: program.local_bytes,
+            accesses: insts.filter_map(|(pc, inst)| Access::new(pc, inst, lines)).collect(),
+        }
+    }
+}
+
+impl Access {
+    fn new(pc: usize, inst: &Inst, lines: &[&str]) -> Option<Self> {
+        let (what, space, bytes) = match &inst.op {
+            Op::Load(MemOp { space: Space::Param, .. }) => return None,
+            Op::Load(mem) => ("load", mem.space.name(), mem.bytes()),
+            Op::Store(mem) => ("store", mem.space.name(), mem.bytes()),
+            Op::Atomic(_, mem) => ("atomic", mem.space.name(), mem.bytes()),
+            Op::Texture(op) => ("fetch", "texture", 4 * op.result.bytes()),
+            _ => return None,
+        };
+        let text = lines.get(inst.line as usize - 1).map_or("", |line| line.trim());
+        Some(Self { pc, line: inst.line, what, space, bytes, text: text.to_owned() })
+    }
+}
+
+const HEAD: [&str; 6] = ["pc", "line", "access", "space", "bytes", "text"];
+
+fn table(found: &File) -> String {
+    let File { file, version, target, global_bytes, const_bytes, kernels } = found;
+    let mut text = format!(
+        "{file}: PTX {version} for {target}, {}, {} bytes of variables, {} of constants\n",
+        counted(kernels.len(), "kernel"),
+        grouped(*global_bytes),
+        grouped(*const_bytes),
+    );
+    for Kernel { name, program, refused } in kernels {
+        text += &format!("\nkernel {name}");
+        match program {
+            Some(listing) => text += &listing_table(listing),
+            None => {
+                text += &format!(": cannot be run, {}\n", counted(refused.len(), "reason"));
+                for Refusal { line, column, message, .. } in refused {
+                    let column = column.map_or(String::new(), |column| format!(":{column}"));
+                    text += &format!("  {file}:{line}{column}: {message}\n");
+                }
+                // Many refusals have the same remedy.
+                let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
+                text.extend(helps.iter().map(|help| format!("  help: {help}\n")));
+            }
+        }
+    }
+    text
+}
+
+fn listing_table(listing: &Listing) -> String {
+    let Listing { params, instructions, units, registers, predicates, shared_bytes, local_bytes, accesses } = listing;
+    let params: Vec<_> = params.iter().map(|Param { name, ty, .. }| format!("{ty} {name}")).collect();
+    let units: Vec<_> = units.iter().map(|(unit, count)| format!("{unit} {count}")).collect();
+    let row = |access: &Access| {
+        let Access { pc, line, what, space, bytes, text } = access;
+        vec![pc.to_string(), line.to_string(), (*what).to_owned(), (*space).to_owned(), bytes.to_string(), text.clone()]
+    };
+    let rows: Vec<_> = accesses.iter().map(row).collect();
+    format!(
+        "({})\n  {}: {}\n  {}, {}, shared memory {} bytes, local memory {} bytes a thread\n{}",
+        params.join(", "),
+        counted(*instructions, "instruction"),
+        units.join(", "),
+        counted((*registers).into(), "register"),
+        counted((*predicates).into(), "predicate"),
+        grouped((*shared_bytes).into()),
+        grouped((*local_bytes).into()),
+        columns(&HEAD, &rows),
+    )
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count as u64))
+}
