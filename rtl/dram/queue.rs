@@ -346,8 +346,7 @@ impl Queue {
             last_older,
             data,
             occupied,
-            // Says again what `occupied` does.
-            level: _,
+            level,
             // And this what `banks` does.
             bank_level: _,
             writes,
@@ -380,7 +379,15 @@ impl Queue {
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);
         to.sized("hits", *hits, num_slots);
-        // Or of each slot's own mask, and decoders of each slot's bank.
+        // Follow from the registers: the number and the first of the slots, the or of each slot's own
+        // mask, and decoders of each slot's bank.
+        to.probe_sized("level", u64::from(*level), u32::BITS - num_slots.leading_zeros());
+        to.part("oldest", |to| {
+            let oldest = slots[if *occupied == 0 { 0 } else { self.oldest(*occupied) }].entry;
+            to.probe_sized("write", u64::from(oldest.write), 1);
+            to.probe_sized("id", oldest.id.into(), 32);
+            to.probe_sized("burst", oldest.burst, burst_bits);
+        });
         to.probe_sized("blocked", *blocked, num_slots);
         to.probe_sized("banks", *banks, num_banks);
         to.probe_sized("hit_banks", *hit_banks, num_banks);

@@ -16,7 +16,7 @@
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
 use super::describe::misfit;
-use super::{BlockId, Describe, DescribeExt, Edge, Payload, digest_of, width_of};
+use super::{AsProbes, BlockId, Describe, DescribeExt, Edge, Payload, digest_of, width_of};
 
 /// Shape of a channel.
 #[derive(Clone, Debug)]
@@ -209,16 +209,6 @@ impl<T: Payload> Chan<T> {
         let what = digest_of(&self.slots[slot].beat);
         self.note(PUSHED, tick, what);
     }
-}
-
-/// Shows the fields of a beat without counting them as state.
-struct AsProbes<'a>(&'a mut dyn Describe);
-
-impl super::Fields for AsProbes<'_> {
-    fn field(&mut self, field: super::Field) {
-        self.0.probe(field);
-    }
-    fn wide(&mut self, _: &'static str, _: &[u8]) {}
 }
 
 /// The sending end of a channel, lent for one edge.

@@ -248,3 +248,13 @@ pub trait DescribeExt: Describe {
 }
 
 impl<D: Describe + ?Sized> DescribeExt for D {}
+
+/// Shows the fields of a payload without counting them as state.
+pub(crate) struct AsProbes<'a>(pub &'a mut dyn Describe);
+
+impl Fields for AsProbes<'_> {
+    fn field(&mut self, field: Field) {
+        self.0.probe(field);
+    }
+    fn wide(&mut self, _: &'static str, _: &[u8]) {}
+}

@@ -26,6 +26,7 @@ mod wake;
 
 pub use array::{Array, ArraySpec, ArrayView, Collide, Storage};
 pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank};
+pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, width_of};
 pub use digest::{Digest, digest_of};
 pub use regs::Regs;

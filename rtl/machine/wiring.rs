@@ -241,16 +241,6 @@ impl Machine {
         self.channels().iter().all(|channels| channels.are_empty())
     }
 
-    /// Every channel that holds a beat: its path and how many, for a report.
-    #[must_use]
-    pub fn occupied_channels(&self) -> Vec<(String, usize)> {
-        let mut found = Vec::new();
-        for channels in self.channels() {
-            channels.occupied(&mut found);
-        }
-        found
-    }
-
     /// Every channel of the machine, like by like.
     fn channels(&self) -> [&dyn Channels; 10] {
         [
@@ -291,8 +281,6 @@ trait Channels {
     fn history(&self) -> u64;
     /// True when none holds a beat.
     fn are_empty(&self) -> bool;
-    /// Adds path and level of those that hold a beat.
-    fn occupied(&self, found: &mut Vec<(String, usize)>);
 }
 
 impl<T: Payload> Channels for Vec<Chan<T>> {
@@ -306,11 +294,6 @@ impl<T: Payload> Channels for Vec<Chan<T>> {
 
     fn are_empty(&self) -> bool {
         self.iter().all(Chan::is_empty)
-    }
-
-    fn occupied(&self, found: &mut Vec<(String, usize)>) {
-        let holding = self.iter().filter(|channel| !channel.is_empty());
-        found.extend(holding.map(|channel| (channel.path().to_owned(), channel.len())));
     }
 }
 

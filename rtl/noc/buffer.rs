@@ -14,7 +14,8 @@
 
 use super::packet::{FLIT_BYTES, Packet};
 use crate::kernel::{
-    ArraySpec, ArrayView, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic, Storage, digest_of,
+    ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic, Storage,
+    digest_of,
 };
 use std::hash::Hasher;
 
@@ -159,6 +160,9 @@ impl<P: Packet> InputBuffer<P> {
         to.sized("leaving_since", leaving_since.unwrap_or(0) & 7, 3);
         to.array("flits", flits);
         to.probe_sized("packets", flits.level as u64, width);
+        if let Some(oldest) = flits.packets.get(flits.head) {
+            to.part("oldest", |to| oldest.packet.fields(&flits.shape, &mut AsProbes(to)));
+        }
         to.logic("level_adder", Logic::Adder { width });
     }
 }

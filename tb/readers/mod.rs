@@ -8,6 +8,7 @@
 //! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
 //! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
 //! | `counts`   | flip-flops, memories and logic, scope by scope ([`Counts`])               |
+//! | `queues`   | every queue that is not empty, with its oldest entry ([`queues()`])       |
 //! | `scopes`   | the tree of scopes that all of them share, hence one name for one thing   |
 //! | `look`     | how a value is shown: by name, as a level, in hexadecimal, as a number    |
 
@@ -15,11 +16,13 @@ mod counts;
 mod dump;
 mod look;
 mod outline;
+mod queues;
 mod scopes;
 mod wave;
 
 pub use counts::{ArrayCount, ChannelCount, Counts, LogicCount};
 pub use dump::{Dump, NoScope, Show};
+pub use queues::{QueueHead, queues};
 pub use wave::{Recorded, WaveError, WaveSpec, Waveform};
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::series::Series;
 use super::verify::{Shadow, judge, read_buffer};
 use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict, WaveOptions};
 use crate::launch::write_npy;
-use crate::readers::{WaveSpec, Waveform};
+use crate::readers::{WaveSpec, Waveform, queues};
 
 /// Simulator steps between two looks at the clock and the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 1 << 14;
@@ -338,8 +338,8 @@ impl<'p> Drive<'p> {
                 report.push_str(&format!("  sm{sm}: warp {warp} at pc {pc}, line {line}: {}\n", reason.name()));
             }
         }
-        for (path, beats) in self.machine.occupied_channels() {
-            report.push_str(&format!("  {path}: {beats} beats\n"));
+        for queue in queues(&self.machine) {
+            report.push_str(&format!("  {queue}\n"));
         }
         report
     }

@@ -15,7 +15,7 @@ use waves::scope::{Glob, Window};
 use waves::view::View;
 
 use super::{ReadBack, look_at};
-use crate::readers::{WaveSpec, Waveform};
+use crate::readers::{QueueHead, WaveSpec, Waveform, queues};
 
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
 const HOST: BlockId = BlockId { domain: 0, slot: 1 };
@@ -178,4 +178,28 @@ fn the_view_of_the_l1_names_signals_that_exist() {
     let scope = wave.tree().find_scope("sm0.l1").unwrap();
     let applied = View::named("l1d").unwrap().apply(wave.tree(), wave.selection(), scope);
     assert_eq!(applied.missing, Vec::<String>::new());
+}
+
+/// The host neither answers nor sends on: what the LSU holds after a while stands in its queues.
+#[test]
+fn every_queue_that_holds_something_is_listed_with_its_oldest_entry() {
+    let clocks = Clocks::new(&[700_000]).unwrap();
+    let mut bench = Bench::new();
+    let mut sim = Simulator::new(clocks.periods(), &bench, Mode::default());
+    for _ in 0..15 {
+        sim.step(&mut bench);
+    }
+    let found = queues(&bench);
+    let paths: Vec<_> = found.iter().map(|queue| queue.path.as_str()).collect();
+    assert_eq!(paths, ["sm0.l1.queue", "sm0.l1.core_req"], "{found:?}");
+    let values = look_at(&bench, ENTRIES);
+    for QueueHead { path, level, oldest } in &found {
+        assert_eq!(format!("{level:b}"), values[&format!("machine.{path}.level")], "{path}");
+        assert!(oldest.starts_with("kind=LOAD space=GLOBAL "), "{path}: {oldest}");
+    }
+    let line = u64::from_str_radix(&values["machine.sm0.l1.queue.slot[0].line"], 2).unwrap();
+    assert!(found[0].oldest.contains(&format!(" line={line:#x} lanes=")), "{:?}", found[0]);
+    // Of the addresses of all lanes the first, and no data.
+    assert_eq!(found[1].oldest.matches("address=").count(), 1, "{:?}", found[1]);
+    assert!(!found[1].oldest.contains("data"), "{:?}", found[1]);
 }
