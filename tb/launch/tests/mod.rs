@@ -1,10 +1,12 @@
 //! Testpoints of the launch-file reader: what a correct file means (`model`), what it puts into
-//! memory (`data`), every rule it can break (`errors`), and our own kernels' files (`kernels`).
+//! memory (`data`), every rule it can break (`errors`), variables and textures (`variables`), and our
+//! own kernels' files (`kernels`).
 
 mod data;
 mod errors;
 mod kernels;
 mod model;
+mod variables;
 
 use std::fs;
 use std::path::PathBuf;
