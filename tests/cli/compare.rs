@@ -35,10 +35,18 @@ fn what_a_run_counts_does_not_depend_on_its_neighbours() {
 }
 
 #[test]
-fn csv_has_a_cell_for_every_heading() {
+fn every_cell_stands_under_its_heading() {
     let ended = warpsieve(&["compare", SMALL, "--format", "csv"]);
-    let mut lines = ended.out.lines().map(|line| line.split(',').count());
-    assert_eq!((lines.next(), ended.out.lines().count()), (lines.next(), 2), "{ended:?}");
+    let lines: Vec<Vec<&str>> = ended.out.lines().map(|line| line.split(',').collect()).collect();
+    let [head, cells] = lines.as_slice() else { panic!("{ended:?}") };
+    assert_eq!(head.len(), cells.len(), "{ended:?}");
+    let row = rows(&[SMALL]).remove(0);
+    let shares = row["schedulers"].as_object().unwrap();
+    for (reason, share) in shares {
+        let column = head.iter().position(|name| *name == format!("{reason} %")).unwrap();
+        assert_eq!(cells[column], format!("{:.1}", 100.0 * share.as_f64().unwrap()), "{reason}");
+    }
+    assert!(shares.len() == 10 && shares["scoreboard_memory"].as_f64() > shares["barrier"].as_f64(), "{row}");
 }
 
 #[test]

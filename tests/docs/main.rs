@@ -48,6 +48,14 @@ fn summary(arguments: &[&str]) -> String {
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
 
+/// The columns of a table that fit a page, and the last one.
+fn first_columns(table: &str) -> String {
+    let head = table.lines().next().unwrap_or("");
+    let (cut, last) = (head.find("L1 pending %").unwrap(), head.rfind("check").unwrap());
+    let lines: Vec<_> = table.lines().map(|line| format!("{}...  {}", &line[..cut], &line[last..])).collect();
+    lines.join("\n")
+}
+
 /// A number with its thousands apart: `1,234,567`.
 fn grouped(number: u64) -> String {
     if number < 1000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1000), number % 1000) }
@@ -127,7 +135,17 @@ fn holds(path: &str, parts: &[Part]) {
 #[test]
 fn the_readme_shows_what_the_commands_print() {
     let run = ["run", "kernels/syrk/launch.toml"];
+    let file = |name: &str, language: &str| {
+        let text = fs::read_to_string(root().join("docs/example").join(name)).unwrap();
+        format!("```{language}\n{text}```\n")
+    };
+    let example = "docs/example/rowsum.toml";
+    let compare = ["compare", example, "--check", "--quiet", "--design-set", "baseline,pric,bypass-all"];
     let parts = [
+        Part { name: "example-cu", text: file("rowsum.cu", "cpp") },
+        Part { name: "example-toml", text: file("rowsum.toml", "toml") },
+        Part { name: "example-profile", text: code_block(&printed(&["profile", example])) },
+        Part { name: "example-compare", text: code_block(&first_columns(&printed(&compare))) },
         Part { name: "syrk", text: summary(&run) },
         Part { name: "syrk-pric", text: summary(&[&run[..], &["--design", "pric"]].concat()) },
         Part { name: "effect", text: effect() },

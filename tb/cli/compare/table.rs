@@ -82,7 +82,9 @@ impl Row {
             percent(self.l2_pending_hits),
             count(self.dram_bytes),
         ];
-        cells.extend(self.schedulers.values().map(|part| percent(part.as_f64())));
+        // The map is sorted by name, the table by reason.
+        let part = |reason: &StallReason| percent(self.schedulers.get(reason.name()).and_then(Value::as_f64));
+        cells.extend(StallReason::ALL.iter().map(part));
         cells.push(self.check.to_owned());
         cells
     }
