@@ -109,6 +109,55 @@ pub fn coalesce_store(
     Ok(lines.into_iter().map(store).collect())
 }
 
+/// What an atomic asks, in the order of the lowest lanes. Lanes of a request lie in the same `reach`
+/// bytes (a line, or the half of one that a compare-and-swap serves at a time) and name different
+/// words: the first lanes of all words go together, then the second ones, and so on.
+///
+/// # Errors
+/// The lowest active lane with a misaligned address.
+///
+/// # Panics
+/// If `line_bytes` or the width is not a legal one.
+pub fn coalesce_atomic(access: &WarpAccess, line_bytes: usize, reach: usize) -> Result<Vec<LineRequest>, Misaligned> {
+    let address = |lane: usize| access.addresses[lane];
+    split(access, line_bytes, |lane, earlier| {
+        let turn = earlier.iter().filter(|&&other| address(other) == address(lane)).count();
+        (address(lane) / reach as u64, turn)
+    })
+}
+
+/// What a load of constants asks, in the order of the lowest lanes: a word of at least 4 bytes for
+/// all lanes that name it.
+///
+/// # Errors
+/// The lowest active lane with a misaligned address.
+///
+/// # Panics
+/// If `line_bytes` or the width is not a legal one.
+pub fn coalesce_constant(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineRequest>, Misaligned> {
+    split(access, line_bytes, |lane, _| (access.addresses[lane] / access.width.max(4) as u64, 0))
+}
+
+/// Lanes of equal key share a request; the key of a lane may depend on the active lanes before it.
+fn split(
+    access: &WarpAccess,
+    line_bytes: usize,
+    key: impl Fn(usize, &[usize]) -> (u64, usize),
+) -> Result<Vec<LineRequest>, Misaligned> {
+    let lanes: Vec<usize> = (0..LANES).filter(|lane| access.active >> lane & 1 == 1).collect();
+    let mut parts: BTreeMap<(u64, usize), u32> = BTreeMap::new();
+    for (place, &lane) in lanes.iter().enumerate() {
+        *parts.entry(key(lane, &lanes[..place])).or_default() |= 1 << lane;
+    }
+    let mut parts: Vec<u32> = parts.into_values().collect();
+    parts.sort_by_key(|lanes| lanes.trailing_zeros());
+    let mut requests = Vec::new();
+    for active in parts {
+        requests.extend(coalesce(&WarpAccess { active, ..*access }, line_bytes)?);
+    }
+    Ok(requests)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +203,21 @@ mod tests {
         assert_eq!(stores.len(), 1);
         assert_eq!(stores[0].request.lanes, 0b1011);
         assert_eq!(stores[0].bytes[63..67], [0, 3, 3, 0]);
+    }
+
+    #[test]
+    fn lanes_of_one_word_take_turns_in_an_atomic() {
+        let words = |lane: u64| [8, 4, 8, 8][lane as usize % 4];
+        let requests = coalesce_atomic(&access(0b1111, 4, words), 128, 128).unwrap();
+        let seen: Vec<_> = requests.iter().map(|request| (request.lanes, request.byte_mask)).collect();
+        assert_eq!(seen, [(0b0011, 0xff0), (0b0100, 0xf00), (0b1000, 0xf00)]);
+    }
+
+    #[test]
+    fn a_word_of_constants_goes_to_all_lanes_that_name_it() {
+        let requests = coalesce_constant(&access(0b1111, 2, |lane| [0, 2, 4, 0][lane as usize % 4]), 128).unwrap();
+        let seen: Vec<_> = requests.iter().map(|request| (request.lanes, request.byte_mask)).collect();
+        assert_eq!(seen, [(0b1011, 0xf), (0b0100, 0x30)]);
     }
 
     #[test]

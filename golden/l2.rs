@@ -9,6 +9,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use isa::lanes::{AtomicFn, atomic};
+use isa::types::Type;
+
 use crate::index::SetIndex;
 
 /// The bytes of one line.
@@ -32,6 +35,30 @@ impl Write {
     }
 }
 
+/// Words of a line read and changed as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Atomic<R> {
+    /// Who wants the line as it was before; nobody if it is a reduction.
+    pub reader: Option<R>,
+    /// What is done to each word.
+    pub f: AtomicFn,
+    /// What a word is.
+    pub ty: Type,
+    /// Place of each word in the line, and its operands `b` and `c` of [`isa::lanes::atomic`].
+    pub words: Vec<(usize, u64, u64)>,
+}
+
+impl<R> Atomic<R> {
+    fn apply(&self, line: &mut Line) {
+        for &(at, b, c) in &self.words {
+            let word = &mut line[at..at + self.ty.bytes() as usize];
+            let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+            let new = atomic(self.f, self.ty, old, b, c).to_le_bytes();
+            word.copy_from_slice(&new[..word.len()]);
+        }
+    }
+}
+
 /// One accepted request; `R` names a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access<R> {
@@ -39,6 +66,8 @@ pub enum Access<R> {
     Read(R),
     /// Changes part of it.
     Write(Write),
+    /// Wants it as it is, and changes part of it.
+    Atomic(Atomic<R>),
 }
 
 /// A dirty or clean line that gave way.
@@ -53,7 +82,7 @@ pub struct Victim {
 /// What becomes of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The line is here: its bytes after the access.
+    /// The line is here: its bytes after the access, but before an atomic.
     Hit(Line),
     /// The line is on its way already.
     HitPending,
@@ -106,7 +135,7 @@ impl<R: Clone> Bank<R> {
         Bank { index, ways, lines: BTreeMap::new(), order: vec![Vec::new(); index.sets()] }
     }
 
-    /// An access to `line`. Both reads and writes make it the most recently used of its set.
+    /// An access to `line`. Every one makes it the most recently used of its set.
     pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
         let set = self.index.set_of_line(line);
         let outcome = match self.lines.get_mut(&line) {
@@ -115,11 +144,21 @@ impl<R: Clone> Bank<R> {
                 Outcome::HitPending
             }
             Some(Entry::Here { bytes, dirty }) => {
-                if let Access::Write(write) = access {
-                    write.apply(bytes);
-                    *dirty = true;
-                }
-                Outcome::Hit(bytes.clone())
+                let before = bytes.clone();
+                let seen = match access {
+                    Access::Read(_) => before,
+                    Access::Write(write) => {
+                        write.apply(bytes);
+                        *dirty = true;
+                        bytes.clone()
+                    }
+                    Access::Atomic(atomic) => {
+                        atomic.apply(bytes);
+                        *dirty = true;
+                        before
+                    }
+                };
+                Outcome::Hit(seen)
             }
             None => {
                 let Some(victim) = self.make_room(set) else { return Outcome::Refused };
@@ -148,6 +187,11 @@ impl<R: Clone> Bank<R> {
                 Access::Read(reader) => answers.push((reader.clone(), bytes.clone())),
                 Access::Write(write) => {
                     write.apply(&mut bytes);
+                    dirty = true;
+                }
+                Access::Atomic(atomic) => {
+                    answers.extend(atomic.reader.clone().map(|reader| (reader, bytes.clone())));
+                    atomic.apply(&mut bytes);
                     dirty = true;
                 }
             }
@@ -224,6 +268,19 @@ mod tests {
         bank.access(5, Access::Read('b'));
         let answers = bank.fill(5, vec![1, 2, 3, 4]).unwrap();
         assert_eq!(answers, [('a', vec![1, 2, 3, 4]), ('b', vec![1, 9, 9, 4])]);
+    }
+
+    #[test]
+    fn waiting_atomics_take_effect_one_after_the_other_and_return_what_was_before() {
+        let mut bank = one_set(2);
+        let add = |reader| Access::Atomic(Atomic { reader, f: AtomicFn::Add, ty: Type::U32, words: vec![(0, 5, 0)] });
+        for reader in [Some('a'), None, Some('b')] {
+            bank.access(5, add(reader));
+        }
+        let answers = bank.fill(5, vec![1, 0, 0, 0]).unwrap();
+        assert_eq!(answers, [('a', vec![1, 0, 0, 0]), ('b', vec![11, 0, 0, 0])]);
+        assert_eq!(bank.access(5, add(Some('c'))), Outcome::Hit(vec![16, 0, 0, 0]));
+        assert_eq!(bank.dirty_lines().collect::<Vec<_>>(), [(5, &vec![21, 0, 0, 0])]);
     }
 
     #[test]

@@ -8,9 +8,9 @@
 //! | module      | holds                                                                  |
 //! |-------------|------------------------------------------------------------------------|
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
-//! | [`cells`]   | FIFO, arbiter, LRU                                                     |
+//! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
 //! | [`sm`]      | CTA dispatcher and SM core                                             |
-//! | [`l1`]      | LSU and L1 data cache                                                  |
+//! | [`l1`]      | LSU with its caches                                                    |
 //! | [`index`]   | set index functions as XOR trees                                       |
 //! | [`noc`]     | crossbars and their packets                                            |
 //! | [`l2`]      | L2 bank                                                                |

@@ -69,7 +69,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         match *event {
             Event::Load { line, queue_used, .. } => Ok(Outcome::Load(self.predict_load(line, queue_used))),
             Event::Store { line, space, queue_used } => self.predict_store(line, space, queue_used).map(Outcome::Write),
-            Event::Atomic { line } => self.predict_overtaking(line).map(Outcome::Write),
+            Event::Atomic { line, queue_used } => self.predict_overtaking(line, queue_used).map(Outcome::Write),
             Event::Bypass { line } => match self.status(line) {
                 Some(Status::Modified) => Err(Breach::Modified(line)),
                 _ => Ok(Outcome::Done),
@@ -173,15 +173,15 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         if space == Space::Local && matches!(self.status(line), Some(Status::Valid | Status::Modified)) {
             return Ok(WriteOutcome::WrittenBack);
         }
+        self.predict_overtaking(line, queue_used)
+    }
+
+    /// A write goes past the cache: no copy here may outlive it.
+    fn predict_overtaking(&self, line: u64, queue_used: usize) -> Result<WriteOutcome, Breach> {
         if queue_used >= self.config.miss_queue {
             let all = Fails { miss_queue: true, ..Fails::default() };
             return Ok(WriteOutcome::Refused { first: Fail::MissQueue, all });
         }
-        self.predict_overtaking(line)
-    }
-
-    /// A write goes past the cache: no copy here may outlive it.
-    fn predict_overtaking(&self, line: u64) -> Result<WriteOutcome, Breach> {
         match self.status(line) {
             None => Ok(WriteOutcome::Missed),
             Some(Status::Modified) => Err(Breach::Modified(line)),
@@ -210,10 +210,10 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 self.touch(line);
                 self.set_status(line, Status::Modified);
             }
-            (Event::Store { line, .. } | Event::Atomic { line }, Outcome::Write(WriteOutcome::Evicted)) => {
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Evicted)) => {
                 self.remove(line)
             }
-            (Event::Store { line, .. } | Event::Atomic { line }, Outcome::Write(WriteOutcome::Pending)) => {
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Pending)) => {
                 self.set_status(line, Status::Reserved { doomed: true });
                 self.mshr.close(line);
             }

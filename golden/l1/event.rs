@@ -138,10 +138,12 @@ pub enum Event<W> {
         /// Miss-queue slots in use.
         queue_used: usize,
     },
-    /// An atomic, which always takes the bypass path.
+    /// An atomic, which goes past the cache in the order of the stores.
     Atomic {
         /// Line number.
         line: u64,
+        /// Miss-queue slots in use.
+        queue_used: usize,
     },
     /// A load on the bypass path.
     Bypass {
@@ -165,7 +167,7 @@ impl<W> Event<W> {
         match *self {
             Event::Load { line, .. }
             | Event::Store { line, .. }
-            | Event::Atomic { line }
+            | Event::Atomic { line, .. }
             | Event::Bypass { line }
             | Event::Fill { line } => Some(line),
             Event::Drain | Event::Flush => None,

@@ -4,11 +4,13 @@
 //! | cell      | circuit                                                     |
 //! |-----------|-------------------------------------------------------------|
 //! | `arbiter` | round-robin choice among up to 64 request lines             |
+//! | `atomic`  | reads, changes and writes words of a line in one pass       |
 //! | `fifo`    | bounded queue of registers                                  |
 //! | `line`    | the bytes of a cache line, with byte enables                |
 //! | `lru`     | true LRU of one set of up to 16 ways as a recency stack     |
 
 pub mod arbiter;
+pub mod atomic;
 pub mod fifo;
 pub mod line;
 pub mod lru;

@@ -1,44 +1,65 @@
 //! # Messages between an SM core and its LSU
-//! One warp memory instruction out, one reply back: a load brings its data when all lanes have them,
-//! a store is acknowledged once, when all its lines have reached memory.
+//! One warp memory instruction out, one reply back: a load or an atomic brings its data when all
+//! lanes have them, a store or a reduction is acknowledged once, when all its lines have reached
+//! the point of coherence.
+//!
+//! A field that has no meaning for the access at hand holds whatever it held before: the sender
+//! does not clear it, the receiver does not look at it.
 
+use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
-/// Load or store.
+/// What an access does to memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AccessKind {
-    /// Read memory.
+    /// Reads it; answered by [`WarpReplyKind::Loaded`].
     #[default]
     Load,
-    /// Write memory.
+    /// Writes it; answered by [`WarpReplyKind::Stored`].
     Store,
+    /// Reads and changes each lane's word as one, lane after lane; answered by
+    /// [`WarpReplyKind::Loaded`] with the old words.
+    Atomic,
+    /// The same for a warp that does not want the old words; answered by [`WarpReplyKind::Stored`].
+    Reduce,
+}
+
+impl AccessKind {
+    /// Whether words are read and changed as one.
+    #[must_use]
+    pub fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::Reduce)
+    }
 }
 
 impl Encoding for AccessKind {
-    const WIDTH: u32 = 1;
-    const NAMES: &'static [&'static str] = &["LOAD", "STORE"];
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["LOAD", "STORE", "ATOMIC", "REDUCE"];
     fn code(self) -> u8 {
         self as u8
     }
 }
 
-/// Whether a line may be kept: a private copy of local memory is written back, a global one
-/// is written through.
+/// Which cache serves an access, and whether a store leaves its line there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MemorySpace {
-    /// Shared by all threads.
+    /// Shared by all threads: the L1D, written through.
     #[default]
     Global,
-    /// Private to a thread.
+    /// Private to a thread: the L1D, written back.
     Local,
+    /// Constants: the constant cache; loads only.
+    Const,
+    /// Texels: the texture cache; loads only.
+    Texture,
 }
 
 impl Encoding for MemorySpace {
-    const WIDTH: u32 = 1;
-    const NAMES: &'static [&'static str] = &["GLOBAL", "LOCAL"];
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["GLOBAL", "LOCAL", "CONST", "TEXTURE"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -47,9 +68,9 @@ impl Encoding for MemorySpace {
 /// Core to LSU: one warp memory instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WarpAccess {
-    /// Load or store.
+    /// What it does.
     pub kind: AccessKind,
-    /// Address space.
+    /// Address space; atomics and reductions are global.
     pub space: MemorySpace,
     /// True if the access must not look in the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
@@ -57,14 +78,21 @@ pub struct WarpAccess {
     pub warp: u8,
     /// Program counter.
     pub pc: u32,
-    /// log2 of the bytes a lane moves: 0 to 3.
+    /// log2 of the bytes a lane moves: 0 to 3; 2 or 3, as the type says, if atomic.
     pub size_log2: u8,
     /// Active lanes.
     pub mask: u32,
+    /// What an atomic or a reduction does.
+    pub atomic: AtomicOp,
     /// Byte address of each lane, aligned to the size.
     pub address: [u64; LANES],
-    /// Store data: low word, then high word for 8-byte stores.
+    /// What is stored: low word, then high word for accesses of 8 bytes. Of an atomic or a
+    /// reduction the operand `b` of [`isa::lanes::atomic`], but of compare-and-swap `c`, the
+    /// value that memory gets if the comparison holds.
     pub data: [[u32; LANES]; 2],
+    /// Of compare-and-swap the operand `b` of [`isa::lanes::atomic`], the value that memory must
+    /// hold: low word, high word.
+    pub compare: [[u32; LANES]; 2],
 }
 
 impl Default for WarpAccess {
@@ -77,8 +105,10 @@ impl Default for WarpAccess {
             pc: 0,
             size_log2: 0,
             mask: 0,
+            atomic: AtomicOp::default(),
             address: [0; LANES],
             data: [[0; LANES]; 2],
+            compare: [[0; LANES]; 2],
         }
     }
 }
@@ -95,7 +125,7 @@ pub struct AccessShape {
 impl Payload for WarpAccess {
     type Shape = AccessShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, space, uncached, warp, pc, size_log2, mask, address, data } = self;
+        let Self { kind, space, uncached, warp, pc, size_log2, mask, atomic, address, data, compare } = self;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
@@ -103,6 +133,7 @@ impl Payload for WarpAccess {
         to.sized("pc", u64::from(*pc), shape.pc_bits);
         to.sized("size_log2", u64::from(*size_log2), 2);
         to.bits("mask", *mask);
+        atomic.fields(&(), to);
         for lane in address {
             to.sized("address", *lane, shape.addr_bits);
         }
@@ -111,16 +142,21 @@ impl Payload for WarpAccess {
                 to.bits("data", *lane);
             }
         }
+        for word in compare {
+            for lane in word {
+                to.bits("compare", *lane);
+            }
+        }
     }
 }
 
 /// What an LSU reply means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WarpReplyKind {
-    /// All lanes of a load have their data.
+    /// All lanes of a load or an atomic have their data.
     #[default]
     Loaded,
-    /// All lines of one store instruction have reached the point of coherence.
+    /// All lines of one store or reduction have reached the point of coherence.
     Stored,
 }
 
@@ -135,7 +171,7 @@ impl Encoding for WarpReplyKind {
 /// LSU to core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WarpReply {
-    /// Load data or store acknowledgement.
+    /// Data or acknowledgement.
     pub kind: WarpReplyKind,
     /// Warp slot, 6 bits.
     pub warp: u8,

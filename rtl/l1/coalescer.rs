@@ -10,16 +10,25 @@
 //! Latency: an instruction taken in one cycle gives its first request in the next. Lines come in
 //! the order of their lowest lanes, so a store's bytes and a load's lanes are deterministic. Of two
 //! lanes of one store that write the same byte the higher lane wins.
+//!
+//! Atomics: no two lanes of a request name the same word, so that lanes of one word take effect in
+//! lane order, request after request. A compare-and-swap brings two operands a lane; a request
+//! serves lanes of one half of the line and carries the values to compare in the other half.
+//!
+//! Constants: one word a request goes to all lanes that name it, as a constant cache broadcasts.
 //! Area: 32 comparators of a line address, one priority encoder over the lanes.
 
+use isa::lanes::AtomicFn;
+
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
 use crate::noc::packet::LINE_BYTES;
 
 /// One line request of one warp instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LineAccess {
-    /// Load or store.
+    /// What it does.
     pub kind: AccessKind,
     /// Address space.
     pub space: MemorySpace,
@@ -35,9 +44,11 @@ pub struct LineAccess {
     pub line: u64,
     /// Lanes served.
     pub lanes: u32,
-    /// Bytes stored.
+    /// What an atomic does; of no meaning otherwise.
+    pub atomic: AtomicOp,
+    /// Bytes stored, or the words of an atomic.
     pub byte_mask: u128,
-    /// Data stored.
+    /// Data stored, or the operands of an atomic as [`AtomicOp::perform`] finds them.
     pub data: [u8; LINE_BYTES],
 }
 
@@ -52,6 +63,7 @@ impl Default for LineAccess {
             slot: 0,
             line: 0,
             lanes: 0,
+            atomic: AtomicOp::default(),
             byte_mask: 0,
             data: [0; LINE_BYTES],
         }
@@ -68,7 +80,7 @@ pub struct LineShape {
 impl Payload for LineAccess {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        let Self { kind, space, uncached, id, warp, slot, line, lanes, byte_mask, data } = self;
+        let Self { kind, space, uncached, id, warp, slot, line, lanes, atomic, byte_mask, data } = self;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
@@ -77,6 +89,7 @@ impl Payload for LineAccess {
         to.sized("slot", u64::from(*slot), 6);
         to.sized("line", *line, shape.line_bits);
         to.bits("lanes", *lanes);
+        atomic.fields(&(), to);
         to.wide("byte_mask", &byte_mask.to_le_bytes());
         to.wide("data", data);
     }
@@ -122,7 +135,24 @@ impl Coalescer {
         self.waiting = access.mask;
         self.slot = slot;
         self.in_order = in_order(&access.address, self.line_log2);
-        self.access.clone_from(access);
+        self.hold(access);
+    }
+
+    /// Copies what has a meaning for the access.
+    fn hold(&mut self, access: &WarpAccess) {
+        let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, atomic, address, data, compare } = access;
+        let held = &mut self.access;
+        (held.kind, held.space, held.uncached) = (*kind, *space, *uncached);
+        (held.warp, held.pc, held.size_log2, held.mask) = (*warp, *pc, *size_log2, *mask);
+        held.address = *address;
+        if *kind != AccessKind::Load {
+            held.data = *data;
+        }
+        if kind.is_atomic() {
+            debug_assert!(*space == MemorySpace::Global && atomic.ty.bytes() == 1 << size_log2, "{atomic:?}");
+            held.atomic = *atomic;
+            held.compare = *compare;
+        }
     }
 
     /// True if lane `i` of the instruction names word `i` of one line, whether or not it is active.
@@ -136,9 +166,19 @@ impl Coalescer {
         debug_assert!(self.busy());
         let access = &self.access;
         let leader = self.waiting.trailing_zeros() as usize;
-        let line = access.address[leader] >> self.line_log2;
-        let lanes =
-            if self.in_order { self.waiting } else { same_line(&access.address, self.waiting, line, self.line_log2) };
+        let first = access.address[leader];
+        let line = first >> self.line_log2;
+        let lanes = if access.kind.is_atomic() {
+            request.atomic = access.atomic;
+            gather_atomic(access, self.waiting, self.line_log2, request)
+        } else if access.space == MemorySpace::Const {
+            let word_log2 = u32::from(access.size_log2.max(2));
+            same_line(&access.address, self.waiting, first >> word_log2, word_log2)
+        } else if self.in_order {
+            self.waiting
+        } else {
+            same_line(&access.address, self.waiting, line, self.line_log2)
+        };
         request.kind = access.kind;
         request.space = access.space;
         request.uncached = access.uncached;
@@ -147,17 +187,22 @@ impl Coalescer {
         request.slot = self.slot;
         request.line = line;
         request.lanes = lanes;
-        request.byte_mask = 0;
-        if access.kind == AccessKind::Store && self.in_order && lanes == u32::MAX && access.size_log2 == 2 {
-            request.byte_mask = u128::MAX;
-            for (bytes, word) in request.data.as_chunks_mut().0.iter_mut().zip(access.data[0]) {
-                *bytes = word.to_le_bytes();
+        match access.kind {
+            AccessKind::Load => {
+                request.byte_mask = 0;
+                request.data = [0; LINE_BYTES];
             }
-        } else {
-            request.data = [0; LINE_BYTES];
-            if access.kind == AccessKind::Store {
+            AccessKind::Store if self.in_order && lanes == u32::MAX && access.size_log2 == 2 => {
+                request.byte_mask = u128::MAX;
+                for (bytes, word) in request.data.as_chunks_mut().0.iter_mut().zip(access.data[0]) {
+                    *bytes = word.to_le_bytes();
+                }
+            }
+            AccessKind::Store => {
+                request.data = [0; LINE_BYTES];
                 request.byte_mask = gather(access, lanes, self.line_log2, &mut request.data);
             }
+            AccessKind::Atomic | AccessKind::Reduce => {}
         }
         self.waiting &= !lanes;
         self.next_id = self.next_id.wrapping_add(1);
@@ -180,6 +225,10 @@ impl Coalescer {
         }
         for word in access.data.as_flattened() {
             to.bits("data", *word);
+        }
+        access.atomic.fields(&(), to);
+        for word in access.compare.as_flattened() {
+            to.bits("compare", *word);
         }
         to.logic("same_line", Logic::Comparator { width: *line_bits, count: LANES as u32 });
         to.logic("leader", Logic::PriorityEncoder { inputs: LANES as u32 });
@@ -236,11 +285,47 @@ fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_
         let lane = left.trailing_zeros() as usize;
         left &= left - 1;
         let offset = (access.address[lane] & ((1 << line_log2) - 1)) as usize;
-        let value = u64::from(access.data[0][lane]) | u64::from(access.data[1][lane]) << 32;
-        data[offset..offset + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        put(&mut data[offset..offset + bytes], &access.data, lane);
         byte_mask |= lane_mask << offset;
     }
     byte_mask
+}
+
+/// Forms the part of a request of an atomic that depends on its lanes, and returns them: of the
+/// lanes that wait, those in the line of the first, none of whose words another of them names.
+#[inline(never)]
+fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mut LineAccess) -> u32 {
+    request.data = [0; LINE_BYTES];
+    request.byte_mask = 0;
+    let bytes = 1 << access.size_log2;
+    let half = 1 << (line_log2 - 1);
+    let compares = access.atomic.f == AtomicFn::CompareSwap;
+    let reach_log2 = line_log2 - u32::from(compares);
+    let first = access.address[waiting.trailing_zeros() as usize];
+    let (mut lanes, mut left) = (0, waiting);
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let address = access.address[lane];
+        let offset = (address & ((1 << line_log2) - 1)) as usize;
+        if address >> reach_log2 != first >> reach_log2 || request.byte_mask >> offset & 1 != 0 {
+            continue;
+        }
+        lanes |= 1 << lane;
+        request.byte_mask |= ((1 << bytes) - 1) << offset;
+        put(&mut request.data[offset..offset + bytes], &access.data, lane);
+        if compares {
+            let other = offset ^ half;
+            put(&mut request.data[other..other + bytes], &access.compare, lane);
+        }
+    }
+    lanes
+}
+
+/// Writes the low bytes of a lane's words.
+fn put(to: &mut [u8], words: &[[u32; LANES]; 2], lane: usize) {
+    let value = u64::from(words[0][lane]) | u64::from(words[1][lane]) << 32;
+    to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
 }
 
 #[cfg(test)]

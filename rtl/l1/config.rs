@@ -51,10 +51,16 @@ pub struct L1Config {
 }
 
 impl L1Config {
+    /// What it has in common with the read-only caches.
+    #[must_use]
+    pub fn cache(&self) -> CacheConfig {
+        let &Self { sets, ways, mshr_entries, mshr_merges, ref index, .. } = self;
+        CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone() }
+    }
+
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
-        rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
-        rules.range("ways", u64::from(self.ways), 1..=256, "a set is read in one cycle");
+        self.cache().validate(self.line_bytes, rules);
         rules.expect(
             self.line_bytes as usize == LINE_BYTES,
             "line_bytes",
@@ -62,13 +68,38 @@ impl L1Config {
             "128",
             "an L1 line is the unit of a coalesced warp access",
         );
-        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=64, "the search is one bit an entry");
-        rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
         // With one entry, a set full of modified local lines would refuse every miss for ever.
         let why = "a miss that displaces a modified line queues write-back and read at once";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
+    }
+}
+
+/// What any cache of the LSU has of its own; alone, the constant cache or the texture cache, whose
+/// lines, miss queue and order of refusals are the L1's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheConfig {
+    /// Sets.
+    pub sets: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// Lines on their way at a time.
+    pub mshr_entries: u32,
+    /// Loads that wait for one line, the first included.
+    pub mshr_merges: u32,
+    /// Set index function.
+    pub index: IndexConfig,
+}
+
+impl CacheConfig {
+    /// Checks every field, for lines of `line_bytes`.
+    pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
+        rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
+        rules.range("ways", u64::from(self.ways), 1..=256, "a set is read in one cycle");
+        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=64, "the search is one bit an entry");
+        rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
         if self.sets.is_power_of_two() {
-            rules.group("index", |rules| self.index.validate(self.sets, self.line_bytes, rules));
+            rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));
         }
     }
 }

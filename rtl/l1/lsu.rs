@@ -1,41 +1,39 @@
-//! # LSU and L1D
-//! Takes warp memory instructions, coalesces them into line requests, and answers them from the L1
-//! data cache or from memory (li2015 section 2.2, khairy2015 section 3.1).
+//! # LSU and its caches
+//! Takes warp memory instructions, coalesces them into line requests, and answers them from a cache
+//! or from memory: the L1D (li2015 section 2.2, khairy2015 section 3.1), the constant cache or the
+//! texture cache (khairy2015 Table 1).
 //!
 //! | port       | dir | payload      | contract                                                   |
 //! |------------|-----|--------------|------------------------------------------------------------|
 //! | `core_req` | in  | `WarpAccess` | taken when the coalescer is free and the pending table has a row |
 //! | `core_rsp` | out | `WarpReply`  | one for each instruction taken                             |
-//! | `mem_req`  | out | `Request`    | reads, stores, write-backs; FIFO within the miss queue     |
+//! | `mem_req`  | out | `Request`    | reads, stores, write-backs, atomics; FIFO within the miss queue |
 //! | `mem_rsp`  | in  | `Reply`      | always sinks, but for a fill whose way still drains        |
 //!
 //! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
-//! fill path 2 past it, or an acknowledgement; (2) one waiter of the oldest filled MSHR entry gets its bytes;
-//! (3) one request goes to the network, from the miss queue or on the bypass path; (4) the oldest line request
-//! probes the tags, where the fill of (1) is already visible; (5) the coalescer emits its next line request.
+//! fill path 2 past it, or an acknowledgement; (2) one waiter of the oldest filled MSHR entry gets its bytes, the
+//! caches in turn; (3) one request goes to the network, from the miss queue or on the bypass path; (4) the oldest line request
+//! probes the tags of its cache, where the fill of (1) is already visible; (5) the coalescer emits its next line request.
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
 //! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
-//! a refused access changes nothing. The data array has two read ports, because a waiter reads in the cycle of a hit or of
-//! a modified line that gives way.
+//! a refused access changes nothing. Atomics go past the L1D in the order of stores, and bring the line as it was before on
+//! fill path 2.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
 
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
+use super::cache::{Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
-use super::config::{Bypass, FailOrder, L1Config, LsuConfig};
+use super::config::{Bypass, CacheConfig, L1Config, LsuConfig};
 use super::miss_queue::{MissKind, MissQueue};
-use super::mshr::{Lookup, Mshr, Waiter};
+use super::mshr::Waiter;
 use super::pending::Pending;
 use super::stats::L1Stats;
-use super::tags::{Probe, Tags, Victim};
 use super::ticket;
 use super::watch::{Access, Fail, NUM_FAILS, Outcome, Watch};
+use crate::cells::arbiter::RoundRobin;
 use crate::cells::fifo::Fifo;
-use crate::cells::line::LineData;
-use crate::index::IndexUnit;
-use crate::kernel::{
-    Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Storage, Tx,
-};
-use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
+use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,14 +46,25 @@ enum Shown {
     Bypass,
     StoreHit,
     StoreMiss,
+    Atomic,
     ReservationFail,
     Stall,
 }
 
 impl Encoding for Shown {
     const WIDTH: u32 = 4;
-    const NAMES: &'static [&'static str] =
-        &["IDLE", "HIT", "HIT_PENDING", "MISS", "BYPASS", "STORE_HIT", "STORE_MISS", "RESERVATION_FAIL", "STALL"];
+    const NAMES: &'static [&'static str] = &[
+        "IDLE",
+        "HIT",
+        "HIT_PENDING",
+        "MISS",
+        "BYPASS",
+        "STORE_HIT",
+        "STORE_MISS",
+        "ATOMIC",
+        "RESERVATION_FAIL",
+        "STALL",
+    ];
     fn code(self) -> u8 {
         self as u8
     }
@@ -88,28 +97,32 @@ pub struct LsuPlace {
     pub access: AccessShape,
 }
 
-/// The load-store unit with its L1 data cache.
+/// Caches of the LSU.
+const CACHES: usize = 3;
+
+/// The load-store unit with its caches.
 #[derive(Clone, Debug)]
 pub struct Lsu {
     place: LsuPlace,
     bypass: Bypass,
-    fail_order: FailOrder,
     coalescer: Coalescer,
     pending: Pending,
     /// Line requests on their way to the tags.
     queue: Fifo<LineAccess>,
     /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
     head_bypasses: bool,
-    tags: Tags,
-    data: Array<LineData>,
-    ways: u32,
-    mshr: Mshr,
+    /// By [`CacheId`].
+    caches: [Cache; CACHES],
+    /// Caches with waiters whose line has arrived, a bit each: follows from them, kept for the host's
+    /// speed.
+    ready: u64,
+    /// Whose waiter leaves next.
+    drain_turn: RoundRobin,
     miss_queue: MissQueue,
     /// Whose turn it is at the network port when both paths want it.
     bypass_turn: bool,
     /// Modified lines on their way to memory.
     write_backs: u32,
-    stats: L1Stats,
     shown: Shown,
     /// The head's refusal, if it was refused when it was probed last.
     refused: Option<Refusal>,
@@ -119,6 +132,8 @@ pub struct Lsu {
 /// A refusal of the head, which lasts until one of its conditions changes.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
+    /// Cache that refused.
+    cache: CacheId,
     /// Up to which cycle its cycles have been counted.
     counted: u64,
     /// The reason reported.
@@ -130,8 +145,8 @@ struct Refusal {
 /// What one edge changed of all that a refused head can wait for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changes {
-    /// The set in which a reserved way got its line.
-    filled: Option<u32>,
+    /// The cache and the set in which a reserved way got its line.
+    filled: Option<(CacheId, u32)>,
     /// An MSHR entry lost its last waiter.
     freed: bool,
     /// The miss queue gave an entry to the network.
@@ -139,35 +154,28 @@ struct Changes {
 }
 
 impl Lsu {
-    /// An empty LSU.
+    /// An empty LSU; `read_only` are the constant cache and the texture cache.
     #[must_use]
-    pub fn new(place: LsuPlace, l1: &L1Config, lsu: &LsuConfig) -> Self {
-        let index = IndexUnit::new(&l1.index, l1.sets, l1.line_bytes, place.line_bits);
-        let lines = l1.sets * l1.ways;
-        let data = ArraySpec {
-            path: format!("{}.data", place.path),
-            storage: Storage::Sram,
-            rows: lines,
-            columns: 1,
-            reads: 2,
-            writes: 2,
-            collide: Collide::New,
-        };
+    pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
+        let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, place.line_bits);
+        let below = |name| format!("{}.{name}", place.path);
+        let [constants, texels] = read_only;
         Self {
             bypass: l1.bypass,
-            fail_order: l1.fail_order,
             coalescer: Coalescer::new(l1.line_bytes, place.line_bits),
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
             queue: Fifo::new(lsu.access_queue, LineShape { line_bits: place.line_bits }),
             head_bypasses: false,
-            tags: Tags::new(&place.path, l1.sets, l1.ways, index, place.line_bits),
-            data: Array::new(data, l1.line_bytes),
-            ways: l1.ways,
-            mshr: Mshr::new(l1.mshr_entries, l1.mshr_merges, place.line_bits, lines.max(2).next_power_of_two().ilog2()),
+            caches: [
+                cache(place.path.clone(), CacheId::L1d, &l1.cache()),
+                cache(below("const_cache"), CacheId::Const, constants),
+                cache(below("texture_cache"), CacheId::Texture, texels),
+            ],
+            ready: 0,
+            drain_turn: RoundRobin::new(CACHES as u32),
             miss_queue: MissQueue::new(l1.miss_queue, place.line_bits),
             bypass_turn: false,
             write_backs: 0,
-            stats: L1Stats::default(),
             shown: Shown::Idle,
             refused: None,
             watch: None,
@@ -177,7 +185,7 @@ impl Lsu {
 
     /// Starts to report what happens at each edge, and to refuse reads of lines that nobody wrote.
     pub fn observe(&mut self) {
-        self.data.refuse_unwritten();
+        self.caches.iter_mut().for_each(Cache::refuse_unwritten);
         self.watch = Some(Watch::default());
     }
 
@@ -189,8 +197,7 @@ impl Lsu {
 
     /// Starts to keep digests of the arrays.
     pub fn record(&mut self) {
-        self.tags.record();
-        self.data.record();
+        self.caches.iter_mut().for_each(Cache::record);
     }
 
     /// True when nothing is outstanding.
@@ -198,7 +205,7 @@ impl Lsu {
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
             && self.queue.is_empty()
-            && self.mshr.is_empty()
+            && self.caches.iter().all(Cache::is_idle)
             && self.miss_queue.is_empty()
             && !self.coalescer.busy()
             && self.write_backs == 0
@@ -209,45 +216,52 @@ impl Lsu {
     /// # Panics
     /// If a line is still on its way.
     pub fn flush(&mut self) {
-        assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.place.path);
-        self.tags.clear();
+        self.caches.iter_mut().for_each(Cache::flush);
     }
 
-    /// Charges the refusals of a slept span and returns the counters. `cycle` is the core cycle of
-    /// the next edge.
+    /// Charges the refusals of a slept span and returns the counters of the L1D. `cycle` is the core
+    /// cycle of the next edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
         if let Some(refusal) = &mut self.refused {
             refusal.counted = cycle - 1;
         }
-        self.stats
+        *self.stats()
     }
 
-    /// Counters, complete up to the cycle given to [`Self::settle`].
+    /// Counters of the L1D, complete up to the cycle given to [`Self::settle`].
     #[must_use]
     pub fn stats(&self) -> &L1Stats {
-        &self.stats
+        self.stats_of(CacheId::L1d)
+    }
+
+    /// Counters of any of the caches, complete as those of [`Self::stats`].
+    #[must_use]
+    pub fn stats_of(&self, cache: CacheId) -> &L1Stats {
+        &self.caches[cache as usize].stats
     }
 
     /// Every reserved way has exactly one pending MSHR entry.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
-        self.tags.reserved() == self.mshr.pending_lines()
+        self.caches.iter().all(Cache::is_consistent)
     }
 
     /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
     fn charge(&mut self, cycle: u64) {
-        if let Some(Refusal { counted, fail, all }) = self.refused {
+        if let Some(Refusal { cache, counted, fail, all }) = self.refused {
             let cycles = cycle - counted - 1;
-            self.stats.fails[fail as usize] += cycles;
-            for (bit, failing) in self.stats.failing.iter_mut().enumerate() {
+            let stats = &mut self.caches[cache as usize].stats;
+            stats.fails[fail as usize] += cycles;
+            for (bit, failing) in stats.failing.iter_mut().enumerate() {
                 *failing += cycles * u64::from(all >> bit & 1);
             }
         }
     }
 
-    /// Step 1: takes the head of the reply channel. Returns the set in which a line was filled.
-    fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> Option<u32> {
+    /// Step 1: takes the head of the reply channel. Returns the cache and the set in which a line was
+    /// filled.
+    fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> Option<(CacheId, u32)> {
         let reply = rsp.peek(at)?;
         let mut filled = None;
         let (slot, lanes) = ticket::target(reply.ticket);
@@ -256,25 +270,12 @@ impl Lsu {
             ReplyKind::Ack => self.pending.acknowledge(slot, lanes),
             ReplyKind::Data if ticket::is_bypass(reply.ticket) => self.pending.deliver(slot, lanes, &reply.data),
             ReplyKind::Data => {
-                let line = reply.line;
-                match self.mshr.set_way_of(line) {
-                    Some(set_way) if self.mshr.drains(set_way) => return None,
-                    Some(_) => {}
-                    None => {
-                        panic!(
-                            "cycle {}, {}: fill of line {line:#x}, which nobody waits for",
-                            at.cycle, self.place.path
-                        )
-                    }
-                }
-                if let Some(set_way) = self.mshr.fill(line) {
-                    let (set, way) = (set_way / self.ways, set_way % self.ways);
-                    filled = Some(set);
-                    let kept = self.tags.fill(at, set, way);
-                    self.data.update(at, set_way, 0, |cell| cell.0 = reply.data);
-                    if let Some(watch) = &mut self.watch {
-                        watch.fill = Some((line, kept));
-                    }
+                let cache = ticket::cache(reply.ticket);
+                let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
+                filled = Some((cache, set));
+                self.ready |= 1 << cache as u8;
+                if let Some(watch) = &mut self.watch {
+                    watch.fill = Some((cache, reply.line, kept));
                 }
             }
         }
@@ -282,20 +283,22 @@ impl Lsu {
         filled
     }
 
-    /// Step 2: one waiter of the oldest filled entry gets its bytes. Returns whether it was the last
-    /// one of its entry.
+    /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
+    /// Returns whether it was the last one of its entry.
     fn drain(&mut self, at: &Edge<'_>) -> bool {
-        if !self.mshr.has_ready() {
+        if self.ready == 0 {
             return false;
         }
-        let filled = self.mshr.ready_entries();
-        let Some((line, set_way, waiter)) = self.mshr.pop() else { return false };
-        let data = &self.data.read(at, set_way)[0];
-        self.pending.deliver(waiter.slot, waiter.lanes, &data.0);
-        if let Some(watch) = &mut self.watch {
-            watch.drain = Some((line, waiter));
+        let Some(number) = self.drain_turn.grant(self.ready) else { return false };
+        let cache = &mut self.caches[number as usize];
+        let Some((line, waiter, last)) = cache.drain(at, &mut self.pending) else { return false };
+        if !cache.has_ready() {
+            self.ready &= !(1 << number);
         }
-        self.mshr.ready_entries() != filled
+        if let Some(watch) = &mut self.watch {
+            watch.drain = Some((CacheId::from_number(number), line, waiter));
+        }
+        last
     }
 
     /// True if the head is a load that goes past the cache. A local line may be newer here than in
@@ -338,12 +341,15 @@ impl Lsu {
                 request.kind = match entry.kind {
                     MissKind::Read => RequestKind::Read,
                     MissKind::Write | MissKind::WriteBack => RequestKind::Write,
+                    MissKind::Atomic => RequestKind::Atomic,
+                    MissKind::Reduce => RequestKind::Reduce,
                 };
                 request.id = entry.id;
                 request.line = entry.line;
                 request.sm = self.place.sm;
                 request.partition = partition;
                 request.ticket = entry.ticket;
+                request.atomic = entry.atomic;
                 request.byte_mask = entry.byte_mask;
                 request.data = entry.data;
             });
@@ -362,25 +368,27 @@ impl Lsu {
     /// again for the same reasons, and need not be probed unless somebody watches. The queue behind
     /// it stands, so no way is claimed, no entry taken and nothing queued for memory meanwhile.
     fn refused_again(&self, changes: &Changes) -> bool {
-        let (Some(Refusal { all, .. }), Some(head)) = (self.refused, self.queue.front()) else { return false };
+        let (Some(Refusal { cache, all, .. }), Some(head)) = (self.refused, self.queue.front()) else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         self.watch.is_none()
             && !(changes.freed && fails_for(Fail::MshrEntry))
             && !(changes.sent && fails_for(Fail::MissQueue))
-            && changes.filled.is_none_or(|set| set != self.tags.set_of(head.line))
+            && changes.filled.is_none_or(|filled| filled != (cache, self.caches[cache as usize].set_of(head.line)))
     }
 
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
     fn access(&mut self, at: &Edge<'_>, bypassed: bool) -> bool {
         self.charge(at.cycle);
         self.refused = None;
-        let Some(&LineAccess { kind, space, line, id, slot, lanes, .. }) = self.queue.front() else {
+        let Some(head) = self.queue.front() else {
             self.shown = Shown::Idle;
             return false;
         };
+        let &LineAccess { kind, space, line, slot, lanes, .. } = head;
         if bypassed {
-            self.stats.accesses += 1;
-            self.stats.bypasses += 1;
+            let stats = &mut self.caches[CacheId::L1d as usize].stats;
+            stats.accesses += 1;
+            stats.bypasses += 1;
             self.shown = Shown::Bypass;
             if let Some(watch) = &mut self.watch {
                 watch.access = Some(Access::Bypass { line });
@@ -392,176 +400,52 @@ impl Lsu {
             return false;
         }
         let queue_used = self.miss_queue.len();
+        let id = CacheId::of(space);
+        let cache = &mut self.caches[id as usize];
         let outcome = match kind {
-            AccessKind::Load => Some(self.load(at, line, id, Waiter { slot, lanes })),
-            AccessKind::Store => self.store(at),
+            AccessKind::Load => Some(cache.load(at, head, &mut self.miss_queue, &mut self.pending)),
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduce => {
+                cache.write(at, head, &mut self.miss_queue, &mut self.pending)
+            }
         };
         let Some(outcome) = outcome else {
             self.shown = Shown::Stall;
             return false;
         };
-        let accepted = self.count(at.cycle, outcome);
-        self.stats.accesses += u64::from(accepted && kind == AccessKind::Load);
         if let Some(watch) = &mut self.watch {
             let waiter = Waiter { slot, lanes };
             watch.access = Some(match kind {
-                AccessKind::Load => Access::Load { line, waiter, queue_used, outcome },
+                AccessKind::Load => Access::Load { cache: id, line, waiter, queue_used, outcome },
                 AccessKind::Store => Access::Store { line, space, queue_used, outcome },
+                AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
             });
         }
-        accepted
-    }
-
-    /// The status function of a load (khairy2015 section 3.1).
-    fn load(&mut self, at: &Edge<'_>, line: u64, id: u32, waiter: Waiter) -> Outcome {
-        let set = self.tags.set_of(line);
-        match self.tags.probe(at, set, line) {
-            Probe::Present { way, .. } => {
-                self.tags.touch(at, set, way, false);
-                let data = &self.data.read(at, set * self.ways + way)[0];
-                self.pending.deliver(waiter.slot, waiter.lanes, &data.0);
-                Outcome::Hit
-            }
-            Probe::Reserved { way } => {
-                let Lookup::Open(entry) = self.mshr.lookup(line) else {
-                    return Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8);
-                };
-                self.mshr.merge(entry, waiter);
-                self.tags.touch(at, set, way, false);
-                Outcome::HitPending
-            }
-            Probe::Absent => {
-                let victim = self.tags.victim(set);
-                let entry = self.mshr.free_for(line);
-                let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
-                let queue_full = self.miss_queue.room() < needed;
-                match (victim, entry) {
-                    (Some(victim), Some(entry)) if !queue_full => {
-                        Outcome::Miss(self.allocate(at, set, victim, entry, line, id, waiter))
-                    }
-                    _ => self.refuse(victim.is_none(), entry.is_none(), queue_full),
-                }
-            }
-        }
-    }
-
-    /// Takes all that a miss needs. Returns the line that gives way and whether it was modified.
-    #[expect(clippy::too_many_arguments, reason = "the miss takes its registers from four parts at once")]
-    fn allocate(
-        &mut self,
-        at: &Edge<'_>,
-        set: u32,
-        victim: Victim,
-        entry: u8,
-        line: u64,
-        id: u32,
-        waiter: Waiter,
-    ) -> Option<(u64, bool)> {
-        let set_way = set * self.ways + victim.way;
-        let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
-        if let Some((old, true)) = old {
-            // The victim's bytes must leave before the fill overwrites them.
-            let data = &self.data.read(at, set_way)[0];
-            self.miss_queue.push_with(|entry| {
-                entry.kind = MissKind::WriteBack;
-                entry.id = id;
-                entry.line = old;
-                entry.ticket = ticket::write_back();
-                entry.byte_mask = u128::MAX;
-                entry.data = data.0;
-            });
-        }
-        self.stats.evictions += u64::from(victim.holds);
-        self.tags.claim(at, set, victim.way, line);
-        self.mshr.alloc(entry, line, set_way, waiter);
-        self.miss_queue.push_with(|entry| {
-            entry.kind = MissKind::Read;
-            entry.id = id;
-            entry.line = line;
-            entry.ticket = ticket::of(waiter.slot, waiter.lanes);
-            entry.byte_mask = 0;
-            entry.data = [0; LINE_BYTES];
-        });
-        old
-    }
-
-    fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
-        let conditions = [(Fail::LineAlloc, line_alloc), (Fail::MshrEntry, mshr_entry), (Fail::MissQueue, miss_queue)];
-        let all = conditions.iter().filter(|(_, fails)| *fails).fold(0, |all, (fail, _)| all | 1 << *fail as u8);
-        let reported = match self.fail_order {
-            _ if line_alloc => Fail::LineAlloc,
-            FailOrder::QueueFirst if miss_queue => Fail::MissQueue,
-            FailOrder::MshrFirst | FailOrder::QueueFirst if mshr_entry => Fail::MshrEntry,
-            FailOrder::MshrFirst | FailOrder::QueueFirst => Fail::MissQueue,
-        };
-        Outcome::Refused(reported, all)
-    }
-
-    /// A store (li2015 section 2.2). `None`: waits for loads of the line that still read the old bytes.
-    fn store(&mut self, at: &Edge<'_>) -> Option<Outcome> {
-        let head = self.queue.front()?;
-        let LineAccess { line, space, .. } = *head;
-        let set = self.tags.set_of(line);
-        let probe = self.tags.probe(at, set, line);
-        if let (Probe::Present { way, .. }, MemorySpace::Local) = (probe, space) {
-            let set_way = set * self.ways + way;
-            if self.mshr.drains(set_way) {
-                return None;
-            }
-            self.tags.touch(at, set, way, true);
-            self.data.update(at, set_way, 0, |cell| cell.merge(head.byte_mask, &head.data));
-            self.pending.acknowledge(head.slot, head.lanes);
-            return Some(Outcome::WrittenBack);
-        }
-        if self.miss_queue.room() == 0 {
-            return Some(Outcome::Refused(Fail::MissQueue, 1 << Fail::MissQueue as u8));
-        }
-        let outcome = match probe {
-            Probe::Present { way, .. } => {
-                self.tags.invalidate(at, set, way);
-                Outcome::Evicted
-            }
-            Probe::Reserved { way } => {
-                self.tags.overtake(at, set, way);
-                if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line) {
-                    self.mshr.close(entry);
-                }
-                Outcome::Overtook
-            }
-            Probe::Absent => Outcome::StoreMissed,
-        };
-        self.miss_queue.push_with(|entry| {
-            entry.kind = MissKind::Write;
-            entry.id = head.id;
-            entry.line = line;
-            entry.ticket = ticket::of(head.slot, head.lanes);
-            entry.byte_mask = head.byte_mask;
-            entry.data = head.data;
-        });
-        Some(outcome)
+        self.count(at.cycle, id, kind, outcome)
     }
 
     /// Counts what became of an access. Returns whether it was accepted.
-    fn count(&mut self, cycle: u64, outcome: Outcome) -> bool {
-        let stats = &mut self.stats;
+    fn count(&mut self, cycle: u64, cache: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
+        let stats = &mut self.caches[cache as usize].stats;
         let count;
         (count, self.shown) = match outcome {
             Outcome::Hit => (&mut stats.hits, Shown::Hit),
             Outcome::HitPending => (&mut stats.hit_pending, Shown::HitPending),
             Outcome::Miss(_) => (&mut stats.misses, Shown::Miss),
-            Outcome::Evicted | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
-            Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, Shown::StoreMiss),
             Outcome::Refused(fail, all) => {
                 stats.fails[fail as usize] += 1;
                 for (bit, failing) in stats.failing.iter_mut().enumerate() {
                     *failing += u64::from(all >> bit & 1);
                 }
-                self.refused = Some(Refusal { counted: cycle, fail, all });
+                self.refused = Some(Refusal { cache, counted: cycle, fail, all });
                 self.shown = Shown::ReservationFail;
                 return false;
             }
+            _ if kind.is_atomic() => (&mut stats.atomics, Shown::Atomic),
+            Outcome::Evicted | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
+            Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, Shown::StoreMiss),
         };
         *count += 1;
+        stats.accesses += u64::from(kind == AccessKind::Load);
         true
     }
 }
@@ -609,7 +493,7 @@ impl Block for Lsu {
         if head_moves
             || shows_past
             || can_emit
-            || self.mshr.has_ready()
+            || self.ready != 0
             || io.mem_rsp.waiting(at)
             || !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
             || (!self.miss_queue.is_empty() || self.head_bypasses) && !io.mem_req.blocked(at)
@@ -625,19 +509,16 @@ impl Block for Lsu {
         let Self {
             place: _,
             bypass: _,
-            fail_order: _,
             coalescer,
             pending,
             queue,
             head_bypasses: _,
-            tags,
-            data,
-            ways: _,
-            mshr,
+            caches,
+            ready: _,
+            drain_turn,
             miss_queue,
             bypass_turn,
             write_backs,
-            stats,
             shown,
             refused,
             watch: _,
@@ -649,15 +530,17 @@ impl Block for Lsu {
         let head = queue.front();
         to.probe_sized("head_valid", u64::from(head.is_some()), 1);
         to.probe_sized("head_line", head.map_or(0, |head| head.line), self.place.line_bits);
-        to.probe_sized("head_set", head.map_or(0, |head| u64::from(tags.set_of(head.line))), 12);
+        let set_of = |head: &LineAccess| caches[CacheId::of(head.space) as usize].set_of(head.line);
+        to.probe_sized("head_set", head.map_or(0, |head| u64::from(set_of(head))), 12);
         to.probe_sized("head_id", head.map_or(0, |head| u64::from(head.id)), 32);
         to.part("queue", |to| queue.describe(to));
         to.part("coalescer", |to| coalescer.describe(to));
         to.part("pending", |to| pending.describe(to));
-        to.part("tags", |to| tags.describe(to));
-        to.array("data", data);
-        to.part("mshr", |to| mshr.describe(to));
+        let [l1d, constants, texels] = caches;
+        l1d.describe(to);
+        to.part("const_cache", |to| constants.describe(to));
+        to.part("texture_cache", |to| texels.describe(to));
+        to.part("drain_turn", |to| drain_turn.describe(to));
         to.part("miss_queue", |to| miss_queue.describe(to));
-        stats.describe(to);
     }
 }

@@ -1,5 +1,6 @@
 //! # Miss queue
-//! What the L1D wants from memory, in order: line reads, stores, write-backs of local lines. The
+//! What the caches of the LSU want from memory, in order: line reads, stores, write-backs of local
+//! lines, atomics. The
 //! head leaves when the network takes it; FIFO order is what keeps a load behind the SM's own
 //! earlier store to the same line.
 //!
@@ -8,10 +9,11 @@
 //! | `push` | in  | `MissEntry` | only while there is room                   |
 //! | `head` | out | `MissEntry` | the oldest; `pop` removes it               |
 //!
-//! `holds_write` compares a line with every queued store: a load on the bypass path must not pass
-//! a store of its own line.
+//! `holds_write` compares a line with every queued store and atomic: a load on the bypass path must
+//! not pass one of its own line.
 
 use super::coalescer::LineShape;
+use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
 use crate::noc::packet::{LINE_BYTES, TICKET_BITS};
@@ -26,11 +28,15 @@ pub enum MissKind {
     Write,
     /// A modified local line that gave way.
     WriteBack,
+    /// An atomic, for the old words.
+    Atomic,
+    /// An atomic whose old words nobody wants.
+    Reduce,
 }
 
 impl Encoding for MissKind {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK"];
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -47,6 +53,8 @@ pub struct MissEntry {
     pub line: u64,
     /// Comes back with the answer.
     pub ticket: u64,
+    /// What an atomic does; of no meaning otherwise.
+    pub atomic: AtomicOp,
     /// Bytes to store.
     pub byte_mask: u128,
     /// Data to store.
@@ -55,18 +63,20 @@ pub struct MissEntry {
 
 impl Default for MissEntry {
     fn default() -> Self {
-        Self { kind: MissKind::Read, id: 0, line: 0, ticket: 0, byte_mask: 0, data: [0; LINE_BYTES] }
+        let atomic = AtomicOp::default();
+        Self { kind: MissKind::Read, id: 0, line: 0, ticket: 0, atomic, byte_mask: 0, data: [0; LINE_BYTES] }
     }
 }
 
 impl Payload for MissEntry {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        let Self { kind, id, line, ticket, byte_mask, data } = self;
+        let Self { kind, id, line, ticket, atomic, byte_mask, data } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
+        atomic.fields(&(), to);
         to.wide("byte_mask", &byte_mask.to_le_bytes());
         to.wide("data", data);
     }
@@ -106,7 +116,7 @@ impl MissQueue {
     }
 
     /// Appends an entry; only while there is room. `form` finds an old one in its place and sets
-    /// every field of it.
+    /// every field that has a meaning.
     pub fn push_with(&mut self, form: impl FnOnce(&mut MissEntry)) {
         self.entries.push_with(form);
     }
@@ -122,7 +132,7 @@ impl MissQueue {
         self.entries.drop_front();
     }
 
-    /// True if a store or write-back of the line waits here.
+    /// True if a store, write-back or atomic of the line waits here.
     #[must_use]
     pub fn holds_write(&self, line: u64) -> bool {
         self.entries.iter().any(|entry| entry.kind != MissKind::Read && entry.line == line)
@@ -159,11 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn only_queued_stores_of_the_line_stop_a_bypassing_load() {
+    fn only_queued_stores_and_atomics_of_the_line_stop_a_bypassing_load() {
         let mut queue = MissQueue::new(4, 25);
         queue.push_with(|slot| *slot = entry(MissKind::Read, 5));
         queue.push_with(|slot| *slot = entry(MissKind::Write, 6));
-        assert!(!queue.holds_write(5) && queue.holds_write(6));
+        queue.push_with(|slot| *slot = entry(MissKind::Atomic, 7));
+        queue.push_with(|slot| *slot = entry(MissKind::Reduce, 8));
+        assert_eq!([5, 6, 7, 8].map(|line| queue.holds_write(line)), [false, true, true, true]);
         queue.pop();
         queue.pop();
         assert!(!queue.holds_write(6));

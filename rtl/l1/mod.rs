@@ -1,6 +1,7 @@
-//! The load-store unit and its L1 data cache.
+//! The load-store unit with its caches: L1 data, constants, texture.
 
 pub mod access;
+pub mod cache;
 pub mod coalescer;
 pub mod config;
 pub mod lsu;

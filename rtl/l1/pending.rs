@@ -1,13 +1,14 @@
 //! # Pending table
 //! One row for each warp memory instruction between its first line request and its last answer. A
-//! load collects the bytes of its lanes as lines arrive; a store collects acknowledgements. Line
+//! load or an atomic collects the bytes of its lanes as lines arrive; a store or a reduction collects
+//! acknowledgements. Line
 //! requests carry the row and the lanes they serve, so that answers may come in any order.
 //!
 //! | port          | dir | payload            | contract                                        |
 //! |---------------|-----|--------------------|-------------------------------------------------|
 //! | `alloc`       | in  | `WarpAccess`       | only while a row is free                        |
 //! | `deliver`     | in  | row, lanes, line   | the lanes wait for this line                    |
-//! | `acknowledge` | in  | row, lanes         | a store's lanes have reached memory             |
+//! | `acknowledge` | in  | row, lanes         | lanes that wait for no data are done            |
 //! | `take`        | out | `WarpReply`        | a row whose lanes all have their answer         |
 //!
 //! Latency: a row completed in one cycle can be taken in the next. Among complete rows the one after
@@ -112,10 +113,10 @@ impl Pending {
         }
     }
 
-    /// Gives `lanes` of a load their bytes of a line.
+    /// Gives `lanes` of a load or an atomic their bytes of a line.
     pub fn deliver(&mut self, slot: u8, lanes: u32, line: &[u8; LINE_BYTES]) {
         let row = &mut self.rows[usize::from(slot)];
-        debug_assert!(row.kind == AccessKind::Load && row.left & lanes == lanes, "each lane is answered once");
+        debug_assert!(brings_data(row.kind) && row.left & lanes == lanes, "each lane is answered once");
         let mut todo = lanes;
         match row.size_log2 {
             // The common cases, without the general one's byte handling.
@@ -152,9 +153,9 @@ impl Pending {
         self.finish(slot, lanes);
     }
 
-    /// Lanes of a store have reached memory.
+    /// Lanes of a store or a reduction have reached memory.
     pub fn acknowledge(&mut self, slot: u8, lanes: u32) {
-        debug_assert!(self.rows[usize::from(slot)].kind == AccessKind::Store);
+        debug_assert!(!brings_data(self.rows[usize::from(slot)].kind));
         self.finish(slot, lanes);
     }
 
@@ -176,10 +177,7 @@ impl Pending {
         self.used &= !(1 << slot);
         self.last_taken = slot as u8;
         let row = &self.rows[slot as usize];
-        reply.kind = match row.kind {
-            AccessKind::Load => WarpReplyKind::Loaded,
-            AccessKind::Store => WarpReplyKind::Stored,
-        };
+        reply.kind = if brings_data(row.kind) { WarpReplyKind::Loaded } else { WarpReplyKind::Stored };
         reply.warp = row.warp;
         reply.pc = row.pc;
         reply.mask = row.mask;
@@ -222,6 +220,11 @@ impl Pending {
             self.done |= 1 << slot;
         }
     }
+}
+
+/// Whether an access of this kind is answered with data.
+fn brings_data(kind: AccessKind) -> bool {
+    matches!(kind, AccessKind::Load | AccessKind::Atomic)
 }
 
 fn word(line: &[u8; LINE_BYTES], at: usize) -> u32 {

@@ -1,9 +1,10 @@
-//! Statistics of the L1D: reported at the end of a run, no hardware.
+//! Statistics of the caches of the LSU: reported at the end of a run, no hardware.
 
 use super::watch::NUM_FAILS;
 use crate::kernel::Describe;
 
-/// Counters, all over accepted accesses except the refusals, which count cycles.
+/// Counters of one cache, all over accepted accesses except the refusals, which count cycles. A
+/// read-only cache knows neither bypasses, stores nor atomics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L1Stats {
     /// Loads accepted: hits, pending hits, misses and bypasses together.
@@ -20,6 +21,8 @@ pub struct L1Stats {
     pub store_hits: u64,
     /// Stores that found none, or a line on its way.
     pub store_misses: u64,
+    /// Line requests of atomics and reductions.
+    pub atomics: u64,
     /// Lines that gave way to another.
     pub evictions: u64,
     /// Cycles in which the head was refused, by reason.
@@ -30,14 +33,25 @@ pub struct L1Stats {
 
 impl L1Stats {
     pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { bypasses, store_hits, store_misses, atomics, .. } = self;
+        self.describe_loads(to);
+        to.stat("bypasses", *bypasses);
+        to.stat("store_hits", *store_hits);
+        to.stat("store_misses", *store_misses);
+        to.stat("atomics", *atomics);
+    }
+
+    /// Lists what a read-only cache counts.
+    pub(super) fn describe_loads(&self, to: &mut dyn Describe) {
         let Self {
             accesses,
             hits,
             hit_pending,
             misses,
-            bypasses,
-            store_hits,
-            store_misses,
+            bypasses: _,
+            store_hits: _,
+            store_misses: _,
+            atomics: _,
             evictions,
             fails,
             failing: _,
@@ -46,9 +60,6 @@ impl L1Stats {
         to.stat("hits", *hits);
         to.stat("hit_pending", *hit_pending);
         to.stat("misses", *misses);
-        to.stat("bypasses", *bypasses);
-        to.stat("store_hits", *store_hits);
-        to.stat("store_misses", *store_misses);
         to.stat("evictions", *evictions);
         for (name, count) in
             ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"].iter().zip(fails)

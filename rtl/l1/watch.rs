@@ -1,8 +1,9 @@
-//! # What the L1D did at one edge
-//! The cache reports its accepted and refused events to whoever checks it: testbenches, and the
+//! # What the caches of the LSU did at one edge
+//! The LSU reports its accepted and refused events to whoever checks it: testbenches, and the
 //! golden twin that runs in lockstep under `--check`. Off, it costs one branch a cycle.
 
 use super::access::MemorySpace;
+use super::cache::CacheId;
 use super::mshr::Waiter;
 
 /// Why an access was refused.
@@ -30,13 +31,13 @@ pub enum Outcome {
     HitPending,
     /// A load asked memory; the line that gave way and whether it was modified.
     Miss(Option<(u64, bool)>),
-    /// A global store dropped the copy.
+    /// A global store or an atomic dropped the copy.
     Evicted,
     /// A local store wrote the copy.
     WrittenBack,
-    /// A store found no copy.
+    /// A store or an atomic found no copy.
     StoreMissed,
-    /// A store overtook a line on its way.
+    /// A store or an atomic overtook a line on its way.
     Overtook,
     /// Refused: the reason reported and all failing conditions, bit `Fail as u8` each.
     Refused(Fail, u8),
@@ -47,6 +48,8 @@ pub enum Outcome {
 pub enum Access {
     /// A load that may allocate.
     Load {
+        /// Where it was looked up.
+        cache: CacheId,
         /// Line address.
         line: u64,
         /// Who waits.
@@ -67,6 +70,15 @@ pub enum Access {
         /// What became of it.
         outcome: Outcome,
     },
+    /// An atomic or a reduction.
+    Atomic {
+        /// Line address.
+        line: u64,
+        /// Miss-queue entries in use when it was decided.
+        queue_used: u32,
+        /// What became of it.
+        outcome: Outcome,
+    },
     /// A load on the bypass path.
     Bypass {
         /// Line address.
@@ -77,10 +89,10 @@ pub enum Access {
 /// Events of one edge, in the order in which they happened: fill, drain, access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// A line arrived: its address, and whether it stays.
-    pub fill: Option<(u64, bool)>,
-    /// A waiter left the MSHR: line and waiter.
-    pub drain: Option<(u64, Waiter)>,
+    /// A line arrived: where, its address, and whether it stays.
+    pub fill: Option<(CacheId, u64, bool)>,
+    /// A waiter left an MSHR: of which cache, line and waiter.
+    pub drain: Option<(CacheId, u64, Waiter)>,
     /// The access at the tags.
     pub access: Option<Access>,
 }

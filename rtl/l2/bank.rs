@@ -6,7 +6,7 @@
 //! | port       | dir | payload       | contract                                                     |
 //! |------------|-----|---------------|--------------------------------------------------------------|
 //! | `req`      | in  | `Request`     | taken when the look-up pipeline has a free stage             |
-//! | `rsp`      | out | `Reply`       | `Data` for a read, `Ack` for a write once the line's order has it |
+//! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic, `Ack` for a write or a reduction once the line's order has it |
 //! | `dram_req` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups |
 //! | `dram_rsp` | in  | `DramReply`   | always taken                                                 |
 //!
@@ -19,9 +19,13 @@
 //! up those behind it: the bank is the point of coherence, and requests of one SM must keep their
 //! order.
 //!
-//! Order: the requests of a line take effect in the order of their look-ups. Reads and writes to
-//! a line on its way wait together in that order (`mshr`); a write is acknowledged as soon as it has
-//! its place in it. Writes of a whole line need no fetch.
+//! Order: the requests of a line take effect in the order of their look-ups. Accesses to a line on
+//! its way wait together in that order (`mshr`); a write or a reduction is acknowledged as soon as
+//! it has its place in it. Writes of a whole line need no fetch.
+//!
+//! Atomics: one pass through the atomic unit reads and writes the words, in the cycle in which the
+//! access is served and with both ports of the data memory, so that nothing comes between. The
+//! reply brings the line as it was before.
 //!
 //! No stale memory: the line fetched may be one that gave way a moment ago and whose bytes are
 //! still on their way to memory. Fetches and write-backs leave in the order of their look-ups, so
@@ -40,6 +44,7 @@ use super::line::Tag;
 use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
 use super::stats::{L2Stats, Stall};
+use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::cells::lru::Recency;
@@ -431,6 +436,7 @@ impl Block for L2Bank {
         to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: config.ways });
         to.logic("hit_way", Logic::Mux { ways: config.ways, width: place.line_bytes * 8 });
+        AtomicOp::describe_logic(place.line_bytes, to);
         Recency::describe_logic(config.ways, to);
         stats.describe(to);
     }

@@ -1,5 +1,5 @@
 //! # MSHR of an L2 bank
-//! Remembers which lines are on their way from DRAM and which reads and writes wait for them, in
+//! Remembers which lines are on their way from DRAM and which accesses wait for them, in
 //! the order in which they were accepted: that order is the order of the line. The bytes of a line
 //! arrive in its reserved way, not here.
 //!
@@ -15,6 +15,7 @@
 //! freed with its last one. Area order: entries x merges waiters, each with the bytes of a line;
 //! one line comparator an entry.
 
+use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
@@ -24,7 +25,7 @@ use crate::noc::packet::{LINE_BYTES, Request, RequestKind, TICKET_BITS};
 /// An access that waits for its line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Waiter {
-    /// Read or write.
+    /// What is asked.
     pub kind: RequestKind,
     /// Number of the request.
     pub id: u32,
@@ -32,6 +33,8 @@ pub struct Waiter {
     pub sm: u8,
     /// Goes back with the reply.
     pub ticket: u64,
+    /// What an atomic does; of no meaning otherwise.
+    pub atomic: AtomicOp,
     /// Bytes to store.
     pub byte_mask: u128,
     /// Data to store.
@@ -40,15 +43,17 @@ pub struct Waiter {
 
 impl Default for Waiter {
     fn default() -> Self {
-        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, byte_mask: 0, data: [0; LINE_BYTES] }
+        let atomic = AtomicOp::default();
+        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, atomic, byte_mask: 0, data: [0; LINE_BYTES] }
     }
 }
 
 impl Waiter {
     /// Becomes the waiter of a request, in place because of its size.
     fn stand_for(&mut self, request: &Request) {
-        let &Request { kind, id, line: _, sm, partition: _, ticket, byte_mask, ref data } = request;
-        (self.kind, self.id, self.sm, self.ticket, self.byte_mask) = (kind, id, sm, ticket, byte_mask);
+        let &Request { kind, id, line: _, sm, partition: _, ticket, atomic, byte_mask, ref data } = request;
+        (self.kind, self.id, self.sm, self.ticket) = (kind, id, sm, ticket);
+        (self.atomic, self.byte_mask) = (atomic, byte_mask);
         self.data = *data;
     }
 }
@@ -65,11 +70,12 @@ pub struct WaiterShape {
 impl Payload for Waiter {
     type Shape = WaiterShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &WaiterShape, to: &mut F) {
-        let Self { kind, id, sm, ticket, byte_mask, data } = self;
+        let Self { kind, id, sm, ticket, atomic, byte_mask, data } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("sm", u64::from(*sm), shape.sm_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
+        atomic.fields(&(), to);
         to.wide("byte_mask", &byte_mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
         to.wide("data", &data[..shape.line_bytes as usize]);
     }
@@ -90,7 +96,7 @@ pub struct Entry {
     count: u8,
     /// Waiters served.
     served: u8,
-    /// A write among those served made the line newer than memory.
+    /// A write or an atomic among those served made the line newer than memory.
     pub dirty: bool,
 }
 

@@ -33,7 +33,8 @@ const STALL_NAMES: [&str; STALLS] = [
     "stall_port",
 ];
 
-/// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes apart.
+/// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
+/// apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L2Stats {
     /// Reads served or put down.
@@ -50,6 +51,12 @@ pub struct L2Stats {
     pub write_pending: u64,
     /// Writes whose line was not here, whether fetched or written whole.
     pub write_misses: u64,
+    /// Atomics and reductions whose line was here.
+    pub atomic_hits: u64,
+    /// Atomics and reductions whose line was on its way.
+    pub atomic_pending: u64,
+    /// Atomics and reductions that fetched their line.
+    pub atomic_misses: u64,
     /// Lines fetched from memory.
     pub fetches: u64,
     /// Dirty lines written to memory.
@@ -69,6 +76,12 @@ impl L2Stats {
         self.stalls[reason as usize]
     }
 
+    /// Atomics and reductions served or put down.
+    #[must_use]
+    pub fn atomics(&self) -> u64 {
+        self.atomic_hits + self.atomic_pending + self.atomic_misses
+    }
+
     /// Checks that at rest nothing was counted twice or not at all; the message says what was.
     ///
     /// # Errors
@@ -78,7 +91,7 @@ impl L2Stats {
             if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }
         };
         equal("reads = hits + hit-pending + misses", self.accesses, self.hits + self.hit_pending + self.misses)?;
-        let waited = self.hit_pending + self.write_pending + self.fetches;
+        let waited = self.hit_pending + self.write_pending + self.atomic_pending + self.fetches;
         equal("replays = accesses that waited for a line", self.replays, waited)
     }
 
@@ -92,6 +105,9 @@ impl L2Stats {
             write_hits,
             write_pending,
             write_misses,
+            atomic_hits,
+            atomic_pending,
+            atomic_misses,
             fetches,
             writebacks,
             evictions,
@@ -105,6 +121,9 @@ impl L2Stats {
         to.stat("write_hits", *write_hits);
         to.stat("write_pending", *write_pending);
         to.stat("write_misses", *write_misses);
+        to.stat("atomic_hits", *atomic_hits);
+        to.stat("atomic_pending", *atomic_pending);
+        to.stat("atomic_misses", *atomic_misses);
         to.stat("fetches", *fetches);
         to.stat("writebacks", *writebacks);
         to.stat("evictions", *evictions);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Rules, Violation};
 use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
-use crate::l1::config::{L1Config, LsuConfig};
+use crate::l1::config::{CacheConfig, L1Config, LsuConfig};
 use crate::l2::config::L2Config;
 use crate::noc::packet::LINE_BYTES;
 use crate::noc::xbar::XbarConfig;
@@ -34,6 +34,10 @@ pub struct MachineConfig {
     pub lsu: LsuConfig,
     /// L1 data cache.
     pub l1: L1Config,
+    /// Constant cache.
+    pub const_cache: CacheConfig,
+    /// Texture cache.
+    pub texture_cache: CacheConfig,
     /// Crossbars.
     pub xbar: XbarConfig,
     /// L2 bank.
@@ -98,6 +102,8 @@ impl MachineConfig {
         rules.group("sm", |rules| self.sm.validate(rules));
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.l1.validate(rules));
+        rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
+        rules.group("texture_cache", |rules| self.texture_cache.validate(self.l1.line_bytes, rules));
         rules.group("xbar", |rules| self.xbar.validate(rules));
         rules.group("l2", |rules| self.l2.validate(LINE_BYTES as u32, self.dram.burst_bytes(), rules));
         rules.group("dram", |rules| self.dram.validate(rules));

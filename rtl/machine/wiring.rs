@@ -131,7 +131,7 @@ impl Machine {
                 line_bits: packets.line_bits,
                 access,
             };
-            Lsu::new(place, &config.l1, &config.lsu)
+            Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu)
         };
         // A plain link is seen at the receiver's next edge, one tick being less than any period.
         let plain = |path: String, depth, from, to| ChanSpec { path, depth, latency: 1, credit: 1, from, to };

@@ -2,8 +2,13 @@
 //! A request names a line of up to 128 bytes and travels with its data; the reply carries the
 //! requester's `ticket` back unchanged, so that nothing on the memory side needs to know what
 //! waits for it. Sizes on the wire follow anssari2012 and khairy2015's 32-byte channel: control
-//! 8 bytes in one flit, a 128-byte line five flits, a store acknowledgement one flit.
+//! 8 bytes in one flit, a 128-byte line five flits, a store acknowledgement one flit. No paper
+//! gives the sizes of atomics. Assumed: the operands travel as a store's bytes do, and the old
+//! words come back as a line does.
 
+use isa::lanes::AtomicFn;
+
+use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
 /// Bytes of the largest line.
@@ -21,11 +26,35 @@ pub enum RequestKind {
     Read,
     /// Store the bytes selected by the mask; answered by an acknowledgement.
     Write,
+    /// Do the operation on the words selected by the mask; answered by the line as it was before.
+    Atomic,
+    /// The same, answered by an acknowledgement.
+    Reduce,
+}
+
+impl RequestKind {
+    /// Whether the request leaves the line newer than memory.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        self != Self::Read
+    }
+
+    /// Whether the request is acknowledged once its place in the order of its line is fixed.
+    #[must_use]
+    pub fn is_acknowledged(self) -> bool {
+        matches!(self, Self::Write | Self::Reduce)
+    }
+
+    /// Whether the bank works on what the line holds.
+    #[must_use]
+    pub fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::Reduce)
+    }
 }
 
 impl Encoding for RequestKind {
-    const WIDTH: u32 = 1;
-    const NAMES: &'static [&'static str] = &["READ", "WRITE"];
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["READ", "WRITE", "ATOMIC", "REDUCE"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -57,9 +86,12 @@ pub struct Request {
     pub partition: u8,
     /// Comes back unchanged with the reply.
     pub ticket: u64,
+    /// What an atomic does; of no meaning otherwise.
+    pub atomic: AtomicOp,
     /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
     pub byte_mask: u128,
-    /// The line's bytes; only those under the mask have a meaning.
+    /// The line's bytes; only those under the mask have a meaning, and the values that a
+    /// compare-and-swap compares, as [`AtomicOp::perform`] finds them.
     pub data: [u8; LINE_BYTES],
 }
 
@@ -72,6 +104,7 @@ impl Default for Request {
             sm: 0,
             partition: 0,
             ticket: 0,
+            atomic: AtomicOp::default(),
             byte_mask: 0,
             data: [0; LINE_BYTES],
         }
@@ -81,13 +114,14 @@ impl Default for Request {
 impl Payload for Request {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, partition, ticket, byte_mask, data } = self;
+        let Self { kind, id, line, sm, partition, ticket, atomic, byte_mask, data } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);
         to.sized("sm", u64::from(*sm), shape.sm_bits);
         to.sized("partition", u64::from(*partition), shape.partition_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
+        atomic.fields(&(), to);
         to.wide("byte_mask", &byte_mask.to_le_bytes());
         to.wide("data", data);
     }
@@ -167,10 +201,13 @@ impl Packet for Request {
     fn flits(&self) -> u32 {
         match self.kind {
             RequestKind::Read => 1,
-            // Only the 32-byte sectors that the mask touches travel.
-            RequestKind::Write => {
+            RequestKind::Write | RequestKind::Atomic | RequestKind::Reduce => {
+                // Only the 32-byte sectors that the mask touches travel.
                 let touched = |sector: u32| u32::from((self.byte_mask >> (32 * sector)) as u32 != 0);
-                1 + touched(0) + touched(1) + touched(2) + touched(3)
+                let sectors = touched(0) + touched(1) + touched(2) + touched(3);
+                // The values to compare are as many as those to store.
+                let compares = self.kind.is_atomic() && self.atomic.f == AtomicFn::CompareSwap;
+                1 + sectors * (1 + u32::from(compares))
             }
         }
     }
@@ -191,6 +228,7 @@ impl Packet for Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isa::types::Type;
 
     #[test]
     fn packets_have_the_sizes_of_the_papers() {
@@ -200,6 +238,9 @@ mod tests {
         assert_eq!(store(u128::MAX).flits(), 5);
         assert_eq!(store(0xf).flits(), 2);
         assert_eq!(store(1 << 32 | 1).flits(), 3);
+        let atomic = |f| Request { kind: RequestKind::Atomic, atomic: AtomicOp { f, ty: Type::U32 }, ..store(0xf) };
+        assert_eq!(atomic(AtomicFn::Add).flits(), 2);
+        assert_eq!(atomic(AtomicFn::CompareSwap).flits(), 3);
         assert_eq!(Reply::default().flits(), 5);
         assert_eq!(Reply { kind: ReplyKind::Ack, ..Reply::default() }.flits(), 1);
     }

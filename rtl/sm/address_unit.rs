@@ -111,7 +111,8 @@ impl AddressUnit {
         let ahead = u64::from(self.beat) * u64::from(BEAT_BYTES);
         let word = usize::from(self.beat) * 2;
         mem.push_with(at, |beat| {
-            let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, address, data } = beat;
+            let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, atomic: _, address, data, compare: _ } =
+                beat;
             *kind = if self.store { AccessKind::Store } else { AccessKind::Load };
             *space = MemorySpace::Global;
             *uncached = self.uncached;

@@ -39,6 +39,8 @@ pub struct Stats<'a> {
     /// Thread instructions a core cycle.
     ipc: f64,
     l1: L1,
+    const_cache: ReadOnly,
+    texture_cache: ReadOnly,
     l2: L2,
     tracker: NotModelled,
     noc: Noc,
@@ -67,6 +69,18 @@ struct L1 {
     bypasses: u64,
     store_hits: u64,
     store_misses: u64,
+    atomics: u64,
+    evictions: u64,
+    reservation_fails: ReservationFails,
+}
+
+/// A cache that only loads.
+#[derive(Debug, Serialize)]
+struct ReadOnly {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
     evictions: u64,
     reservation_fails: ReservationFails,
 }
@@ -80,7 +94,7 @@ struct ReservationFails {
     miss_queue: u64,
 }
 
-/// Accesses are reads; writes are counted apart.
+/// Accesses are reads; writes and atomics are counted apart.
 #[derive(Debug, Serialize)]
 struct L2 {
     accesses: u64,
@@ -90,6 +104,10 @@ struct L2 {
     write_hits: u64,
     write_pending: u64,
     write_misses: u64,
+    atomics: u64,
+    atomic_hits: u64,
+    atomic_pending: u64,
+    atomic_misses: u64,
     fetches: u64,
     writebacks: u64,
     evictions: u64,
@@ -142,6 +160,8 @@ struct Host {
 struct Units {
     sm: Vec<Sm>,
     l1: Vec<L1>,
+    const_cache: Vec<ReadOnly>,
+    texture_cache: Vec<ReadOnly>,
     l2: Vec<L2>,
     dram: Vec<Dram>,
 }
@@ -180,6 +200,8 @@ impl<'a> Stats<'a> {
             thread_instructions: counters.thread_instructions(),
             ipc: counters.ipc(),
             l1: L1::of(&counters.l1),
+            const_cache: ReadOnly::of(&counters.const_cache),
+            texture_cache: ReadOnly::of(&counters.texture_cache),
             l2: L2::of(&counters.l2),
             tracker: None,
             noc: Noc { request: Crossbar::of(&counters.requests), reply: Crossbar::of(&counters.replies) },
@@ -195,6 +217,8 @@ impl<'a> Stats<'a> {
             units: Units {
                 sm: Sm::all(counters),
                 l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit))).collect(),
+                const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
+                texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit))).collect(),
                 dram: counters.dram.iter().map(|unit| Dram::of(from_ref(unit))).collect(),
             },
@@ -213,13 +237,35 @@ impl L1 {
             bypasses: sum(|unit| unit.bypasses),
             store_hits: sum(|unit| unit.store_hits),
             store_misses: sum(|unit| unit.store_misses),
+            atomics: sum(|unit| unit.atomics),
             evictions: sum(|unit| unit.evictions),
-            reservation_fails: ReservationFails {
-                line_alloc: sum(|unit| unit.fails[Fail::LineAlloc as usize]),
-                mshr_entry: sum(|unit| unit.fails[Fail::MshrEntry as usize]),
-                mshr_merge: sum(|unit| unit.fails[Fail::MshrMerge as usize]),
-                miss_queue: sum(|unit| unit.fails[Fail::MissQueue as usize]),
-            },
+            reservation_fails: ReservationFails::of(units),
+        }
+    }
+}
+
+impl ReadOnly {
+    fn of(units: &[L1Stats]) -> Self {
+        let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            evictions: sum(|unit| unit.evictions),
+            reservation_fails: ReservationFails::of(units),
+        }
+    }
+}
+
+impl ReservationFails {
+    fn of(units: &[L1Stats]) -> Self {
+        let sum = |reason: Fail| units.iter().map(|unit| unit.fails[reason as usize]).sum();
+        Self {
+            line_alloc: sum(Fail::LineAlloc),
+            mshr_entry: sum(Fail::MshrEntry),
+            mshr_merge: sum(Fail::MshrMerge),
+            miss_queue: sum(Fail::MissQueue),
         }
     }
 }
@@ -235,6 +281,10 @@ impl L2 {
             write_hits: sum(|unit| unit.write_hits),
             write_pending: sum(|unit| unit.write_pending),
             write_misses: sum(|unit| unit.write_misses),
+            atomics: sum(L2Stats::atomics),
+            atomic_hits: sum(|unit| unit.atomic_hits),
+            atomic_pending: sum(|unit| unit.atomic_pending),
+            atomic_misses: sum(|unit| unit.atomic_misses),
             fetches: sum(|unit| unit.fetches),
             writebacks: sum(|unit| unit.writebacks),
             evictions: sum(|unit| unit.evictions),

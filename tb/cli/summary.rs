@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use rtl::l1::stats::L1Stats;
 use rtl::sm::StallReason;
 
 use super::output::grouped;
@@ -36,6 +37,12 @@ impl fmt::Display for Summary<'_> {
         let instructions = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
         row(f, "instructions", &[format!("{} of warps", instructions[0]), format!("{} of threads", instructions[1])])?;
         row(f, "L1D", &l1(counters))?;
+        for (label, units) in [("constants", &counters.const_cache), ("texels", &counters.texture_cache)] {
+            // Most kernels have none of either.
+            if units.iter().any(|unit| unit.accesses > 0) {
+                row(f, label, &loads(units))?;
+            }
+        }
         row(f, "L2", &l2(counters))?;
         row(f, "DRAM", &dram(counters))?;
         row(f, "stalls", &stalls(counters))?;
@@ -65,26 +72,37 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 fn l1(counters: &Counters) -> Vec<String> {
-    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+    let stores = counters.l1.iter().map(|unit| unit.store_hits + unit.store_misses).sum();
+    let mut cells = loads(&counters.l1);
+    cells.push(format!("{} stores", grouped(stores)));
+    cells
+}
+
+/// How the loads of a kind of cache fared.
+fn loads(units: &[L1Stats]) -> Vec<String> {
+    let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum::<u64>();
     let loads = sum(|unit| unit.accesses);
-    let stores = sum(|unit| unit.store_hits + unit.store_misses);
     vec![
         format!("{} loads", grouped(loads)),
         format!("{} hits", percent(sum(|unit| unit.hits), loads)),
         format!("{} pending hits", percent(sum(|unit| unit.hit_pending), loads)),
-        format!("{} stores", grouped(stores)),
     ]
 }
 
 fn l2(counters: &Counters) -> Vec<String> {
     let sum = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
     let reads = sum(|unit| unit.accesses);
-    vec![
+    let mut cells = vec![
         format!("{} reads", grouped(reads)),
         format!("{} hits", percent(sum(|unit| unit.hits), reads)),
         format!("{} pending hits", percent(sum(|unit| unit.hit_pending), reads)),
         format!("{} write-backs", grouped(sum(|unit| unit.writebacks))),
-    ]
+    ];
+    let atomics = sum(rtl::l2::L2Stats::atomics);
+    if atomics > 0 {
+        cells.push(format!("{} atomics", grouped(atomics)));
+    }
+    cells
 }
 
 fn dram(counters: &Counters) -> Vec<String> {

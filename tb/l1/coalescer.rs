@@ -5,10 +5,14 @@
 //! | testpoint                                                        | test |
 //! |------------------------------------------------------------------|------|
 //! | lines, lanes, byte masks and bytes are those of the golden twin   | `every_request_*` |
+//! | no two lanes of an atomic's request name a word; operands lie where the L2 finds them | `every_request_*` |
 //! | requests come in the order of their lowest lanes, one an `emit`   | `every_request_*` |
 //! | requests carry what the tags need of the instruction, numbered    | `every_request_*` |
 
+use isa::lanes::AtomicFn;
+use isa::types::Type;
 use proptest::prelude::*;
+use rtl::cells::atomic::AtomicOp;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::coalescer::{Coalescer, LineAccess};
 use rtl::noc::packet::LINE_BYTES;
@@ -21,25 +25,46 @@ fn access() -> impl Strategy<Value = WarpAccess> {
     let lines = prop_oneof![Just(1u64), 2u64..5, Just(1 << LINE_BITS)];
     let words = || prop::collection::vec(any::<u32>(), LANES);
     let lanes = prop::collection::vec((any::<u64>(), 0..LINE_BYTES as u64), LANES);
-    let kind = prop_oneof![Just(AccessKind::Load), Just(AccessKind::Store)];
-    let space = prop_oneof![Just(MemorySpace::Global), Just(MemorySpace::Local)];
+    let kind = prop_oneof![
+        Just((AccessKind::Load, MemorySpace::Global)),
+        Just((AccessKind::Load, MemorySpace::Const)),
+        Just((AccessKind::Load, MemorySpace::Texture)),
+        Just((AccessKind::Store, MemorySpace::Global)),
+        Just((AccessKind::Store, MemorySpace::Local)),
+        Just((AccessKind::Atomic, MemorySpace::Global)),
+        Just((AccessKind::Reduce, MemorySpace::Global)),
+    ];
+    let function = prop_oneof![Just(AtomicFn::Add), Just(AtomicFn::CompareSwap)];
     let mask = prop_oneof![Just(u32::MAX), 1..=u32::MAX, (0u32..32).prop_map(|lane| 1 << lane)];
-    (kind, space, any::<bool>(), 0u8..48, 0u8..4, mask, lines, lanes, words(), words()).prop_map(
-        |(kind, space, uncached, warp, size_log2, mask, lines, lanes, low, high)| WarpAccess {
-            kind,
-            space,
-            uncached,
-            warp,
-            pc: 0,
-            size_log2,
-            mask,
-            address: std::array::from_fn(|lane| {
-                let (line, offset) = lanes[lane];
-                (line % lines * LINE_BYTES as u64 + offset) >> size_log2 << size_log2
-            }),
-            data: [std::array::from_fn(|lane| low[lane]), std::array::from_fn(|lane| high[lane])],
+    let operands = (words(), words(), words(), words());
+    (kind, function, any::<bool>(), 0u8..48, 0u8..4, mask, lines, lanes, operands).prop_map(
+        |((kind, space), f, uncached, warp, size_log2, mask, lines, lanes, (low, high, compare, above))| {
+            let size_log2 = if kind.is_atomic() { size_log2 | 2 } else { size_log2 };
+            let by_lane = |words: &[u32]| std::array::from_fn(|lane| words[lane]);
+            WarpAccess {
+                kind,
+                space,
+                uncached,
+                warp,
+                pc: 0,
+                size_log2,
+                mask,
+                atomic: AtomicOp { f, ty: if size_log2 == 3 { Type::U64 } else { Type::U32 } },
+                address: std::array::from_fn(|lane| {
+                    let (line, offset) = lanes[lane];
+                    (line % lines * LINE_BYTES as u64 + offset) >> size_log2 << size_log2
+                }),
+                data: [by_lane(&low), by_lane(&high)],
+                compare: [by_lane(&compare), by_lane(&above)],
+            }
         },
     )
+}
+
+/// The bytes of a lane's operand.
+fn operand(words: &[[u32; LANES]; 2], lane: usize, bytes: usize) -> Vec<u8> {
+    let [low, high] = [words[0][lane], words[1][lane]].map(u32::to_le_bytes);
+    [low, high].concat()[..bytes].to_vec()
 }
 
 proptest! {
@@ -58,11 +83,25 @@ proptest! {
                 let mut seen = LineAccess::default();
                 coalescer.emit(&mut seen);
                 prop_assert_eq!((seen.line, seen.lanes), (expected.request.line, expected.request.lanes));
-                if access.kind == AccessKind::Store {
-                    prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
-                    prop_assert_eq!(seen.data.as_slice(), expected.bytes);
-                } else {
-                    prop_assert_eq!(seen.byte_mask, 0);
+                match access.kind {
+                    AccessKind::Load => prop_assert_eq!(seen.byte_mask, 0),
+                    AccessKind::Store => {
+                        prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
+                        prop_assert_eq!(seen.data.as_slice(), expected.bytes);
+                    }
+                    AccessKind::Atomic | AccessKind::Reduce => {
+                        prop_assert_eq!(seen.atomic, access.atomic);
+                        prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
+                        for lane in (0..LANES).filter(|lane| seen.lanes >> lane & 1 != 0) {
+                            let at = access.address[lane] as usize % LINE_BYTES;
+                            let bytes = 1 << access.size_log2;
+                            prop_assert_eq!(&seen.data[at..at + bytes], operand(&access.data, lane, bytes));
+                            if access.atomic.f == AtomicFn::CompareSwap {
+                                let at = (at + LINE_BYTES / 2) % LINE_BYTES;
+                                prop_assert_eq!(&seen.data[at..at + bytes], operand(&access.compare, lane, bytes));
+                            }
+                        }
+                    }
                 }
                 let instruction = (access.kind, access.space, access.uncached, access.warp);
                 prop_assert_eq!((seen.kind, seen.space, seen.uncached, seen.warp), instruction);

@@ -17,6 +17,8 @@
 //! | a fill waits while its way is still read                           | `a_fill_waits_*` |
 //! | write-evict; a store that overtakes its line                       | `a_global_store_*`, `a_store_to_a_line_*` |
 //! | the bypass path and queued stores                                  | `a_bypassing_load_*` |
+//! | atomics go past the copy in the order of stores                    | `an_atomic_*`, `*_queued_atomic_*` |
+//! | read-only caches: own lines and MSHRs, waiters in turn             | `one_line_in_three_*`, `a_read_only_*` |
 //! | local lines: written in place, written back                        | `a_local_*`, `a_modified_*` |
 //! | end of a kernel                                                    | `a_flush_*` |
 
@@ -25,7 +27,7 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
@@ -42,10 +44,14 @@ enum Act {
     Store(u64, u8),
     LocalLoad(u64),
     LocalStore(u64, u8),
+    Atomic(u64),
+    Reduce(u64),
+    ConstLoad(u64),
+    TextureLoad(u64),
     /// Memory answers the oldest request of the line; the byte is for reads.
     Answer(u64, u8),
 }
-use Act::{Answer, Load, LocalLoad, LocalStore, Store, Uncached};
+use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Store, TextureLoad, Uncached};
 
 /// One set of two ways, two MSHR entries of two waiters, room for four requests.
 fn l1() -> L1Config {
@@ -61,6 +67,10 @@ fn l1() -> L1Config {
         index: IndexConfig::Linear,
     }
 }
+
+/// One set of one way, one MSHR entry of two waiters.
+const READ_ONLY: CacheConfig =
+    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 2, index: IndexConfig::Linear };
 
 const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
 /// From `core_req` being sent to the probe.
@@ -85,12 +95,12 @@ struct Player {
 
 impl Player {
     fn new(l1: &L1Config) -> Self {
-        let mut lsu = rig::lsu(l1, &LSU);
+        let mut lsu = rig::lsu(l1, [&READ_ONLY; 2], &LSU);
         lsu.observe();
         Self {
             lsu,
             links: Links::new(16, [1, 1]),
-            lockstep: Lockstep::new("sm3.l1", l1).unwrap(),
+            lockstep: Lockstep::new("sm3.l1", l1, [&READ_ONLY; 2]).unwrap(),
             wake: Wake::new(&[1, 1]),
             cycle: 0,
             warps: 0,
@@ -153,9 +163,9 @@ impl Player {
         let cycle = self.cycle;
         self.tags.extend(watch.access.map(|access| (cycle, show_access(&access))));
         self.fills.extend(
-            watch.fill.map(|(line, kept)| (cycle, format!("{line}:{}", if kept { "kept" } else { "dropped" }))),
+            watch.fill.map(|(_, line, kept)| (cycle, format!("{line}:{}", if kept { "kept" } else { "dropped" }))),
         );
-        self.drains.extend(watch.drain.map(|(line, waiter)| (cycle, format!("{line}:slot{}", waiter.slot))));
+        self.drains.extend(watch.drain.map(|(_, line, waiter)| (cycle, format!("{line}:slot{}", waiter.slot))));
     }
 
     fn table(self) -> CycleTable {
@@ -183,6 +193,10 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
         Store(line, byte) => (AccessKind::Store, MemorySpace::Global, false, line, byte),
         LocalLoad(line) => (AccessKind::Load, MemorySpace::Local, false, line, 0),
         LocalStore(line, byte) => (AccessKind::Store, MemorySpace::Local, false, line, byte),
+        Atomic(line) => (AccessKind::Atomic, MemorySpace::Global, false, line, 0),
+        Reduce(line) => (AccessKind::Reduce, MemorySpace::Global, false, line, 0),
+        ConstLoad(line) => (AccessKind::Load, MemorySpace::Const, false, line, 0),
+        TextureLoad(line) => (AccessKind::Load, MemorySpace::Texture, false, line, 0),
     };
     let address = [line * LINE_BYTES as u64; LANES];
     WarpAccess {
@@ -190,6 +204,7 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
         space,
         uncached,
         warp,
+        size_log2: if kind.is_atomic() { 2 } else { 0 },
         mask: 1,
         address,
         data: [[u32::from(byte); LANES]; 2],
@@ -200,8 +215,8 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
 fn answer(request: &Request, byte: u8) -> Reply {
     let Request { kind, id, line, sm, ticket, .. } = *request;
     let kind = match kind {
-        RequestKind::Read => ReplyKind::Data,
-        RequestKind::Write => ReplyKind::Ack,
+        RequestKind::Read | RequestKind::Atomic => ReplyKind::Data,
+        RequestKind::Write | RequestKind::Reduce => ReplyKind::Ack,
     };
     Reply { kind, id, line, sm, ticket, data: [byte; LINE_BYTES] }
 }
@@ -210,13 +225,17 @@ fn show_request(request: &Request) -> String {
     match request.kind {
         RequestKind::Read => format!("read:{}", request.line),
         RequestKind::Write => format!("write:{}/{}B", request.line, request.byte_mask.count_ones()),
+        RequestKind::Atomic => format!("atomic:{}", request.line),
+        RequestKind::Reduce => format!("reduce:{}", request.line),
     }
 }
 
 fn show_access(access: &Access) -> String {
     match *access {
         Access::Bypass { line } => format!("{line}:bypass"),
-        Access::Load { line, outcome, .. } | Access::Store { line, outcome, .. } => match outcome {
+        Access::Load { line, outcome, .. }
+        | Access::Store { line, outcome, .. }
+        | Access::Atomic { line, outcome, .. } => match outcome {
             Outcome::Hit => format!("{line}:hit"),
             Outcome::HitPending => format!("{line}:hit-pending"),
             Outcome::Miss(None) => format!("{line}:miss"),
@@ -725,4 +744,153 @@ fn a_flush_forgets_every_line() {
     let again = player.cycle + 3;
     player.play(&[(again, Load(5))], OPEN);
     assert_eq!(player.tags, [(3, "5:miss".to_owned()), (again, "5:miss".to_owned())]);
+}
+
+#[test]
+fn an_atomic_drops_the_copy_and_brings_what_the_l2_held() {
+    expect(
+        &l1(),
+        &[
+            (3, Load(5)),
+            (8, Answer(5, 0x11)),
+            (11, Atomic(5)),
+            (12, Load(5)),
+            (16, Answer(5, 0x22)),
+            (17, Answer(5, 0x33)),
+        ],
+        OPEN,
+        "
+         cycle  tags       fill    leaves   mem_req   core_rsp
+         3      5:miss     .       .        .         .
+         4      .          .       .        .         .
+         5      .          .       .        read:5    .
+         6      .          .       .        .         .
+         7      .          .       .        .         .
+         8      .          5:kept  5:slot0  .         .
+         9      .          .       .        .         .
+         10     .          .       .        .         w0=11
+         11     5:evicted  .       .        .         .
+         12     5:miss     .       .        .         .
+         13     .          .       .        atomic:5  .
+         14     .          .       .        read:5    .
+         15     .          .       .        .         .
+         16     .          .       .        .         .
+         17     .          5:kept  5:slot1  .         .
+         18     .          .       .        .         w1=22222222
+         19     .          .       .        .         w2=33",
+    );
+}
+
+#[test]
+fn an_atomic_to_a_line_on_its_way_overtakes_it_and_no_later_load_may_join() {
+    expect(
+        &l1(),
+        &[(3, Load(5)), (4, Reduce(5)), (5, Load(5)), (9, Answer(5, 0x11)), (11, Answer(5, 0)), (14, Answer(5, 0x22))],
+        OPEN,
+        "
+         cycle  tags                fill       leaves   mem_req   core_rsp
+         3      5:miss              .          .        .         .
+         4      5:overtakes         .          .        .         .
+         5      5:MSHR_MERGE[..M.]  .          .        read:5    .
+         6      5:MSHR_MERGE[..M.]  .          .        reduce:5  .
+         7      5:MSHR_MERGE[..M.]  .          .        .         .
+         8      5:MSHR_MERGE[..M.]  .          .        .         .
+         9      5:miss              5:dropped  5:slot0  .         .
+         10     .                   .          .        .         .
+         11     .                   .          .        read:5    w0=11
+         12     .                   .          .        .         .
+         13     .                   .          .        .         w1:stored
+         14     .                   5:kept     5:slot2  .         .
+         15     .                   .          .        .         .
+         16     .                   .          .        .         w2=22",
+    );
+}
+
+#[test]
+fn a_bypassing_load_waits_behind_a_queued_atomic_of_its_line() {
+    expect(
+        &l1(),
+        &[(5, Load(1)), (6, Reduce(5)), (7, Uncached(5))],
+        4..9,
+        "
+         cycle  tags               fill  leaves  mem_req   core_rsp
+         5      1:miss             .     .       .         .
+         6      5:written-through  .     .       .         .
+         7      .                  .     .       .         .
+         8      .                  .     .       .         .
+         9      .                  .     .       .         .
+         10     .                  .     .       .         .
+         11     .                  .     .       read:1    .
+         12     5:bypass           .     .       reduce:5  .
+         13     .                  .     .       read:5    .",
+    );
+}
+
+#[test]
+fn one_line_in_three_caches_is_asked_for_three_times_and_waiters_take_turns() {
+    let script = [
+        (3, Load(5)),
+        (4, ConstLoad(5)),
+        (5, TextureLoad(5)),
+        (6, ConstLoad(5)),
+        (7, TextureLoad(5)),
+        (10, Answer(5, 0x11)),
+        (11, Answer(5, 0x22)),
+        (12, Answer(5, 0x33)),
+    ];
+    expect(
+        &l1(),
+        &script,
+        OPEN,
+        "
+         cycle  tags           fill    leaves   mem_req  core_rsp
+         3      5:miss         .       .        .        .
+         4      5:miss         .       .        .        .
+         5      5:miss         .       .        read:5   .
+         6      5:hit-pending  .       .        read:5   .
+         7      5:hit-pending  .       .        read:5   .
+         8      .              .       .        .        .
+         9      .              .       .        .        .
+         10     .              5:kept  5:slot0  .        .
+         11     .              5:kept  5:slot1  .        .
+         12     .              5:kept  5:slot2  .        w0=11
+         13     .              .       5:slot3  .        w1=22
+         14     .              .       5:slot4  .        w2=33
+         15     .              .       .        .        w3=22
+         16     .              .       .        .        w4=33",
+    );
+}
+
+#[test]
+fn a_read_only_cache_refuses_a_miss_for_reasons_of_its_own() {
+    let script = [
+        (3, ConstLoad(5)),
+        (4, ConstLoad(6)),
+        (5, Load(7)),
+        (9, Answer(5, 0x11)),
+        (14, Answer(7, 0x33)),
+        (15, Answer(6, 0x22)),
+    ];
+    expect(
+        &l1(),
+        &script,
+        OPEN,
+        "
+         cycle  tags                fill    leaves   mem_req  core_rsp
+         3      5:miss              .       .        .        .
+         4      6:LINE_ALLOC[LE..]  .       .        .        .
+         5      6:LINE_ALLOC[LE..]  .       .        read:5   .
+         6      6:LINE_ALLOC[LE..]  .       .        .        .
+         7      6:LINE_ALLOC[LE..]  .       .        .        .
+         8      6:LINE_ALLOC[LE..]  .       .        .        .
+         9      6:miss,drops:5      5:kept  5:slot0  .        .
+         10     7:miss              .       .        .        .
+         11     .                   .       .        read:6   w0=11
+         12     .                   .       .        read:7   .
+         13     .                   .       .        .        .
+         14     .                   7:kept  7:slot2  .        .
+         15     .                   6:kept  6:slot1  .        .
+         16     .                   .       .        .        w2=33
+         17     .                   .       .        .        w1=22",
+    );
 }

@@ -1,5 +1,5 @@
-//! # L1D in lockstep with its golden twin
-//! Gives the events that the clocked cache reports for an edge to the untimed twin, in the order in
+//! # The caches of an LSU in lockstep with their golden twins
+//! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
 //! which they happened (fill, drain, access), and compares what each led to. Testbenches and
 //! `--check` use it.
 
@@ -14,7 +14,8 @@ use golden::l1::event::{
 use golden::l1::mshr::Replay;
 use rtl::index::IndexConfig;
 use rtl::l1::access::MemorySpace;
-use rtl::l1::config::{FailOrder, L1Config};
+use rtl::l1::cache::CacheId;
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config};
 use rtl::l1::mshr::Waiter;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 
@@ -37,31 +38,37 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// The twin of one LSU's cache.
+/// The twins of one LSU's caches.
 #[derive(Clone, Debug)]
 pub struct Lockstep {
     path: String,
-    twin: Cache<Waiter>,
+    /// By [`CacheId`].
+    twins: [Cache<Waiter>; 3],
 }
 
+const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
+
 impl Lockstep {
-    /// An empty twin of the cache at `path`.
+    /// Empty twins of the caches at `path`; `read_only` are those of constants and texels.
     ///
     /// # Errors
     /// If the index function does not fit the geometry.
-    pub fn new(path: &str, l1: &L1Config) -> Result<Self, IndexError> {
-        let config = Config {
-            index: set_index(&l1.index, l1.sets, l1.line_bytes)?,
-            ways: l1.ways as usize,
-            mshr_entries: l1.mshr_entries as usize,
-            mshr_slots: l1.mshr_merges as usize,
-            miss_queue: l1.miss_queue as usize,
-            fail_order: match l1.fail_order {
-                FailOrder::MshrFirst => TwinOrder::MshrFirst,
-                FailOrder::QueueFirst => TwinOrder::QueueFirst,
-            },
+    pub fn new(path: &str, l1: &L1Config, read_only: [&CacheConfig; 2]) -> Result<Self, IndexError> {
+        let twin = |cache: &CacheConfig| {
+            Ok(Cache::new(Config {
+                index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
+                ways: cache.ways as usize,
+                mshr_entries: cache.mshr_entries as usize,
+                mshr_slots: cache.mshr_merges as usize,
+                miss_queue: l1.miss_queue as usize,
+                fail_order: match l1.fail_order {
+                    FailOrder::MshrFirst => TwinOrder::MshrFirst,
+                    FailOrder::QueueFirst => TwinOrder::QueueFirst,
+                },
+            }))
         };
-        Ok(Self { path: path.to_owned(), twin: Cache::new(config) })
+        let [constants, texels] = read_only;
+        Ok(Self { path: path.to_owned(), twins: [twin(&l1.cache())?, twin(constants)?, twin(texels)?] })
     }
 
     /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
@@ -78,58 +85,70 @@ impl Lockstep {
     /// # Errors
     /// If lines are still on their way.
     pub fn flush(&mut self, cycle: u64) -> Result<(), Mismatch> {
-        let done = self.twin.check(Event::Flush, &TwinOutcome::Done);
-        done.map_err(|difference| Mismatch { path: self.path.clone(), cycle, text: difference.to_string() })
+        let done = ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Flush, &TwinOutcome::Done));
+        done.map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
 
-    /// The lines reserved in the twin are exactly those that it waits for.
+    /// The lines reserved in a twin are exactly those that it waits for.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
-        self.twin.is_consistent()
+        self.twins.iter().all(Cache::is_consistent)
     }
 
     fn follow(&mut self, seen: &Watch) -> Result<(), String> {
         let Watch { fill, drain, access } = *seen;
-        if let Some((line, kept)) = fill {
+        if let Some((cache, line, kept)) = fill {
             let event = Event::Fill { line };
             // The cache does not count the waiters of a line: each of them is compared as it leaves.
-            let waiters = match self.twin.predict(&event) {
+            let waiters = match self.twins[cache as usize].predict(&event) {
                 Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
                 _ => 0,
             };
-            self.check(event, &TwinOutcome::Filled { kept, waiters })?;
+            self.check(cache, event, &TwinOutcome::Filled { kept, waiters })?;
         }
         self.drain(drain)?;
         match access {
             None => Ok(()),
-            Some(Access::Load { line, waiter, queue_used, outcome }) => {
+            Some(Access::Load { cache, line, waiter, queue_used, outcome }) => {
                 let event = Event::Load { line, waiter, queue_used: queue_used as usize };
-                self.check(event, &TwinOutcome::Load(load(outcome)?))
+                self.check(cache, event, &TwinOutcome::Load(load(outcome)?))
             }
             Some(Access::Store { line, space, queue_used, outcome }) => {
                 let space = match space {
                     MemorySpace::Global => Space::Global,
                     MemorySpace::Local => Space::Local,
+                    MemorySpace::Const | MemorySpace::Texture => return Err(format!("a store to {space:?}")),
                 };
                 let event = Event::Store { line, space, queue_used: queue_used as usize };
-                self.check(event, &TwinOutcome::Write(write(outcome)?))
+                self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Bypass { line }) => self.check(Event::Bypass { line }, &TwinOutcome::Done),
+            Some(Access::Atomic { line, queue_used, outcome }) => {
+                let event = Event::Atomic { line, queue_used: queue_used as usize };
+                self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
+            }
+            Some(Access::Bypass { line }) => self.check(CacheId::L1d, Event::Bypass { line }, &TwinOutcome::Done),
         }
     }
 
-    /// A waiter must leave exactly when the twin has one: neither may wait for the other.
-    fn drain(&mut self, seen: Option<(u64, Waiter)>) -> Result<(), String> {
-        let last = match self.twin.predict(&Event::Drain) {
+    /// A waiter must leave exactly when a twin has one: neither may wait for the other. Which of
+    /// several caches goes first is left to the LSU.
+    fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
+        let Some((cache, line, waiter)) = seen else {
+            return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
+        };
+        let last = match self.twins[cache as usize].predict(&Event::Drain) {
             Ok(TwinOutcome::Drained(Some(replay))) => replay.last,
             _ => false,
         };
-        let seen = seen.map(|(line, waiter)| Replay { line, waiter, last });
-        self.check(Event::Drain, &TwinOutcome::Drained(seen))
+        self.check(cache, Event::Drain, &TwinOutcome::Drained(Some(Replay { line, waiter, last })))
     }
 
-    fn check(&mut self, event: Event<Waiter>, seen: &TwinOutcome<Waiter>) -> Result<(), String> {
-        self.twin.check(event, seen).map_err(|difference: Difference| difference.to_string())
+    fn check(&mut self, cache: CacheId, event: Event<Waiter>, seen: &TwinOutcome<Waiter>) -> Result<(), String> {
+        self.twins[cache as usize].check(event, seen).map_err(|difference: Difference| match cache {
+            CacheId::L1d => difference.to_string(),
+            CacheId::Const => format!("const_cache: {difference}"),
+            CacheId::Texture => format!("texture_cache: {difference}"),
+        })
     }
 }
 
@@ -210,12 +229,14 @@ mod tests {
             bypass: Bypass::None,
             index: IndexConfig::Linear,
         };
-        Lockstep::new("sm3.l1", &l1).unwrap()
+        let read_only = CacheConfig { ways: 2, ..l1.cache() };
+        Lockstep::new("sm3.l1", &l1, [&read_only; 2]).unwrap()
     }
 
     fn load_of(line: u64, outcome: Outcome) -> Watch {
         let waiter = Waiter { slot: 1, lanes: 1 };
-        Watch { access: Some(Access::Load { line, waiter, queue_used: 0, outcome }), ..Watch::default() }
+        let cache = CacheId::L1d;
+        Watch { access: Some(Access::Load { cache, line, waiter, queue_used: 0, outcome }), ..Watch::default() }
     }
 
     #[test]
@@ -223,7 +244,9 @@ mod tests {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
-        lockstep.step(9, &Watch { fill: Some((7, true)), drain: Some((7, waiter)), access: None }).unwrap();
+        let arrived =
+            Watch { fill: Some((CacheId::L1d, 7, true)), drain: Some((CacheId::L1d, 7, waiter)), access: None };
+        lockstep.step(9, &arrived).unwrap();
         lockstep.step(10, &load_of(7, Outcome::Hit)).unwrap();
         assert!(lockstep.is_consistent());
     }
@@ -241,15 +264,34 @@ mod tests {
     fn a_waiter_that_stays_too_long_is_reported() {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
-        let late = Watch { fill: Some((7, true)), drain: None, access: None };
+        let late = Watch { fill: Some((CacheId::L1d, 7, true)), drain: None, access: None };
         let text = lockstep.step(9, &late).unwrap_err().to_string();
         assert!(text.starts_with("cycle 9, sm3.l1: Drain: the cache says Drained(None)"), "{text}");
     }
 
     #[test]
     fn a_waiter_that_leaves_unasked_is_reported() {
-        let drain = Some((7, Waiter { slot: 1, lanes: 1 }));
+        let drain = Some((CacheId::L1d, 7, Waiter { slot: 1, lanes: 1 }));
         assert!(lockstep().step(9, &Watch { drain, ..Watch::default() }).is_err());
+    }
+
+    #[test]
+    fn a_fill_of_the_wrong_cache_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let wrong = Watch { fill: Some((CacheId::Texture, 7, true)), ..Watch::default() };
+        let text = lockstep.step(9, &wrong).unwrap_err().to_string();
+        assert!(text.starts_with("cycle 9, sm3.l1: texture_cache: Fill { line: 7 }"), "{text}");
+    }
+
+    #[test]
+    fn an_atomic_that_leaves_the_copy_alone_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let outcome = Outcome::StoreMissed;
+        let seen = Watch { access: Some(Access::Atomic { line: 7, queue_used: 0, outcome }), ..Watch::default() };
+        let text = lockstep.step(2, &seen).unwrap_err().to_string();
+        assert!(text.contains("the cache says Write(Missed), the twin Write(Pending)"), "{text}");
     }
 
     #[test]

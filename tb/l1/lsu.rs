@@ -1,10 +1,10 @@
-//! # Testbench of the LSU with its L1D
-//! Random programs on small caches, with stalls on both sides and a memory, on the same clock or on
+//! # Testbench of the LSU with its caches
+//! Random programs of loads, stores and atomics on small caches, with stalls on both sides and a memory, on the same clock or on
 //! another, that answers lines in any order; every event in lockstep with the golden twin, every byte against the order at the tags.
 //!
 //! | testpoint                                                                  | test |
 //! |----------------------------------------------------------------------------|------|
-//! | every load brings the bytes that were there when it passed the tags         | `random_programs_*` |
+//! | every load and atomic brings the bytes that were there when it passed the tags | `random_programs_*` |
 //! | every instruction is answered once, nothing stays behind                    | `random_programs_*` |
 //! | hits, misses, victims, refusals, fills and waiters are those of the twin    | `random_programs_*` |
 //! | counters agree with the events, and accesses are conserved                  | `random_programs_*` |
@@ -14,12 +14,16 @@
 
 use std::collections::BTreeSet;
 
+use isa::lanes::AtomicFn;
+use isa::types::Type;
 use proptest::prelude::*;
+use rtl::cells::atomic::AtomicOp;
 use rtl::config::Rules;
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig};
+use rtl::l1::cache::CacheId;
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::LINE_BYTES;
@@ -30,11 +34,14 @@ use super::scoreboard::Scoreboard;
 
 /// Lines of local memory lie here, those of global memory below.
 const FIRST_LOCAL: u64 = 1 << 24;
+/// Lines of constants and texels, the same ones, lie here.
+const FIRST_READ_ONLY: u64 = 3 << 23;
 const MAX_CYCLES: u64 = 100_000;
 
 #[derive(Clone, Debug)]
 struct Case {
     l1: L1Config,
+    read_only: [CacheConfig; 2],
     lsu: LsuConfig,
     seed: u64,
     length: usize,
@@ -64,8 +71,32 @@ fn case(seed: u64, length: usize) -> Case {
     };
     let lsu =
         LsuConfig { slots: pick(1, 8) as u32, access_queue: pick(1, 4) as u32, request_latency: 1, reply_latency: 1 };
-    Case { l1, lsu, seed, length }
+    let read_only = [50, 60].map(|first| {
+        let pick = |n: u64, least: u64, most: u64| (least + mix(seed, first + n) % (most - least + 1)) as u32;
+        CacheConfig {
+            sets: 1 << pick(0, 0, 1),
+            ways: pick(1, 1, 3),
+            mshr_entries: pick(2, 1, 3),
+            mshr_merges: pick(3, 1, 3),
+            index: IndexConfig::Linear,
+        }
+    });
+    Case { l1, read_only, lsu, seed, length }
 }
+
+const ATOMICS: [(AtomicFn, Type); 11] = [
+    (AtomicFn::Add, Type::U32),
+    (AtomicFn::Add, Type::F32),
+    (AtomicFn::Add, Type::U64),
+    (AtomicFn::Min, Type::S32),
+    (AtomicFn::Max, Type::U64),
+    (AtomicFn::Xor, Type::B32),
+    (AtomicFn::Exchange, Type::B32),
+    (AtomicFn::Exchange, Type::B64),
+    (AtomicFn::CompareSwap, Type::B32),
+    (AtomicFn::CompareSwap, Type::B64),
+    (AtomicFn::Increment, Type::U32),
+];
 
 /// Few lines, so that the same ones come again while they are on their way.
 fn program(case: &Case) -> Vec<WarpAccess> {
@@ -74,15 +105,35 @@ fn program(case: &Case) -> Vec<WarpAccess> {
     let (num_global, num_local) = (2 + mix(seed, 1) % 6, 1 + mix(seed, 2) % 4);
     let locals = mix(seed, 3) % 3;
     let stores = 1 + mix(seed, 4) % 4;
+    let (atomics, read_only) = (mix(seed, 5) % 4, mix(seed, 6) % 4);
     (0..case.length)
         .map(|i| {
             // Runs of the same line, so that many wait for it.
             let run = mix(seed, (i as u64 / 8) << 32);
             let seed = mix(seed, i as u64 + 16);
-            let local = mix(seed, 0) % 8 < 2 * locals;
-            let (first, count) = if local { (FIRST_LOCAL, num_local) } else { (0, num_global) };
+            let space = if mix(seed, 10) % 8 < read_only {
+                [MemorySpace::Const, MemorySpace::Texture][mix(seed, 11) as usize % 2]
+            } else if mix(seed, 0) % 8 < 2 * locals {
+                MemorySpace::Local
+            } else {
+                MemorySpace::Global
+            };
+            let kind = match space {
+                MemorySpace::Const | MemorySpace::Texture => AccessKind::Load,
+                MemorySpace::Global if mix(seed, 12) % 8 < atomics => {
+                    [AccessKind::Atomic, AccessKind::Reduce][mix(seed, 13) as usize % 2]
+                }
+                _ if mix(seed, 6) % 8 < stores => AccessKind::Store,
+                _ => AccessKind::Load,
+            };
+            let (first, count) = match space {
+                MemorySpace::Global => (0, num_global),
+                MemorySpace::Local => (FIRST_LOCAL, num_local),
+                MemorySpace::Const | MemorySpace::Texture => (FIRST_READ_ONLY, num_local + 2),
+            };
             let line = |n: u64| first + (n % count) * stride;
-            let size_log2 = (mix(seed, 1) % 4) as u8;
+            let (f, ty) = ATOMICS[mix(seed, 14) as usize % ATOMICS.len()];
+            let size_log2 = if kind.is_atomic() { ty.bytes().ilog2() as u8 } else { (mix(seed, 1) % 4) as u8 };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
             let mask = match mix(seed, 4) % 4 {
@@ -92,20 +143,27 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let address = std::array::from_fn(|lane| {
                 let random = mix(seed, 100 + lane as u64);
-                let offset = ((random >> 8) % (LINE_BYTES as u64 >> size_log2)) << size_log2;
+                // Lanes of an atomic often meet in a word.
+                let places = if kind.is_atomic() { 5 } else { LINE_BYTES as u64 >> size_log2 };
+                let offset = ((random >> 8) % places * (LINE_BYTES as u64 >> size_log2) / places) << size_log2;
                 line(base + random % spread) * LINE_BYTES as u64 + offset
             });
-            let word = |lane: usize, half: u64| mix(seed, 200 + 2 * lane as u64 + half) as u32;
+            // Small numbers, so that some comparisons hold.
+            let most = if kind.is_atomic() { 3 } else { u64::from(u32::MAX) };
+            let word = |lane: usize, half: u64| (mix(seed, 200 + 2 * lane as u64 + half) % (most + 1)) as u32;
+            let words = |first: u64| [0, 1].map(|half| std::array::from_fn::<_, LANES, _>(|l| word(l, first + half)));
             WarpAccess {
-                kind: if mix(seed, 6) % 8 < stores { AccessKind::Store } else { AccessKind::Load },
-                space: if local { MemorySpace::Local } else { MemorySpace::Global },
+                kind,
+                space,
                 uncached: mix(seed, 7).is_multiple_of(6),
                 warp: (mix(seed, 8) % 48) as u8,
                 pc: i as u32,
                 size_log2,
                 mask,
+                atomic: AtomicOp { f, ty },
                 address,
-                data: [std::array::from_fn::<_, LANES, _>(|l| word(l, 0)), std::array::from_fn(|l| word(l, 1))],
+                data: words(0),
+                compare: words(100),
             }
         })
         .collect()
@@ -129,7 +187,7 @@ struct Summary {
     answers: Vec<u64>,
     /// Accepted accesses, with all that happened at their edges.
     events: Vec<(u64, Watch)>,
-    stats: L1Stats,
+    stats: [L1Stats; 3],
     history: u64,
     state: u64,
 }
@@ -138,11 +196,12 @@ struct Summary {
 fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let (program, manners) = (program(case), manners(case.seed));
     let period = u64::from(manners.periods[0]);
-    let mut rig = Rig::new(rig::lsu(&case.l1, &case.lsu), program.clone(), manners);
-    let mut lockstep = Lockstep::new("sm3.l1", &case.l1).unwrap();
+    let lsu = rig::lsu(&case.l1, case.read_only.each_ref(), &case.lsu);
+    let mut rig = Rig::new(lsu, program.clone(), manners);
+    let mut lockstep = Lockstep::new("sm3.l1", &case.l1, case.read_only.each_ref()).unwrap();
     let mut scoreboard = Scoreboard::new(program);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
-    let (mut answered, mut refusals, mut events) = (0, [0; 4], Vec::new());
+    let (mut answered, mut refusals, mut events) = (0, [[0; 4]; 3], Vec::new());
     while let Some(tick) = sim.step(&mut rig) {
         if tick % period != 0 {
             continue;
@@ -154,9 +213,11 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         if let Some(access) = &watch.access {
             scoreboard.access(access);
             if let Access::Load { outcome: Outcome::Refused(fail, _), .. }
-            | Access::Store { outcome: Outcome::Refused(fail, _), .. } = access
+            | Access::Store { outcome: Outcome::Refused(fail, _), .. }
+            | Access::Atomic { outcome: Outcome::Refused(fail, _), .. } = access
             {
-                refusals[*fail as usize] += 1;
+                let cache = if let Access::Load { cache, .. } = access { *cache } else { CacheId::L1d };
+                refusals[cache as usize][*fail as usize] += 1;
             } else {
                 events.push((cycle, watch));
             }
@@ -170,13 +231,17 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     }
     assert!(rig.is_idle() && scoreboard.is_done(), "hangs at tick {}: {case:?}", sim.tick());
     assert!(lockstep.is_consistent());
-    let stats = rig.lsu.settle(sim.tick() / period + 1);
-    assert_eq!(stats.accesses, scoreboard.loads);
-    assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
-    assert_eq!(stats.store_hits + stats.store_misses, scoreboard.stores);
-    if mode.evaluate_all {
-        assert_eq!(stats.fails, refusals);
+    rig.lsu.settle(sim.tick() / period + 1);
+    let stats = [CacheId::L1d, CacheId::Const, CacheId::Texture].map(|cache| *rig.lsu.stats_of(cache));
+    for (stats, (loads, refusals)) in stats.iter().zip(scoreboard.loads.iter().zip(&refusals)) {
+        assert_eq!(stats.accesses, *loads);
+        assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
+        if mode.evaluate_all {
+            assert_eq!(stats.fails, *refusals);
+        }
     }
+    assert_eq!(stats[0].store_hits + stats[0].store_misses, scoreboard.stores);
+    assert_eq!(stats[0].atomics, scoreboard.atomics);
     // A local line may be newer in the cache than in memory.
     for (line, bytes) in scoreboard.image().filter(|(line, _)| *line < FIRST_LOCAL) {
         assert_eq!(&rig.memory(line), bytes, "line {line:#x}");
@@ -204,10 +269,18 @@ proptest! {
 /// The name of what an edge showed.
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
-    names.extend(watch.fill.map(|(_, kept)| format!("fill kept {kept}")));
+    names.extend(watch.fill.map(|(_, _, kept)| format!("fill kept {kept}")));
     names.extend(match watch.access {
         None => None,
         Some(Access::Bypass { .. }) => Some("bypass".to_owned()),
+        Some(Access::Load { cache: cache @ (CacheId::Const | CacheId::Texture), outcome, .. }) => Some(match outcome {
+            Outcome::Refused(fail, _) => format!("{cache:?} load {fail:?}"),
+            Outcome::Miss(victim) => {
+                format!("{cache:?} load, victim modified {:?}", victim.map(|(_, modified)| modified))
+            }
+            other => format!("{cache:?} load {other:?}"),
+        }),
+        Some(Access::Atomic { outcome, .. }) => Some(format!("atomic {outcome:?}")),
         Some(Access::Load { outcome, .. }) => Some(match outcome {
             Outcome::Miss(victim) => format!("load, victim modified {:?}", victim.map(|(_, modified)| modified)),
             other => format!("load {other:?}"),
@@ -234,9 +307,22 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     let full = 1 << Fail::MissQueue as u8;
     for outcome in [Outcome::StoreMissed, Outcome::Overtook, Outcome::Refused(Fail::MissQueue, full)] {
         expect(format!("Global store {outcome:?}"));
+        expect(format!("atomic {outcome:?}"));
         expect(format!("Local store {outcome:?}"));
     }
     expect(format!("Global store {:?}", Outcome::Evicted));
+    expect(format!("atomic {:?}", Outcome::Evicted));
+    for cache in [CacheId::Const, CacheId::Texture] {
+        for outcome in [Outcome::Hit, Outcome::HitPending] {
+            expect(format!("{cache:?} load {outcome:?}"));
+        }
+        for modified in [None, Some(false)] {
+            expect(format!("{cache:?} load, victim modified {modified:?}"));
+        }
+        for fail in [Fail::LineAlloc, Fail::MshrEntry, Fail::MshrMerge, Fail::MissQueue] {
+            expect(format!("{cache:?} load {fail:?}"));
+        }
+    }
     expect(format!("Local store {:?}", Outcome::WrittenBack));
     expect(format!("load {:?}", Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8)));
     // Line, MSHR entry and miss queue fail in any combination; which is reported depends on the order
@@ -260,10 +346,11 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
 #[test]
 fn every_case_is_a_legal_configuration() {
     for seed in 0..1000 {
-        let Case { l1, lsu, .. } = case(seed, 1);
+        let Case { l1, read_only, lsu, .. } = case(seed, 1);
         let mut rules = Rules::default();
         l1.validate(&mut rules);
         lsu.validate(&mut rules);
+        read_only.iter().for_each(|cache| cache.validate(l1.line_bytes, &mut rules));
         assert_eq!(rules.into_violations(), []);
     }
 }

@@ -1,4 +1,4 @@
-//! The LSU and L1D against their golden twins.
+//! The LSU and its caches against their golden twins.
 
 pub mod lockstep;
 

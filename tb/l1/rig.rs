@@ -11,7 +11,7 @@ use rtl::kernel::{
     digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
-use rtl::l1::config::{L1Config, LsuConfig};
+use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind};
 
@@ -36,10 +36,10 @@ pub fn initial_line(line: u64) -> [u8; LINE_BYTES] {
 }
 
 /// An LSU for tests, with its messages' widths.
-pub fn lsu(l1: &L1Config, lsu: &LsuConfig) -> Lsu {
+pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
     let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
     let place = LsuPlace { path: "sm3.l1".to_owned(), sm: 3, num_partitions: 6, line_bits: LINE_BITS, access };
-    Lsu::new(place, l1, lsu)
+    Lsu::new(place, l1, read_only, lsu)
 }
 
 /// The four channels around an LSU.
@@ -198,7 +198,7 @@ impl Memory {
     }
 
     fn serve(&mut self, request: &Request) -> Reply {
-        let Request { kind, id, line, sm, ticket, byte_mask, data, .. } = *request;
+        let Request { kind, id, line, sm, ticket, atomic, byte_mask, data, .. } = *request;
         let held = self.lines.entry(line).or_insert_with(|| initial_line(line));
         match kind {
             RequestKind::Read => Reply { kind: ReplyKind::Data, id, line, sm, ticket, data: *held },
@@ -206,6 +206,15 @@ impl Memory {
                 for i in (0..LINE_BYTES).filter(|i| byte_mask >> i & 1 != 0) {
                     held[i] = data[i];
                 }
+                Reply { kind: ReplyKind::Ack, id, line, sm, ticket, ..Reply::default() }
+            }
+            RequestKind::Atomic => {
+                let before = *held;
+                atomic.perform(held, byte_mask, &data, LINE_BYTES as u32);
+                Reply { kind: ReplyKind::Data, id, line, sm, ticket, data: before }
+            }
+            RequestKind::Reduce => {
+                atomic.perform(held, byte_mask, &data, LINE_BYTES as u32);
                 Reply { kind: ReplyKind::Ack, id, line, sm, ticket, ..Reply::default() }
             }
         }

@@ -5,16 +5,28 @@
 
 use std::collections::BTreeMap;
 
-use golden::coalescer::{self, StoreRequest, coalesce_store};
-use rtl::l1::access::{AccessKind, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use golden::coalescer::{self, LineRequest, StoreRequest, coalesce_atomic, coalesce_constant, coalesce_store};
+use isa::lanes::{AtomicFn, atomic};
+use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::l1::cache::CacheId;
 use rtl::l1::watch::{Access, Outcome};
 use rtl::noc::packet::LINE_BYTES;
 
 use super::rig::initial_line;
 
-/// The twin's form of an instruction's addresses, with its data by lane.
+/// The twin's requests of an instruction, with the bytes that a store puts there.
 pub fn golden_lines(access: &WarpAccess) -> Vec<StoreRequest> {
     let twin = coalescer::WarpAccess { active: access.mask, addresses: access.address, width: 1 << access.size_log2 };
+    let without_data = |requests: Vec<LineRequest>| {
+        requests.into_iter().map(|request| StoreRequest { request, bytes: vec![0; LINE_BYTES] }).collect()
+    };
+    if access.kind.is_atomic() {
+        let reach = if access.atomic.f == AtomicFn::CompareSwap { LINE_BYTES / 2 } else { LINE_BYTES };
+        return without_data(coalesce_atomic(&twin, LINE_BYTES, reach).expect("testbenches send aligned accesses"));
+    }
+    if access.space == MemorySpace::Const {
+        return without_data(coalesce_constant(&twin, LINE_BYTES).expect("testbenches send aligned accesses"));
+    }
     let mut data = [[0; coalescer::MAX_WIDTH]; LANES];
     for (lane, bytes) in data.iter_mut().enumerate() {
         bytes[..4].copy_from_slice(&access.data[0][lane].to_le_bytes());
@@ -32,9 +44,10 @@ pub struct Scoreboard {
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
     /// What each instruction must bring: lanes still to come, and the words of the others.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 2])>,
-    /// Line requests of loads and of stores that the tags took.
-    pub loads: u64,
+    /// Line requests of loads, by cache, of stores, and of atomics that the tags took.
+    pub loads: [u64; 3],
     pub stores: u64,
+    pub atomics: u64,
 }
 
 impl Scoreboard {
@@ -47,8 +60,9 @@ impl Scoreboard {
             lines: Vec::new(),
             image: BTreeMap::new(),
             expected: BTreeMap::new(),
-            loads: 0,
+            loads: [0; 3],
             stores: 0,
+            atomics: 0,
         }
     }
 
@@ -56,12 +70,14 @@ impl Scoreboard {
     pub fn access(&mut self, access: &Access) {
         let (kind, line, lanes) = match *access {
             Access::Load { outcome: Outcome::Refused(..), .. }
-            | Access::Store { outcome: Outcome::Refused(..), .. } => {
+            | Access::Store { outcome: Outcome::Refused(..), .. }
+            | Access::Atomic { outcome: Outcome::Refused(..), .. } => {
                 return;
             }
-            Access::Load { line, waiter, .. } => (AccessKind::Load, line, Some(waiter.lanes)),
-            Access::Bypass { line } => (AccessKind::Load, line, None),
-            Access::Store { line, .. } => (AccessKind::Store, line, None),
+            Access::Load { line, waiter, .. } => ("load", line, Some(waiter.lanes)),
+            Access::Bypass { line } => ("load", line, None),
+            Access::Store { line, .. } => ("store", line, None),
+            Access::Atomic { line, .. } => ("atomic", line, None),
         };
         if self.lines.is_empty() {
             self.lines = golden_lines(&self.program[self.at_tags]);
@@ -71,25 +87,40 @@ impl Scoreboard {
         let instruction = &self.program[self.at_tags];
         let place = self.lines.iter().position(|due| due.request.line == line);
         let place = place.unwrap_or_else(|| panic!("{access:?} is not due: {instruction:?} is at the tags"));
-        let due = self.lines.swap_remove(place);
-        assert_eq!(kind, instruction.kind, "{access:?}");
+        let due = self.lines.remove(place);
+        let expected = match instruction.kind {
+            AccessKind::Load => "load",
+            AccessKind::Store => "store",
+            AccessKind::Atomic | AccessKind::Reduce => "atomic",
+        };
+        assert_eq!(kind, expected, "{access:?}");
         assert!(lanes.is_none_or(|lanes| lanes == due.request.lanes), "{access:?}: lanes {:#x}", due.request.lanes);
         let held = self.image.entry(line).or_insert_with(|| initial_line(line));
         let (left, words) = self.expected.get_mut(&self.at_tags).expect("inserted with its first line");
         *left &= !due.request.lanes;
-        match kind {
-            AccessKind::Load => {
-                self.loads += 1;
-                for lane in (0..LANES).filter(|lane| due.request.lanes >> lane & 1 != 0) {
-                    let offset = instruction.address[lane] as usize % LINE_BYTES;
-                    let mut value = [0; 8];
-                    let width = 1 << instruction.size_log2;
-                    value[..width].copy_from_slice(&held[offset..offset + width]);
-                    let value = u64::from_le_bytes(value);
-                    words[0][lane] = value as u32;
-                    words[1][lane] = (value >> 32) as u32;
+        if instruction.kind != AccessKind::Store {
+            for lane in (0..LANES).filter(|lane| due.request.lanes >> lane & 1 != 0) {
+                let offset = instruction.address[lane] as usize % LINE_BYTES;
+                let mut value = [0; 8];
+                let width = 1 << instruction.size_log2;
+                value[..width].copy_from_slice(&held[offset..offset + width]);
+                let value = u64::from_le_bytes(value);
+                words[0][lane] = value as u32;
+                words[1][lane] = (value >> 32) as u32;
+                if instruction.kind.is_atomic() {
+                    let operand =
+                        |words: &[[u32; LANES]; 2]| u64::from(words[0][lane]) | u64::from(words[1][lane]) << 32;
+                    let (data, compare) = (operand(&instruction.data), operand(&instruction.compare));
+                    let op = instruction.atomic;
+                    let (b, c) = if op.f == AtomicFn::CompareSwap { (compare, data) } else { (data, 0) };
+                    let new = atomic(op.f, op.ty, value, b, c).to_le_bytes();
+                    held[offset..offset + width].copy_from_slice(&new[..width]);
                 }
             }
+        }
+        match instruction.kind {
+            AccessKind::Load => self.loads[CacheId::of(instruction.space) as usize] += 1,
+            AccessKind::Atomic | AccessKind::Reduce => self.atomics += 1,
             AccessKind::Store => {
                 self.stores += 1;
                 for byte in (0..LINE_BYTES).filter(|byte| due.request.byte_mask >> byte & 1 != 0) {
@@ -108,7 +139,7 @@ impl Scoreboard {
         let (left, words) = expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or unasked"));
         assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
         assert_eq!((reply.warp, reply.mask), (access.warp, access.mask), "cycle {cycle}: answer {i}");
-        if access.kind == AccessKind::Store {
+        if matches!(access.kind, AccessKind::Store | AccessKind::Reduce) {
             assert_eq!(reply.kind, WarpReplyKind::Stored, "cycle {cycle}: answer {i}");
             return;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::atomics::{atomic_request, golden_atomic};
 use super::memory::Memory;
 use super::{FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, initial_line, line, place, read, small_config, write};
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
@@ -12,12 +13,15 @@ use rtl::kernel::Mode;
 use rtl::l2::{BankPlace, L2Config};
 use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind};
 
-/// Requests of several SMs to few lines; a fifth of the writes store a whole line.
+/// Requests of several SMs to few lines; a fifth of the writes store a whole line, a fifth of all
+/// requests are atomics.
 fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -> Vec<Request> {
     let whole = u128::MAX >> (128 - place.line_bytes);
     let one = |ticket| {
         let local = random.below(lines);
-        let request = if random.percent(45) {
+        let request = if random.percent(20) {
+            atomic_request(random, place, local, ticket)
+        } else if random.percent(45) {
             let few = u128::from(random.below(u64::MAX)) << random.below(64);
             let mask = if random.percent(20) { whole } else { (few & whole).max(1) };
             write(local, ticket, mask, random.below(256) as u8)
@@ -40,14 +44,25 @@ impl Flat {
         Self { place, lines: BTreeMap::new() }
     }
 
-    /// Does one request and returns the line's bytes behind it.
-    fn apply(&mut self, request: &Request) -> &[u8] {
+    /// Does one request and returns the line's bytes before it.
+    fn apply(&mut self, request: &Request) -> Vec<u8> {
         let local = request.line / 6;
         let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));
-        for byte in (0..LINE_BYTES).filter(|byte| request.byte_mask >> byte & 1 != 0) {
-            bytes[byte] = request.data[byte];
+        let before = bytes[..self.place.line_bytes as usize].to_vec();
+        if request.kind == RequestKind::Write {
+            for byte in (0..LINE_BYTES).filter(|byte| request.byte_mask >> byte & 1 != 0) {
+                bytes[byte] = request.data[byte];
+            }
+        } else if request.kind.is_atomic() {
+            let atomic = golden_atomic(request, self.place);
+            for &(at, b, c) in &atomic.words {
+                let word = &mut bytes[at..at + atomic.ty.bytes() as usize];
+                let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+                let new = isa::lanes::atomic(atomic.f, atomic.ty, old, b, c).to_le_bytes();
+                word.copy_from_slice(&new[..word.len()]);
+            }
         }
-        &bytes[..self.place.line_bytes as usize]
+        before
     }
 }
 
@@ -62,10 +77,10 @@ fn check(rig: &Rig, script: &[Request], place: BankPlace) {
     let mut flat = Flat::new(place);
     let mut expected: BTreeMap<u64, (ReplyKind, Vec<u8>)> = BTreeMap::new();
     for request in script {
-        let bytes = flat.apply(request).to_vec();
+        let bytes = flat.apply(request);
         let reply = match request.kind {
-            RequestKind::Read => (ReplyKind::Data, bytes),
-            RequestKind::Write => (ReplyKind::Ack, vec![0; place.line_bytes as usize]),
+            RequestKind::Read | RequestKind::Atomic => (ReplyKind::Data, bytes),
+            RequestKind::Write | RequestKind::Reduce => (ReplyKind::Ack, vec![0; place.line_bytes as usize]),
         };
         expected.insert(request.ticket, reply);
     }
@@ -87,9 +102,10 @@ fn check(rig: &Rig, script: &[Request], place: BankPlace) {
     }
     let stats = rig.bank.stats();
     assert_eq!(stats.conserved(), Ok(()));
-    let reads = script.iter().filter(|request| request.kind == RequestKind::Read).count() as u64;
-    assert_eq!(stats.accesses, reads);
-    assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, script.len() as u64 - reads);
+    let count = |kind| script.iter().filter(|request| request.kind == kind).count() as u64;
+    assert_eq!(stats.accesses, count(RequestKind::Read));
+    assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, count(RequestKind::Write));
+    assert_eq!(stats.atomics(), count(RequestKind::Atomic) + count(RequestKind::Reduce));
     let bursts = u64::from(place.bursts());
     let written = rig.memory.taken().iter().filter(|(_, request)| request.write).count() as u64;
     assert_eq!(written, stats.writebacks * bursts);
@@ -155,33 +171,35 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         let index = SetIndex::new(Function::Linear { bits: 2 }, 7, 32).unwrap();
         let mut golden: Bank<u64> = Bank::new(index, 3);
         let mut memory = Flat::new(place);
-        let (mut hits, mut misses, mut write_hits, mut write_misses) = (0, 0, 0, 0);
+        let (mut hits, mut misses) = ([0; 3], [0; 3]);
         let mut written_back = Vec::new();
         for request in &script {
-            let is_read = request.kind == RequestKind::Read;
-            let access = if is_read {
-                Access::Read(request.ticket)
-            } else {
-                Access::Write(Write { byte_mask: request.byte_mask, bytes: request.data.to_vec() })
+            let (access, kind) = match request.kind {
+                RequestKind::Read => (Access::Read(request.ticket), 0),
+                RequestKind::Write => {
+                    (Access::Write(Write { byte_mask: request.byte_mask, bytes: request.data.to_vec() }), 1)
+                }
+                RequestKind::Atomic | RequestKind::Reduce => (Access::Atomic(golden_atomic(request, place)), 2),
             };
             let local = request.line / 6;
             match golden.access(local, access) {
-                Outcome::Hit(_) => *(if is_read { &mut hits } else { &mut write_hits }) += 1,
+                Outcome::Hit(_) => hits[kind] += 1,
                 Outcome::Miss { victim } => {
-                    *(if is_read { &mut misses } else { &mut write_misses }) += 1;
+                    misses[kind] += 1;
                     if let Some(Victim { line: local, write_back: Some(bytes) }) = victim {
                         memory.lines.insert(local, bytes.clone().try_into().unwrap());
                         written_back.push((local, bytes));
                     }
-                    let bytes = memory.apply(&read(local, 0)).to_vec();
+                    let bytes = memory.apply(&read(local, 0));
                     golden.fill(local, bytes).unwrap();
                 }
                 other => panic!("one request at a time, and yet {other:?}"),
             }
         }
         let stats = rig.bank.stats();
-        assert_eq!((stats.hits, stats.hit_pending, stats.misses), (hits, 0, misses));
-        assert_eq!((stats.write_hits, stats.write_pending, stats.write_misses), (write_hits, 0, write_misses));
+        assert_eq!([stats.hits, stats.write_hits, stats.atomic_hits], hits);
+        assert_eq!([stats.hit_pending, stats.write_pending, stats.atomic_pending], [0; 3]);
+        assert_eq!([stats.misses, stats.write_misses, stats.atomic_misses], misses);
         let bursts: Vec<_> = rig.memory.taken().iter().filter(|(_, request)| request.write).collect();
         let dut: Vec<(u64, Vec<u8>)> =
             bursts.chunks(2).map(|half| (half[0].1.burst / 2, [half[0].1.data, half[1].1.data].concat())).collect();

@@ -7,11 +7,13 @@
 //! | twin               | hits, misses, victims and write-backs as the golden bank predicts           |
 //! | earliest reply     | a hit is answered at its contract's cycle, hits at one a cycle              |
 //! | miss               | a miss cycle by cycle: bursts, early acknowledgement, replay in order       |
+//! | atomics            | words change as the golden bank says, old values come back; sums, locks    |
 //! | whole-line write   | allocates without a fetch                                                  |
 //! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
 //! | stalls             | every reason to refuse a request is reached and charged                     |
 //! | host access        | peek and poke see what is here, dirty or leaving                            |
 
+mod atomics;
 mod contents;
 mod memory;
 mod stalls;

@@ -1,6 +1,7 @@
 //! Everything the blocks of a machine counted in a run.
 
 use rtl::dram::counts::Counts;
+use rtl::l1::cache::CacheId;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::Machine;
@@ -20,6 +21,10 @@ pub struct Counters {
     pub stalls: Vec<Vec<u64>>,
     /// One an L1.
     pub l1: Vec<L1Stats>,
+    /// One a constant cache.
+    pub const_cache: Vec<L1Stats>,
+    /// One a texture cache.
+    pub texture_cache: Vec<L1Stats>,
     /// One an L2 bank.
     pub l2: Vec<L2Stats>,
     /// One a DRAM channel.
@@ -36,12 +41,15 @@ impl Counters {
         let stalls =
             |core: &rtl::sm::SmCore| StallReason::ALL.iter().map(|&reason| core.stall_cycles(reason)).collect();
         let config = machine.config();
+        let caches = |id| machine.lsus().iter().map(|lsu| *lsu.stats_of(id)).collect();
         Self {
             cycles,
             core_khz: config.clock.core_khz,
             cores: machine.cores().iter().map(|core| *core.counters()).collect(),
             stalls: machine.cores().iter().map(stalls).collect(),
-            l1: machine.lsus().iter().map(|lsu| *lsu.stats()).collect(),
+            l1: caches(CacheId::L1d),
+            const_cache: caches(CacheId::Const),
+            texture_cache: caches(CacheId::Texture),
             l2: machine.banks().iter().map(|bank| *bank.stats()).collect(),
             dram: machine.drams().iter().map(|dram| *dram.counts()).collect(),
             requests: (0..config.num_partitions).map(|i| *machine.request_xbar().stats(i as usize)).collect(),
@@ -81,13 +89,17 @@ impl Counters {
     #[must_use]
     pub(super) fn unconserved(&self) -> Vec<String> {
         let mut broken = Vec::new();
-        for (i, l1) in self.l1.iter().enumerate() {
-            let parts = l1.hits + l1.hit_pending + l1.misses + l1.bypasses;
-            if l1.accesses != parts {
-                broken.push(format!(
-                    "sm{i}.l1: {} accesses, but {parts} hits, pending hits, misses and bypasses",
-                    l1.accesses
-                ));
+        for (name, units) in
+            [("", &self.l1), (".const_cache", &self.const_cache), (".texture_cache", &self.texture_cache)]
+        {
+            for (i, cache) in units.iter().enumerate() {
+                let parts = cache.hits + cache.hit_pending + cache.misses + cache.bypasses;
+                if cache.accesses != parts {
+                    broken.push(format!(
+                        "sm{i}.l1{name}: {} accesses, but {parts} hits, pending hits, misses and bypasses",
+                        cache.accesses
+                    ));
+                }
             }
         }
         let requests: u64 = self.requests.iter().map(|output| output.packets).sum();

@@ -34,7 +34,8 @@ pub(super) struct Shadow {
 
 impl Shadow {
     pub(super) fn new(prepared: &Prepared, config: &MachineConfig) -> Result<Self, String> {
-        let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1).map_err(|e| e.to_string());
+        let read_only = [&config.const_cache, &config.texture_cache];
+        let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1, read_only).map_err(|e| e.to_string());
         Ok(Self {
             memory: initial_memory(prepared)?,
             l1s: (0..config.num_sms).map(l1).collect::<Result<_, _>>()?,

@@ -119,6 +119,12 @@ impl Draw {
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass", &["all", "none"]);
+        for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
+            self.sets(cache, 7, usual_log2, true);
+            self.range(&format!("{cache}.ways"), 1, 32);
+            self.range(&format!("{cache}.mshr_entries"), 1, 64);
+            self.range(&format!("{cache}.mshr_merges"), 1, 64);
+        }
     }
 
     fn l2(&mut self) {

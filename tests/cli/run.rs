@@ -65,6 +65,8 @@ fn statistics_have_every_key_of_schema_1() {
         "thread_instructions",
         "ipc",
         "l1",
+        "const_cache",
+        "texture_cache",
         "l2",
         "tracker",
         "noc",
@@ -84,6 +86,7 @@ fn statistics_have_every_key_of_schema_1() {
         "bypasses",
         "store_hits",
         "store_misses",
+        "atomics",
         "evictions",
         "reservation_fails",
     ];

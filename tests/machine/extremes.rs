@@ -3,7 +3,7 @@
 use super::{Setup, kernels, launch};
 
 /// Every queue, table and link as small as it may be.
-const LEAST: [&str; 39] = [
+const LEAST: [&str; 47] = [
     "num_sms=1",
     "num_partitions=1",
     "link.request=1",
@@ -27,6 +27,14 @@ const LEAST: [&str; 39] = [
     "l1.mshr_entries=1",
     "l1.mshr_merges=1",
     "l1.miss_queue=2",
+    "const_cache.sets=1",
+    "const_cache.ways=1",
+    "const_cache.mshr_entries=1",
+    "const_cache.mshr_merges=1",
+    "texture_cache.sets=1",
+    "texture_cache.ways=1",
+    "texture_cache.mshr_entries=1",
+    "texture_cache.mshr_merges=1",
     "xbar.buffer_flits=5",
     "l2.sets=1",
     "l2.ways=1",
@@ -69,6 +77,12 @@ fn the_largest_machine_runs_every_kernel() {
         "l1.mshr_entries=64",
         "l1.mshr_merges=64",
         "l1.miss_queue=64",
+        "const_cache.mshr_entries=64",
+        "const_cache.mshr_merges=64",
+        "texture_cache.sets=64",
+        "texture_cache.ways=256",
+        "texture_cache.mshr_entries=64",
+        "texture_cache.mshr_merges=64",
         "xbar.buffer_flits=64",
         "l2.mshr_entries=64",
         "l2.mshr_merges=64",

@@ -212,7 +212,7 @@ fn an_atomic_drops_the_copy_and_dooms_a_line_on_its_way() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
     load(&mut cache, 2);
-    let outcomes = [1, 2, 3].map(|line| cache.step(Event::Atomic { line }));
+    let outcomes = [1, 2, 3].map(|line| cache.step(Event::Atomic { line, queue_used: 0 }));
     let expected = [WriteOutcome::Evicted, WriteOutcome::Pending, WriteOutcome::Missed];
     assert_eq!(outcomes, expected.map(|outcome| Ok(Outcome::Write(outcome))));
 }
@@ -282,7 +282,7 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
             let space = if line < 6 { Space::Global } else { Space::Local };
             Event::Store { line, space, queue_used }
         }),
-        1 => (0u64..6).prop_map(|line| Event::Atomic { line }),
+        1 => (0u64..6).prop_map(|line| Event::Atomic { line, queue_used: 0 }),
         3 => line.prop_map(|line| Event::Fill { line }),
         3 => Just(Event::Drain),
     ]

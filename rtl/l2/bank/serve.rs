@@ -5,7 +5,9 @@ use super::super::mshr::Waiter;
 use super::super::queues::{Fetch, Looking, Turn, WriteBack};
 use super::super::stats::Stall;
 use super::{L2Bank, Match};
+use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
 use crate::cells::lru::MAX_WAYS;
 use crate::kernel::Edge;
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
@@ -17,13 +19,11 @@ impl L2Bank {
             return Ok(false);
         }
         let Some((entry, waiter)) = self.mshr.waiter(at) else { return Ok(false) };
-        let wrote = waiter.kind == RequestKind::Write;
-        if wrote {
-            if !can_write {
-                return Err(Stall::Port);
-            }
-            self.data.update(at, entry.set, entry.way, |line| line.merge(waiter.byte_mask, &waiter.data));
-        } else {
+        let kind = waiter.kind;
+        if kind.writes() && !can_write {
+            return Err(Stall::Port);
+        }
+        if !kind.is_acknowledged() {
             if !self.replies.has_room() {
                 return Err(Stall::ReplyQueue);
             }
@@ -31,8 +31,15 @@ impl L2Bank {
             let data = &self.data.read_cell(at, entry.set, entry.way).0;
             self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), data));
         }
+        if kind.writes() {
+            let line_bytes = self.place.line_bytes;
+            let Waiter { atomic, byte_mask, data, .. } = waiter;
+            self.data.update(at, entry.set, entry.way, |line| {
+                change(line, (kind, *atomic), *byte_mask, data, line_bytes);
+            });
+        }
         self.stats.replays += 1;
-        if let Some(entry) = self.mshr.served(wrote) {
+        if let Some(entry) = self.mshr.served(kind.writes()) {
             let state = if entry.dirty { LineState::Modified } else { LineState::Valid };
             self.tags.update(at, entry.set, entry.way, |cell| cell.state = state);
         }
@@ -63,13 +70,13 @@ impl L2Bank {
         self.recency.write(at, set, 0, recency);
         self.looking.drop_front();
         self.matched = None;
-        match kind {
-            RequestKind::Read => self.stats.accesses += 1,
-            RequestKind::Write => self.replies.push_with(|reply| {
+        if kind.is_acknowledged() {
+            self.replies.push_with(|reply| {
                 bring(reply, (id, line, sm, ticket), &[0; LINE_BYTES]);
                 reply.kind = ReplyKind::Ack;
-            }),
+            });
         }
+        self.stats.accesses += u64::from(kind == RequestKind::Read);
         Ok(true)
     }
 
@@ -94,7 +101,7 @@ impl L2Bank {
     pub(super) fn still_lacks(&self, reason: Stall, can_write: bool) -> bool {
         match reason {
             Stall::ReplyQueue => !self.replies.has_room(),
-            // A write to a line that is here asks for the room of its reply first.
+            // A request to a line that is here asks for the room of its reply first.
             Stall::Port => !can_write && self.replies.has_room(),
             Stall::MissQueue => !self.fetches.has_room(),
             Stall::MshrEntry => self.mshr.free().is_none(),
@@ -103,9 +110,9 @@ impl L2Bank {
         }
     }
 
-    /// Room for the acknowledgement if the request is a write.
+    /// Room for the acknowledgement if the request gets one.
     fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
-        let needed = request.kind == RequestKind::Write;
+        let needed = request.kind.is_acknowledged();
         if needed && !self.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
     }
 
@@ -120,6 +127,7 @@ impl L2Bank {
         match request.kind {
             RequestKind::Read => self.stats.hit_pending += 1,
             RequestKind::Write => self.stats.write_pending += 1,
+            RequestKind::Atomic | RequestKind::Reduce => self.stats.atomic_pending += 1,
         }
         self.mshr.merge(at, entry, request);
         Ok(())
@@ -131,24 +139,28 @@ impl L2Bank {
             return Err(Stall::ReplyQueue);
         }
         let request = oldest(&self.looking);
-        match request.kind {
-            RequestKind::Read => {
-                let &Request { id, line, sm, ticket, .. } = request;
-                let data = &self.data.read_cell(at, set, way).0;
-                self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), data));
-                self.stats.hits += 1;
-            }
-            RequestKind::Write => {
-                if !can_write {
-                    return Err(Stall::Port);
-                }
-                self.data.update(at, set, way, |line| line.merge(request.byte_mask, &request.data));
-                if state == LineState::Valid {
-                    self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
-                }
-                self.stats.write_hits += 1;
+        let kind = request.kind;
+        if kind.writes() && !can_write {
+            return Err(Stall::Port);
+        }
+        if !kind.is_acknowledged() {
+            let &Request { id, line, sm, ticket, .. } = request;
+            let data = &self.data.read_cell(at, set, way).0;
+            self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), data));
+        }
+        if kind.writes() {
+            let line_bytes = self.place.line_bytes;
+            let Request { atomic, byte_mask, data, .. } = request;
+            self.data.update(at, set, way, |line| change(line, (kind, *atomic), *byte_mask, data, line_bytes));
+            if state == LineState::Valid {
+                self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
             }
         }
+        *match kind {
+            RequestKind::Read => &mut self.stats.hits,
+            RequestKind::Write => &mut self.stats.write_hits,
+            RequestKind::Atomic | RequestKind::Reduce => &mut self.stats.atomic_hits,
+        } += 1;
         Ok(())
     }
 
@@ -156,8 +168,9 @@ impl L2Bank {
     fn miss(&mut self, at: &Edge<'_>, matched: Match, can_write: bool) -> Result<u32, Stall> {
         let Match { local, set, tag, way: _ } = matched;
         let request = oldest(&self.looking);
-        let is_write = request.kind == RequestKind::Write;
-        let whole = is_write && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes);
+        let kind = request.kind;
+        let whole =
+            kind == RequestKind::Write && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes);
         let id = request.id;
         let way = self.victim(set).ok_or(Stall::LineAlloc)?;
         let entry = self.mshr.free();
@@ -190,7 +203,11 @@ impl L2Bank {
             self.turns.push(Turn { write_back: false });
             self.stats.fetches += 1;
         }
-        *(if is_write { &mut self.stats.write_misses } else { &mut self.stats.misses }) += 1;
+        *match kind {
+            RequestKind::Read => &mut self.stats.misses,
+            RequestKind::Write => &mut self.stats.write_misses,
+            RequestKind::Atomic | RequestKind::Reduce => &mut self.stats.atomic_misses,
+        } += 1;
         Ok(way)
     }
 
@@ -226,6 +243,22 @@ fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
     match <&[Tag; MAX_WAYS as usize]>::try_from(row) {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
         Err(_) => row.iter().position(|cell| cell.tag == tag),
+    }
+}
+
+/// What a write or an atomic leaves of a line.
+#[inline]
+fn change(
+    line: &mut LineData,
+    (kind, atomic): (RequestKind, AtomicOp),
+    byte_mask: u128,
+    data: &[u8; LINE_BYTES],
+    line_bytes: u32,
+) {
+    if kind.is_atomic() {
+        atomic.perform(&mut line.0, byte_mask, data, line_bytes);
+    } else {
+        line.merge(byte_mask, data);
     }
 }
 

@@ -152,14 +152,16 @@ impl Clocked {
         let counters = &report.counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
-        let l2_hits = l2(|unit| unit.hits + unit.hit_pending + unit.write_hits + unit.write_pending);
+        let l2_hits = l2(|unit| unit.hits + unit.hit_pending + unit.write_hits + unit.write_pending)
+            + l2(|unit| unit.atomic_hits + unit.atomic_pending);
+        let l2_misses = l2(|unit| unit.misses + unit.write_misses + unit.atomic_misses);
         let part = |part, whole| (whole > 0).then(|| ratio(part, whole));
         Self {
             cycles: counters.cycles,
             ipc: counters.ipc(),
             warp_instructions: counters.warp_instructions(),
             l1: part(l1(|unit| unit.hits + unit.hit_pending), l1(|unit| unit.accesses)),
-            l2: part(l2_hits, l2_hits + l2(|unit| unit.misses + unit.write_misses)),
+            l2: part(l2_hits, l2_hits + l2_misses),
             shares: counters.scheduler_shares(),
             check: match (&report.outcome, &report.verdict) {
                 (Outcome::Finished, Verdict::Passed) => "passed",

@@ -29,7 +29,12 @@ fn an_unknown_key_comes_with_the_one_that_was_meant() {
 
 #[test]
 fn a_key_without_its_group_comes_with_the_groups_that_have_it() {
-    assert_eq!(refused(&[], &["sets=64"]), ["--set:1:1: unknown key `sets` (did you mean `l1.sets` or `l2.sets`?)"]);
+    assert_eq!(
+        refused(&[], &["sets=64"]),
+        [
+            "--set:1:1: unknown key `sets` (did you mean `l1.sets` or `const_cache.sets` or `texture_cache.sets` or `l2.sets`?)"
+        ]
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Bench {
         let packet = PacketShape { line_bits: 25, sm_bits: 4, partition_bits: 3 };
         let place = LsuPlace { path: "sm0.l1".to_owned(), sm: 0, num_partitions: 6, line_bits: 25, access };
         Self {
-            lsu: Lsu::new(place, &l1, &lsu),
+            lsu: Lsu::new(place, &l1, [&l1.cache(), &l1.cache()], &lsu),
             core_req: link("core_req", HOST, LSU, access),
             core_rsp: link("core_rsp", LSU, HOST, access),
             mem_req: link("mem_req", LSU, HOST, packet),

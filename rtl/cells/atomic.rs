@@ -1,0 +1,134 @@
+//! # Atomic unit
+//! Reads, changes and writes words of a line in one pass: what an L2 bank does for an atomic
+//! request. The requests name which words; one adder or comparator a word works on all of them.
+
+use isa::lanes::{AtomicFn, atomic};
+use isa::types::Type;
+
+use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
+use crate::noc::packet::LINE_BYTES;
+
+/// What an atomic access does to each word that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AtomicOp {
+    /// Function.
+    pub f: AtomicFn,
+    /// Type of the word, of 4 or 8 bytes.
+    pub ty: Type,
+}
+
+impl Default for AtomicOp {
+    fn default() -> Self {
+        Self { f: AtomicFn::Add, ty: Type::U32 }
+    }
+}
+
+impl Encoding for AtomicFn {
+    const WIDTH: u32 = 4;
+    const NAMES: &'static [&'static str] = &["ADD", "MIN", "MAX", "AND", "OR", "XOR", "EXCH", "CAS", "INC", "DEC"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl Encoding for Type {
+    const WIDTH: u32 = 4;
+    const NAMES: &'static [&'static str] =
+        &["U8", "U16", "U32", "U64", "S8", "S16", "S32", "S64", "B8", "B16", "B32", "B64", "F16", "F32", "F64", "PRED"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl Payload for AtomicOp {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { f, ty } = self;
+        to.state("function", *f);
+        to.state("type", *ty);
+    }
+}
+
+impl AtomicOp {
+    /// Does the operation on every word of `line` whose bytes `byte_mask` selects. `operands`
+    /// holds the operand of a word at the word's own place. Compare-and-swap finds there the
+    /// value that the word may get, and the value to compare at the word's place in the other half
+    /// of the line of `line_bytes`.
+    #[inline(never)]
+    pub fn perform(self, line: &mut [u8; LINE_BYTES], byte_mask: u128, operands: &[u8; LINE_BYTES], line_bytes: u32) {
+        let bytes = self.ty.bytes() as usize;
+        let word = |from: &[u8; LINE_BYTES], at: usize| {
+            let mut value = [0; 8];
+            value[..bytes].copy_from_slice(&from[at..at + bytes]);
+            u64::from_le_bytes(value)
+        };
+        let mut left = byte_mask;
+        while left != 0 {
+            let at = left.trailing_zeros() as usize;
+            left &= !(((1 << bytes) - 1) << at);
+            let operand = word(operands, at);
+            let (b, c) = match self.f {
+                AtomicFn::CompareSwap => (word(operands, at ^ (line_bytes as usize / 2)), operand),
+                _ => (operand, 0),
+            };
+            let new = atomic(self.f, self.ty, word(line, at), b, c);
+            line[at..at + bytes].copy_from_slice(&new.to_le_bytes()[..bytes]);
+        }
+    }
+
+    /// Lists the logic for a line: an adder and a comparator for each place of a word of 8 bytes, which
+    /// do for two of 4 bytes.
+    pub fn describe_logic(line_bytes: u32, to: &mut dyn Describe) {
+        for _ in 0..line_bytes / 8 {
+            to.logic("atomic_sum", Logic::Adder { width: 64 });
+        }
+        to.logic("atomic_compare", Logic::Comparator { width: 64, count: line_bytes / 8 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(words: impl Fn(usize) -> u32) -> [u8; LINE_BYTES] {
+        let mut line = [0; LINE_BYTES];
+        for (i, bytes) in line.as_chunks_mut().0.iter_mut().enumerate() {
+            *bytes = words(i).to_le_bytes();
+        }
+        line
+    }
+
+    #[test]
+    fn only_the_words_of_the_mask_change() {
+        let mut cell = line(|i| 100 + i as u32);
+        let add = AtomicOp { f: AtomicFn::Add, ty: Type::U32 };
+        add.perform(&mut cell, 0xf << 4 | 0xf << 124, &line(|i| i as u32), 128);
+        assert_eq!(cell, line(|i| 100 + i as u32 + if i == 1 || i == 31 { i as u32 } else { 0 }));
+    }
+
+    #[test]
+    fn compare_and_swap_finds_the_value_to_compare_in_the_other_half() {
+        let mut cell = line(|i| i as u32);
+        let swap = AtomicOp { f: AtomicFn::CompareSwap, ty: Type::B32 };
+        // Words 2 and 3 get 70; word 2 holds what is compared, word 3 does not.
+        let operands = line(|i| {
+            if i < 16 {
+                70
+            } else if i == 18 {
+                2
+            } else {
+                9
+            }
+        });
+        swap.perform(&mut cell, 0xff << 8, &operands, 128);
+        assert_eq!(cell, line(|i| if i == 2 { 70 } else { i as u32 }));
+    }
+
+    #[test]
+    fn words_of_8_bytes_carry_into_their_upper_half() {
+        let mut cell = line(|i| if i == 6 { u32::MAX } else { 0 });
+        let add = AtomicOp { f: AtomicFn::Add, ty: Type::U64 };
+        add.perform(&mut cell, 0xff << 24, &line(|i| u32::from(i == 6)), 128);
+        assert_eq!(cell, line(|i| u32::from(i == 7)));
+    }
+}

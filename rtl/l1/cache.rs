@@ -1,0 +1,334 @@
+//! # Cache of the LSU
+//! Tags, data and MSHR, and what they do with an access: the status function of loads, and how a
+//! store or an atomic goes past the copy (li2015 section 2.2, khairy2015 section 3.1). The L1D, the
+//! constant cache and the texture cache are three of these; the latter two only ever load.
+//!
+//! | port    | dir | payload      | contract                                                      |
+//! |---------|-----|--------------|---------------------------------------------------------------|
+//! | `load`  | in  | `LineAccess` | once a cycle over all caches; a refused access changes nothing |
+//! | `write` | in  | `LineAccess` | the same port; stores, reductions and atomics of the L1D       |
+//! | `fill`  | in  | `Reply`      | a line that the cache asked for                               |
+//! | `drain` | out | waiter       | one a cycle over all caches                                   |
+//!
+//! What goes to memory is put into the miss queue that all caches share, and what is answered into
+//! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
+//! hit or of a modified line that gives way.
+
+use super::access::{AccessKind, MemorySpace};
+use super::coalescer::LineAccess;
+use super::config::{CacheConfig, FailOrder, L1Config};
+use super::miss_queue::{MissKind, MissQueue};
+use super::mshr::{Lookup, Mshr, Waiter};
+use super::pending::Pending;
+use super::stats::L1Stats;
+use super::tags::{Probe, Tags, Victim};
+use super::ticket;
+use super::watch::{Fail, Outcome};
+use crate::cells::line::LineData;
+use crate::index::IndexUnit;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
+use crate::noc::packet::{LINE_BYTES, Reply};
+
+/// A cache of the LSU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheId {
+    /// Global and local memory.
+    L1d,
+    /// Constants.
+    Const,
+    /// Texels.
+    Texture,
+}
+
+impl CacheId {
+    /// The cache with this number.
+    pub(super) fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::L1d,
+            1 => Self::Const,
+            _ => Self::Texture,
+        }
+    }
+
+    /// The cache that serves a memory space.
+    #[must_use]
+    pub fn of(space: MemorySpace) -> Self {
+        match space {
+            MemorySpace::Global | MemorySpace::Local => Self::L1d,
+            MemorySpace::Const => Self::Const,
+            MemorySpace::Texture => Self::Texture,
+        }
+    }
+}
+
+/// The cache.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    path: String,
+    id: CacheId,
+    fail_order: FailOrder,
+    tags: Tags,
+    data: Array<LineData>,
+    ways: u32,
+    mshr: Mshr,
+    pub stats: L1Stats,
+}
+
+impl Cache {
+    /// An empty cache at `path` with the lines and the order of refusals of `l1`.
+    pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, line_bits: u32) -> Self {
+        let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index } = config;
+        let line_bytes = l1.line_bytes;
+        let lines = sets * ways;
+        let data = ArraySpec {
+            path: format!("{path}.data"),
+            storage: Storage::Sram,
+            rows: lines,
+            columns: 1,
+            reads: 2,
+            writes: 2,
+            collide: Collide::New,
+        };
+        let index = IndexUnit::new(index, sets, line_bytes, line_bits);
+        Self {
+            id,
+            fail_order: l1.fail_order,
+            tags: Tags::new(&path, sets, ways, index, line_bits),
+            data: Array::new(data, line_bytes),
+            ways,
+            mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
+            stats: L1Stats::default(),
+            path,
+        }
+    }
+
+    /// Starts to refuse reads of lines that nobody wrote.
+    pub fn refuse_unwritten(&mut self) {
+        self.data.refuse_unwritten();
+    }
+
+    /// Starts to keep digests of the arrays.
+    pub fn record(&mut self) {
+        self.tags.record();
+        self.data.record();
+    }
+
+    /// True if no line is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.mshr.is_empty()
+    }
+
+    /// Forgets every line at the end of a kernel; modified lines are local memory, which is dead.
+    ///
+    /// # Panics
+    /// If a line is still on its way.
+    pub fn flush(&mut self) {
+        assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.path);
+        self.tags.clear();
+    }
+
+    /// Every reserved way has exactly one pending MSHR entry.
+    pub fn is_consistent(&self) -> bool {
+        self.tags.reserved() == self.mshr.pending_lines()
+    }
+
+    /// The set of a line.
+    pub fn set_of(&self, line: u64) -> u32 {
+        self.tags.set_of(line)
+    }
+
+    /// True if waiters of an arrived line have not left yet.
+    pub fn has_ready(&self) -> bool {
+        self.mshr.has_ready()
+    }
+
+    /// A line arrives: its set, and whether it stays. `None` if waiters of an earlier line still have
+    /// to read the place that it fills.
+    ///
+    /// # Panics
+    /// If nobody waits for the line.
+    pub fn fill(&mut self, at: &Edge<'_>, reply: &Reply) -> Option<(u32, bool)> {
+        let line = reply.line;
+        let Some(set_way) = self.mshr.set_way_of(line) else {
+            panic!("cycle {}, {}: fill of line {line:#x}, which nobody waits for", at.cycle, self.path)
+        };
+        if self.mshr.drains(set_way) {
+            return None;
+        }
+        self.mshr.fill(line);
+        let (set, way) = (set_way / self.ways, set_way % self.ways);
+        let kept = self.tags.fill(at, set, way);
+        self.data.update(at, set_way, 0, |cell| cell.0 = reply.data);
+        Some((set, kept))
+    }
+
+    /// One waiter of the line that arrived first gets its bytes: line, waiter, and whether it was the
+    /// last one of the line.
+    pub fn drain(&mut self, at: &Edge<'_>, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
+        let filled = self.mshr.ready_entries();
+        let (line, set_way, waiter) = self.mshr.pop()?;
+        let data = &self.data.read(at, set_way)[0];
+        pending.deliver(waiter.slot, waiter.lanes, &data.0);
+        Some((line, waiter, self.mshr.ready_entries() != filled))
+    }
+
+    /// The status function of a load (khairy2015 section 3.1).
+    pub fn load(
+        &mut self,
+        at: &Edge<'_>,
+        request: &LineAccess,
+        queue: &mut MissQueue,
+        pending: &mut Pending,
+    ) -> Outcome {
+        let line = request.line;
+        let waiter = Waiter { slot: request.slot, lanes: request.lanes };
+        let set = self.tags.set_of(line);
+        match self.tags.probe(at, set, line) {
+            Probe::Present { way, .. } => {
+                self.tags.touch(at, set, way, false);
+                let data = &self.data.read(at, set * self.ways + way)[0];
+                pending.deliver(waiter.slot, waiter.lanes, &data.0);
+                Outcome::Hit
+            }
+            Probe::Reserved { way } => {
+                let Lookup::Open(entry) = self.mshr.lookup(line) else {
+                    return Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8);
+                };
+                self.mshr.merge(entry, waiter);
+                self.tags.touch(at, set, way, false);
+                Outcome::HitPending
+            }
+            Probe::Absent => {
+                let victim = self.tags.victim(set);
+                let entry = self.mshr.free_for(line);
+                let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
+                let queue_full = queue.room() < needed;
+                match (victim, entry) {
+                    (Some(victim), Some(entry)) if !queue_full => {
+                        Outcome::Miss(self.allocate(at, (set, victim), entry, request, queue))
+                    }
+                    _ => self.refuse(victim.is_none(), entry.is_none(), queue_full),
+                }
+            }
+        }
+    }
+
+    /// Takes all that a miss needs. Returns the line that gives way and whether it was modified.
+    fn allocate(
+        &mut self,
+        at: &Edge<'_>,
+        (set, victim): (u32, Victim),
+        entry: u8,
+        request: &LineAccess,
+        queue: &mut MissQueue,
+    ) -> Option<(u64, bool)> {
+        let &LineAccess { line, id, slot, lanes, .. } = request;
+        let set_way = set * self.ways + victim.way;
+        let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
+        if let Some((old, true)) = old {
+            // The victim's bytes must leave before the fill overwrites them.
+            let data = &self.data.read(at, set_way)[0];
+            queue.push_with(|entry| {
+                entry.kind = MissKind::WriteBack;
+                entry.id = id;
+                entry.line = old;
+                entry.ticket = ticket::write_back();
+                entry.byte_mask = u128::MAX;
+                entry.data = data.0;
+            });
+        }
+        self.stats.evictions += u64::from(victim.holds);
+        self.tags.claim(at, set, victim.way, line);
+        self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
+        queue.push_with(|entry| {
+            entry.kind = MissKind::Read;
+            entry.id = id;
+            entry.line = line;
+            entry.ticket = ticket::fill(self.id, slot, lanes);
+            entry.byte_mask = 0;
+            entry.data = [0; LINE_BYTES];
+        });
+        old
+    }
+
+    fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
+        let conditions = [(Fail::LineAlloc, line_alloc), (Fail::MshrEntry, mshr_entry), (Fail::MissQueue, miss_queue)];
+        let all = conditions.iter().filter(|(_, fails)| *fails).fold(0, |all, (fail, _)| all | 1 << *fail as u8);
+        let reported = match self.fail_order {
+            _ if line_alloc => Fail::LineAlloc,
+            FailOrder::QueueFirst if miss_queue => Fail::MissQueue,
+            FailOrder::MshrFirst | FailOrder::QueueFirst if mshr_entry => Fail::MshrEntry,
+            FailOrder::MshrFirst | FailOrder::QueueFirst => Fail::MissQueue,
+        };
+        Outcome::Refused(reported, all)
+    }
+
+    /// A store (li2015 section 2.2), or an atomic, which goes the same way: what the copy would
+    /// become is known at the L2 only, so there must be none. `None`: waits for loads of the line that
+    /// still read the old bytes.
+    pub fn write(
+        &mut self,
+        at: &Edge<'_>,
+        request: &LineAccess,
+        queue: &mut MissQueue,
+        pending: &mut Pending,
+    ) -> Option<Outcome> {
+        let &LineAccess { kind, space, line, slot, lanes, .. } = request;
+        let set = self.tags.set_of(line);
+        let probe = self.tags.probe(at, set, line);
+        if let (Probe::Present { way, .. }, MemorySpace::Local) = (probe, space) {
+            let set_way = set * self.ways + way;
+            if self.mshr.drains(set_way) {
+                return None;
+            }
+            self.tags.touch(at, set, way, true);
+            self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
+            pending.acknowledge(slot, lanes);
+            return Some(Outcome::WrittenBack);
+        }
+        if queue.room() == 0 {
+            return Some(Outcome::Refused(Fail::MissQueue, 1 << Fail::MissQueue as u8));
+        }
+        let outcome = match probe {
+            Probe::Present { way, .. } => {
+                self.tags.invalidate(at, set, way);
+                Outcome::Evicted
+            }
+            Probe::Reserved { way } => {
+                self.tags.overtake(at, set, way);
+                if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line) {
+                    self.mshr.close(entry);
+                }
+                Outcome::Overtook
+            }
+            Probe::Absent => Outcome::StoreMissed,
+        };
+        let (kind, ticket) = match kind {
+            AccessKind::Atomic => (MissKind::Atomic, ticket::bypass(slot, lanes)),
+            AccessKind::Reduce => (MissKind::Reduce, ticket::of(slot, lanes)),
+            AccessKind::Load | AccessKind::Store => (MissKind::Write, ticket::of(slot, lanes)),
+        };
+        queue.push_with(|entry| {
+            entry.kind = kind;
+            entry.id = request.id;
+            entry.line = line;
+            entry.ticket = ticket;
+            entry.atomic = request.atomic;
+            entry.byte_mask = request.byte_mask;
+            entry.data = request.data;
+        });
+        Some(outcome)
+    }
+
+    /// Lists tags, data and MSHR.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { path: _, id, fail_order: _, tags, data, ways: _, mshr, stats } = self;
+        to.part("tags", |to| tags.describe(to));
+        to.array("data", data);
+        to.part("mshr", |to| mshr.describe(to));
+        match id {
+            CacheId::L1d => stats.describe(to),
+            CacheId::Const | CacheId::Texture => stats.describe_loads(to),
+        }
+    }
+}
