@@ -1,24 +1,27 @@
 //! # Address unit
-//! Turns a memory instruction into lane addresses and store data, checks them, and sends global
-//! accesses to the LSU in beats of at most 8 bytes per lane, one a cycle.
+//! Turns a memory instruction into lane addresses and store data, and sends accesses to the LSU
+//! in beats of at most 8 bytes per lane, one a cycle; of local memory, whose words are interleaved
+//! between the lanes of a warp, in beats of at most 4.
 //!
-//! It holds one instruction. A store leaves with its last beat. A load of one beat does too; of
-//! several, each waits for the reply to the one before and the instruction stays until the last
-//! reply, because a reply names warp and pc but not the beat.
+//! It holds one instruction. A store or an atomic leaves with its last beat. A load of one beat does
+//! too; of several, each waits for the reply to the one before and the instruction stays until the
+//! last reply, because a reply names warp and pc but not the beat.
 
-use isa::lanes::Pair;
-use isa::program::{Inst, MemOp};
-use isa::types::{CacheOp, Space, Type};
+use isa::lanes::AtomicFn;
+use isa::map::{LOCAL_WORD, local_offset};
+use isa::program::MemOp;
+use isa::types::{CacheOp, Type};
 
 use super::decode::Decoded;
-use super::fault::{Fault, FaultKind};
 use super::operands::{Base, Operand, Operands, Row};
-use super::{AddressMap, KernelImage};
-use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Tx};
+use crate::cells::atomic::AtomicOp;
+use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 
 /// Bytes per lane of one beat.
-pub(super) const BEAT_BYTES: u32 = 8;
+const BEAT_BYTES: u8 = 8;
+/// Distance in memory of two words of a lane's local memory.
+const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
 /// Store data: four words per lane.
 pub(super) type StoreData = [[u32; LANES]; 4];
 
@@ -28,7 +31,8 @@ pub(super) struct AddressUnit {
     valid: bool,
     /// A beat of a load has been sent and its reply is awaited.
     waiting: bool,
-    store: bool,
+    kind: AccessKind,
+    space: MemorySpace,
     uncached: bool,
     warp: u8,
     pc: u32,
@@ -37,8 +41,20 @@ pub(super) struct AddressUnit {
     /// The next beat, of `beats`.
     beat: u8,
     beats: u8,
+    atomic: AtomicOp,
     address: [u64; LANES],
+    /// What is stored, word after word; of an atomic one operand, then of compare-and-swap the value to
+    /// compare.
     data: StoreData,
+}
+
+/// The bytes of each lane that a beat moves, of those that its instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The first of them.
+    pub(super) offset: u32,
+    /// How many.
+    pub(super) bytes: u32,
 }
 
 impl AddressUnit {
@@ -46,7 +62,8 @@ impl AddressUnit {
         Self {
             valid: false,
             waiting: false,
-            store: false,
+            kind: AccessKind::Load,
+            space: MemorySpace::Global,
             uncached: false,
             warp: 0,
             pc: 0,
@@ -54,6 +71,7 @@ impl AddressUnit {
             size_log2: 0,
             beat: 0,
             beats: 0,
+            atomic: AtomicOp::default(),
             address: [0; LANES],
             data: [[0; LANES]; 4],
         }
@@ -69,8 +87,8 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Takes a checked instruction that moves `bytes` bytes per lane; returns its number of beats. A store brings `data`, which
-    /// fills the words given to it.
+    /// Takes a checked load or store of global memory that moves `bytes` bytes per lane; returns its
+    /// number of beats. A store brings `data`, which fills the words given to it.
     pub(super) fn start(
         &mut self,
         (warp, pc, mask): (u8, u32, u32),
@@ -79,25 +97,92 @@ impl AddressUnit {
         base: Base<'_>,
         data: Option<impl FnOnce(&mut StoreData)>,
     ) -> u8 {
-        let beat_bytes = bytes.min(BEAT_BYTES as u8);
-        self.valid = true;
-        self.waiting = false;
-        self.store = data.is_some();
+        self.begin((warp, pc, mask), bytes, BEAT_BYTES);
+        self.kind = if data.is_some() { AccessKind::Store } else { AccessKind::Load };
         self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
-        (self.warp, self.pc, self.mask) = (warp, pc, mask);
-        self.size_log2 = beat_bytes.trailing_zeros() as u8;
-        self.beat = 0;
-        self.beats = bytes >> self.size_log2;
         base.addresses(mem, &mut self.address);
-        if mask != u32::MAX {
-            for (lane, address) in self.address.iter_mut().enumerate() {
-                *address = if mask & 1 << lane != 0 { *address } else { 0 };
-            }
-        }
+        self.clear_idle_lanes();
         if let Some(fill) = data {
             fill(&mut self.data);
         }
         self.beats
+    }
+
+    /// Takes an atomic of global memory, which makes one beat; the operands are those of
+    /// [`isa::lanes::atomic`]. Nobody waits for the old values unless it `returns` them.
+    #[inline(never)]
+    pub(super) fn start_atomic(
+        &mut self,
+        of: (u8, u32, u32),
+        op: AtomicOp,
+        returns: bool,
+        [address, b, c]: [&[u64; LANES]; 3],
+    ) {
+        self.begin(of, op.ty.bytes() as u8, BEAT_BYTES);
+        self.kind = if returns { AccessKind::Atomic } else { AccessKind::Reduce };
+        self.uncached = true;
+        self.atomic = op;
+        self.address = *address;
+        self.clear_idle_lanes();
+        let (value, compare) = if op.f == AtomicFn::CompareSwap { (c, b) } else { (b, c) };
+        let [low, high, compare_low, compare_high] = &mut self.data;
+        for ([low, high], values) in [([low, high], value), ([compare_low, compare_high], compare)] {
+            *low = values.map(|value| value as u32);
+            *high = values.map(|value| (value >> 32) as u32);
+        }
+    }
+
+    /// Takes a fetch of texels of `bytes` bytes; returns its number of beats.
+    #[inline(never)]
+    pub(super) fn start_fetch(&mut self, of: (u8, u32, u32), bytes: u8, address: &[u64; LANES]) -> u8 {
+        self.begin(of, bytes, BEAT_BYTES);
+        (self.kind, self.space) = (AccessKind::Load, MemorySpace::Texture);
+        self.uncached = false;
+        self.address = *address;
+        self.clear_idle_lanes();
+        self.beats
+    }
+
+    /// Makes the load that has just been taken one of constants, which begin at `base`.
+    pub(super) fn move_to_constants(&mut self, base: u64) {
+        self.space = MemorySpace::Const;
+        for address in &mut self.address {
+            *address += base;
+        }
+        self.clear_idle_lanes();
+    }
+
+    /// Makes the load or store of `bytes` bytes per lane that has just been taken one of local memory,
+    /// whose words begin at `base` for the warp; returns its number of beats.
+    pub(super) fn move_to_local(&mut self, base: u64, bytes: u8) -> u8 {
+        self.begin((self.warp, self.pc, self.mask), bytes, LOCAL_WORD as u8);
+        self.space = MemorySpace::Local;
+        for (lane, address) in self.address.iter_mut().enumerate() {
+            *address = base + local_offset(*address, lane as u32, LANES as u32);
+        }
+        self.clear_idle_lanes();
+        self.beats
+    }
+
+    /// What all instructions have in common: they move `bytes` bytes per lane in beats of at most `most`.
+    #[inline(always)]
+    fn begin(&mut self, (warp, pc, mask): (u8, u32, u32), bytes: u8, most: u8) {
+        self.valid = true;
+        self.waiting = false;
+        self.space = MemorySpace::Global;
+        (self.warp, self.pc, self.mask) = (warp, pc, mask);
+        self.size_log2 = bytes.min(most).trailing_zeros() as u8;
+        self.beat = 0;
+        self.beats = bytes >> self.size_log2;
+    }
+
+    #[inline(always)]
+    fn clear_idle_lanes(&mut self) {
+        if self.mask != u32::MAX {
+            for (lane, address) in self.address.iter_mut().enumerate() {
+                *address = if self.mask & 1 << lane != 0 { *address } else { 0 };
+            }
+        }
     }
 
     /// Sends the next beat if there is one and the LSU has room. Returns true if it has none.
@@ -108,13 +193,14 @@ impl AddressUnit {
         if !mem.ready(at) {
             return true;
         }
-        let ahead = u64::from(self.beat) * u64::from(BEAT_BYTES);
-        let word = usize::from(self.beat) * 2;
+        let (stride, words) =
+            if self.space == MemorySpace::Local { (LOCAL_STRIDE, 1) } else { (u64::from(BEAT_BYTES), 2) };
+        let ahead = u64::from(self.beat) * stride;
+        let word = usize::from(self.beat) * words;
         mem.push_with(at, |beat| {
-            let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, atomic: _, address, data, compare: _ } =
-                beat;
-            *kind = if self.store { AccessKind::Store } else { AccessKind::Load };
-            *space = MemorySpace::Global;
+            let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, atomic, address, data, compare } = beat;
+            *kind = self.kind;
+            *space = self.space;
             *uncached = self.uncached;
             (*warp, *pc, *mask) = (self.warp, self.pc, self.mask);
             *size_log2 = self.size_log2;
@@ -124,16 +210,19 @@ impl AddressUnit {
                     *address += if self.mask & 1 << lane != 0 { ahead } else { 0 };
                 }
             }
-            let [low, high] = data;
-            if self.store {
+            if self.kind != AccessKind::Load {
+                let [low, high] = data;
                 *low = self.data[word];
-                *high = self.data[word + 1];
-            } else {
-                *low = [0; LANES];
-                *high = [0; LANES];
+                *high = self.data[(word + 1) % self.data.len()];
+            }
+            if self.kind.is_atomic() {
+                *atomic = self.atomic;
+                let [low, high] = compare;
+                *low = self.data[2];
+                *high = self.data[3];
             }
         });
-        if self.store || self.beats == 1 {
+        if self.kind != AccessKind::Load || self.beats == 1 {
             self.beat += 1;
             self.valid = self.beat < self.beats;
         } else {
@@ -142,30 +231,49 @@ impl AddressUnit {
         false
     }
 
-    /// Takes note of a load reply. Returns the beat that it answers, and whether it is the last.
-    pub(super) fn answered(&mut self, warp: u8, pc: u32) -> (usize, bool) {
+    /// Takes note of the reply to a load of `bytes` bytes per lane. Returns what it answers, and whether
+    /// it is the last.
+    pub(super) fn answered(&mut self, warp: u8, pc: u32, bytes: u32) -> (Part, bool) {
         if !(self.valid && self.waiting && self.warp == warp && self.pc == pc) {
-            return (0, true);
+            return (Part { offset: 0, bytes }, true);
         }
-        let beat = self.beat;
+        let bytes = 1 << self.size_log2;
+        let part = Part { offset: u32::from(self.beat) * bytes, bytes };
         self.beat += 1;
         self.waiting = false;
         self.valid = self.beat < self.beats;
-        (usize::from(beat), !self.valid)
+        (part, !self.valid)
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { valid, waiting, store, uncached, warp, pc, mask, size_log2, beat, beats, address, data } = self;
+        let Self {
+            valid,
+            waiting,
+            kind,
+            space,
+            uncached,
+            warp,
+            pc,
+            mask,
+            size_log2,
+            beat,
+            beats,
+            atomic,
+            address,
+            data,
+        } = self;
         to.flag("valid", *valid);
         to.flag("waiting", *waiting);
-        to.flag("store", *store);
+        to.state("kind", *kind);
+        to.state("space", *space);
         to.flag("uncached", *uncached);
         to.sized("warp", u64::from(*warp), 6);
         to.bits("pc", *pc);
         to.bits("mask", *mask);
         to.sized("size_log2", u64::from(*size_log2), 2);
-        to.sized("beat", u64::from(*beat), 2);
-        to.sized("beats", u64::from(*beats), 2);
+        to.sized("beat", u64::from(*beat), 3);
+        to.sized("beats", u64::from(*beats), 3);
+        atomic.fields(&(), to);
         for (lane, address) in address.iter().enumerate() {
             to.parts("lane", lane as u32, |to| {
                 let [word0, word1, word2, word3] = data.each_ref().map(|word| word[lane]);
@@ -179,125 +287,6 @@ impl AddressUnit {
         for _ in 0..LANES {
             to.logic("lane_address", Logic::Adder { width: 64 });
         }
-    }
-}
-
-/// The bytes that an access of the space of `mem` near `address` may touch: those of the buffer
-/// there, in device memory.
-#[inline]
-fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
-    match space {
-        Space::Param => (0, image.params.len() as u64),
-        Space::Shared => (0, image.shared_bytes().into()),
-        Space::Global | Space::Const | Space::Local | Space::Generic => {
-            image.map.range_of(address).map_or((0, 0), |range| (range.start, range.end()))
-        }
-    }
-}
-
-/// True if an access of `bytes` bytes in all lanes is sure to be right, which nearly all that are
-/// right are: the bases lie in an aligned block, the smallest that holds them, which with the offset
-/// added seldom reaches beyond a buffer if they do not.
-#[inline]
-pub(super) fn is_plain(image: &KernelImage, mem: &MemOp, bytes: u8, base: Pair<'_, LANES>) -> bool {
-    let Pair { low, high } = base;
-    let differing = u64::from(differing(high)) << 32 | u64::from(differing(low));
-    let first = u64::from(high[0]) << 32 | u64::from(low[0]);
-    let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
-    let offset = mem.offset as u64;
-    let within = u64::from(bytes) - 1;
-    let (start, end) = bounds(image, mem.space, first.wrapping_add(offset));
-    // The lowest byte that a lane can touch, and what is left of the buffer from there on.
-    let lowest = (first & !block).wrapping_add(offset).wrapping_sub(start);
-    let room = (end - start).saturating_sub(lowest);
-    block.checked_add(within).is_some_and(|reach| reach < room)
-        && (first.wrapping_add(offset) | differing) & within == 0
-}
-
-/// The bits in which the lanes are not all alike.
-#[inline]
-fn differing(row: &Row) -> u32 {
-    // Four sums, as a vector has lanes: the compiler does not split one by itself.
-    let mut bits = [0; 4];
-    for words in row.as_chunks::<4>().0 {
-        for (bits, word) in bits.iter_mut().zip(words) {
-            *bits |= word ^ row[0];
-        }
-    }
-    bits[0] | bits[1] | bits[2] | bits[3]
-}
-
-/// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.
-#[inline(never)]
-pub(super) fn check(
-    image: &KernelImage,
-    mem: &MemOp,
-    address: &[u64; LANES],
-    mask: u32,
-) -> Result<(), (u8, FaultKind)> {
-    let bytes = mem.bytes();
-    // Nearly always all lanes lie in the buffer of the first.
-    let (start, end) = bounds(image, mem.space, address[mask.trailing_zeros() as usize % LANES]);
-    let room = (end - start).saturating_sub(u64::from(bytes) - 1);
-    let within = u64::from(bytes - 1);
-    let mut lanes = mask;
-    while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize % LANES;
-        lanes &= lanes - 1;
-        let outside = address[lane].wrapping_sub(start) >= room;
-        if (outside || address[lane] & within != 0)
-            && let Some(kind) = check_lane(image, mem.space, address[lane], bytes)
-        {
-            return Err((lane as u8, kind));
-        }
-    }
-    Ok(())
-}
-
-fn check_lane(image: &KernelImage, space: Space, address: u64, bytes: u32) -> Option<FaultKind> {
-    if address & u64::from(bytes - 1) != 0 {
-        return Some(FaultKind::Misaligned { bytes });
-    }
-    let beyond = |size: u32| address.checked_add(bytes.into()).is_none_or(|end| end > u64::from(size));
-    match space {
-        Space::Param => {
-            let size = image.params.len() as u32;
-            beyond(size).then_some(FaultKind::Param { size })
-        }
-        Space::Shared => {
-            let size = image.shared_bytes();
-            beyond(size).then_some(FaultKind::Shared { size })
-        }
-        Space::Global | Space::Const | Space::Local | Space::Generic => {
-            (!image.map.holds(address, bytes)).then(|| unmapped(&image.map, address))
-        }
-    }
-}
-
-fn unmapped(map: &AddressMap, address: u64) -> FaultKind {
-    FaultKind::Unmapped { nearest: map.nearest(address).cloned() }
-}
-
-/// The fault of lane `lane` of `inst`.
-pub(super) fn fault(
-    (sm, warp, pc): (u32, u8, u32),
-    image: &KernelImage,
-    inst: &Inst,
-    mem: &MemOp,
-    address: &[u64; LANES],
-    (lane, kind): (u8, FaultKind),
-) -> Fault {
-    Fault {
-        sm,
-        warp,
-        lane,
-        pc,
-        file: image.program.file.clone(),
-        line: inst.line,
-        store: matches!(inst.op, isa::program::Op::Store(_)),
-        address: address[usize::from(lane)],
-        bytes: mem.bytes(),
-        kind,
     }
 }
 

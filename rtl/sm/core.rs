@@ -39,6 +39,7 @@ use super::scoreboard::Scoreboard;
 use super::shared_memory::SharedMemory;
 use super::simt_stack::SimtStacks;
 use super::stall::{StallReason, Stalls};
+use super::texture::Fetches;
 use super::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SmConfig, occupancy};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
@@ -111,6 +112,7 @@ pub struct SmCore {
     pub(super) pipes: Pipes,
     pub(super) shared: SharedMemory,
     pub(super) address_unit: AddressUnit,
+    pub(super) fetches: Fetches,
     /// Warps whose head instruction goes to each pipe.
     pub(super) heads: [u64; PIPES],
     pub(super) fault: Option<Fault>,
@@ -148,6 +150,7 @@ impl SmCore {
             pipes: Pipes::new(path, config),
             shared: SharedMemory::new(path, &config.shared),
             address_unit: AddressUnit::new(),
+            fetches: Fetches::new(path, config),
             heads: [0; PIPES],
             fault: None,
             stalled_until: 0,
@@ -218,6 +221,7 @@ impl SmCore {
         self.registers.record();
         self.pipes.record();
         self.shared.record();
+        self.fetches.record();
     }
 
     /// Every running warp and what it waits for.
@@ -383,6 +387,7 @@ impl Block for SmCore {
             pipes,
             shared,
             address_unit,
+            fetches,
             heads,
             fault,
             stalled_until: _,
@@ -413,6 +418,7 @@ impl Block for SmCore {
         to.part("pipes", |to| pipes.describe(to));
         to.part("shared", |to| shared.describe(to));
         to.part("address_unit", |to| address_unit.describe(to));
+        to.part("fetches", |to| fetches.describe(to));
         to.logic("decode", Logic::Mux { ways: num_warps, width: PIPES as u32 });
         let Counters { warp_instructions, thread_instructions, per_pipe, divergent_branches, shared_conflicts } =
             counters;

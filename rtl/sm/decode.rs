@@ -2,12 +2,13 @@
 //! launch.
 
 use isa::lanes::{AluFn, AluOp};
-use isa::program::{Dst, Inst, MemOp, Op, RegMask, Src, Unit};
+use isa::program::{BarrierKind, Dst, Inst, MemOp, Op, RegMask, Src, Unit};
 use isa::types::{Space, Type};
 
 use super::KernelImage;
-use super::address_unit::{check, extend};
+use super::address_unit::extend;
 use super::alu::{Compute, is_wide};
+use super::check::check;
 use super::config::{ClassTiming, OpTiming, PipeConfig, SmConfig};
 use super::image::RESULT_WORDS;
 use super::operands::{Constants, Identity, Operand};
@@ -32,7 +33,7 @@ pub(super) enum Pipe {
     Global,
     /// Done at issue.
     Control,
-    /// `bar.sync`: done at issue, once the warp's stores are acknowledged.
+    /// Barriers and fences: done at issue, once the warp's stores are acknowledged.
     Barrier,
 }
 
@@ -74,7 +75,10 @@ pub(super) struct Decoded {
     pub(super) latency: u16,
     /// Cycles for which it keeps its pipe.
     pub(super) interval: u16,
-    /// Registers read or written: what a hazard is checked on.
+    /// Whether it may send a result on its way although its pipe has none, or keep shared memory: what
+    /// it does is known only with its lanes' addresses, or when a barrier opens.
+    pub(super) late: bool,
+    /// Registers read or written: what a hazard is checked on. A fence waits for all.
     pub(super) uses: RegMask,
     /// Where the inputs come from.
     pub(super) srcs: [Operand; 4],
@@ -103,6 +107,9 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
         let timing = timing_of(inst, pipe, config);
         let mut uses = inst.reads;
         uses.insert(&inst.writes);
+        if let Op::Fence(_) = inst.op {
+            uses = RegMask { words: [u64::MAX; 4], preds: u32::MAX };
+        }
         let base = inst.mem().and_then(|mem| mem.base).map_or(Src::None, Src::Reg);
         let (rows, words) = result_rows(inst);
         let srcs = inst.srcs.map(|src| constants.operand(&src, image, identity));
@@ -117,6 +124,7 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
             wide: is_wide(&inst.dsts[0]),
             latency: config.pipes.operand_read + timing.latency,
             interval: timing.interval,
+            late: is_late(inst),
             uses,
             srcs,
             base,
@@ -175,12 +183,12 @@ fn pipe_of(inst: &Inst) -> Pipe {
         return match mem.space {
             Space::Shared => Pipe::Shared,
             Space::Param => Pipe::Param,
-            // Of these the image lets global accesses through only.
             Space::Global | Space::Const | Space::Local | Space::Generic => Pipe::Global,
         };
     }
     match (inst.op, inst.unit) {
-        (Op::Barrier { .. }, _) => Pipe::Barrier,
+        (Op::Texture(_), _) => Pipe::Global,
+        (Op::Barrier { .. } | Op::BarrierWith(_) | Op::Fence(_), _) => Pipe::Barrier,
         (_, Unit::Sfu) => Pipe::Sfu,
         (_, Unit::Dp) => Pipe::Dp,
         (_, Unit::Control) => Pipe::Control,
@@ -193,6 +201,11 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     match pipe {
         Pipe::Shared => OpTiming { latency: config.shared.latency, interval: 1 },
         Pipe::Param => pipes.param,
+        // A generic access that ends in shared memory or in the parameters takes as long as shared
+        // memory does, and so does a fetch that finds nothing to ask for: assumed.
+        Pipe::Global if is_late(inst) => OpTiming { latency: config.shared.latency, interval: 1 },
+        // What a barrier came to is written like the sum of two registers: assumed.
+        Pipe::Barrier if is_late(inst) => pipes.int.add,
         Pipe::Global | Pipe::Control | Pipe::Barrier => OpTiming { latency: 1, interval: 1 },
         Pipe::Sp | Pipe::Sfu | Pipe::Dp => match &inst.op {
             Op::Alu(op) => alu_timing(op, pipes),
@@ -201,6 +214,14 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
             Op::Convert(op) => class_of(op.to, pipes).add,
             _ => pipes.int.add,
         },
+    }
+}
+
+/// See [`Decoded::late`].
+fn is_late(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,
+        _ => inst.mem().is_some_and(|mem| mem.space == Space::Generic),
     }
 }
 

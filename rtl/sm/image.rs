@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use isa::program::{Dst, Form, Op, Program};
-use isa::types::Space;
+use isa::program::{Dst, Form, Program};
 use thiserror::Error;
 
 use super::{AddressMap, SmConfig};
@@ -55,16 +54,6 @@ pub enum LaunchError {
         /// 32-bit words per lane.
         words: usize,
     },
-    /// An instruction that the SM does not execute.
-    #[error("{file}:{line}: {what} not supported by the SM")]
-    Unsupported {
-        /// PTX file.
-        file: Arc<str>,
-        /// Line in it.
-        line: u32,
-        /// What it is, with its verb.
-        what: &'static str,
-    },
     /// Not even one CTA fits an SM.
     #[error("kernel `{kernel}` needs {needed} {what} per CTA, SM has {available}")]
     DoesNotFit {
@@ -91,6 +80,8 @@ pub struct KernelImage {
     pub(super) map: Arc<AddressMap>,
     /// Thread index x, y, z of every lane, for each warp of a CTA.
     pub(super) tid: Vec<[[u32; LANES]; 3]>,
+    /// Where local memory begins in device memory.
+    local: u64,
 }
 
 impl KernelImage {
@@ -131,16 +122,30 @@ impl KernelImage {
             return Err(LaunchError::Params { kernel, expected, given: params.len() });
         }
         for inst in &program.insts {
-            if let Some(what) = unsupported(&inst.op) {
-                return Err(LaunchError::Unsupported { file: program.file.clone(), line: inst.line, what });
-            }
             let words = inst.dsts.iter().map(result_words).sum();
             if words > RESULT_WORDS {
                 return Err(LaunchError::ResultTooWide { file: program.file.clone(), line: inst.line, words });
             }
         }
         let tid = thread_indices(block);
-        Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid })
+        Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0 })
+    }
+
+    /// The same with its local memory at `base` in device memory: [`Self::local_bytes`] from there on.
+    #[must_use]
+    pub fn with_local(self, base: u64) -> Self {
+        Self { local: base, ..self }
+    }
+
+    /// Bytes of local memory for `warps` warp slots.
+    #[must_use]
+    pub fn local_bytes(&self, warps: u32) -> u64 {
+        u64::from(warps) * LANES as u64 * u64::from(self.program.local_bytes)
+    }
+
+    /// Where the local memory of a warp slot begins, counted over all SMs.
+    pub(super) fn local_of(&self, slot: u32) -> u64 {
+        self.local + self.local_bytes(slot)
     }
 
     /// The program.
@@ -205,25 +210,6 @@ impl KernelImage {
     pub(super) fn lanes_of(&self, index: u32) -> u32 {
         let threads = self.threads() - index * LANES as u32;
         if threads >= LANES as u32 { u32::MAX } else { (1 << threads) - 1 }
-    }
-}
-
-/// What of an operation the SM does not execute.
-fn unsupported(op: &Op) -> Option<&'static str> {
-    match op {
-        Op::Atomic(..) => Some("atomic operations are"),
-        Op::CarryAdd(_) => Some("sums with carry are"),
-        Op::Warp(_) => Some("exchanges between lanes are"),
-        Op::Texture(_) => Some("texture fetches are"),
-        Op::Fence(_) => Some("fences are"),
-        Op::BarrierWith(_) => Some("barriers with a thread count or a result are"),
-        Op::Trap => Some("`trap` is"),
-        _ => match op.mem()?.space {
-            Space::Const => Some("accesses to `.const` are"),
-            Space::Local => Some("accesses to `.local` are"),
-            Space::Generic => Some("generic addresses are"),
-            Space::Param | Space::Global | Space::Shared => None,
-        },
     }
 }
 

@@ -1,17 +1,17 @@
 //! Issue: each scheduler chooses a warp, whose head instruction is dispatched.
 
-use isa::program::{Dst, Guard, Inst, MemOp, Op};
-use isa::types::Space;
+use isa::program::{BarrierKind, Guard, Op, Src};
 
-use super::address_unit::{StoreData, check, extend, fault, is_plain, store_data};
-use super::alu::{Compute, Words, execute, put};
+use super::SmCore;
+use super::alu::{Compute, execute};
+use super::barrier::{Arrival, Reduction};
+use super::check::fault;
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
-use super::operands::{Base, Operands};
+use super::fault::FaultKind;
+use super::operands::Operands;
 use super::scheduler::MAX_SCHEDULERS;
-use super::shared_memory::SharedMemory;
 use super::stall::StallReason;
-use super::{Fault, KernelImage, SmCore};
 use crate::kernel::Edge;
 use crate::l1::access::LANES;
 
@@ -26,12 +26,23 @@ pub(super) struct Ready {
 
 /// An instruction that a scheduler issues.
 #[derive(Clone, Copy, Debug)]
-struct Issue {
-    scheduler: usize,
-    warp: u8,
-    pc: u32,
+pub(super) struct Issue {
+    pub(super) scheduler: usize,
+    pub(super) warp: u8,
+    pub(super) pc: u32,
     /// Lanes in which it acts.
-    mask: u32,
+    pub(super) mask: u32,
+}
+
+/// How far an instruction has come with its issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Served {
+    /// In all its lanes.
+    All,
+    /// In some of them: it is issued again for the others, and counts with its last issue.
+    Part,
+    /// It has stopped the core.
+    Fault,
 }
 
 impl SmCore {
@@ -126,11 +137,13 @@ impl SmCore {
     #[inline(always)]
     fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
+        if !pipe.has_result() {
+            return !decoded.late || !self.pipes.is_full() && self.pipes.free_at(Pipe::Shared, scheduler) <= cycle;
+        }
         // Conflicts in shared memory show only with the addresses: its results queue for the bus.
-        !pipe.has_result()
-            || self.pipes.free_at(pipe, scheduler) <= cycle
-                && !self.pipes.is_full()
-                && (pipe == Pipe::Shared || self.pipes.has_room(cycle + u64::from(decoded.latency)))
+        self.pipes.free_at(pipe, scheduler) <= cycle
+            && !self.pipes.is_full()
+            && (pipe == Pipe::Shared || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
 
     /// Why a scheduler issues nothing, with the ready warps and those at a barrier as they were
@@ -204,13 +217,23 @@ impl SmCore {
             Op::Exit if mask != 0 => self.exit(at, warp, mask),
             Op::Barrier { id } if mask != 0 => {
                 let slot = self.warps.get(warp).cta;
-                self.barriers.arrive(slot, *id, warp, self.warps.live() & self.ctas.warps(slot));
+                self.barriers.arrive(slot, *id, warp, self.warps.live() & self.ctas.warps(slot), Arrival::default());
                 self.stacks.advance(at, warp);
             }
-            Op::Exit | Op::Barrier { .. } | Op::Nop => self.stacks.advance(at, warp),
+            Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => self.stacks.advance(at, warp),
             Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
-                if mask != 0 && !self.access(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded, mem) {
-                    return;
+                if mask != 0 {
+                    let served = self.access(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded, mem);
+                    if served != Served::All {
+                        return self.dispatch_again(warp, decoded, served);
+                    }
+                }
+                self.stacks.advance(at, warp);
+            }
+            Op::Atomic(..) | Op::Texture(_) | Op::BarrierWith(_) | Op::Trap if mask != 0 => {
+                let served = self.dispatch_rare(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded);
+                if served != Served::All {
+                    return self.dispatch_again(warp, decoded, served);
                 }
                 self.stacks.advance(at, warp);
             }
@@ -238,6 +261,78 @@ impl SmCore {
         }
     }
 
+    /// What is left to do for an instruction that stays at the head of its warp.
+    #[inline(never)]
+    fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: Served) {
+        if served == Served::Part {
+            self.scoreboard.show(warp, &decoded.uses);
+        }
+    }
+
+    /// Carries out an instruction that few kernels have.
+    #[inline(never)]
+    fn dispatch_rare(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) -> Served {
+        match &decoded.inst.op {
+            Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
+            Op::Texture(op) => self.fetch_texels(loaded, at, issue, decoded, op),
+            Op::BarrierWith(kind) => self.meet(loaded, at, issue, decoded, *kind),
+            _ => self.stop(loaded, issue, decoded, issue.mask.trailing_zeros() as u8, FaultKind::Trap),
+        }
+    }
+
+    /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
+    /// opened.
+    fn meet(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
+        let &Issue { warp, pc, mask, .. } = issue;
+        let inst = &decoded.inst;
+        if self.warps.get(warp).served != 0 {
+            let Reduction { threads, held } = self.barriers.reduction(warp);
+            self.warps.serve(warp, 0);
+            if decoded.writes {
+                let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
+                let truth = if kind == BarrierKind::All { held == threads } else { held > 0 };
+                self.pipes.start(at, (warp, pc, mask), due, |words| {
+                    words[0] = [held.into(); LANES];
+                    [if truth { u32::MAX } else { 0 }; 2]
+                });
+                self.scoreboard.reserve(warp, &inst.writes, false);
+            }
+            return Served::All;
+        }
+        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, warp, decoded);
+        let lane = mask.trailing_zeros() as usize % LANES;
+        let word = |operand: usize| read.word(decoded.srcs[operand].low, &mut None)[lane];
+        let id = (word(0) % 16) as u8;
+        let expected = if inst.srcs[1] == Src::None { 0 } else { word(1) };
+        let held = (read.pred(&inst.srcs[2]) & mask).count_ones();
+        let slot = self.warps.get(warp).cta;
+        let live = self.warps.live() & self.ctas.warps(slot);
+        if kind == BarrierKind::Arrive {
+            self.barriers.pass(slot, id, live);
+            return Served::All;
+        }
+        self.barriers.arrive(slot, id, warp, live, Arrival { expected, threads: mask.count_ones(), held });
+        if kind == BarrierKind::Sync {
+            return Served::All;
+        }
+        self.warps.serve(warp, mask);
+        Served::Part
+    }
+
+    /// Stops the core at a fault of lane `lane`.
+    #[inline(never)]
+    pub(super) fn stop(
+        &mut self,
+        loaded: &Loaded,
+        &Issue { warp, pc, .. }: &Issue,
+        decoded: &Decoded,
+        lane: u8,
+        kind: FaultKind,
+    ) -> Served {
+        self.fault = Some(fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind));
+        Served::Fault
+    }
+
     /// Sends the result of the instruction at a warp's pc on its way.
     #[inline(always)]
     fn compute(&mut self, loaded: &Loaded, at: &Edge<'_>, warp: u8, mask: u32, decoded: &Decoded) {
@@ -245,174 +340,5 @@ impl SmCore {
         let read = Operands::open(parts, loaded, at, warp, decoded);
         let due = at.cycle + u64::from(decoded.latency);
         self.pipes.start(at, (warp, self.stacks.pc(warp), mask), due, |words| execute(decoded, mask, read, words));
-    }
-
-    /// Carries out a load or a store as far as the core does. False at a fault.
-    #[inline(never)]
-    fn access(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, mem: &MemOp) -> bool {
-        let &Issue { warp, pc, mask, .. } = issue;
-        let image = &*loaded.image;
-        let inst = &decoded.inst;
-        let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, warp, decoded);
-        let mut spare = [None; 2];
-        let base = read.base(mem, &decoded.base, &mut spare);
-        let plain = matches!(base, Base::Wide(pair) if mask == u32::MAX && is_plain(image, mem, decoded.bytes, pair));
-        if !plain && let Some(fault) = self.check(image, issue, inst, mem, base) {
-            self.fault = Some(fault);
-            return false;
-        }
-        let is_store = matches!(inst.op, Op::Store(_));
-        match mem.space {
-            Space::Global | Space::Const | Space::Local | Space::Generic => {
-                let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
-                let beats = self.address_unit.start((warp, pc, mask), mem, decoded.bytes, base, data);
-                if is_store {
-                    self.warps.stores_sent(warp, beats);
-                } else {
-                    self.warps.loads_sent(warp, beats);
-                    self.scoreboard.reserve(warp, &inst.writes, true);
-                }
-            }
-            Space::Shared => {
-                let mut address = [0; LANES];
-                base.addresses(mem, &mut address);
-                let data = is_store.then(|| {
-                    let mut data = [[0; LANES]; 4];
-                    store_data(decoded, mem, &read, &mut data);
-                    data
-                });
-                self.access_shared(at, issue, decoded, mem, &address, data.as_ref());
-            }
-            Space::Param => {
-                let mut address = [0; LANES];
-                base.addresses(mem, &mut address);
-                self.load_params(image, at, issue, decoded, mem, &address);
-            }
-        }
-        true
-    }
-
-    /// Carries out a load or a store in shared memory.
-    #[inline(never)]
-    fn access_shared(
-        &mut self,
-        at: &Edge<'_>,
-        issue: &Issue,
-        decoded: &Decoded,
-        mem: &MemOp,
-        address: &[u64; LANES],
-        store: Option<&StoreData>,
-    ) {
-        let &Issue { scheduler, warp, pc, mask } = issue;
-        let inst = &decoded.inst;
-        let cycles = self.shared.cycles(address, mask, mem.bytes());
-        self.counters.shared_conflicts += u64::from(cycles - 1);
-        self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
-        let first = self.ctas.shared_base(self.warps.get(warp).cta);
-        if let Some(data) = store {
-            store_shared(&mut self.shared, first, mem, address, mask, data);
-        } else if decoded.writes {
-            let shared = &self.shared;
-            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
-            self.pipes.start(at, (warp, pc, mask), due, |words| {
-                load_words(inst, mem, mask, words, |lane, ahead| {
-                    shared.load(first + address[lane] as u32 + ahead, mem.ty.bytes())
-                });
-                [0; 2]
-            });
-            self.scoreboard.reserve(warp, &inst.writes, false);
-        }
-    }
-
-    /// Carries out a load of parameters.
-    #[inline(never)]
-    fn load_params(
-        &mut self,
-        image: &KernelImage,
-        at: &Edge<'_>,
-        &Issue { warp, pc, mask, .. }: &Issue,
-        decoded: &Decoded,
-        mem: &MemOp,
-        address: &[u64; LANES],
-    ) {
-        if decoded.writes {
-            let inst = &decoded.inst;
-            self.pipes.start(at, (warp, pc, mask), at.cycle + u64::from(decoded.latency), |words| {
-                load_words(inst, mem, mask, words, |lane, ahead| {
-                    image.param(address[lane] as usize + ahead as usize, mem.ty.bytes())
-                });
-                [0; 2]
-            });
-            self.scoreboard.reserve(warp, &inst.writes, false);
-        }
-    }
-
-    /// The fault of an access, if it is one, found lane by lane.
-    #[inline(never)]
-    fn check(
-        &self,
-        image: &KernelImage,
-        &Issue { warp, pc, mask, .. }: &Issue,
-        inst: &Inst,
-        mem: &MemOp,
-        base: Base<'_>,
-    ) -> Option<Fault> {
-        let mut address = [0; LANES];
-        base.addresses(mem, &mut address);
-        let wrong = check(image, mem, &address, mask).err()?;
-        Some(fault((self.identity.sm, warp, pc), image, inst, mem, &address, wrong))
-    }
-}
-
-/// Fills the result words of a load, element after element; `value` gives the bytes of a lane at
-/// a distance from its address.
-#[inline]
-fn load_words(inst: &Inst, mem: &MemOp, mask: u32, words: &mut Words, value: impl Fn(usize, u32) -> u64) {
-    let mut word = 0;
-    for (element, dst) in inst.dsts.iter().take(usize::from(mem.lanes)).enumerate() {
-        let Dst::Reg(reg) = dst else { continue };
-        let ahead = element as u32 * mem.ty.bytes();
-        if mem.ty.bytes() == 4 && !reg.wide {
-            let row = &mut words[word];
-            *row = [0; LANES];
-            for_lanes(mask, |lane| row[lane] = value(lane, ahead) as u32);
-        } else {
-            let mut values = [0; LANES];
-            for_lanes(mask, |lane| values[lane] = extend(value(lane, ahead), mem.ty));
-            put(words, word, dst, &values);
-        }
-        word += 1 + usize::from(reg.wide);
-    }
-}
-
-#[inline]
-fn store_shared(
-    shared: &mut SharedMemory,
-    base: u32,
-    mem: &MemOp,
-    address: &[u64; LANES],
-    mask: u32,
-    data: &StoreData,
-) {
-    let bytes = mem.bytes();
-    for word in 0..bytes.div_ceil(4) {
-        let row = &data[word as usize];
-        let size = (bytes - 4 * word).min(4);
-        for_lanes(mask, |lane| shared.store(base + address[lane] as u32 + 4 * word, size, row[lane]));
-    }
-}
-
-/// Calls `act` for every lane of `mask`, in order.
-#[inline]
-fn for_lanes(mask: u32, mut act: impl FnMut(usize)) {
-    if mask == u32::MAX {
-        (0..LANES).for_each(act);
-        return;
-    }
-    let mut lanes = mask;
-    while lanes != 0 {
-        act(lanes.trailing_zeros() as usize % LANES);
-        lanes &= lanes - 1;
     }
 }

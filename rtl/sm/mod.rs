@@ -20,20 +20,24 @@
 //! | `scheduler`      | greedy-then-oldest, loose round robin                           |
 //! | `scoreboard`     | pending writes and hazard masks                                 |
 //! | `simt_stack`     | post-dominator reconvergence                                    |
-//! | `barrier`        | `bar.sync`                                                      |
+//! | `barrier`        | barriers, with thread counts and reductions                     |
 //! | `warps`, `cta`   | warp slots, CTA slots                                           |
 //! | `register_file`  | words and predicates                                            |
 //! | `operands`, `alu`| operand read and 32-lane execution                              |
 //! | `pipes`          | initiation intervals, in-flight results, result bus calendar    |
+//! | `access`, `check`| loads, stores and atomics; what they may touch                  |
 //! | `shared_memory`  | banked scratchpad                                               |
-//! | `address_unit`   | addresses, faults, beats to the LSU                             |
+//! | `address_unit`   | addresses and beats to the LSU                                  |
+//! | `texture`        | texture fetches                                                 |
 //! | `stall`          | exactly one reason per scheduler and cycle                      |
 //! | `image`, `map`, `fault` | what the host loads, and what it is told when it fails   |
 //! | `dispatcher`     | CTAs to SMs in linear order                                     |
 
+mod access;
 mod address_unit;
 mod alu;
 mod barrier;
+mod check;
 mod config;
 mod core;
 mod cta;
@@ -54,12 +58,13 @@ mod scoreboard;
 mod shared_memory;
 mod simt_stack;
 mod stall;
+mod texture;
 mod warps;
 
 pub use self::core::{Counters, SmCore, SmIo, Waiting};
 pub use config::{ClassTiming, OpTiming, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig};
 pub use dispatcher::{Dispatcher, DispatcherIo};
-pub use fault::{Fault, FaultKind};
+pub use fault::{AccessFault, Fault, FaultKind};
 pub use image::{KernelImage, LaunchError, occupancy};
 pub use map::{AddressMap, MapError, NamedRange};
 pub use message::{CtaDone, CtaLaunch};

@@ -130,6 +130,8 @@ pub(super) enum Base<'a> {
     Narrow(&'a Row),
     /// 64-bit addresses.
     Wide(Pair<'a, LANES>),
+    /// Nothing more: the addresses themselves, already within their space.
+    Lanes(&'a [u64; LANES]),
 }
 
 impl Base<'_> {
@@ -140,6 +142,7 @@ impl Base<'_> {
             Self::None => *address = [mem.address(0); LANES],
             Self::Narrow(base) => narrow_addresses(base, mem.offset as u32, address),
             Self::Wide(Pair { low, high }) => wide_addresses(low, high, mem.offset as u64, address),
+            Self::Lanes(lanes) => *address = *lanes,
         }
     }
 }

@@ -3,10 +3,12 @@
 use isa::program::{Dst, Inst, MemOp, Op};
 
 use super::SmCore;
-use super::address_unit::{BEAT_BYTES, extend};
+use super::address_unit::{Part, extend};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
 use super::pipes::Flight;
+use super::texture::TEXEL_BYTES;
+use super::warps::Warps;
 use crate::kernel::{Edge, Rx};
 use crate::l1::access::{LANES, WarpReply, WarpReplyKind};
 
@@ -47,24 +49,24 @@ impl SmCore {
     pub(super) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
         let warp = reply.warp;
-        let due = match reply.kind {
-            WarpReplyKind::Stored => self.warps.stored(warp),
-            WarpReplyKind::Loaded => self.warps.loaded(warp),
-        };
-        assert!(due, "cycle {}, {}: {:?} reply to warp {warp}, which awaits none", at.cycle, self.path, reply.kind);
         if reply.kind == WarpReplyKind::Stored {
+            self.count_reply(at, reply, Warps::stored);
             return wb.drop_head(at);
         }
         let decoded = &loaded.table[reply.pc as usize];
-        let Op::Load(mem) = &decoded.inst.op else {
-            panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc)
-        };
-        let (beat, last) = self.address_unit.answered(warp, reply.pc);
-        if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 {
-            let row = u32::from(self.warps.get(warp).rows) + u32::from(decoded.rows[0]);
-            self.registers.write_word(at, row, reply.mask, &reply.data[0]);
-        } else {
-            self.write_beat(at, &decoded.inst, mem, beat, reply);
+        // An atomic writes too, so that barriers and fences wait for it as they do for stores.
+        let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
+        self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
+        let bytes = if let Op::Texture(_) = decoded.inst.op { TEXEL_BYTES as u32 } else { decoded.bytes.into() };
+        let (part, last) = self.address_unit.answered(warp, reply.pc, bytes);
+        match &decoded.inst.op {
+            Op::Load(mem) if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 => {
+                let row = u32::from(self.warps.get(warp).rows) + u32::from(decoded.rows[0]);
+                self.registers.write_word(at, row, reply.mask, &reply.data[0]);
+            }
+            Op::Load(mem) | Op::Atomic(_, mem) => self.write_beat(at, &decoded.inst, mem, part, reply),
+            Op::Texture(op) => self.write_texels(loaded, at, decoded, op, part, reply),
+            _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc),
         }
         wb.drop_head(at);
         if last {
@@ -72,23 +74,39 @@ impl SmCore {
         }
     }
 
-    /// Writes the elements that one beat of a load brings, of any width and number.
+    /// Counts a reply for its warp.
+    fn count_reply(&mut self, at: &Edge<'_>, reply: &WarpReply, count: fn(&mut Warps, u8) -> bool) {
+        let (warp, kind) = (reply.warp, reply.kind);
+        let is_due = count(&mut self.warps, warp);
+        assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle, self.path);
+    }
+
+    /// Writes what one beat of a load brings of its elements, of any width and number.
     #[inline(never)]
-    fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, beat: usize, reply: &WarpReply) {
+    fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
         let bytes = mem.ty.bytes();
-        let per_beat = (BEAT_BYTES / bytes) as usize;
         let rows = u32::from(self.warps.get(reply.warp).rows);
         let [low, high] = &reply.data;
-        let first = beat * per_beat;
-        let elements = &inst.dsts[..usize::from(mem.lanes)];
-        for (place, dst) in elements.iter().skip(first).take(per_beat).enumerate() {
+        for (first, dst) in (0..).step_by(bytes as usize).zip(&inst.dsts[..usize::from(mem.lanes)]) {
             let Dst::Reg(reg) = dst else { continue };
             let row = rows + u32::from(reg.index);
-            if bytes == 4 && !reg.wide {
-                self.registers.write_word(at, row, reply.mask, &reply.data[place]);
+            if bytes > part.bytes {
+                // Half of an element.
+                let half = part.offset.wrapping_sub(first) / part.bytes;
+                if half < 2 {
+                    self.registers.write_word(at, row + half, reply.mask, low);
+                }
                 continue;
             }
-            let shift = 8 * bytes * place as u32;
+            if !(part.offset..part.offset + part.bytes).contains(&first) {
+                continue;
+            }
+            let place = (first - part.offset) / bytes;
+            if bytes == 4 && !reg.wide {
+                self.registers.write_word(at, row, reply.mask, &reply.data[place as usize]);
+                continue;
+            }
+            let shift = 8 * bytes * place;
             let value = |lane: usize| extend((u64::from(high[lane]) << 32 | u64::from(low[lane])) >> shift, mem.ty);
             let values: [u64; LANES] = std::array::from_fn(value);
             self.registers.write_word(at, row, reply.mask, &values.map(|value| value as u32));

@@ -3,6 +3,9 @@
 //! in consecutive banks. An access takes as many cycles as the bank asked for most distinct words
 //! has words; lanes that ask for the same word are served together. The pipe is in order, so bytes
 //! are read and written when it takes the access: nobody can tell the difference.
+//!
+//! An atomic reads a word and writes back what it makes of it, lane after lane in ascending order;
+//! here lanes that ask for one word are not served together.
 
 use crate::kernel::{ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of};
 use crate::l1::access::LANES;
@@ -37,6 +40,19 @@ impl SharedMemory {
     pub(super) fn cycles(&self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
         let free = bytes == 4 && self.spec.columns == 32 && is_conflict_free(address, mask);
         if free { 1 } else { conflict_cycles(address, mask, bytes, self.spec.columns) }
+    }
+
+    /// Cycles for which an atomic of `bytes` bytes in the lanes of `mask` keeps the banks: each lane
+    /// reads and writes its words by itself, those of equal address one after the other.
+    pub(super) fn atomic_cycles(&self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
+        let mut depth = [0; 32];
+        for lane in (0..LANES).filter(|lane| mask >> lane & 1 != 0) {
+            let low = address[lane] as u32 / 4;
+            for word in low..low + bytes.div_ceil(4) {
+                depth[(word % self.spec.columns) as usize] += 1;
+            }
+        }
+        depth.into_iter().max().unwrap_or(1).max(1)
     }
 
     /// `bytes` bytes from `address`, at most 8, zero extended.
@@ -186,6 +202,18 @@ mod tests {
     #[test]
     fn words_of_different_lanes_in_one_bank_count_once_each() {
         assert_eq!(cycles(|lane| 128 * (lane % 3), u32::MAX, 4), 3);
+    }
+
+    #[test]
+    fn atomics_of_one_word_are_served_one_after_the_other() {
+        let shared = SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3 });
+        let cycles = |address: fn(u64) -> u64, mask, bytes| {
+            shared.atomic_cycles(&from_fn(|lane| address(lane as u64)), mask, bytes)
+        };
+        assert_eq!(cycles(|_| 64, u32::MAX, 4), 32);
+        assert_eq!(cycles(|lane| 4 * lane, u32::MAX, 4), 1);
+        assert_eq!(cycles(|lane| 8 * lane, u32::MAX, 8), 2);
+        assert_eq!(cycles(|lane| 128 * lane, 0b111, 4), 3);
     }
 
     #[test]

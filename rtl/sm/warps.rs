@@ -14,8 +14,10 @@ pub(super) struct Warp {
     pub(super) rows: u16,
     /// Load beats without a reply.
     loads: u16,
-    /// Store beats without an acknowledgement.
+    /// Store beats without an acknowledgement, and atomics without an answer.
     stores: u16,
+    /// Lanes for which an instruction that is issued in parts has been served.
+    pub(super) served: u32,
 }
 
 /// All warp slots.
@@ -58,8 +60,13 @@ impl Warps {
     /// Starts a warp. Stores of its predecessor may still be outstanding and stay counted.
     pub(super) fn start(&mut self, warp: u8, cta: u8, index: u8, rows: u16) {
         let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
-        (slot.cta, slot.index, slot.rows) = (cta, index, rows);
+        (slot.cta, slot.index, slot.rows, slot.served) = (cta, index, rows, 0);
         self.live |= 1 << warp;
+    }
+
+    /// Notes for which lanes the instruction that is being issued in parts has been served.
+    pub(super) fn serve(&mut self, warp: u8, lanes: u32) {
+        self.slots[usize::from(warp) % MAX_WARPS].served = lanes;
     }
 
     /// Ends a warp.
@@ -115,13 +122,14 @@ impl Warps {
         to.sized("live", *live, *num_warps);
         to.probe_sized("storing", *storing, *num_warps);
         to.sized("outstanding", u64::from(*outstanding), 20);
-        for (warp, Warp { cta, index, rows, loads, stores }) in (0..*num_warps).zip(slots) {
+        for (warp, Warp { cta, index, rows, loads, stores, served }) in (0..*num_warps).zip(slots) {
             to.parts("warp", warp, |to| {
                 to.sized("cta", u64::from(*cta), 5);
                 to.sized("index", u64::from(*index), 6);
                 to.bits("rows", *rows);
                 to.bits("loads", *loads);
                 to.bits("stores", *stores);
+                to.bits("served", *served);
             });
         }
     }

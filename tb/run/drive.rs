@@ -63,7 +63,7 @@ impl<'p> Drive<'p> {
     ) -> Result<Self, RunError> {
         let path = &prepared.file.path;
         let mut machine = Machine::new(config);
-        for range in prepared.map.ranges() {
+        for range in prepared.map.ranges().iter().chain(&prepared.local) {
             machine.map(range.start, range.bytes).map_err(|e| RunError::input(path, &e))?;
         }
         for (array, &address) in prepared.initial.iter().zip(&prepared.addresses) {

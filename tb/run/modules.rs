@@ -15,9 +15,9 @@ use crate::launch::{Buffer, BufferId, Init, LaunchFile};
 
 /// Address of the first buffer. Low addresses stay free, so that a null pointer with an offset is
 /// found out.
-const FIRST_ADDRESS: u64 = 0x10_0000;
+pub(super) const FIRST_ADDRESS: u64 = 0x10_0000;
 /// Buffers begin at multiples of this, as `cudaMalloc` gives them.
-const ALIGNMENT: u64 = 256;
+pub(super) const ALIGNMENT: u64 = 256;
 
 /// A PTX file: what it declares, and the kernels that are launched.
 pub(super) struct Module {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use golden::reference::{Array, Expected};
 use isa::program::{Param, Program};
+use rtl::l1::access::LANES;
 use rtl::machine::MachineConfig;
 use rtl::sm::{AddressMap, KernelImage, NamedRange};
 
 use super::RunError;
-use super::modules::{Module, Placed, Region, place, read, texture_handle};
+use super::modules::{ALIGNMENT, FIRST_ADDRESS, Module, Placed, Region, place, read, texture_handle};
 use crate::launch::{Argument, KernelLaunch, KernelShape, LaunchFile, ParameterShape, Repeat};
 
 /// A launch file ready to run.
@@ -26,6 +27,8 @@ pub(super) struct Prepared {
     /// What each output should hold.
     pub(super) expected: Vec<Option<Expected>>,
     pub(super) map: Arc<AddressMap>,
+    /// Local memory of all warp slots, which no address of a kernel leads to but by `.local`.
+    pub(super) local: Option<NamedRange>,
     /// One for each launch of each step.
     pub(super) kernels: Vec<Vec<Kernel>>,
 }
@@ -62,19 +65,21 @@ pub(super) fn prepare(path: &Path, ptx: Option<&Path>, config: &MachineConfig) -
         .filter(|(_, _, bytes)| *bytes > 0)
         .map(|(name, start, bytes)| NamedRange { name, start, bytes: bytes as u64 })
         .collect();
-    fit(&file, &ranges, config)?;
+    let local = local_memory(&modules, &ranges, config);
+    fit(&file, ranges.iter().chain(&local), config)?;
     let map = Arc::new(AddressMap::new(ranges).map_err(|e| RunError::input(path, &e))?);
     let mut number = 0;
     let mut kernels = Vec::new();
     for step in &file.steps {
         let mut launches = Vec::new();
         for launch in &step.launches {
-            launches.push(kernel(launch, &modules, &addresses, &map, number).map_err(|e| RunError::input(path, &e))?);
+            let placed = (&addresses[..], local.as_ref().map_or(0, |local| local.start));
+            launches.push(kernel(launch, &modules, placed, &map, number).map_err(|e| RunError::input(path, &e))?);
             number += 1;
         }
         kernels.push(launches);
     }
-    Ok(Prepared { initial, addresses, regions, expected, map, kernels, file })
+    Ok(Prepared { initial, addresses, regions, expected, map, local, kernels, file })
 }
 
 fn shape(program: &Program) -> KernelShape {
@@ -87,8 +92,26 @@ fn shape(program: &Program) -> KernelShape {
     KernelShape { name: program.name.clone(), parameters: program.params.iter().map(parameter).collect() }
 }
 
+/// Local memory for the kernel that needs most of it, behind everything else.
+fn local_memory(
+    modules: &BTreeMap<PathBuf, Module>,
+    ranges: &[NamedRange],
+    config: &MachineConfig,
+) -> Option<NamedRange> {
+    let programs = modules.values().flat_map(|module| &module.programs);
+    let of_thread = programs.map(|program| u64::from(program.local_bytes)).max().filter(|&bytes| bytes > 0)?;
+    let threads = u64::from(config.num_sms) * u64::from(config.sm.warps) * LANES as u64;
+    let end = ranges.iter().map(NamedRange::end).max().unwrap_or(FIRST_ADDRESS);
+    let start = (end + 1).next_multiple_of(ALIGNMENT);
+    Some(NamedRange { name: "local memory".to_owned(), start, bytes: threads * of_thread })
+}
+
 /// All that is in memory must lie inside the addresses and the memory of the machine.
-fn fit(file: &LaunchFile, ranges: &[NamedRange], config: &MachineConfig) -> Result<(), RunError> {
+fn fit<'r>(
+    file: &LaunchFile,
+    ranges: impl Iterator<Item = &'r NamedRange>,
+    config: &MachineConfig,
+) -> Result<(), RunError> {
     let end = (1u64 << config.addr_bits).min(config.memory_bytes());
     for range in ranges {
         if range.end() > end {
@@ -109,7 +132,7 @@ fn fit(file: &LaunchFile, ranges: &[NamedRange], config: &MachineConfig) -> Resu
 fn kernel(
     launch: &KernelLaunch,
     modules: &BTreeMap<PathBuf, Module>,
-    addresses: &[u64],
+    (addresses, local): (&[u64], u64),
     map: &Arc<AddressMap>,
     number: u64,
 ) -> Result<Kernel, String> {
@@ -132,7 +155,7 @@ fn kernel(
         number,
         map.clone(),
     );
-    let image = Arc::new(image.map_err(|e| e.to_string())?);
+    let image = Arc::new(image.map_err(|e| e.to_string())?.with_local(local));
     Ok(Kernel { name: launch.kernel.clone(), program: program.clone(), params, image })
 }
 

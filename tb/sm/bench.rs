@@ -5,13 +5,16 @@ use std::sync::Arc;
 use golden::interp;
 use golden::memory::FlatMemory;
 use isa::alloc::allocate;
-use isa::program::Program;
+use isa::lanes::atomic;
+use isa::program::{Addresses, Program};
 use isa::ptx::Source;
+use isa::ptx::data::data;
+use isa::texture::Texture;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Mode, RxBank, Simulator, Sleep,
     TxBank, digest_of,
 };
-use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::sm::{
     AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, KernelImage, NamedRange, OpTiming,
     PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason,
@@ -23,6 +26,10 @@ const SMS: usize = 2;
 pub const OUT: u64 = 0x1000_0000;
 /// Where `input` lies.
 pub const INPUT: u64 = 0x2000_0000;
+/// Where the constants of the file lie.
+const CONSTANTS: u64 = 0x3000_0000;
+/// Where local memory lies.
+const LOCAL: u64 = 0x4000_0000;
 
 const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
 const MEMORY: BlockId = BlockId { domain: 0, slot: 1 };
@@ -41,6 +48,8 @@ pub struct Kernel {
     pub dynamic_shared: u32,
     pub memory: FlatMemory,
     pub config: SmConfig,
+    /// Textures by handle; those that the file names are bound to the first.
+    pub textures: Vec<Texture>,
     /// Longest delay of a reply, in cycles.
     pub delay: u64,
     pub seed: u64,
@@ -62,7 +71,7 @@ impl Kernel {
     /// A kernel without the prologue.
     pub fn bare(body: &str) -> Self {
         let ptx = format!(
-            ".version 3.2\n.target sm_35\n.address_size 64\n
+            ".version 7.1\n.target sm_35\n.address_size 64\n
              .visible .entry k(.param .u64 out, .param .u64 input) {{
              .reg .pred %p<16>; .reg .b16 %rs<16>; .reg .b32 %r<64>; .reg .b64 %rd<32>;
              .reg .f32 %f<32>; .reg .f64 %fd<16>;\n{body}\nret;\n}}\n"
@@ -78,6 +87,7 @@ impl Kernel {
             dynamic_shared: 0,
             memory,
             config: fermi(),
+            textures: Vec::new(),
             delay: 60,
             seed: 1,
         }
@@ -89,8 +99,25 @@ impl Kernel {
         self
     }
 
+    /// Adds declarations to the file.
+    pub fn declare(mut self, declarations: &str) -> Self {
+        self.ptx = self.ptx.replacen(".visible .entry", &format!("{declarations} .visible .entry"), 1);
+        let source = Source::new("k.ptx", &self.ptx);
+        let constants = data(&source, &source.parse().unwrap()).unwrap().constants.bytes;
+        if !constants.is_empty() {
+            self.memory.place("constants", CONSTANTS, constants).unwrap();
+        }
+        self
+    }
+
     pub fn program(&self) -> Program {
-        Source::new("k.ptx", &self.ptx).kernel("k").unwrap_or_else(|error| panic!("{error:?}\n{}", self.ptx))
+        let source = Source::new("k.ptx", &self.ptx);
+        let mut program = source.kernel("k").unwrap_or_else(|error| panic!("{error:?}\n{}", self.ptx));
+        let named = data(&source, &source.parse().unwrap()).unwrap().textures.len();
+        let textures = vec![Some(1); named];
+        let bound = self.textures.clone().into();
+        program.link(&Addresses { globals: Vec::new(), constants: CONSTANTS, textures, bound }).unwrap();
+        program
     }
 
     pub fn image(&self) -> Arc<KernelImage> {
@@ -102,7 +129,8 @@ impl Kernel {
         });
         let map = Arc::new(AddressMap::new(ranges.collect()).unwrap());
         let (params, shared) = (self.params.clone(), self.dynamic_shared);
-        Arc::new(KernelImage::new(program, params, self.grid, self.block, shared, 0, map).unwrap())
+        let image = KernelImage::new(program, params, self.grid, self.block, shared, 0, map).unwrap();
+        Arc::new(image.with_local(LOCAL))
     }
 
     /// Runs to the end in one mode.
@@ -274,13 +302,24 @@ pub struct Memory {
     accepted: Vec<u64>,
     /// Accesses that must not look in the L1.
     pub uncached: u64,
+    /// Accesses to each space.
+    pub spaces: [u64; 4],
+    /// Local memory of all warps.
+    local: FlatMemory,
     /// Digest of all accesses of each core and their cycles.
     accesses: Vec<u64>,
 }
 
 impl Memory {
     fn new(kernel: &Kernel) -> Self {
+        let mut local = FlatMemory::new();
+        let bytes = kernel.image().local_bytes(SMS as u32 * kernel.config.warps);
+        if bytes > 0 {
+            local.place("local", LOCAL, vec![0; bytes as usize]).unwrap();
+        }
         Self {
+            spaces: [0; 4],
+            local,
             store: kernel.memory.clone(),
             seed: kernel.seed,
             delay: kernel.delay,
@@ -300,20 +339,30 @@ impl Memory {
     fn answer(&mut self, access: &WarpAccess) -> WarpReply {
         let bytes = 1 << access.size_log2;
         let mut reply = WarpReply { warp: access.warp, pc: access.pc, mask: access.mask, ..WarpReply::default() };
+        let store = if access.space == MemorySpace::Local { &mut self.local } else { &mut self.store };
+        let wide = |words: &[[u32; LANES]; 2], lane: usize| u64::from(words[1][lane]) << 32 | u64::from(words[0][lane]);
         for lane in (0..LANES).filter(|lane| access.mask >> lane & 1 != 0) {
             let address = access.address[lane];
-            if access.kind == AccessKind::Store {
-                let value = u64::from(access.data[1][lane]) << 32 | u64::from(access.data[0][lane]);
-                let range = self.store.write(address, bytes).unwrap();
-                range.copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
-            } else {
-                let mut word = [0; 8];
-                word[..bytes as usize].copy_from_slice(self.store.read(address, bytes).unwrap());
-                let value = u64::from_le_bytes(word);
-                (reply.data[0][lane], reply.data[1][lane]) = (value as u32, (value >> 32) as u32);
+            let mut word = [0; 8];
+            word[..bytes as usize].copy_from_slice(store.read(address, bytes).unwrap());
+            let old = u64::from_le_bytes(word);
+            let value = wide(&access.data, lane);
+            let new = match access.kind {
+                AccessKind::Load => old,
+                AccessKind::Store => value,
+                AccessKind::Atomic | AccessKind::Reduce => {
+                    let compare = wide(&access.compare, lane);
+                    let swaps = access.atomic.f == isa::lanes::AtomicFn::CompareSwap;
+                    let (b, c) = if swaps { (compare, value) } else { (value, 0) };
+                    atomic(access.atomic.f, access.atomic.ty, old, b, c)
+                }
+            };
+            if access.kind != AccessKind::Load {
+                store.write(address, bytes).unwrap().copy_from_slice(&new.to_le_bytes()[..bytes as usize]);
             }
+            (reply.data[0][lane], reply.data[1][lane]) = (old as u32, (old >> 32) as u32);
         }
-        if access.kind == AccessKind::Store {
+        if matches!(access.kind, AccessKind::Store | AccessKind::Reduce) {
             reply.kind = WarpReplyKind::Stored;
         }
         reply
@@ -332,6 +381,7 @@ impl Block for Memory {
                 let reply = self.answer(&access);
                 self.accepted[sm] += 1;
                 self.uncached += u64::from(access.uncached);
+                self.spaces[access.space as usize] += 1;
                 self.accesses[sm] = digest_of(&(self.accesses[sm], at.cycle, access));
                 let due = at.cycle + 1 + self.random(sm, self.accepted[sm] << 32) % self.delay;
                 self.pending[sm].push((due, reply));
@@ -350,8 +400,11 @@ impl Block for Memory {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { store: _, seed: _, delay: _, pending, accepted, uncached, accesses } = self;
+        let Self { store: _, local: _, seed: _, delay: _, pending, accepted, uncached, spaces, accesses } = self;
         to.bits("uncached", *uncached);
+        for count in spaces {
+            to.bits("space", *count);
+        }
         for ((pending, accepted), accesses) in pending.iter().zip(accepted).zip(accesses) {
             to.bits("pending", pending.len() as u64);
             to.bits("accepted", *accepted);

@@ -10,10 +10,14 @@
 //! | `control::*`               | nested branches, loops of unequal trip counts, exits, guards    |
 //! | `random::*`                | random structured kernels agree with the interpreter            |
 //! | `data::*`                  | every access width, vectors, extension, parameters, 64 bits     |
+//! | `atomics::*`               | atomics in shared and global memory, fences                     |
+//! | `spaces::*`                | constants, local memory, generic addresses, textures            |
+//! | `warp_ops::*`              | exchanges between lanes, carries, barriers with operands        |
 //! | `shared::*`                | exchange through shared memory, barriers, conflicts             |
 //! | `timing::*`                | issue tables: latency, scheduling order, ports, barriers        |
 //! | `limits::*`                | occupancy, launch errors, faults, reports of a core that hangs  |
 
+mod atomics;
 mod bench;
 mod control;
 mod data;
@@ -21,4 +25,6 @@ mod issue_log;
 mod limits;
 mod random;
 mod shared;
+mod spaces;
 mod timing;
+mod warp_ops;

@@ -1,0 +1,155 @@
+//! Constants, local memory, generic addresses and textures.
+
+use isa::texture::{Outside, Texture};
+use isa::types::Type;
+use rtl::kernel::Mode;
+use rtl::l1::access::MemorySpace;
+
+use super::bench::{INPUT, Kernel};
+
+#[test]
+fn constants_come_through_their_own_space() {
+    let kernel = Kernel::new(
+        "and.b32 %r3, %r0, 3; mul.wide.u32 %rd3, %r3, 4; mov.u64 %rd4, table; add.u64 %rd4, %rd4, %rd3;
+         ld.const.u32 %r4, [%rd4]; ld.const.u64 %rd5, [table+8]; ld.const.v2.u64 {%rd6, %rd7}, [table];
+         st.global.u32 [%rd2], %r4; st.global.u64 [%rd2+8], %rd5; st.global.v2.u64 [%rd2+16], {%rd6, %rd7};",
+    );
+    let bench = kernel.declare(".const .align 16 .u32 table[4] = {5, 6, 7, 8};").grid(2, 48).check();
+    assert_eq!([bench.out(16), bench.out(2), bench.out(3)], [6, 7, 8]);
+    assert!(bench.memory.spaces[MemorySpace::Const as usize] >= 4 * 4);
+}
+
+/// A kernel that keeps values of all widths in local memory.
+fn spilling() -> Kernel {
+    Kernel::new(
+        ".local .align 16 .b8 spill[48]; mov.u64 %rd4, spill; mul.wide.u32 %rd5, %r0, %r0;
+         st.local.u64 [%rd4], %rd5; st.local.u8 [%rd4+13], %r0; st.local.u16 [%rd4+14], %r0; st.local.u8 [%rd4+12], 200;
+         and.b32 %r3, %r0, 3; mul.wide.u32 %rd6, %r3, 4; add.u64 %rd6, %rd4, %rd6; st.local.u32 [%rd6+16], %r0;
+         st.local.v4.u32 [%rd4+32], {%r0, %r1, %r2, %r3}; st.local.v4.u8 [%rd4+8], {%r0, %r1, %r2, %r3};
+         ld.local.u64 %rd7, [%rd4]; ld.local.s8 %r4, [%rd4+12]; ld.local.v2.u16 {%r5, %r6}, [%rd4+12];
+         ld.local.u32 %r7, [%rd6+16]; ld.local.v2.u64 {%rd8, %rd9}, [%rd4+32]; ld.local.v4.u8 {%r8, %r9, %r10, %r11}, [%rd4+8];
+         ld.local.v4.u32 {%r12, %r13, %r14, %r15}, [%rd4+32]; ld.local.u32 %r16, [%rd4];
+         st.global.u64 [%rd2], %rd7; st.global.v4.u32 [%rd2+16], {%r4, %r5, %r6, %r7};
+         st.global.v2.u64 [%rd2+32], {%rd8, %rd9}; st.global.v4.u32 [%rd2+48], {%r12, %r15, %r10, %r11};
+         st.global.u32 [%rd2+8], %r16; st.global.u32 [%rd2+12], %r8;",
+    )
+}
+
+#[test]
+fn every_thread_finds_its_own_local_memory_at_every_width() {
+    let bench = spilling().grid(6, 96).check();
+    let at = 100 * 16;
+    assert_eq!([bench.out(at), bench.out(at + 4), bench.out(at + 7)], [10_000, -56i32 as u32, 100]);
+}
+
+#[test]
+fn a_lane_that_is_switched_off_leaves_its_local_memory_alone() {
+    let kernel = Kernel::new(
+        ".local .u64 mine; st.local.u64 [mine], 5; and.b32 %r3, %r0, 1; setp.eq.u32 %p0, %r3, 0;
+         @%p0 st.local.u64 [mine], 6; ld.local.u64 %rd4, [mine]; @%p0 ld.local.u64 %rd4, [mine];
+         st.global.u64 [%rd2], %rd4;",
+    );
+    let bench = kernel.grid(1, 64).check();
+    assert_eq!([bench.out(0), bench.out(16)], [6, 5]);
+}
+
+/// Each thread picks global, shared, local memory or the parameters by the low bits of its number.
+fn generic() -> Kernel {
+    let mut kernel = Kernel::new(
+        ".local .align 8 .b8 l[16]; .shared .align 8 .b8 s[2048];
+         mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 3; cvt.u64.u32 %rd3, %r4; mov.u64 %rd4, s; add.u64 %rd4, %rd4, %rd3;
+         cvta.shared.u64 %rd4, %rd4; mov.u64 %rd5, l; cvta.local.u64 %rd5, %rd5; cvta.global.u64 %rd6, %rd2;
+         and.b32 %r5, %r0, 3; setp.eq.u32 %p1, %r5, 1; setp.eq.u32 %p2, %r5, 2;
+         selp.b64 %rd7, %rd4, %rd6, %p1; selp.b64 %rd7, %rd5, %rd7, %p2;
+         mul.wide.u32 %rd8, %r0, 7; st.u64 [%rd7], %rd8; ld.u64 %rd9, [%rd7]; ld.u16 %r6, [%rd7];
+         setp.gt.u32 %p3, %r0, 5; mov.u32 %r7, 0; @%p3 ld.u32 %r7, [%rd7]; ld.u64 %rd7, [%rd7];
+         st.global.u64 [%rd2+16], %rd9; st.global.v2.u32 [%rd2+32], {%r6, %r7}; st.global.u64 [%rd2+40], %rd7;",
+    );
+    kernel.delay = 20;
+    kernel
+}
+
+#[test]
+fn generic_addresses_of_one_instruction_may_lie_in_different_spaces() {
+    let bench = generic().grid(3, 96).check();
+    for thread in [4, 9, 14, 200] {
+        assert_eq!([bench.out(thread * 16 + 4), bench.out(thread * 16 + 10)], [thread as u32 * 7; 2]);
+    }
+}
+
+#[test]
+fn an_instruction_issued_in_parts_counts_once() {
+    let bench = generic().grid(1, 64).run(Mode::default());
+    let counters = bench.cores[0].counters();
+    let instructions = generic().program().insts.len() as u64;
+    assert_eq!(counters.warp_instructions, 2 * instructions);
+}
+
+#[test]
+fn parameters_can_be_read_through_a_generic_address() {
+    let kernel = Kernel::new(
+        "mov.b64 %rd3, out; cvta.param.u64 %rd3, %rd3; setp.gt.u32 %p1, %r0, 7;
+         selp.b64 %rd3, %rd3, %rd1, %p1; ld.u64 %rd4, [%rd3]; st.global.u64 [%rd2], %rd4;",
+    );
+    let bench = kernel.grid(1, 40).check();
+    assert_eq!(bench.out(16 * 9), super::bench::OUT as u32);
+}
+
+fn texture() -> Texture {
+    Texture {
+        name: "t".into(),
+        base: INPUT,
+        extent: [13, 5, 1],
+        ty: Type::F32,
+        channels: 1,
+        outside: Outside::Clamp,
+        normalized: false,
+        unit: false,
+    }
+}
+
+/// Fetches around a texture's corner, real and by integers.
+fn fetching(textures: Vec<Texture>) -> Kernel {
+    let mut kernel = Kernel::new(
+        "and.b32 %r3, %r0, 15; shr.u32 %r4, %r0, 4; sub.u32 %r5, %r3, 1; cvt.rn.f32.s32 %f1, %r5; cvt.rn.f32.u32 %f2, %r4;
+         add.f32 %f1, %f1, 0f3F000000;
+         tex.2d.v4.u32.f32 {%r8, %r9, %r10, %r11}, [t, {%f1, %f2}];
+         tex.2d.v4.u32.s32 {%r12, %r13, %r14, %r15}, [t, {%r5, %r4}];
+         st.global.v4.u32 [%rd2], {%r8, %r9, %r10, %r11}; st.global.v4.u32 [%rd2+16], {%r12, %r13, %r14, %r15};",
+    );
+    kernel.textures = textures;
+    kernel.declare(".global .texref t;").grid(2, 96)
+}
+
+#[test]
+fn texels_are_what_the_interpreter_finds_in_every_format() {
+    for (ty, channels) in [(Type::F32, 1), (Type::U8, 4), (Type::S16, 2), (Type::F32, 4), (Type::U32, 2), (Type::S8, 1)]
+    {
+        for outside in [Outside::Clamp, Outside::Zero] {
+            let bench = fetching(vec![Texture { ty, channels, outside, ..texture() }]).check();
+            assert!(bench.memory.spaces[MemorySpace::Texture as usize] > 0);
+        }
+    }
+}
+
+#[test]
+fn a_fetch_with_no_lane_inside_asks_nobody() {
+    let mut kernel = Kernel::new(
+        "add.u32 %r3, %r0, 100; tex.1d.v4.u32.s32 {%r8, %r9, %r10, %r11}, [t, {%r3}];
+         st.global.v4.u32 [%rd2], {%r8, %r9, %r10, %r11};",
+    );
+    kernel.textures = vec![texture()];
+    let bench = kernel.declare(".global .texref t;").check();
+    assert_eq!(bench.memory.spaces[MemorySpace::Texture as usize], 0);
+}
+
+#[test]
+fn lanes_may_bring_handles_of_different_textures() {
+    let mut kernel = Kernel::new(
+        "and.b32 %r3, %r0, 1; add.u32 %r3, %r3, 1; cvt.u64.u32 %rd4, %r3; and.b32 %r4, %r0, 7;
+         tex.1d.v4.u32.s32 {%r8, %r9, %r10, %r11}, [%rd4, {%r4}]; st.global.v4.u32 [%rd2], {%r8, %r9, %r10, %r11};",
+    );
+    let other = Texture { base: INPUT + 0x400, ty: Type::U8, channels: 2, ..texture() };
+    kernel.textures = vec![texture(), other];
+    kernel.grid(2, 64).check();
+}
