@@ -53,9 +53,16 @@ impl AtomicOp {
     /// Does the operation on every word of `line` whose bytes `byte_mask` selects. `operands`
     /// holds the operand of a word at the word's own place. Compare-and-swap finds there the
     /// value that the word may get, and the value to compare at the word's place in the other half
-    /// of the line of `line_bytes`.
+    /// of the line of `line_bytes`. Returns whether any word is another than before.
     #[inline(never)]
-    pub fn perform(self, line: &mut [u8; LINE_BYTES], byte_mask: u128, operands: &[u8; LINE_BYTES], line_bytes: u32) {
+    pub fn perform(
+        self,
+        line: &mut [u8; LINE_BYTES],
+        byte_mask: u128,
+        operands: &[u8; LINE_BYTES],
+        line_bytes: u32,
+    ) -> bool {
+        let mut changed = false;
         let bytes = self.ty.bytes() as usize;
         let word = |from: &[u8; LINE_BYTES], at: usize| {
             let mut value = [0; 8];
@@ -71,9 +78,12 @@ impl AtomicOp {
                 AtomicFn::CompareSwap => (word(operands, at ^ (line_bytes as usize / 2)), operand),
                 _ => (operand, 0),
             };
-            let new = atomic(self.f, self.ty, word(line, at), b, c);
+            let old = word(line, at);
+            let new = atomic(self.f, self.ty, old, b, c);
+            changed |= new != old;
             line[at..at + bytes].copy_from_slice(&new.to_le_bytes()[..bytes]);
         }
+        changed
     }
 
     /// Lists the logic for a line: an adder and a comparator for each place of a word of 8 bytes, which

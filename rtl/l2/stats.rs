@@ -65,6 +65,8 @@ pub struct L2Stats {
     pub evictions: u64,
     /// Accesses served when their line arrived.
     pub replays: u64,
+    /// Writes, and atomics that left another value than they found.
+    pub changes: u64,
     /// Cycles in which the oldest request was held up, by reason.
     pub stalls: [u64; STALLS],
 }
@@ -112,6 +114,7 @@ impl L2Stats {
             writebacks,
             evictions,
             replays,
+            changes,
             stalls,
         } = self;
         to.stat("accesses", *accesses);
@@ -128,6 +131,7 @@ impl L2Stats {
         to.stat("writebacks", *writebacks);
         to.stat("evictions", *evictions);
         to.stat("replays", *replays);
+        to.stat("changes", *changes);
         for (name, cycles) in STALL_NAMES.into_iter().zip(stalls) {
             to.stat(name, *cycles);
         }

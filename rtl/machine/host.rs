@@ -88,6 +88,17 @@ impl Machine {
         &self.reply_xbar
     }
 
+    /// How often a value in memory has changed so far: stores that have reached it, atomics that left
+    /// another value than they found, CTAs that have ended.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        let banks = self.banks.iter().map(|bank| bank.stats().changes).sum::<u64>();
+        let cores = self.cores.iter().map(|core| core.counters().shared_changes).sum::<u64>();
+        // Stores that hit are local ones: those to global memory are seen at the L2.
+        let local = self.lsus.iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
+        banks + cores + local + self.dispatcher.progress().0
+    }
+
     /// The CTA dispatcher.
     #[must_use]
     pub fn dispatcher(&self) -> &Dispatcher {

@@ -188,6 +188,7 @@ impl SmCore {
             let place = first + address[lane] as u32;
             old[lane] = self.shared.load(place, mem.ty.bytes());
             let new = atomic(f, mem.ty, old[lane], b[lane], c[lane]);
+            self.counters.shared_changes += u64::from(new != old[lane]);
             self.shared.store(place, 4, new as u32);
             if mem.ty.bytes() == 8 {
                 self.shared.store(place + 4, 4, (new >> 32) as u32);
@@ -221,6 +222,7 @@ impl SmCore {
         self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
         let first = self.ctas.shared_base(self.warps.get(warp).cta);
         if let Some(data) = store {
+            self.counters.shared_changes += 1;
             store_shared(&mut self.shared, first, mem, address, mask, data);
         } else if decoded.writes {
             let shared = &self.shared;

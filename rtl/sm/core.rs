@@ -70,6 +70,8 @@ pub struct Counters {
     pub divergent_branches: u64,
     /// Cycles that shared memory accesses took beyond one each.
     pub shared_conflicts: u64,
+    /// Stores to shared memory, and atomics that left another value there than they found.
+    pub shared_changes: u64,
 }
 
 /// Why a warp does not go on, for reports of a machine that hangs.
@@ -420,8 +422,14 @@ impl Block for SmCore {
         to.part("address_unit", |to| address_unit.describe(to));
         to.part("fetches", |to| fetches.describe(to));
         to.logic("decode", Logic::Mux { ways: num_warps, width: PIPES as u32 });
-        let Counters { warp_instructions, thread_instructions, per_pipe, divergent_branches, shared_conflicts } =
-            counters;
+        let Counters {
+            warp_instructions,
+            thread_instructions,
+            per_pipe,
+            divergent_branches,
+            shared_conflicts,
+            shared_changes,
+        } = counters;
         to.stat("warp_instructions", *warp_instructions);
         to.stat("thread_instructions", *thread_instructions);
         for (count, name) in per_pipe.iter().zip(HEADS) {
@@ -429,6 +437,7 @@ impl Block for SmCore {
         }
         to.stat("divergent_branches", *divergent_branches);
         to.stat("shared_conflicts", *shared_conflicts);
+        to.stat("shared_changes", *shared_changes);
     }
 }
 

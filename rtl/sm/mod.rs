@@ -30,6 +30,7 @@
 //! | `address_unit`   | addresses and beats to the LSU                                  |
 //! | `texture`        | texture fetches                                                 |
 //! | `stall`          | exactly one reason per scheduler and cycle                      |
+//! | `snapshot`       | what a warp goes on from, for who looks for circles             |
 //! | `image`, `map`, `fault` | what the host loads, and what it is told when it fails   |
 //! | `dispatcher`     | CTAs to SMs in linear order                                     |
 
@@ -57,6 +58,7 @@ mod scheduler;
 mod scoreboard;
 mod shared_memory;
 mod simt_stack;
+mod snapshot;
 mod stall;
 mod texture;
 mod warps;
@@ -68,6 +70,7 @@ pub use fault::{AccessFault, Fault, FaultKind};
 pub use image::{KernelImage, LaunchError, occupancy};
 pub use map::{AddressMap, MapError, NamedRange};
 pub use message::{CtaDone, CtaLaunch};
+pub use snapshot::WarpState;
 pub use stall::StallReason;
 
 /// Most warp slots of an SM: one bit each in the masks of the core.

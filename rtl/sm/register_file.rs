@@ -128,6 +128,11 @@ impl RegisterFile {
         self.word(row)
     }
 
+    /// A predicate without a port, for reports.
+    pub(super) fn peek_pred(&self, warp: u8, pred: u16) -> u32 {
+        self.preds.row(u32::from(warp) * PREDS + u32::from(pred))[0].0
+    }
+
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { words, preds } = self;
         to.array("words", words);

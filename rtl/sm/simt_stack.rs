@@ -88,6 +88,13 @@ impl SimtStacks {
         self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
+    /// Lanes that have not exited, and all entries, top first: without a port, for reports.
+    pub(super) fn entries(&self, warp: u8) -> (u32, Vec<Entry>) {
+        let Stack { top, below, alive } = self.stacks[usize::from(warp) % MAX_WARPS];
+        let below = &self.memory.row(warp.into())[..usize::from(below)];
+        (alive, std::iter::once(top).chain(below.iter().rev().copied()).collect())
+    }
+
     /// Goes on to the next instruction.
     pub(super) fn advance(&mut self, at: &Edge<'_>, warp: u8) {
         let next = self.pc(warp) + 1;

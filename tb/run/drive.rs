@@ -12,6 +12,7 @@ use waves::scope::{Glob, Window};
 use waves::view::View;
 
 use super::counters::Counters;
+use super::livelock::Livelock;
 use super::prepare::{Kernel, Prepared, iterations};
 use super::series::Series;
 use super::verify::{Shadow, judge, read_buffer};
@@ -210,6 +211,7 @@ impl<'p> Drive<'p> {
         let limit = self.options.max_cycles.map(|cycles| cycles * self.core_period());
         let mut steps_left = STEPS_BETWEEN_LOOKS;
         let mut idle = Idle::default();
+        let mut circles = Livelock::default();
         loop {
             if let (Some(limit), Some(next)) = (limit, self.sim.next_tick())
                 && next >= limit
@@ -228,9 +230,15 @@ impl<'p> Drive<'p> {
             if !moved {
                 return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
             }
+            if circles.is_watching() && circles.step(&self.machine) {
+                let why =
+                    "  every running warp goes round in circles or waits at a barrier, and nothing in memory changes\n";
+                return Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck())));
+            }
             steps_left -= 1;
             if steps_left == 0 {
                 steps_left = STEPS_BETWEEN_LOOKS;
+                circles.look(&self.machine);
                 if idle.looks(&self.machine) >= IDLE_LOOKS {
                     return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
                 }

@@ -6,6 +6,7 @@
 
 mod counters;
 mod drive;
+mod livelock;
 mod modules;
 mod prepare;
 mod profile;

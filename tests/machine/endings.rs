@@ -34,6 +34,27 @@ fn warps_that_wait_for_each_other_are_named() {
     }
 }
 
+/// Time goes on and instructions are issued: what shows is that all come back to where they were.
+#[test]
+fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
+    let report = Setup::default().run(&root().join("tests/machine/ptx/spin.toml"));
+    let Outcome::NoProgress(waiting) = &report.outcome else { panic!("{:?}", report.outcome) };
+    assert!(waiting.starts_with("  every running warp goes round in circles or waits at a barrier, "), "{waiting}");
+    for sm in 0..2 {
+        assert!(waiting.contains(&format!("  sm{sm}: warp 0 at pc ")), "{waiting}");
+        assert!(waiting.contains(&format!("  sm{sm}: warp 1 at pc 8, line 21: barrier\n")), "{waiting}");
+    }
+    assert!(report.counters.cycles < 3_000_000, "{} cycles", report.counters.cycles);
+}
+
+/// Of 80 warps 79 go round in circles, but one counts, and lets them go in the end.
+#[test]
+fn warps_that_wait_for_one_that_works_are_left_alone() {
+    let report = Setup::default().run(&root().join("tests/machine/ptx/patient.toml"));
+    assert_eq!(report.outcome, Outcome::Finished);
+    assert!(report.counters.cycles > 1_000_000, "{} cycles", report.counters.cycles);
+}
+
 #[test]
 fn a_program_that_hangs_ends_with_status_3() {
     let launch = barriers().display().to_string();

@@ -34,9 +34,11 @@ impl L2Bank {
         if kind.writes() {
             let line_bytes = self.place.line_bytes;
             let Waiter { atomic, byte_mask, data, .. } = waiter;
+            let mut changed = false;
             self.data.update(at, entry.set, entry.way, |line| {
-                change(line, (kind, *atomic), *byte_mask, data, line_bytes);
+                changed = change(line, (kind, *atomic), *byte_mask, data, line_bytes);
             });
+            self.stats.changes += u64::from(changed);
         }
         self.stats.replays += 1;
         if let Some(entry) = self.mshr.served(kind.writes()) {
@@ -151,7 +153,11 @@ impl L2Bank {
         if kind.writes() {
             let line_bytes = self.place.line_bytes;
             let Request { atomic, byte_mask, data, .. } = request;
-            self.data.update(at, set, way, |line| change(line, (kind, *atomic), *byte_mask, data, line_bytes));
+            let mut changed = false;
+            self.data.update(at, set, way, |line| {
+                changed = change(line, (kind, *atomic), *byte_mask, data, line_bytes);
+            });
+            self.stats.changes += u64::from(changed);
             if state == LineState::Valid {
                 self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
             }
@@ -196,6 +202,7 @@ impl L2Bank {
         if whole {
             let request = oldest(&self.looking);
             self.data.update(at, set, way, |line| line.0 = request.data);
+            self.stats.changes += 1;
         } else if let Some(entry) = entry {
             self.mshr.allocate(at, entry, (set, way), oldest(&self.looking));
             let burst = local * u64::from(self.bursts);
@@ -246,7 +253,8 @@ fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
     }
 }
 
-/// What a write or an atomic leaves of a line.
+/// What a write or an atomic leaves of a line. Returns whether that may be something else: a write is
+/// not compared.
 #[inline]
 fn change(
     line: &mut LineData,
@@ -254,12 +262,12 @@ fn change(
     byte_mask: u128,
     data: &[u8; LINE_BYTES],
     line_bytes: u32,
-) {
+) -> bool {
     if kind.is_atomic() {
-        atomic.perform(&mut line.0, byte_mask, data, line_bytes);
-    } else {
-        line.merge(byte_mask, data);
+        return atomic.perform(&mut line.0, byte_mask, data, line_bytes);
     }
+    line.merge(byte_mask, data);
+    true
 }
 
 /// Becomes the reply that brings a line, in place because of its size.

@@ -1,0 +1,67 @@
+//! What a warp goes on from, for those who look whether it runs in circles.
+
+use isa::program::Op;
+
+use super::SmCore;
+use super::simt_stack::Entry;
+use crate::l1::access::LANES;
+
+/// All that decides, with memory, what a warp does next: where its lanes are, and its registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarpState {
+    /// The SIMT stack, top first.
+    stack: Vec<Entry>,
+    alive: u32,
+    words: Vec<[u32; LANES]>,
+    preds: Vec<u32>,
+}
+
+impl WarpState {
+    /// The next instruction.
+    #[must_use]
+    pub fn pc(&self) -> u32 {
+        self.stack[0].pc
+    }
+}
+
+impl SmCore {
+    /// Warps that have not ended, a bit each.
+    #[must_use]
+    pub fn live_warps(&self) -> u64 {
+        self.warps.live()
+    }
+
+    /// Warps that wait at a barrier.
+    #[must_use]
+    pub fn warps_at_barrier(&self) -> u64 {
+        self.barriers.waiting()
+    }
+
+    /// Next instruction of a warp.
+    #[must_use]
+    pub fn pc(&self, warp: u8) -> u32 {
+        self.stacks.pc(warp)
+    }
+
+    /// True if the next instruction of a warp is a branch to itself.
+    #[must_use]
+    pub fn branches_to_itself(&self, warp: u8) -> bool {
+        let pc = self.stacks.pc(warp);
+        let inst = self.loaded.as_ref().and_then(|loaded| loaded.image.program.insts.get(pc as usize));
+        matches!(inst.map(|inst| inst.op), Some(Op::Branch { target, .. }) if target == pc)
+    }
+
+    /// The state of a warp; `None` while a result or a load of it is on its way.
+    #[must_use]
+    pub fn warp_state(&self, warp: u8) -> Option<WarpState> {
+        let program = &self.loaded.as_ref()?.image.program;
+        if !self.scoreboard.is_clear(warp) {
+            return None;
+        }
+        let (alive, stack) = self.stacks.entries(warp);
+        let first = u32::from(self.warps.get(warp).rows);
+        let words = (0..u32::from(program.regs)).map(|row| *self.registers.peek(first + row)).collect();
+        let preds = (0..program.preds).map(|pred| self.registers.peek_pred(warp, pred)).collect();
+        Some(WarpState { stack, alive, words, preds })
+    }
+}
