@@ -1,6 +1,6 @@
 //! # Testbenches and the command `warpsieve`
 //! The one crate that sees everything: the hardware (`rtl`), its untimed twins (`golden`), the
-//! programs (`isa`) and waveforms (`waves`).
+//! programs (`isa`), the bypass compiler (`compiler`) and waveforms (`waves`).
 //!
 //! | module      | holds                                                                       |
 //! |-------------|-----------------------------------------------------------------------------|
@@ -8,6 +8,7 @@
 //! | [`config`]  | from a machine, designs and `--set` to one checked configuration            |
 //! | [`launch`]  | launch files: buffers, kernels, expected results                            |
 //! | [`run`]     | drives a machine through a launch file and judges what comes out            |
+//! | [`optimize`] | which loads of a PTX file go through the L1, from what they find there        |
 //! | [`readers`] | what a machine says of itself: waveform, dump, structure counts             |
 //! | [`soak`]    | long random checks, run by name                                             |
 //! | [`trace`]   | what a recorded kernel asks of the memory, and small kernels made up         |
@@ -30,6 +31,7 @@ mod l2;
 pub mod launch;
 #[cfg(test)]
 mod noc;
+pub mod optimize;
 pub mod readers;
 pub mod run;
 #[cfg(test)]

@@ -6,12 +6,15 @@
 //!
 //! * L1, one an SM: loads allocate, stores evict and go on (khairy2015 section 3.1), LRU; empty at
 //!   the start of every launch.
+//! * Loads whose cache operator keeps them out of the L1 ask the L2 for sectors of 32 bytes, all others
+//!   for whole lines.
 //! * L2, banks that take lines in turn: write-back, write-allocate, LRU; lasts from launch to launch.
 //!
 //! Atomic operations are counted as stores: they evict from the L1 and write in the L2. Only accesses to
 //! global memory are counted; constants, textures and local memory have caches or lines of their own.
 
 mod lines;
+mod record;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +29,12 @@ use crate::interp::{Access, InterpError, Launch, Sms, WarpMemory, run_warps};
 use crate::l2::locate;
 use crate::memory::FlatMemory;
 use lines::Lines;
+
+pub use record::{Asked, Recording};
+
+/// Bytes that the L2 sends at least: what a load that passes by the L1 moves for each part of a line
+/// that it touches (xie2013 section 4.1).
+pub const SECTOR_BYTES: usize = 32;
 
 /// Sets and ways of a cache.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +98,8 @@ pub struct Load {
     pub l1_hits: u64,
     /// Lines that passed by the L1.
     pub bypasses: u64,
+    /// Sectors touched of the lines that passed by the L1.
+    pub bypassed_sectors: u64,
     /// Lines not in the L1 but found in the L2.
     pub l2_hits: u64,
 }
@@ -113,15 +124,22 @@ impl Load {
         self.transactions - self.l1_hits
     }
 
+    /// Bytes asked of the L2: a line of `line_bytes` for each miss, and the sectors that passed by.
+    #[must_use]
+    pub fn l2_bytes(&self, line_bytes: u64) -> u64 {
+        (self.l2_reads() - self.bypasses) * line_bytes + self.bypassed_sectors * SECTOR_BYTES as u64
+    }
+
     /// Adds what another launch, or another load, counted.
     pub fn add(&mut self, other: &Load) {
-        let Load { warps, lanes, transactions, most, l1_hits, bypasses, l2_hits } = other;
+        let Load { warps, lanes, transactions, most, l1_hits, bypasses, bypassed_sectors, l2_hits } = other;
         self.warps += warps;
         self.lanes += lanes;
         self.transactions += transactions;
         self.most = self.most.max(*most);
         self.l1_hits += l1_hits;
         self.bypasses += bypasses;
+        self.bypassed_sectors += bypassed_sectors;
         self.l2_hits += l2_hits;
     }
 }
@@ -193,6 +211,7 @@ impl Caches {
         for request in requests {
             if passes {
                 load.bypasses += 1;
+                load.bypassed_sectors += sectors(request.byte_mask);
             } else if self.l1[sm].reach(request.line, false).hit {
                 load.l1_hits += 1;
                 continue;
@@ -214,4 +233,10 @@ impl Caches {
 /// Whether the instruction itself keeps a load out of the L1.
 fn is_uncached(mem: &MemOp) -> bool {
     mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv)
+}
+
+/// Sectors of a line that hold a byte of the mask.
+fn sectors(byte_mask: u128) -> u64 {
+    let sector = (1 << SECTOR_BYTES) - 1;
+    (0..u128::BITS as usize).step_by(SECTOR_BYTES).filter(|at| byte_mask >> at & sector != 0).count() as u64
 }

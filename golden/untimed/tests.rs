@@ -35,8 +35,12 @@ fn caches(l1_ways: usize, l2_ways: usize) -> Caches {
     Caches::new(Config { num_sms: 1, line_bytes: 128, l1, bypass: false, l2, banks: 2 })
 }
 
-/// One warp runs `body`, once for every element of `caches`' launches.
 fn profile(caches: &mut Caches, body: &str) -> Profile {
+    with_launch(body, |launch, memory| caches.run(launch, 1, memory).unwrap())
+}
+
+/// A launch of one warp that runs `body`, and its memory.
+fn with_launch<T>(body: &str, run: impl FnOnce(&Launch<'_>, &mut FlatMemory) -> T) -> T {
     let program = kernel(body);
     let mut memory = FlatMemory::new();
     memory.place("p", BASE, vec![0; 1 << 16]).unwrap();
@@ -48,7 +52,7 @@ fn profile(caches: &mut Caches, body: &str) -> Profile {
         params: &BASE.to_le_bytes(),
         max_instructions: 100_000,
     };
-    caches.run(&launch, 1, &mut memory).unwrap()
+    run(&launch, &mut memory)
 }
 
 fn loads(profile: &Profile) -> Vec<Load> {
@@ -92,6 +96,48 @@ fn a_load_that_says_so_passes_by_the_l1() {
     let profile = profile(&mut caches(4, 64), body);
     let found: Vec<_> = loads(&profile).iter().map(|load| (load.bypasses, load.l1_hits, load.l2_hits)).collect();
     assert_eq!(found, [(0, 0, 0), (1, 0, 1), (1, 0, 1)]);
+}
+
+#[test]
+fn what_passes_by_the_l1_moves_sectors_and_what_misses_moves_lines() {
+    // A word a lane is a whole line; a word of each line is a sector of each; 16 bytes are half a sector.
+    let body = "ld.global.cg.u32 %r1, [%rd1]; ld.global.cg.u32 %r1, [%rd2]; ld.global.u32 %r1, [%rd2]; \
+                ld.global.cg.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0];";
+    let profile = profile(&mut caches(64, 64), body);
+    assert_eq!(loads(&profile).iter().map(|load| load.bypassed_sectors).collect::<Vec<_>>(), [4, 32, 0, 1]);
+    assert_eq!(loads(&profile).iter().map(|load| load.l2_bytes(128)).collect::<Vec<_>>(), [128, 1024, 4096, 32]);
+}
+
+/// What one warp that runs `body` on one SM asks for.
+fn recording(body: &str) -> Recording {
+    with_launch(body, |launch, memory| Recording::new(launch, Sms { count: 1, ctas: 1 }, 128, memory).unwrap())
+}
+
+#[test]
+fn a_recording_holds_bytes_lines_and_sectors_of_each_load() {
+    let recording = recording("ld.global.u32 %r1, [%rd1]; ld.global.cg.u32 %r1, [%rd2]; st.global.u32 [%rd1], %r1;");
+    let asked = recording.loads().iter().map(|a| (a.bytes, a.transactions, a.sectors, a.is_cached));
+    assert_eq!(asked.collect::<Vec<_>>(), [(128, 1, 4, true), (128, 32, 32, false)]);
+}
+
+#[test]
+fn a_recording_answers_as_caches_do_whatever_its_loads_say() {
+    // In two ways of one set: reuse within a load, between loads, conflicts, and an eviction by a store.
+    let at = |operators: [bool; 4]| {
+        let [a, b, c, d] = operators.map(|cached| if cached { "ca" } else { "cg" });
+        format!(
+            "ld.global.{a}.u32 %r1, [%rd0]; ld.global.{b}.u32 %r1, [%rd0+128]; ld.global.{c}.u32 %r1, [%rd0]; \
+             st.global.u32 [%rd0+128], %r1; ld.global.{d}.u32 %r1, [%rd2];"
+        )
+    };
+    let recorded = recording(&at([true; 4]));
+    let l1 = geometry(0, 2);
+    for cached in (0..16).map(|bits: u32| [0, 1, 2, 3].map(|i| bits >> i & 1 != 0)) {
+        let run = profile(&mut caches(2, 64), &at(cached));
+        let expected: Vec<_> = loads(&run).iter().map(|load| load.l1_hits).collect();
+        assert_eq!(recorded.hits(l1, &cached), expected, "{cached:?}");
+    }
+    assert_eq!(recorded.hits(l1, &[true; 4]), [0, 0, 1, 1]);
 }
 
 #[test]

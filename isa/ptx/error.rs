@@ -28,7 +28,8 @@ struct Details {
 
 impl PtxError {
     /// An error about `span` of `source`; `label` is what the excerpt's marker says.
-    pub(super) fn new(source: &Source, span: Span, label: &'static str, message: String) -> Self {
+    #[must_use]
+    pub fn new(source: &Source, span: Span, label: &'static str, message: String) -> Self {
         let (line, column) = position(&source.text, span.start);
         PtxError(Box::new(Details {
             message,

@@ -46,8 +46,17 @@ const PROFILE_EXAMPLES: &str = "Examples:
 No cycle is simulated: every line arrives at once, SMs and their warps take turns instruction by
 instruction. Loads are counted by warp instruction and by line.";
 
+const OPTIMIZE_EXAMPLES: &str = "Examples:
+  warpsieve optimize kernels/syrk/launch.toml -o syrk.ptx
+  warpsieve optimize kernels/bfs/small.toml -o bfs.ptx --method ilp --report bfs.json --graph bfs.dot
+  warpsieve run kernels/syrk/launch.toml --ptx syrk.ptx
+
+Every ld.global that ran is written with .ca or .cg, nothing else is changed. Loads are profiled on caches
+without time: alone, in pairs, all and none.";
+
 const REPRODUCE_EXAMPLES: &str = "Examples:
   warpsieve reproduce suite
+  warpsieve reproduce xie2013/fig2 xie2013/fig4
   warpsieve reproduce suite --quick --output /dev/shm
 
 Each figure is written as Markdown and as CSV. They hold no times of this host: every run gives the
@@ -95,6 +104,9 @@ pub(super) enum Command {
     /// Run a launch file on caches without time and print what each load asks for and finds
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(ProfileArguments),
+    /// Choose which loads of a PTX file go through the L1 and write it with cache operators (xie2013)
+    #[command(after_help = OPTIMIZE_EXAMPLES)]
+    Optimize(OptimizeArguments),
     /// Measure what a paper shows and write our figures beside its own to docs/results
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArguments),
@@ -237,6 +249,73 @@ pub(super) struct ProfileArguments {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct OptimizeArguments {
+    /// Launch file: buffers, kernels, arguments
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    /// PTX file to write
+    #[arg(short, long, value_name = "OUT.ptx")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Use this PTX file instead of the one that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// How loads are chosen
+    #[arg(long, value_enum, default_value_t = Method::Heuristic)]
+    pub method: Method,
+    /// Where the traffic of a bypassed load comes from
+    #[arg(long, value_enum, default_value_t = TOff::Uniform)]
+    pub t_off: TOff,
+    /// Write all that was measured and decided (JSON)
+    #[arg(long, value_name = "FILE.json")]
+    pub report: Option<PathBuf>,
+    /// Write the traffic reduction graph (Graphviz)
+    #[arg(long, value_name = "FILE.dot")]
+    pub graph: Option<PathBuf>,
+    /// Print no tables and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Method {
+    /// Algorithm 1 of the paper
+    Heuristic,
+    /// Integer programming
+    Ilp,
+    /// Every set of loads
+    Exhaustive,
+}
+
+impl From<Method> for compiler::solve::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Heuristic => Self::Heuristic,
+            Method::Ilp => Self::Ilp,
+            Method::Exhaustive => Self::Exhaustive,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TOff {
+    /// The efficiency of all loads together, as the paper has it
+    Uniform,
+    /// The sectors of each load
+    Exact,
+}
+
+impl From<TOff> for compiler::characterise::Bypassed {
+    fn from(t_off: TOff) -> Self {
+        match t_off {
+            TOff::Uniform => Self::Uniform,
+            TOff::Exact => Self::Exact,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
 pub(super) struct ReproduceArguments {
     /// Which figures; all if left out
     #[arg(value_name = "FIGURE")]
@@ -261,6 +340,15 @@ pub(super) enum Figure {
     All,
     /// All kernels: what the machine does with them, and without time beside reference figures
     Suite,
+    /// Particle filter: L2 traffic of 64 sets of cached loads
+    #[value(name = "xie2013/fig2")]
+    Xie2013Fig2,
+    /// The worked example of the heuristic
+    #[value(name = "xie2013/fig4")]
+    Xie2013Fig4,
+    /// A PTX text before and after its loads get operators
+    #[value(name = "xie2013/listings")]
+    Xie2013Listings,
 }
 
 #[derive(Args, Debug)]

@@ -16,6 +16,7 @@ mod compare;
 mod crash;
 mod dram;
 mod list;
+mod optimize;
 mod output;
 mod profile;
 mod progress;
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Profile(arguments) => profile::profile(arguments),
+        Command::Optimize(arguments) => optimize::optimize(arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(arguments),
         Command::List(arguments) => list::list(arguments),
         Command::Config(arguments) => print_config(arguments),

@@ -147,7 +147,7 @@ impl Counted {
         let golden::untimed::Stores { warps, transactions, l1_evictions, l2_hits } = profile.stores;
         let row = |(&pc, load): (&u32, &Load)| {
             let l2_reads = load.l2_reads();
-            let Load { warps, lanes, transactions, most, l1_hits, bypasses, l2_hits } = *load;
+            let Load { warps, lanes, transactions, most, l1_hits, bypasses, bypassed_sectors: _, l2_hits } = *load;
             let line = lines.get(pc as usize).copied();
             Row { pc, line, warps, lanes, transactions, most, l1_hits, bypasses, l2_reads, l2_hits }
         };

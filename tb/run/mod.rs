@@ -10,7 +10,9 @@ mod livelock;
 mod modules;
 mod prepare;
 mod profile;
+mod record;
 mod series;
+mod untimed;
 mod verify;
 
 use std::fmt;
@@ -24,6 +26,7 @@ use thiserror::Error;
 
 pub use counters::{Counters, ratio};
 pub use profile::{KernelProfile, profile};
+pub use record::{KernelRecording, Recordings, record};
 
 use crate::launch::LaunchError;
 

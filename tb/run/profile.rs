@@ -3,15 +3,13 @@
 
 use std::path::Path;
 
-use golden::interp;
-use golden::memory::FlatMemory;
-use golden::untimed::{Caches, Config, Geometry, Profile};
+use golden::untimed::{Caches, Config, Profile};
 use rtl::l1::config::Bypass;
 use rtl::machine::MachineConfig;
 
-use super::prepare::{Kernel, Prepared, iterations, prepare};
-use super::{RunError, verify};
-use crate::l1::lockstep::set_index;
+use super::RunError;
+use super::prepare::prepare;
+use super::untimed::{each_launch, l1_geometry, l2_geometry};
 
 /// All launches of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,74 +42,15 @@ impl KernelProfile {
 /// Bad input, or an illegal access of the kernel.
 pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Vec<KernelProfile>, RunError> {
     let prepared = prepare(launch, ptx, config)?;
-    let bad = |reason: String| RunError::input(launch, &reason);
-    let mut profiler = Profiler {
-        prepared: &prepared,
-        config,
-        caches: Caches::new(geometry(config).map_err(bad)?),
-        memory: verify::initial_memory(&prepared).map_err(bad)?,
-        kernels: Vec::new(),
-    };
-    profiler.run()?;
-    Ok(profiler.kernels)
-}
-
-fn geometry(config: &MachineConfig) -> Result<Config, String> {
-    let line_bytes = config.l1.line_bytes;
-    let index = |index, sets| set_index(index, sets, line_bytes).map_err(|e| e.to_string());
-    Ok(Config {
-        num_sms: config.num_sms as usize,
-        line_bytes: line_bytes as usize,
-        l1: Geometry { index: index(&config.l1.index, config.l1.sets)?, ways: config.l1.ways as usize },
-        bypass: config.l1.bypass == Bypass::All,
-        l2: Geometry { index: index(&config.l2.index, config.l2.sets)?, ways: config.l2.ways as usize },
-        banks: config.num_partitions.into(),
-    })
-}
-
-struct Profiler<'a> {
-    prepared: &'a Prepared,
-    config: &'a MachineConfig,
-    caches: Caches,
-    memory: FlatMemory,
-    kernels: Vec<KernelProfile>,
-}
-
-impl Profiler<'_> {
-    fn run(&mut self) -> Result<(), RunError> {
-        for (step, kernels) in self.prepared.file.steps.iter().zip(&self.prepared.kernels) {
-            let (at_most, flag) = iterations(step.repeat);
-            let mut is_set = true;
-            for _ in 0..at_most {
-                if let Some(flag) = flag {
-                    self.clear(flag)?;
-                }
-                for kernel in kernels {
-                    self.launch(kernel)?;
-                }
-                is_set = flag.is_none_or(|flag| self.holds_any(flag));
-                if !is_set {
-                    break;
-                }
-            }
-            if let Some(flag) = flag.filter(|_| is_set) {
-                let name = &self.prepared.file.buffers[flag].name;
-                return Err(self.bad(&format!("flag `{name}` is still set after {at_most} iterations (`at_most`)")));
-            }
-        }
-        Ok(())
-    }
-
-    fn launch(&mut self, kernel: &Kernel) -> Result<(), RunError> {
-        let ctas = rtl::sm::occupancy(&self.config.sm, &kernel.image).map_err(|e| self.bad(&e))?;
-        let launch = verify::interpreted(kernel);
-        let ran = self.caches.run(&launch, ctas as usize, &mut self.memory);
-        let profile = ran.map_err(|e: interp::InterpError| RunError::Fault(e.to_string()))?;
-        let interp::Launch { program, .. } = launch;
-        let known = self.kernels.iter_mut().find(|known| known.name == program.name && *known.file == *program.file);
+    let mut caches = Caches::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
+    let mut kernels: Vec<KernelProfile> = Vec::new();
+    each_launch(&prepared, config, &mut |launch, sms, memory| {
+        let profile = caches.run(launch, sms.ctas, memory)?;
+        let program = launch.program;
+        let known = kernels.iter_mut().find(|known| known.name == program.name && *known.file == *program.file);
         match known {
             Some(known) => known.launches.push(profile),
-            None => self.kernels.push(KernelProfile {
+            None => kernels.push(KernelProfile {
                 name: program.name.clone(),
                 file: program.file.to_string(),
                 launches: vec![profile],
@@ -119,24 +58,19 @@ impl Profiler<'_> {
             }),
         }
         Ok(())
-    }
+    })?;
+    Ok(kernels)
+}
 
-    fn clear(&mut self, buffer: usize) -> Result<(), RunError> {
-        let first = self.prepared.addresses[buffer];
-        for address in (first..).take(self.prepared.file.buffers[buffer].bytes()) {
-            self.memory.write(address, 1).map_err(|e| RunError::input(&self.prepared.file.path, &e))?[0] = 0;
-        }
-        Ok(())
-    }
-
-    fn holds_any(&self, buffer: usize) -> bool {
-        let held = self.memory.buffer(&self.prepared.file.buffers[buffer].name);
-        held.is_some_and(|held| held.bytes.iter().any(|byte| *byte != 0))
-    }
-
-    fn bad(&self, reason: &dyn std::fmt::Display) -> RunError {
-        RunError::input(&self.prepared.file.path, reason)
-    }
+fn caches(config: &MachineConfig) -> Result<Config, String> {
+    Ok(Config {
+        num_sms: config.num_sms as usize,
+        line_bytes: config.l1.line_bytes as usize,
+        l1: l1_geometry(config)?,
+        bypass: config.l1.bypass == Bypass::All,
+        l2: l2_geometry(config)?,
+        banks: config.num_partitions.into(),
+    })
 }
 
 #[cfg(test)]

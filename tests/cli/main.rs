@@ -7,6 +7,7 @@
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
 //! | profiles, and figures as files                                  | `profile`   |
+//! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
@@ -14,6 +15,7 @@
 mod bad_input;
 mod compare;
 mod dram;
+mod optimize;
 mod print;
 mod profile;
 mod ptx;

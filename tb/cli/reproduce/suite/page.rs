@@ -1,10 +1,10 @@
 //! The figure as text.
 
-use comfy_table::{CellAlignment, Table, presets};
 use miette::{IntoDiagnostic, Report};
 use rtl::sm::StallReason;
 
 use super::super::super::output::grouped;
+use super::super::table;
 use super::Row;
 use crate::run::ratio;
 
@@ -137,14 +137,6 @@ fn clocked_table(rows: &[Row<'_>]) -> String {
         ]);
     }
     table(&head, cells, 1)
-}
-
-/// A Markdown table whose columns from `first` on are numbers.
-fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(head.to_vec()).add_rows(rows);
-    table.column_iter_mut().skip(first).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    format!("{table}\n")
 }
 
 fn differences(rows: &[Row<'_>]) -> String {

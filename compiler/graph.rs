@@ -1,0 +1,214 @@
+//! # The traffic reduction graph
+//! xie2013 definition 1: a node for each load, an edge for each pair, weighted with the bytes of L2
+//! traffic that are saved by caching the load alone, or the pair beyond its two loads. The weights of the
+//! nodes and edges among the cached loads are taken to add up to what caching them saves.
+//!
+//! A graph may hold the loads of several kernels. Between launches the L1 forgets everything, so that
+//! edges from kernel to kernel weigh nothing and each kernel is a part of its own.
+
+use std::fmt::Write;
+
+use crate::Triangle;
+use crate::characterise::{Bypassed, Characterisation};
+
+/// A complete weighted graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    loads: Vec<usize>,
+    nodes: Vec<f64>,
+    edges: Triangle<f64>,
+}
+
+impl Graph {
+    /// A graph of loads `0..nodes.len()`.
+    ///
+    /// # Panics
+    /// If `edges` is for another number of nodes.
+    #[must_use]
+    pub fn new(nodes: Vec<f64>, edges: Triangle<f64>) -> Self {
+        assert!(edges.is_for(nodes.len()), "one edge for each pair of {} nodes", nodes.len());
+        Self { loads: (0..nodes.len()).collect(), nodes, edges }
+    }
+
+    /// The graph of all that was measured; a load that several kernels have counts in all of them.
+    #[must_use]
+    pub fn measured(kernels: &[Characterisation], how: Bypassed) -> Self {
+        let mut loads: Vec<usize> = kernels.iter().flat_map(|kernel| &kernel.loads).copied().collect();
+        loads.sort_unstable();
+        loads.dedup();
+        let count = loads.len();
+        let mut graph = Self { loads, nodes: vec![0.0; count], edges: Triangle::new(count, |_| 0.0) };
+        for kernel in kernels {
+            let at: Vec<usize> =
+                kernel.loads.iter().map(|load| graph.loads.partition_point(|other| other < load)).collect();
+            for (i, &node) in at.iter().enumerate() {
+                graph.nodes[node] += kernel.bypassed_bytes(i, how) - kernel.cached_bytes(i) as f64;
+            }
+            for (i, j) in Triangle::<f64>::pairs(at.len()) {
+                let saved = (kernel.gain(i, j) * kernel.line_bytes.cast_signed()) as f64;
+                graph.edges.set(at[i], at[j], graph.edge(at[i], at[j]) + saved);
+            }
+        }
+        graph
+    }
+
+    /// Numbers in the PTX file of the loads, ascending.
+    #[must_use]
+    pub fn loads(&self) -> &[usize] {
+        &self.loads
+    }
+
+    /// How many loads it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Bytes saved by caching a load alone.
+    #[must_use]
+    pub fn node(&self, i: usize) -> f64 {
+        self.nodes[i]
+    }
+
+    /// Bytes saved beyond the nodes by caching both.
+    #[must_use]
+    pub fn edge(&self, i: usize, j: usize) -> f64 {
+        self.edges.get(i, j)
+    }
+
+    /// Bytes saved beyond the nodes by caching a load with others; itself does not count among them.
+    #[must_use]
+    pub fn edges_to(&self, i: usize, others: impl IntoIterator<Item = usize>) -> f64 {
+        // Added to zero, since a sum of nothing is a negative one.
+        0.0 + others.into_iter().filter(|&other| other != i).map(|other| self.edge(i, other)).sum::<f64>()
+    }
+
+    /// Bytes saved by caching these loads.
+    ///
+    /// # Panics
+    /// If there is not one entry for each load.
+    #[must_use]
+    pub fn value(&self, cached: &[bool]) -> f64 {
+        assert_eq!(cached.len(), self.len(), "one decision for each load");
+        let chosen: Vec<usize> = (0..self.len()).filter(|&i| cached[i]).collect();
+        let with_those_before = |(n, &i): (usize, &usize)| self.node(i) + self.edges_to(i, chosen[..n].iter().copied());
+        0.0 + chosen.iter().enumerate().map(with_those_before).sum::<f64>()
+    }
+
+    /// Sets of nodes without an edge that weighs anything between two of them, in the order of their
+    /// first nodes. What is best for one of them does not depend on the others.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Vec<usize>> {
+        let mut left: Vec<usize> = (0..self.len()).collect();
+        let mut parts = Vec::new();
+        while !left.is_empty() {
+            let mut part = vec![left.remove(0)];
+            let mut looked_at = 0;
+            while let Some(&node) = part.get(looked_at) {
+                let (near, far) = left.iter().partition(|&&other| self.edge(node, other) != 0.0);
+                left = far;
+                part.extend::<Vec<usize>>(near);
+                looked_at += 1;
+            }
+            part.sort_unstable();
+            parts.push(part);
+        }
+        parts
+    }
+
+    /// The graph of some of the nodes.
+    #[must_use]
+    pub fn part(&self, nodes: &[usize]) -> Self {
+        Self {
+            loads: nodes.iter().map(|&i| self.loads[i]).collect(),
+            nodes: nodes.iter().map(|&i| self.node(i)).collect(),
+            edges: Triangle::new(nodes.len(), |(i, j)| self.edge(nodes[i], nodes[j])),
+        }
+    }
+
+    /// Graphviz text: nodes by the number of their load, filled where it is cached; edges that weigh
+    /// something, broken where they weigh against caching both.
+    #[must_use]
+    pub fn dot(&self, cached: &[bool]) -> String {
+        let mut text = "graph traffic_reduction {\n    node [shape=circle];\n".to_owned();
+        for (i, load) in self.loads.iter().enumerate() {
+            let style = if cached[i] { ", style=filled" } else { "" };
+            let _ = writeln!(text, "    v{load} [label=\"{load}\\n{:.0}\"{style}];", self.node(i));
+        }
+        for (i, j) in Triangle::<f64>::pairs(self.len()).filter(|&(i, j)| self.edge(i, j) != 0.0) {
+            let (weight, from, to) = (self.edge(i, j), self.loads[i], self.loads[j]);
+            let style = if weight < 0.0 { ", style=dashed" } else { "" };
+            let _ = writeln!(text, "    v{from} -- v{to} [label=\"{weight:.0}\"{style}];");
+        }
+        text + "}\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characterise::{LoadMetrics, Moved};
+
+    fn path() -> Graph {
+        // 0 and 2 belong together, 1 and 3 are alone.
+        Graph::new(vec![1.0, 2.0, 4.0, 8.0], Triangle::new(4, |pair| if pair == (0, 2) { -16.0 } else { 0.0 }))
+    }
+
+    fn kernel(loads: [usize; 2], hits: [u64; 2], together: u64) -> Characterisation {
+        let load = |hits| LoadMetrics { accesses: 10, hits, sectors: 20 };
+        Characterisation {
+            line_bytes: 128,
+            loads: loads.into(),
+            alone: hits.map(load).into(),
+            pair_hits: Triangle::new(2, |_| together),
+            all_cached: Moved { useful_bytes: 640, transferred_bytes: 2560 },
+            all_bypassed: Moved { useful_bytes: 640, transferred_bytes: 1280 },
+        }
+    }
+
+    #[test]
+    fn a_value_is_that_of_the_nodes_and_of_the_edges_among_them() {
+        assert_eq!(path().value(&[true, true, true, false]), 1.0 + 2.0 + 4.0 - 16.0);
+        assert_eq!(path().value(&[true, false, false, true]), 9.0);
+        assert_eq!(path().value(&[false; 4]).to_bits(), 0.0_f64.to_bits());
+    }
+
+    #[test]
+    fn weights_are_bytes_saved() {
+        let graph = Graph::measured(&[kernel([3, 5], [6, 0], 9)], Bypassed::Uniform);
+        // Bypassed, a load moves two sectors a line: 640 bytes. Cached, 4 and 10 lines of 128 bytes.
+        assert_eq!((graph.node(0), graph.node(1)), (640.0 - 512.0, 640.0 - 1280.0));
+        assert_eq!(graph.edge(0, 1), 3.0 * 128.0);
+        assert_eq!(graph.loads(), [3, 5]);
+    }
+
+    #[test]
+    fn a_load_of_two_kernels_counts_in_both_and_kernels_have_no_edge_between_them() {
+        let graph = Graph::measured(&[kernel([0, 2], [6, 0], 9), kernel([1, 2], [0, 6], 3)], Bypassed::Exact);
+        assert_eq!(graph.loads(), [0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|i| graph.node(i)), [128.0, -640.0, -640.0 + 128.0]);
+        assert_eq!((graph.edge(0, 1), graph.edge(0, 2), graph.edge(1, 2)), (0.0, 384.0, -384.0));
+    }
+
+    #[test]
+    fn parts_are_what_edges_hold_together() {
+        assert_eq!(path().parts(), [vec![0, 2], vec![1], vec![3]]);
+        let part = path().part(&[0, 2]);
+        assert_eq!((part.node(1), part.edge(0, 1), part.loads()), (4.0, -16.0, &[0, 2][..]));
+    }
+
+    #[test]
+    fn the_dot_text_has_a_line_a_node_and_a_line_an_edge_that_weighs_something() {
+        let text = path().dot(&[true, false, false, false]);
+        let expected = "graph traffic_reduction {\n    node [shape=circle];\n    v0 [label=\"0\\n1\", style=filled];\n    \
+                        v1 [label=\"1\\n2\"];\n    v2 [label=\"2\\n4\"];\n    v3 [label=\"3\\n8\"];\n    \
+                        v0 -- v2 [label=\"-16\", style=dashed];\n}\n";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,78 @@
+//! One value for each pair of different things.
+
+/// A symmetric table without its diagonal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Triangle<T> {
+    /// Pair `(i, j)` with `i < j` is at `j * (j - 1) / 2 + i`.
+    values: Vec<T>,
+}
+
+impl<T: Copy> Triangle<T> {
+    /// A table for `count` things, filled from the pairs `(i, j)` with `i < j`.
+    #[must_use]
+    pub fn new(count: usize, value: impl FnMut((usize, usize)) -> T) -> Self {
+        Self { values: Self::pairs(count).map(value).collect() }
+    }
+
+    /// All pairs `(i, j)` with `i < j < count`, in the order of [`Triangle::from_values`].
+    pub fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..count).flat_map(|j| (0..j).map(move |i| (i, j)))
+    }
+
+    /// A table of values in the order of [`Triangle::pairs`]; `None` if their number is not one of pairs.
+    #[must_use]
+    pub fn from_values(count: usize, values: Vec<T>) -> Option<Self> {
+        let table = Self { values };
+        table.is_for(count).then_some(table)
+    }
+
+    /// Whether it holds the pairs of so many things.
+    #[must_use]
+    pub fn is_for(&self, count: usize) -> bool {
+        self.values.len() == count * count.saturating_sub(1) / 2
+    }
+
+    /// The value of a pair, in either order.
+    ///
+    /// # Panics
+    /// If the two are the same, or one is not in the table.
+    #[must_use]
+    pub fn get(&self, i: usize, j: usize) -> T {
+        self.values[Self::at(i, j)]
+    }
+
+    /// Sets the value of a pair, in either order.
+    ///
+    /// # Panics
+    /// If the two are the same, or one is not in the table.
+    pub fn set(&mut self, i: usize, j: usize, value: T) {
+        self.values[Self::at(i, j)] = value;
+    }
+
+    fn at(i: usize, j: usize) -> usize {
+        assert_ne!(i, j, "a pair of one thing");
+        let (i, j) = (i.min(j), i.max(j));
+        j * (j - 1) / 2 + i
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_has_one_value_in_either_order() {
+        let table = Triangle::new(4, |(i, j)| 10 * i + j);
+        for (i, j) in Triangle::<usize>::pairs(4) {
+            assert_eq!((table.get(i, j), table.get(j, i)), (10 * i + j, 10 * i + j));
+        }
+        assert_eq!(Triangle::<usize>::pairs(4).count(), 6);
+    }
+
+    #[test]
+    fn values_that_are_not_one_a_pair_make_no_table() {
+        assert_eq!(Triangle::from_values(3, vec![1, 2]), None);
+        assert_eq!(Triangle::from_values(3, vec![1, 2, 3]), Some(Triangle::new(3, |(i, j)| i + j)));
+        assert_eq!(Triangle::<u8>::from_values(0, Vec::new()), Some(Triangle::new(0, |_| 0)));
+    }
+}

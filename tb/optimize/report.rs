@@ -1,0 +1,215 @@
+//! The report as JSON, schema 1.
+
+use std::path::Path;
+
+use compiler::Triangle;
+use compiler::characterise::Bypassed;
+use compiler::rewrite::Operator;
+use compiler::solve::Method;
+use serde::Serialize;
+
+use super::{Decision, Optimised};
+use crate::config::Resolved;
+
+/// All that was measured and decided.
+#[derive(Debug, Serialize)]
+pub struct Report<'a> {
+    schema: u32,
+    launch: String,
+    ptx: &'a str,
+    machine: &'a str,
+    designs: &'a [String],
+    config_hash: String,
+    method: Method,
+    t_off: Bypassed,
+    l1: L1,
+    loads: Vec<Load<'a>>,
+    kernels: Vec<Kernel<'a>>,
+    graph: Graph,
+    cache_all: Extreme,
+    bypass_all: Extreme,
+    solutions: Vec<Solution<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct L1 {
+    bytes: u32,
+    ways: u32,
+    line_bytes: u32,
+}
+
+/// A load of the text.
+#[derive(Debug, Serialize)]
+struct Load<'a> {
+    load: usize,
+    function: &'a str,
+    line: u32,
+    text: &'a str,
+    /// `null` if it stays as it is.
+    operator: Option<Operator>,
+    reason: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Kernel<'a> {
+    kernel: &'a str,
+    /// Load efficiency with every load cached, and with every load bypassed.
+    e_on: Option<f64>,
+    e_off: Option<f64>,
+    loads: Vec<Measured>,
+    pairs: Vec<Pair>,
+}
+
+/// A load in the run in which it alone is cached.
+#[derive(Debug, Serialize)]
+struct Measured {
+    load: usize,
+    accesses: u64,
+    hits: u64,
+    sectors: u64,
+    t_on: u64,
+    t_off_uniform: f64,
+    t_off_exact: f64,
+}
+
+/// Two loads in the run in which they alone are cached.
+#[derive(Debug, Serialize)]
+struct Pair {
+    loads: [usize; 2],
+    hits: u64,
+    gain: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Graph {
+    nodes: Vec<Node>,
+    /// Those that weigh something.
+    edges: Vec<Edge>,
+}
+
+#[derive(Debug, Serialize)]
+struct Node {
+    load: usize,
+    weight: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Edge {
+    loads: [usize; 2],
+    weight: f64,
+}
+
+/// All loads cached, or none.
+#[derive(Debug, Serialize)]
+struct Extreme {
+    objective: f64,
+    l2_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Solution<'a> {
+    method: Method,
+    /// Bytes saved over caching nothing, as the graph has it; `null` if the method came to no choice.
+    objective: Option<f64>,
+    /// Bytes asked of the L2, as the caches have it.
+    l2_bytes: Option<u64>,
+    cached: Option<Vec<usize>>,
+    refused: Option<&'a str>,
+}
+
+impl<'a> Report<'a> {
+    /// The report on what one method decided.
+    #[must_use]
+    pub fn new(
+        launch: &Path,
+        resolved: &'a Resolved,
+        optimised: &'a Optimised<'a>,
+        method: Method,
+        decisions: &'a [Decision],
+    ) -> Self {
+        let (subject, graph) = (optimised.subject, &optimised.graph);
+        let l1 = &resolved.config.l1;
+        let load = |(number, (load, decision)): (usize, (&'a compiler::rewrite::StaticLoad, &'a Decision))| Load {
+            load: number,
+            function: &load.function,
+            line: load.line,
+            text: &load.text,
+            operator: decision.operator,
+            reason: &decision.reason,
+        };
+        let pairs = Triangle::<f64>::pairs(graph.len());
+        let edges = pairs.filter(|&(i, j)| graph.edge(i, j) != 0.0);
+        let name = |i: usize| graph.loads()[i];
+        Self {
+            schema: 1,
+            launch: launch.display().to_string(),
+            ptx: &subject.source.name,
+            machine: &resolved.machine.name,
+            designs: &resolved.designs,
+            config_hash: resolved.hash(),
+            method,
+            t_off: optimised.how,
+            l1: L1 { bytes: l1.sets * l1.ways * l1.line_bytes, ways: l1.ways, line_bytes: l1.line_bytes },
+            loads: subject.loads.iter().zip(decisions).enumerate().map(load).collect(),
+            kernels: subject
+                .kernels()
+                .zip(&optimised.kernels)
+                .map(|(name, kernel)| Kernel::new(name, kernel))
+                .collect(),
+            graph: Graph {
+                nodes: (0..graph.len()).map(|i| Node { load: name(i), weight: graph.node(i) }).collect(),
+                edges: edges.map(|(i, j)| Edge { loads: [name(i), name(j)], weight: graph.edge(i, j) }).collect(),
+            },
+            cache_all: Extreme {
+                objective: graph.value(&vec![true; graph.len()]),
+                l2_bytes: optimised.cache_all_bytes,
+            },
+            bypass_all: Extreme { objective: 0.0, l2_bytes: optimised.bypass_all_bytes },
+            solutions: optimised.solutions.iter().map(|solution| Solution::new(solution, graph)).collect(),
+        }
+    }
+}
+
+impl<'a> Kernel<'a> {
+    fn new(kernel: &'a str, measured: &compiler::characterise::Characterisation) -> Self {
+        let load = |(i, &load): (usize, &usize)| Measured {
+            load,
+            accesses: measured.alone[i].accesses,
+            hits: measured.alone[i].hits,
+            sectors: measured.alone[i].sectors,
+            t_on: measured.cached_bytes(i),
+            t_off_uniform: measured.bypassed_bytes(i, Bypassed::Uniform),
+            t_off_exact: measured.bypassed_bytes(i, Bypassed::Exact),
+        };
+        let loads = &measured.loads;
+        let pair = |(i, j): (usize, usize)| Pair {
+            loads: [loads[i], loads[j]],
+            hits: measured.pair_hits.get(i, j),
+            gain: measured.gain(i, j),
+        };
+        Self {
+            kernel,
+            e_on: measured.all_cached.efficiency(),
+            e_off: measured.all_bypassed.efficiency(),
+            loads: loads.iter().enumerate().map(load).collect(),
+            pairs: Triangle::<u64>::pairs(loads.len()).map(pair).collect(),
+        }
+    }
+}
+
+impl<'a> Solution<'a> {
+    fn new(solution: &'a super::Solution, graph: &compiler::graph::Graph) -> Self {
+        let choice = solution.choice.as_ref().ok();
+        let cached = choice.map(|choice| {
+            let all = graph.loads().iter().zip(&choice.cached);
+            all.filter(|(_, cached)| **cached).map(|(load, _)| *load).collect()
+        });
+        Self {
+            method: solution.method,
+            objective: choice.map(|choice| choice.value),
+            l2_bytes: solution.l2_bytes,
+            cached,
+            refused: solution.choice.as_ref().err().map(String::as_str),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A PTX file under measurement: its loads, and what they ask for when a launch file runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use compiler::Triangle;
+use compiler::characterise::{Characterisation, LoadMetrics, Moved};
+use compiler::rewrite::{StaticLoad, loads};
+use golden::untimed::{Asked, Geometry, Recording, SECTOR_BYTES};
+use isa::ptx::Source;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rtl::machine::MachineConfig;
+
+use crate::run::{RunError, record};
+
+/// A PTX file and the recorded launches of its kernels.
+#[derive(Debug)]
+pub struct Subject {
+    /// The text.
+    pub source: Source,
+    /// Its loads of global memory, in order.
+    pub loads: Vec<StaticLoad>,
+    kernels: Vec<Kernel>,
+    l1: Geometry,
+    line_bytes: u64,
+}
+
+/// The launches of a kernel.
+#[derive(Debug)]
+struct Kernel {
+    name: String,
+    /// Numbers of the loads that ran and can have another operator, ascending.
+    candidates: Vec<usize>,
+    launches: Vec<Launch>,
+}
+
+#[derive(Debug)]
+struct Launch {
+    recording: Recording,
+    /// For each load of the recording, its number in the text if its operator is to choose.
+    numbers: Vec<Option<usize>>,
+}
+
+impl Subject {
+    /// Runs a launch file once. `ptx` replaces the PTX file that it names.
+    ///
+    /// # Errors
+    /// Bad input, or an illegal access of a kernel.
+    pub fn new(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Self, RunError> {
+        let recordings = record(launch, ptx, config)?;
+        let text = std::fs::read_to_string(&recordings.ptx)
+            .map_err(|e| RunError::Input { path: recordings.ptx.clone(), reason: format!("cannot be read: {e}") })?;
+        let source = Source::new(&recordings.ptx.display().to_string(), &text);
+        let loads = loads(&source)?;
+        let of_place: BTreeMap<(u32, u32), usize> = loads
+            .iter()
+            .enumerate()
+            .filter(|(_, load)| load.fixed.is_none())
+            .map(|(number, load)| ((load.line, load.column), number))
+            .collect();
+        let kernels = recordings.kernels.into_iter().map(|kernel| {
+            let number = |asked: &Asked| of_place.get(&kernel.places[asked.pc as usize]).copied();
+            let numbered = |recording: Recording| {
+                let numbers = recording.loads().iter().map(number).collect();
+                Launch { recording, numbers }
+            };
+            let launches: Vec<Launch> = kernel.launches.into_iter().map(numbered).collect();
+            let candidates: BTreeSet<usize> = launches.iter().flat_map(|l| &l.numbers).copied().flatten().collect();
+            Kernel { name: kernel.name, candidates: candidates.into_iter().collect(), launches }
+        });
+        let kernels = kernels.collect();
+        Ok(Self { source, loads, kernels, l1: recordings.l1, line_bytes: recordings.line_bytes })
+    }
+
+    /// Names of the kernels, in the order of [`Subject::characterise`].
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.kernels.iter().map(|kernel| kernel.name.as_str())
+    }
+
+    /// Lines that each load to choose from asks for, over all launches.
+    #[must_use]
+    pub fn lines_asked(&self) -> BTreeMap<usize, u64> {
+        let mut lines = BTreeMap::new();
+        for (number, asked) in self.kernels.iter().flat_map(|kernel| &kernel.launches).flat_map(Launch::chosen) {
+            *lines.entry(number).or_default() += asked.transactions;
+        }
+        lines
+    }
+
+    /// Runs that [`Subject::characterise`] takes.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.kernels.iter().map(|kernel| kernel.runs().len()).sum()
+    }
+
+    /// The metrics of every kernel; `tick` is called after each run.
+    #[must_use]
+    pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Vec<Characterisation> {
+        self.kernels.iter().map(|kernel| kernel.characterise(self.l1, self.line_bytes, tick)).collect()
+    }
+
+    /// Bytes that the loads of all kernels ask of the L2 when these loads are cached and all others to
+    /// choose from are bypassed.
+    #[must_use]
+    pub fn l2_bytes(&self, cached: &BTreeSet<usize>) -> u64 {
+        let launches: Vec<&Launch> = self.kernels.iter().flat_map(|kernel| &kernel.launches).collect();
+        launches.into_par_iter().map(|launch| launch.l2_bytes(self.l1, self.line_bytes, cached)).sum()
+    }
+}
+
+impl Kernel {
+    /// The loads that are cached in each run: one, then two.
+    fn runs(&self) -> Vec<[usize; 2]> {
+        let all = &self.candidates;
+        let pairs = Triangle::<u64>::pairs(all.len()).map(|(i, j)| [all[i], all[j]]);
+        all.iter().map(|&load| [load; 2]).chain(pairs).collect()
+    }
+
+    fn characterise(&self, l1: Geometry, line_bytes: u64, tick: &(dyn Fn() + Sync)) -> Characterisation {
+        let run = |cached: [usize; 2]| {
+            let hits = self.launches.iter().map(|launch| launch.hits(l1, &cached)).sum();
+            tick();
+            hits
+        };
+        let mut hits: Vec<u64> = self.runs().into_par_iter().map(run).collect();
+        let pair_hits = hits.split_off(self.candidates.len());
+        let mut alone: Vec<LoadMetrics> =
+            hits.into_iter().map(|hits| LoadMetrics { hits, ..Default::default() }).collect();
+        let (mut all_cached, mut all_bypassed) = (Moved::default(), Moved::default());
+        for (number, asked) in self.launches.iter().flat_map(Launch::chosen) {
+            let load = &mut alone[self.candidates.partition_point(|&other| other < number)];
+            load.accesses += asked.transactions;
+            load.sectors += asked.sectors;
+            all_cached.useful_bytes += asked.bytes;
+            all_cached.transferred_bytes += asked.transactions * line_bytes;
+            all_bypassed.useful_bytes += asked.bytes;
+            all_bypassed.transferred_bytes += asked.sectors * SECTOR_BYTES as u64;
+        }
+        let loads = self.candidates.clone();
+        let mut pair_hits = pair_hits.into_iter();
+        let pair_hits = Triangle::new(loads.len(), |_| pair_hits.next().unwrap_or_default());
+        Characterisation { line_bytes, loads, alone, pair_hits, all_cached, all_bypassed }
+    }
+}
+
+impl Launch {
+    /// The loads to choose from: their numbers, and what they asked for.
+    fn chosen(&self) -> impl Iterator<Item = (usize, &Asked)> {
+        self.numbers.iter().zip(self.recording.loads()).filter_map(|(number, asked)| Some(((*number)?, asked)))
+    }
+
+    /// Whether each load of the recording goes through the L1 when only these of the choice do.
+    fn cached(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
+        let loads = self.recording.loads().iter();
+        self.numbers.iter().zip(loads).map(|(number, asked)| number.map_or(asked.is_cached, &is_cached)).collect()
+    }
+
+    /// Hits of the loads that are cached.
+    fn hits(&self, l1: Geometry, cached: &[usize]) -> u64 {
+        let is_cached = |number: usize| cached.contains(&number);
+        if !self.numbers.iter().flatten().any(|&number| is_cached(number)) {
+            return 0;
+        }
+        let hits = self.recording.hits(l1, &self.cached(is_cached));
+        self.numbers.iter().zip(hits).filter(|(number, _)| number.is_some_and(is_cached)).map(|(_, hits)| hits).sum()
+    }
+
+    fn l2_bytes(&self, l1: Geometry, line_bytes: u64, cached: &BTreeSet<usize>) -> u64 {
+        let cached = self.cached(|number| cached.contains(&number));
+        let hits = self.recording.hits(l1, &cached);
+        let bytes = |((asked, hits), cached): ((&Asked, u64), bool)| match cached {
+            true => (asked.transactions - hits) * line_bytes,
+            false => asked.sectors * SECTOR_BYTES as u64,
+        };
+        self.recording.loads().iter().zip(hits).zip(cached).map(bytes).sum()
+    }
+}

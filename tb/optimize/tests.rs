@@ -1,0 +1,121 @@
+//! | testpoint      | intent                                                                            |
+//! |----------------|-----------------------------------------------------------------------------------|
+//! | protocol       | a set of cached loads asked of the recording finds what a run of the rewritten    |
+//! |                | PTX finds                                                                         |
+//! | objective      | where no two loads meet, the graph's savings are those of the caches              |
+//! | decisions      | each load has one, with its reason; what did not run stays as it is               |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use compiler::characterise::Bypassed;
+use compiler::rewrite::{Operator, rewrite};
+use compiler::solve::Method;
+use rtl::machine::MachineConfig;
+
+use super::*;
+use crate::config::{Request, Resolved};
+use crate::run::profile;
+
+fn kernels() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernels")
+}
+
+fn fermi() -> MachineConfig {
+    let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: Vec::new() };
+    Resolved::new(&request).unwrap().config
+}
+
+fn subject(launch: &str) -> Subject {
+    Subject::new(&kernels().join(launch), None, &fermi()).unwrap()
+}
+
+/// What the loads of a text find when a launch file runs it: hits and L2 bytes, by line.
+fn run(launch: &Path, text: &str) -> BTreeMap<u32, (u64, u64)> {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("rewritten.ptx");
+    std::fs::write(&ptx, text).unwrap();
+    let mut found: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for kernel in profile(launch, Some(&ptx), &fermi()).unwrap() {
+        for (pc, load) in kernel.all().loads {
+            let of_line = found.entry(kernel.lines[pc as usize]).or_default();
+            of_line.0 += load.l1_hits;
+            of_line.1 += load.l2_bytes(128);
+        }
+    }
+    found
+}
+
+/// The protocol of the paper, run by run: rewrite, run, read the counters.
+fn hits_of_rewritten(subject: &Subject, launch: &Path, cached: &[usize]) -> (u64, u64) {
+    let operator = |number| if cached.contains(&number) { Operator::Ca } else { Operator::Cg };
+    let operators: Vec<_> = (0..subject.loads.len()).map(|number| Some(operator(number))).collect();
+    let found = run(launch, &rewrite(&subject.source, &operators).unwrap());
+    let hits = cached.iter().filter_map(|&number| found.get(&subject.loads[number].line)).map(|(hits, _)| hits).sum();
+    (hits, found.values().map(|(_, bytes)| bytes).sum())
+}
+
+#[test]
+fn metrics_are_those_of_running_the_rewritten_ptx() {
+    for launch in ["kmeans/small.toml", "srad1/small.toml"] {
+        let (subject, path) = (subject(launch), kernels().join(launch));
+        for kernel in subject.characterise(&|| {}) {
+            let loads = &kernel.loads;
+            for (i, &load) in loads.iter().enumerate() {
+                assert_eq!(hits_of_rewritten(&subject, &path, &[load]).0, kernel.alone[i].hits, "{launch}: {load}");
+            }
+            for j in 1..loads.len().min(4) {
+                let pair = [loads[0], loads[j]];
+                let hits = hits_of_rewritten(&subject, &path, &pair).0;
+                assert_eq!(hits, kernel.pair_hits.get(0, j), "{launch}: {pair:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_traffic_of_a_choice_is_that_of_running_the_rewritten_ptx() {
+    let launch = "kmeans/small.toml";
+    let (subject, path) = (subject(launch), kernels().join(launch));
+    let all: Vec<usize> = (0..subject.loads.len()).collect();
+    for cached in [&all[..], &[], &all[1..], &all[..2]] {
+        let bytes = subject.l2_bytes(&cached.iter().copied().collect());
+        assert_eq!(bytes, hits_of_rewritten(&subject, &path, cached).1, "{cached:?}");
+    }
+}
+
+#[test]
+fn with_exact_traffic_the_graph_says_what_one_cached_load_saves() {
+    let subject = subject("kmeans/small.toml");
+    let optimised = Optimised::new(&subject, subject.characterise(&|| {}), Bypassed::Exact);
+    assert!(optimised.graph.len() > 1);
+    for (node, &load) in optimised.graph.loads().iter().enumerate() {
+        let saved = optimised.bypass_all_bytes as f64 - subject.l2_bytes(&BTreeSet::from([load])) as f64;
+        assert_eq!(optimised.graph.node(node), saved, "load {load}");
+    }
+}
+
+#[test]
+fn every_load_has_a_decision_with_its_reason() {
+    let subject = subject("vadd/small.toml");
+    let optimised = Optimised::new(&subject, subject.characterise(&|| {}), Bypassed::Uniform);
+    for method in Method::ALL {
+        let decisions = optimised.decisions(method).unwrap();
+        // A stream finds nothing in the L1. It moves whole lines either way, but for its end, an eighth of a
+        // line: three sectors more if it is cached.
+        assert_eq!(decisions.iter().map(|d| d.operator).collect::<Vec<_>>(), [Some(Operator::Cg); 2]);
+        assert!(decisions.iter().all(|d| d.reason.contains("saves -96 bytes")), "{decisions:?}");
+    }
+}
+
+#[test]
+fn methods_agree_on_what_the_graph_is_worth() {
+    for launch in ["bfs/small.toml", "kmeans/small.toml", "backprop/small.toml"] {
+        let subject = subject(launch);
+        let optimised = Optimised::new(&subject, subject.characterise(&|| {}), Bypassed::Uniform);
+        let [heuristic, ilp, exhaustive] =
+            Method::ALL.map(|method| optimised.solution(method).choice.as_ref().unwrap().value);
+        assert!((ilp - exhaustive).abs() <= 1e-9 * exhaustive.abs(), "{launch}: {ilp} and {exhaustive}");
+        assert!(heuristic <= exhaustive, "{launch}");
+    }
+}
