@@ -10,6 +10,7 @@
 //! | [`run`]     | drives a machine through a launch file and judges what comes out            |
 //! | [`optimize`] | which loads of a PTX file go through the L1, from what they find there        |
 //! | [`readers`] | what a machine says of itself: waveform, dump, structure counts             |
+//! | [`estimate`]| area and leakage of all that a machine is built of                         |
 //! | [`soak`]    | long random checks, run by name                                             |
 //! | [`trace`]   | what a recorded kernel asks of the memory, and small kernels made up         |
 //! | [`kit`]     | what stands around a device under test: source, sink, stalls, cycle tables  |
@@ -22,6 +23,7 @@
 pub mod cli;
 pub mod config;
 pub mod dram;
+pub mod estimate;
 #[cfg(test)]
 mod index;
 pub mod kit;

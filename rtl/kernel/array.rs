@@ -26,6 +26,18 @@ pub enum Storage {
     Flops,
 }
 
+/// What an access through one port reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// A row: all tags of a set at once.
+    Row,
+    /// A cell: the data of the way that hit.
+    Cell,
+    /// A cell of each column, of a row of its own: columns are banks.
+    Banks,
+}
+
 /// What a read sees of a write to the same row in the same cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collide {
@@ -62,6 +74,10 @@ pub trait ArrayView {
     fn spec(&self) -> &ArraySpec;
     /// Bits of one cell.
     fn cell_bits(&self) -> u32;
+    /// What one port reaches: the word of a memory is as wide.
+    fn access(&self) -> Access {
+        Access::Row
+    }
     /// Digest of the contents, 0 unless recorded.
     fn digest(&self) -> u64;
     /// The fields of one cell.
@@ -81,6 +97,7 @@ struct Used {
 pub struct Array<T: Payload> {
     spec: ArraySpec,
     shape: T::Shape,
+    access: Access,
     cells: Box<[T]>,
     staged: Vec<(usize, T)>,
     /// Rows touched in the current cycle, for `Collide::Forbidden`.
@@ -111,10 +128,18 @@ impl<T: Payload> Array<T> {
             watched: spec.collide == Collide::Forbidden,
             digest: None,
             written: None,
+            access: Access::Row,
             spec,
             shape,
             cells,
         }
+    }
+
+    /// The same memory, accessed by the cell: it refuses to read or write a row at once. Builds
+    /// without debug assertions do not look.
+    #[must_use]
+    pub fn by_cell(self) -> Self {
+        Self { access: Access::Cell, ..self }
     }
 
     /// Reads one row.
@@ -124,6 +149,7 @@ impl<T: Payload> Array<T> {
     #[must_use]
     #[inline]
     pub fn read(&self, at: &Edge<'_>, row: u32) -> &[T] {
+        self.is_by_row(at);
         self.take_reads(at, 1);
         if self.watched {
             self.watch_read(at, row, 0..self.spec.columns);
@@ -175,6 +201,7 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// As [`Self::write`].
     pub fn write_row(&mut self, at: &Edge<'_>, row: u32, values: &[T]) {
+        self.is_by_row(at);
         self.use_write(at, row);
         for (column, value) in values.iter().enumerate() {
             self.store(at, row, column as u32, value.clone());
@@ -228,6 +255,7 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// As [`Self::update`].
     pub fn update_row(&mut self, at: &Edge<'_>, row: u32, change: impl FnOnce(&mut [T])) {
+        self.is_by_row(at);
         if self.spec.collide == Collide::Old {
             self.breach(at, "partial write to a memory that reads old data");
         }
@@ -305,6 +333,13 @@ impl<T: Payload> Array<T> {
     #[inline(always)]
     fn index(&self, row: u32, column: u32) -> usize {
         row as usize * self.spec.columns as usize + column as usize
+    }
+
+    #[inline(always)]
+    fn is_by_row(&self, at: &Edge<'_>) {
+        if cfg!(debug_assertions) && self.access != Access::Row {
+            self.breach(at, "a row accessed at once in a memory accessed by the cell");
+        }
     }
 
     /// Frees all ports at the first access of a cycle.
@@ -460,6 +495,10 @@ impl<T: Payload + Hash> ArrayView for Array<T> {
         width_of::<T>(&self.shape)
     }
 
+    fn access(&self) -> Access {
+        self.access
+    }
+
     fn digest(&self) -> u64 {
         self.digest.unwrap_or(0)
     }
@@ -537,6 +576,16 @@ mod tests {
         let at = Edge::new(8, 8, &mut wake);
         array.write(&at, 0, 0, tag(1));
         array.write(&at, 1, 0, tag(1));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "l1.tags: a row accessed at once in a memory accessed by the cell")]
+    fn a_memory_accessed_by_the_cell_gives_no_rows() {
+        let mut wake = Wake::new(&[1]);
+        let array = tags(Collide::New).by_cell();
+        assert_eq!(array.read_cell(&Edge::new(8, 8, &mut wake), 3, 0), &Tag::default());
+        let _ = array.read(&Edge::new(9, 9, &mut wake), 3);
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl L2Bank {
             matched: None,
             tags: Array::new(memory("tags", config.ways, Collide::New), tag_bits(config, &place)),
             recency: Array::new(memory("recency", 1, Collide::New), config.ways),
-            data: Array::new(memory("data", config.ways, Collide::New), place.line_bytes),
+            data: Array::new(memory("data", config.ways, Collide::New), place.line_bytes).by_cell(),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
             fetches: Fifo::new(config.miss_queue, queue),
             write_backs: Fifo::new(config.write_back_queue, queue),
@@ -435,7 +435,6 @@ impl Block for L2Bank {
         index.describe(to);
         to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: config.ways });
-        to.logic("hit_way", Logic::Mux { ways: config.ways, width: place.line_bytes * 8 });
         AtomicOp::describe_logic(place.line_bytes, to);
         Recency::describe_logic(config.ways, to);
         stats.describe(to);

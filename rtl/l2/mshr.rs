@@ -162,7 +162,7 @@ impl Mshr {
             entries: vec![Entry::default(); shape.entries as usize],
             used: 0,
             ready: Fifo::new(shape.entries, bits_for(shape.entries)),
-            waiters: Array::new(spec, shape.waiter),
+            waiters: Array::new(spec, shape.waiter).by_cell(),
             shape,
         }
     }
@@ -257,7 +257,7 @@ impl Mshr {
     pub fn waiter(&self, at: &Edge<'_>) -> Option<(Entry, &Waiter)> {
         let Slot(slot) = *self.ready.front()?;
         let entry = self.entries[usize::from(slot)];
-        Some((entry, &self.waiters.read(at, u32::from(slot))[usize::from(entry.served)]))
+        Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))
     }
 
     /// The waiter shown was served; returns the entry if it was the last one, which frees it.

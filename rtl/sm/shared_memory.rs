@@ -7,7 +7,7 @@
 //! An atomic reads a word and writes back what it makes of it, lane after lane in ascending order;
 //! here lanes that ask for one word are not served together.
 
-use crate::kernel::{ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of};
+use crate::kernel::{Access, ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of};
 use crate::l1::access::LANES;
 use crate::sm::SharedConfig;
 
@@ -100,6 +100,9 @@ impl ArrayView for SharedMemory {
     }
     fn cell_bits(&self) -> u32 {
         32
+    }
+    fn access(&self) -> Access {
+        Access::Banks
     }
     fn digest(&self) -> u64 {
         self.digest.unwrap_or(0)

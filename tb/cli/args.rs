@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use ::area::Node;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -74,6 +75,13 @@ const DRAM_EXAMPLES: &str = "Examples:
 A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and a request a line, such as
 0,R,0x00000040: offered from cycle 0 on, in the order of the file, at most one a cycle.";
 
+const AREA_EXAMPLES: &str = "Examples:
+  warpsieve area
+  warpsieve area --node 22 --depth 5 --svg fermi.svg
+  warpsieve area --design pric --against baseline --format json
+
+Estimates, from CACTI's memories and standard cells: README and docs/area.md say how, and how far off.";
+
 const PTX_EXAMPLES: &str = "Examples:
   warpsieve ptx kernels/syrk/syrk.ptx
   warpsieve ptx mine.ptx --format json
@@ -126,6 +134,9 @@ pub(super) enum Command {
     /// Drive the DRAM channels of a machine alone with a trace of requests
     #[command(after_help = DRAM_EXAMPLES)]
     Dram(DramArguments),
+    /// Estimate area and leakage of a machine, block by block, from the structures it is built of
+    #[command(after_help = AREA_EXAMPLES)]
+    Area(AreaArguments),
 }
 
 /// Which machine.
@@ -349,6 +360,12 @@ pub(super) enum Figure {
     /// A PTX text before and after its loads get operators
     #[value(name = "xie2013/listings")]
     Xie2013Listings,
+    /// Area, leakage and energy of the published caches, beside CACTI and our model
+    #[value(name = "anssari2012/table4.3")]
+    AnssariTable43,
+    /// How far estimates are from memories that CACTI computed
+    #[value(name = "area/errors")]
+    AreaErrors,
 }
 
 #[derive(Args, Debug)]
@@ -398,6 +415,45 @@ pub(super) struct DramArguments {
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AreaArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Print what the machine has more with these designs than with this one, or `baseline` for none
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub against: Option<String>,
+    /// Technology node in nm
+    #[arg(long, value_name = "NM", value_parser = node, default_value = "45")]
+    pub node: Node,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = AreaFormat::Table)]
+    pub format: AreaFormat,
+    /// Levels of blocks in the table
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub depth: u8,
+    /// Draw where the area goes
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
+    /// Write an input file for CACTI for each memory
+    #[arg(long, value_name = "FOLDER")]
+    pub cacti: Option<PathBuf>,
+}
+
+fn node(text: &str) -> Result<Node, String> {
+    let nm: u32 = text.parse().map_err(|_| "expected 45, 32 or 22".to_owned())?;
+    Node::try_from(nm)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AreaFormat {
+    /// Blocks alike in one row
+    Table,
+    /// The whole tree with every memory and piece of logic
+    Json,
+    /// A row a block
+    Csv,
 }
 
 #[derive(Args, Debug)]

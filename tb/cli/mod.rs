@@ -10,6 +10,7 @@
 //! |      | kernel; nothing is written                                                   |
 //! | 3    | no progress, or `--max-cycles` reached                                       |
 
+mod area;
 mod args;
 pub mod blocks;
 mod compare;
@@ -64,6 +65,7 @@ pub fn main() -> ExitCode {
         Command::Ptx(arguments) => ptx::ptx(arguments),
         Command::Trace(arguments) => trace::trace(arguments),
         Command::Dram(arguments) => dram::dram(arguments),
+        Command::Area(arguments) => area::area(arguments),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit as u8),

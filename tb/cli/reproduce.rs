@@ -1,6 +1,8 @@
 //! `warpsieve reproduce`: measures what a paper shows and writes it down beside the paper's own figures.
 
+mod errors;
 mod suite;
+mod table43;
 mod xie2013;
 
 use std::fs;
@@ -45,7 +47,8 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
         };
         exit = worse(exit, page.exit);
         for (end, text) in [("md", &page.markdown), ("csv", &page.csv)] {
-            let path = folder.join(&page.name).with_extension(end);
+            // A name may have a dot of its own.
+            let path = folder.join(format!("{}.{end}", page.name));
             write(&path, text)?;
             output::print(&format!("wrote {}\n", path.display()))?;
         }
@@ -56,11 +59,13 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
 type Draw = fn(&ReproduceArguments, &Path) -> Result<Page, Report>;
 
 /// Each figure and what draws it, given the folder of the kernels.
-const FIGURES: [(Figure, Draw); 4] = [
+const FIGURES: [(Figure, Draw); 6] = [
     (Figure::Suite, suite::suite),
     (Figure::Xie2013Fig2, xie2013::fig2),
     (Figure::Xie2013Fig4, xie2013::fig4),
     (Figure::Xie2013Listings, xie2013::listings),
+    (Figure::AnssariTable43, |_, _| table43::table43()),
+    (Figure::AreaErrors, |_, _| errors::errors()),
 ];
 
 fn write(path: &Path, text: &str) -> Result<(), Report> {

@@ -2,7 +2,7 @@
 //! Flip-flops, memories, channels and logic of every scope, from the widths that the simulation
 //! itself works with: a field made wider is counted wider, with nothing else to edit.
 
-use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic, Storage};
+use rtl::kernel::{Access, ArrayView, Blocks, Describe, Field, Fields, Logic, Storage};
 use serde::Serialize;
 
 use super::scopes::{Scopes, block_ids};
@@ -43,6 +43,8 @@ pub struct ArrayCount {
     pub reads: u32,
     /// Writes a cycle.
     pub writes: u32,
+    /// What each of them reaches.
+    pub access: Access,
 }
 
 impl ArrayCount {
@@ -146,9 +148,9 @@ impl Describe for Counter {
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
         let spec = array.spec();
         let (storage, rows, columns) = (spec.storage, spec.rows, spec.columns);
-        let (reads, writes, cell_bits) = (spec.reads, spec.writes, array.cell_bits());
+        let (reads, writes, cell_bits, access) = (spec.reads, spec.writes, array.cell_bits(), array.access());
         let name = name.to_owned();
-        self.0.here().arrays.push(ArrayCount { name, storage, rows, columns, cell_bits, reads, writes });
+        self.0.here().arrays.push(ArrayCount { name, storage, rows, columns, cell_bits, reads, writes, access });
     }
     fn channel(&mut self, _: &'static str, depth: u32, beat_bits: u32) {
         self.0.is_channel();

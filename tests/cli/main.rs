@@ -2,6 +2,7 @@
 //!
 //! | testpoint                                                        | file        |
 //! |------------------------------------------------------------------|-------------|
+//! | area: tree, differences, table, picture, files for CACTI          | `area`      |
 //! | bad input of every kind: status 2, message, nothing written      | `bad_input` |
 //! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
 //! | runs side by side                                                | `compare`   |
@@ -12,6 +13,7 @@
 //! | what is printed by `list` and `config`                           | `print`     |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
 
+mod area;
 mod bad_input;
 mod compare;
 mod dram;

@@ -176,3 +176,12 @@ fn the_page_about_traces_shows_what_trace_info_prints() {
     let info = printed(&["trace", "info", "tests/corpus/traces/volta.traceg"]);
     holds("docs/traces.md", &[Part { name: "info", text: code_block(&info) }]);
 }
+
+#[test]
+fn the_page_about_area_shows_what_the_command_prints() {
+    let parts = [
+        Part { name: "fermi", text: code_block(&printed(&["area"])) },
+        Part { name: "pric", text: code_block(&printed(&["area", "--design", "pric", "--against", "baseline"])) },
+    ];
+    holds("docs/area.md", &parts);
+}

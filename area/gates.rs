@@ -1,0 +1,200 @@
+//! # Flip-flops and logic
+//! Standard cells counted. The library is one of 45 nm; other nodes scale it, an estimate.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::data::{ByNode, TechnologyError};
+use crate::memory::{Cost, Memory, Node};
+
+/// Cells by name, of one unit of something.
+type Recipe = BTreeMap<String, f64>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GateData {
+    pub source: String,
+    /// um2 and nW of each.
+    cells: BTreeMap<String, [f64; 2]>,
+    pub scale: Scale,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scale {
+    pub source: String,
+    nand2: ByNode<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogicData {
+    pub source: String,
+    xor_input: Recipe,
+    compared_bit: Recipe,
+    encoder_input: Recipe,
+    mux_input: Recipe,
+    adder_bit: Recipe,
+    divider_bit: Recipe,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlopData {
+    pub source: String,
+    most_words: u32,
+    state_bit: Recipe,
+    memory_bit: Recipe,
+    read_input: Recipe,
+    write_input: Recipe,
+}
+
+/// A piece of combinational logic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    /// One output bit as the exclusive or of so many inputs.
+    XorTree {
+        /// Inputs of the tree.
+        fan_in: u32,
+    },
+    /// Equality comparators.
+    Comparator {
+        /// Bits compared.
+        width: u32,
+        /// How many.
+        count: u32,
+    },
+    /// First set bit.
+    PriorityEncoder {
+        /// Request lines.
+        inputs: u32,
+    },
+    /// One of several words.
+    Mux {
+        /// Inputs.
+        ways: u32,
+        /// Bits of each.
+        width: u32,
+    },
+    /// Adder, subtractor or counter.
+    Adder {
+        /// Bits.
+        width: u32,
+    },
+    /// Divider by a constant.
+    ConstantDivider {
+        /// Bits of the dividend.
+        width: u32,
+        /// The divisor.
+        divisor: u32,
+    },
+}
+
+/// um2 and mW of one unit at 45 nm.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    um2: f64,
+    mw: f64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Gates {
+    /// Memories of no more words are flip-flops.
+    pub most_words: u32,
+    scale: ByNode<f64>,
+    xor_input: Unit,
+    compared_bit: Unit,
+    encoder_input: Unit,
+    mux_input: Unit,
+    adder_bit: Unit,
+    divider_bit: Unit,
+    state_bit: Unit,
+    memory_bit: Unit,
+    read_input: Unit,
+    write_input: Unit,
+}
+
+impl Gates {
+    pub(crate) fn new(gates: &GateData, logic: &LogicData, flops: &FlopData) -> Result<Self, TechnologyError> {
+        let unit = |recipe: &Recipe| {
+            let mut unit = Unit { um2: 0.0, mw: 0.0 };
+            for (cell, count) in recipe {
+                let Some([um2, nw]) = gates.cells.get(cell) else {
+                    let place = "a recipe of logic or flops".to_owned();
+                    let expected = "a cell of gates.cells";
+                    return Err(TechnologyError::Value { place, value: cell.clone(), expected });
+                };
+                unit.um2 += count * um2;
+                unit.mw += count * nw / 1e6;
+            }
+            Ok(unit)
+        };
+        Ok(Self {
+            most_words: flops.most_words,
+            scale: gates.scale.nand2,
+            xor_input: unit(&logic.xor_input)?,
+            compared_bit: unit(&logic.compared_bit)?,
+            encoder_input: unit(&logic.encoder_input)?,
+            mux_input: unit(&logic.mux_input)?,
+            adder_bit: unit(&logic.adder_bit)?,
+            divider_bit: unit(&logic.divider_bit)?,
+            state_bit: unit(&flops.state_bit)?,
+            memory_bit: unit(&flops.memory_bit)?,
+            read_input: unit(&flops.read_input)?,
+            write_input: unit(&flops.write_input)?,
+        })
+    }
+
+    fn cost(&self, node: Node, units: &[(Unit, u64)]) -> Cost {
+        let scale = self.scale.at(node) / self.scale.at(Node::N45);
+        let sum =
+            |of: fn(&Unit) -> f64| units.iter().map(|(unit, count)| of(unit) * *count as f64).sum::<f64>() * scale;
+        Cost { um2: sum(|unit| unit.um2), leakage_mw: sum(|unit| unit.mw), ..Cost::ZERO }
+    }
+
+    pub(crate) fn flops(&self, node: Node, count: u64) -> Cost {
+        self.cost(node, &[(self.state_bit, count)])
+    }
+
+    /// One bank of flip-flops with its multiplexers.
+    pub(crate) fn memory(&self, node: Node, memory: &Memory) -> Cost {
+        let Memory { kind: _, entries, width, ports, banks: _ } = *memory;
+        let bits = u64::from(entries) * u64::from(width);
+        let selected = bits.saturating_sub(width.into()) * u64::from(ports.reads + ports.shared);
+        let kept = bits * u64::from(ports.writes + ports.shared);
+        self.cost(node, &[(self.memory_bit, bits), (self.read_input, selected), (self.write_input, kept)])
+    }
+
+    pub(crate) fn logic(&self, node: Node, logic: Logic) -> Cost {
+        let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
+        let units = match logic {
+            Logic::XorTree { fan_in } => (self.xor_input, u64::from(fan_in.saturating_sub(1))),
+            Logic::Comparator { width, count } => (self.compared_bit, product(width, count)),
+            Logic::PriorityEncoder { inputs } => (self.encoder_input, inputs.into()),
+            Logic::Mux { ways, width } => (self.mux_input, product(ways.saturating_sub(1), width)),
+            Logic::Adder { width } => (self.adder_bit, width.into()),
+            Logic::ConstantDivider { width, divisor } => {
+                // A remainder is below the divisor, and one bit is brought down to it.
+                let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;
+                (self.divider_bit, product(width, row))
+            }
+        };
+        self.cost(node, &[units])
+    }
+}
+
+impl Logic {
+    /// What it is and how much of it, in words: `32 comparators of 25 bits`.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::XorTree { fan_in } => format!("XOR of {fan_in}"),
+            Self::Comparator { width, count } => format!("{count} comparators of {width} bits"),
+            Self::PriorityEncoder { inputs } => format!("first of {inputs}"),
+            Self::Mux { ways, width } => format!("one of {ways} words of {width} bits"),
+            Self::Adder { width } => format!("adder of {width} bits"),
+            Self::ConstantDivider { width, divisor } => format!("{width} bits divided by {divisor}"),
+        }
+    }
+}

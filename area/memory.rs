@@ -1,0 +1,192 @@
+//! What is asked for, and the answer.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Technology node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "u32")]
+pub enum Node {
+    /// 22 nm.
+    N22,
+    /// 32 nm.
+    N32,
+    /// 45 nm.
+    N45,
+}
+
+impl Node {
+    /// Every node.
+    pub const ALL: [Self; 3] = [Self::N22, Self::N32, Self::N45];
+
+    /// Its name in nm.
+    #[must_use]
+    pub fn nm(self) -> u32 {
+        match self {
+            Self::N22 => 22,
+            Self::N32 => 32,
+            Self::N45 => 45,
+        }
+    }
+
+    /// Its name in um, the unit of closed forms.
+    pub(crate) fn um(self) -> f64 {
+        f64::from(self.nm()) / 1000.0
+    }
+}
+
+impl TryFrom<u32> for Node {
+    type Error = String;
+    fn try_from(nm: u32) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|node| node.nm() == nm);
+        found.ok_or_else(|| format!("{nm} nm, expected 45, 32 or 22: there are no figures for others"))
+    }
+}
+
+/// How a memory is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Static RAM, or a register file: the same cells with other ports.
+    Sram,
+    /// Content-addressed: every entry compares in a search.
+    Cam,
+    /// Flip-flops with multiplexers.
+    Flops,
+}
+
+/// Ports of a memory, in text as `1RW`, `2R1W`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Ports {
+    /// Ports that read or write.
+    pub shared: u32,
+    /// Ports that read (search, in a CAM).
+    pub reads: u32,
+    /// Ports that write.
+    pub writes: u32,
+}
+
+impl Ports {
+    /// One port that reads or writes.
+    pub const ONE_SHARED: Self = Self { shared: 1, reads: 0, writes: 0 };
+    /// Two ports that read or write.
+    pub const TWO_SHARED: Self = Self { shared: 2, reads: 0, writes: 0 };
+    /// One port that reads and one that writes.
+    pub const READ_AND_WRITE: Self = Self { shared: 0, reads: 1, writes: 1 };
+
+    /// Ports of all kinds.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.shared + self.reads + self.writes
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (count, letters) in [(self.shared, "RW"), (self.reads, "R"), (self.writes, "W")] {
+            if count > 0 {
+                write!(f, "{count}{letters}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<Ports> for String {
+    fn from(ports: Ports) -> Self {
+        ports.to_string()
+    }
+}
+
+impl TryFrom<String> for Ports {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || format!("ports `{text}`, expected such as 1RW, 1R1W or 2R2W");
+        let (mut ports, mut rest) = (Self::default(), text.as_str());
+        while !rest.is_empty() {
+            let letters = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+            let count = rest[..letters].parse().map_err(|_| wrong())?;
+            let end = rest[letters..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |digits| letters + digits);
+            match &rest[letters..end] {
+                "RW" => ports.shared = count,
+                "R" => ports.reads = count,
+                "W" => ports.writes = count,
+                _ => return Err(wrong()),
+            }
+            rest = &rest[end..];
+        }
+        Ok(ports)
+    }
+}
+
+/// A memory: `banks` times `entries` words of `width` bits, one word an access of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Memory {
+    /// How it is built.
+    pub kind: Kind,
+    /// Words of a bank.
+    pub entries: u32,
+    /// Bits of a word.
+    pub width: u32,
+    /// Ports of a bank.
+    pub ports: Ports,
+    /// Banks, each accessed on its own.
+    pub banks: u32,
+}
+
+impl Memory {
+    /// Bits of all banks.
+    #[must_use]
+    pub fn bits(&self) -> u64 {
+        u64::from(self.entries) * u64::from(self.width) * u64::from(self.banks)
+    }
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Standard cells counted.
+    Cells,
+    /// Between points that CACTI computed.
+    Grid,
+    /// A closed form fitted to points that CACTI computed, outside of them or instead of them.
+    ClosedForm,
+}
+
+impl Basis {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cells => "cells",
+            Self::Grid => "grid",
+            Self::ClosedForm => "closed form",
+        }
+    }
+}
+
+/// What a structure costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// Area in um2.
+    pub um2: f64,
+    /// Leakage in mW.
+    pub leakage_mw: f64,
+    /// Energy in pJ of a read (a search, in a CAM); none is known for cells.
+    pub read_pj: Option<f64>,
+    /// Energy in pJ of a write.
+    pub write_pj: Option<f64>,
+    /// Where it comes from.
+    pub basis: Basis,
+}
+
+impl Cost {
+    /// The area and leakage of so many alike, of which one is accessed at a time.
+    #[must_use]
+    pub fn times(self, count: f64) -> Self {
+        Self { um2: self.um2 * count, leakage_mw: self.leakage_mw * count, ..self }
+    }
+}

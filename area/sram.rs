@@ -1,0 +1,275 @@
+//! # Static RAM
+//! An estimate is a closed form times a correction: the ratio of CACTI's figure to the form, taken
+//! between the nearest points of CACTI's grid, in the logarithms of words and width. At a point of
+//! the grid the estimate is CACTI's figure itself; outside, the ratio is that of the edge, so that
+//! nothing jumps there, and the answer is marked as a closed form. A word wider than any of the
+//! grid is several memories of the widest side by side.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::data::{ByNode, TechnologyError};
+use crate::memory::{Basis, Cost, Node, Ports};
+
+/// Bits of a byte and um2 of a mm2: units, no coefficients.
+pub(crate) const BYTE: f64 = 8.0;
+pub(crate) const UM2: f64 = 1e6;
+
+/// Area, leakage, energy of a read, energy of a write; in um2, mW, pJ.
+pub(crate) type Values = [f64; 4];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GridData {
+    pub tool: String,
+    pub setting: String,
+    pub source: String,
+    table: Vec<TableData>,
+    between: Vec<TableData>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableData {
+    node: Node,
+    ports: Ports,
+    points: Vec<[f64; 6]>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClosedForms {
+    /// log2 of all bits and of bits a word at the origin of the logarithmic forms.
+    origin: [f64; 2],
+    pub area: AreaForm,
+    pub leakage_mw: LogForm,
+    pub read_pj: LogForm,
+    pub write_pj: LogForm,
+}
+
+/// Each pair is the value of one port and what each further port adds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AreaForm {
+    pub source: String,
+    n: [f64; 2],
+    s: [f64; 2],
+    w: [f64; 2],
+    ws: [f64; 2],
+    ww: [f64; 2],
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogForm {
+    pub source: String,
+    node: ByNode<f64>,
+    shape: [f64; 5],
+    p: [f64; 3],
+    q: [f64; 3],
+}
+
+/// A place in the grid: log2 of words and of bits a word, with its ports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub node: Node,
+    pub words: f64,
+    pub width: f64,
+    pub ports: Ports,
+}
+
+impl Place {
+    /// Ports beyond the first, and 1 for two shared ones.
+    fn ports(&self) -> (f64, f64) {
+        let beyond = f64::from(self.ports.count().saturating_sub(1));
+        (beyond, if self.ports == Ports::TWO_SHARED { 1.0 } else { 0.0 })
+    }
+}
+
+impl AreaForm {
+    fn ln(&self, place: &Place) -> f64 {
+        let (p, _) = place.ports();
+        let (bits, width) = ((place.words + place.width).exp2(), place.width.exp2());
+        let of = |[first, further]: [f64; 2]| first + further * p;
+        let root = bits.sqrt();
+        let sum = bits * of(self.n)
+            + root * of(self.s)
+            + width * of(self.w)
+            + width * root * of(self.ws)
+            + width * width * of(self.ww);
+        (place.node.um().powi(2) * sum).ln()
+    }
+}
+
+impl LogForm {
+    fn ln(&self, [bits, width]: [f64; 2], place: &Place) -> f64 {
+        let (p, q) = place.ports();
+        let (a, b) = (place.words + place.width - bits, place.width - width);
+        let Self { source: _, node, shape: [a1, b1, g, d, e], p: [p0, p1, p2], q: [q0, q1, q2] } = self;
+        node.at(place.node)
+            + a1 * a
+            + b1 * b
+            + g * a * a
+            + d * a * b
+            + e * b * b
+            + by_ports(p0 + p1 * a + p2 * b, p)
+            + q * (q0 + q1 * a + q2 * b)
+    }
+}
+
+/// The logarithm of what ports beyond the first multiply a value by, `second` being that of the second.
+/// The form was fitted to one port and two; each further one adds as much as the second did, as in area.
+fn by_ports(second: f64, beyond: f64) -> f64 {
+    let added = (1.0 - (-second).exp()).max(0.0);
+    if beyond <= 1.0 { second * beyond } else { second + ((beyond - 1.0) * added).ln_1p() }
+}
+
+impl ClosedForms {
+    /// Logarithms of all four values.
+    pub(crate) fn ln(&self, place: &Place) -> Values {
+        let Self { origin, area, leakage_mw, read_pj, write_pj } = self;
+        [area.ln(place), leakage_mw.ln(*origin, place), read_pj.ln(*origin, place), write_pj.ln(*origin, place)]
+    }
+}
+
+/// CACTI's points of one node and one kind of ports.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub node: Node,
+    pub ports: Ports,
+    /// CACTI's figures by log2 of words and of bits a word, as logarithms of their ratios to the form.
+    pub corrections: BTreeMap<(u32, u32), Values>,
+}
+
+/// A memory that CACTI computed, apart from the tables.
+#[derive(Debug)]
+pub(crate) struct Point {
+    pub place: Place,
+    pub values: Values,
+}
+
+#[derive(Debug)]
+pub(crate) struct Sram {
+    pub closed: ClosedForms,
+    pub tables: Vec<Table>,
+    pub between: Vec<Point>,
+    /// Least and greatest log2 of words, and of bits a word, over all tables.
+    words: (u32, u32),
+    width: (u32, u32),
+}
+
+impl Sram {
+    pub(crate) fn new(grid: GridData, closed: ClosedForms) -> Result<Self, TechnologyError> {
+        let mut tables = Vec::new();
+        for data in &grid.table {
+            let mut corrections = BTreeMap::new();
+            for Point { place, values } in points(data, "grid.table")? {
+                let form = closed.ln(&place);
+                let ratio = std::array::from_fn(|metric| values[metric].ln() - form[metric]);
+                corrections.insert((exponent(place.words)?, exponent(place.width)?), ratio);
+            }
+            tables.push(Table { node: data.node, ports: data.ports, corrections });
+        }
+        for node in Node::ALL {
+            for ports in [Ports::ONE_SHARED, Ports::READ_AND_WRITE, Ports::TWO_SHARED] {
+                if !tables.iter().any(|table| table.node == node && table.ports == ports) {
+                    let expected = "a table of every node and of 1RW, 1R1W and 2RW";
+                    let value = format!("none of {ports} at {} nm", node.nm());
+                    return Err(TechnologyError::Value { place: "grid.table".to_owned(), value, expected });
+                }
+            }
+        }
+        let mut between = Vec::new();
+        for data in &grid.between {
+            between.extend(points(data, "grid.between")?);
+        }
+        let keys = || tables.iter().flat_map(|table| table.corrections.keys());
+        let range = |of: fn(&(u32, u32)) -> u32| (keys().map(of).min().unwrap_or(0), keys().map(of).max().unwrap_or(0));
+        let (words, width) = (range(|key| key.0), range(|key| key.1));
+        Ok(Self { words, width, closed, tables, between })
+    }
+
+    /// The table to correct by: more ports than it has are left to the closed form.
+    fn table(&self, node: Node, ports: Ports) -> &Table {
+        let nearest = match ports.count() {
+            0 | 1 => Ports::ONE_SHARED,
+            _ if ports == Ports::TWO_SHARED => Ports::TWO_SHARED,
+            _ => Ports::READ_AND_WRITE,
+        };
+        let found = self.tables.iter().find(|table| table.node == node && table.ports == nearest);
+        let Some(table) = found else { unreachable!("every node has its tables: checked when they were read") };
+        table
+    }
+
+    /// What one bank costs.
+    pub(crate) fn cost(&self, node: Node, entries: u32, width: u32, ports: Ports) -> Cost {
+        let widest = f64::from(self.width.1).exp2();
+        let width = f64::from(width.max(1));
+        let slices = (width / widest).max(1.0);
+        let place = Place { node, words: f64::from(entries.max(1)).log2(), width: width.min(widest).log2(), ports };
+        let (ln, measured) = self.ln(&place);
+        let [um2, leakage_mw, read, write] = ln.map(|value| value.exp() * slices);
+        let basis = if measured && slices == 1.0 { Basis::Grid } else { Basis::ClosedForm };
+        Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
+    }
+
+    /// Logarithms of the four values, and whether they lie between measured points.
+    pub(crate) fn ln(&self, place: &Place) -> (Values, bool) {
+        let table = self.table(place.node, place.ports);
+        let (words, words_part, words_inside) = cell(place.words, self.words);
+        let (width, width_part, width_inside) = cell(place.width, self.width);
+        let mut ln = self.closed.ln(place);
+        let mut measured = words_inside && width_inside && place.ports.count() <= table.ports.count();
+        for (up, by_words) in [(0, 1.0 - words_part), (1, words_part)] {
+            for (right, by_width) in [(0, 1.0 - width_part), (1, width_part)] {
+                let weight = by_words * by_width;
+                if weight > 0.0 {
+                    let (correction, is_point) = table.correction(words + up, width + right);
+                    measured &= is_point;
+                    ln.iter_mut().zip(correction).for_each(|(ln, correction)| *ln += weight * correction);
+                }
+            }
+        }
+        (ln, measured)
+    }
+}
+
+impl Table {
+    /// The correction at a corner; where CACTI has no memory, that of the next one with such words.
+    fn correction(&self, words: u32, width: u32) -> (Values, bool) {
+        let of_width = self.corrections.iter().filter(|((_, at), _)| *at == width);
+        let nearest = of_width.min_by_key(|((at, _), _)| at.abs_diff(words));
+        nearest.map_or(([0.0; 4], false), |((at, _), correction)| (*correction, *at == words))
+    }
+}
+
+/// The cell of the grid that holds a logarithm, the part of it below, and whether it was inside.
+fn cell(log: f64, (least, most): (u32, u32)) -> (u32, f64, bool) {
+    let held = log.clamp(least.into(), most.into());
+    let floor = held.floor();
+    (floor as u32, held - floor, held == log)
+}
+
+fn exponent(log: f64) -> Result<u32, TechnologyError> {
+    let rounded = log.round();
+    if (log - rounded).abs() > 1e-9 || rounded < 0.0 {
+        let expected = "powers of two: the grid is one of their logarithms";
+        return Err(TechnologyError::Value { place: "grid.table".to_owned(), value: log.exp2().to_string(), expected });
+    }
+    Ok(rounded as u32)
+}
+
+fn points(data: &TableData, place: &str) -> Result<Vec<Point>, TechnologyError> {
+    let point = |row: &[f64; 6]| {
+        if row.iter().any(|number| !number.is_finite() || *number <= 0.0) {
+            let expected = "positive numbers: their logarithms are interpolated";
+            return Err(TechnologyError::Value { place: place.to_owned(), value: format!("{row:?}"), expected });
+        }
+        let [bytes, word, mm2, mw, read, write] = *row;
+        let place =
+            Place { node: data.node, words: (bytes / word).log2(), width: (word * BYTE).log2(), ports: data.ports };
+        Ok(Point { place, values: [mm2 * UM2, mw, read, write] })
+    };
+    data.points.iter().map(point).collect()
+}

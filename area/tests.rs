@@ -1,0 +1,227 @@
+//! Testpoints: the data file is read and refused; estimates at, between and outside of CACTI's points;
+//! more of anything never costs less; the published caches.
+
+use proptest::prelude::*;
+
+use crate::{Basis, Cost, Kind, Logic, Memory, Metric, Node, Ports, Technology, cacti_input};
+
+fn technology() -> Technology {
+    Technology::built_in().unwrap()
+}
+
+fn sram(entries: u32, width: u32, ports: Ports) -> Memory {
+    Memory { kind: Kind::Sram, entries, width, ports, banks: 1 }
+}
+
+#[test]
+fn a_point_of_the_grid_costs_what_cacti_gave() {
+    // 32 KB in words of 16 bytes at 22 nm.
+    let text = include_str!("technology.toml");
+    let table = text.split("[[grid.table]]\nnode = 22\nports = \"1RW\"\n").nth(1).unwrap();
+    let row = table.lines().find(|line| line.contains("[32768, 16, ")).unwrap();
+    let numbers: Vec<f64> = row.trim().trim_matches(['[', ']', ',']).split(", ").map(|n| n.parse().unwrap()).collect();
+    let cost = technology().memory(Node::N22, &sram(2048, 128, Ports::ONE_SHARED));
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
+    close(cost.um2, numbers[2] * 1e6);
+    close(cost.leakage_mw, numbers[3]);
+    close(cost.read_pj.unwrap(), numbers[4]);
+    close(cost.write_pj.unwrap(), numbers[5]);
+    assert_eq!(cost.basis, Basis::Grid);
+}
+
+#[test]
+fn an_estimate_says_when_it_leaves_the_grid() {
+    let technology = technology();
+    let basis = |entries, width, ports| technology.memory(Node::N45, &sram(entries, width, ports)).basis;
+    assert_eq!(basis(100, 100, Ports::READ_AND_WRITE), Basis::Grid);
+    assert_eq!(basis(17, 100, Ports::READ_AND_WRITE), Basis::ClosedForm);
+    assert_eq!(basis(100, 1025, Ports::READ_AND_WRITE), Basis::ClosedForm);
+    assert_eq!(basis(1 << 20, 64, Ports::READ_AND_WRITE), Basis::ClosedForm);
+    assert_eq!(basis(100, 100, Ports { shared: 0, reads: 2, writes: 1 }), Basis::ClosedForm);
+    assert_eq!(basis(16, 100, Ports::READ_AND_WRITE), Basis::Cells);
+}
+
+#[test]
+fn each_port_beyond_the_second_adds_as_much_as_the_second() {
+    let technology = technology();
+    let leakage = |writes| {
+        let ports = Ports { shared: 0, reads: 1, writes };
+        technology.memory(Node::N45, &sram(1024, 128, ports)).leakage_mw
+    };
+    let steps: Vec<_> = (1..6).map(|writes| leakage(writes + 1) - leakage(writes)).collect();
+    assert!(steps.iter().all(|step| (step / steps[0] - 1.0).abs() < 1e-9 && *step > 0.0), "{steps:?}");
+}
+
+#[test]
+fn nothing_jumps_where_the_grid_ends() {
+    let technology = technology();
+    let area = |entries, width| technology.memory(Node::N32, &sram(entries, width, Ports::READ_AND_WRITE)).um2;
+    for (inside, outside) in [((32, 512), (31, 512)), ((64, 1024), (64, 1025)), ((64, 16), (64, 15))] {
+        let ratio = area(inside.0, inside.1) / area(outside.0, outside.1);
+        assert!((0.95..1.06).contains(&ratio), "{inside:?} by {outside:?}: {ratio}");
+    }
+}
+
+#[test]
+fn points_left_out_are_met_within_the_promised_errors() {
+    let technology = technology();
+    for metric in Metric::ALL {
+        let errors = technology.left_out(metric, None);
+        let percent = |part| 100.0 * errors.quantile(part);
+        println!(
+            "{}: {} points, {:.1} {:.1} {:.1}",
+            metric.name(),
+            errors.count(),
+            percent(0.5),
+            percent(0.95),
+            percent(1.0)
+        );
+        assert!(errors.count() > 600);
+    }
+    let area = technology.left_out(Metric::Area, None);
+    assert!(area.quantile(0.5) < 0.04 && area.quantile(0.95) < 0.12, "{area:?}");
+}
+
+#[test]
+fn memories_between_the_points_of_the_grid_are_met() {
+    let errors = technology().between(Metric::Area);
+    assert!(errors.count() >= 8 && errors.quantile(1.0) < 0.08, "{errors:?}");
+}
+
+#[test]
+fn cams_that_cacti_computed_are_met() {
+    for (metric, median, p95) in [
+        (Metric::Area, 0.04, 0.12),
+        (Metric::Leakage, 0.05, 0.12),
+        (Metric::Read, 0.05, 0.12),
+        (Metric::Write, 0.05, 0.15),
+    ] {
+        let errors = technology().cams(metric);
+        assert_eq!(errors.count(), 114);
+        assert!(errors.quantile(0.5) < median && errors.quantile(0.95) < p95, "{metric:?} {errors:?}");
+    }
+}
+
+#[test]
+fn quantiles_are_those_of_the_sorted_errors() {
+    let errors: crate::Errors = [0.4, 0.1, 0.3, 0.2].into_iter().collect();
+    assert_eq!([0.0, 0.5, 0.75, 1.0].map(|part| errors.quantile(part)), [0.1, 0.2, 0.3, 0.4]);
+}
+
+#[test]
+fn published_l1_and_l2_agree_with_the_cacti_figures_beside_them() {
+    let technology = technology();
+    let rows = technology.table43().rows.iter().filter(|row| !row.not_reproduced);
+    let mut count = 0;
+    for row in rows {
+        for (metric, most) in [0.06, 0.10, 0.10, 0.10].into_iter().enumerate() {
+            let error = (row.cacti[metric] / row.published[metric] - 1.0).abs();
+            assert!(error < most, "{}: value {metric} is {error} off", row.name);
+        }
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}
+
+#[test]
+fn a_flip_flop_costs_its_cell() {
+    let cost = technology().flops(Node::N45, 10);
+    assert!((cost.um2 - 53.2).abs() < 1e-9, "{cost:?}");
+    assert!((cost.leakage_mw - 10.0 * 86.2e-6).abs() < 1e-12, "{cost:?}");
+    let scaled = technology().flops(Node::N22, 10).um2;
+    assert!((scaled - 53.2 * 0.391 / 0.798).abs() < 1e-9, "{scaled}");
+}
+
+#[test]
+fn an_xor_tree_has_one_gate_less_than_inputs() {
+    let cost = technology().logic(Node::N45, Logic::XorTree { fan_in: 10 });
+    assert!((cost.um2 - 9.0 * 1.596).abs() < 1e-9, "{cost:?}");
+}
+
+#[test]
+fn few_words_are_flip_flops_with_multiplexers() {
+    let cost = technology().memory(Node::N45, &sram(4, 10, Ports::READ_AND_WRITE));
+    let expected = 40.0 * 4.522 + 30.0 * 1.862 + 40.0 * 1.862;
+    assert!((cost.um2 - expected).abs() < 1e-9, "{cost:?}");
+    assert_eq!((cost.read_pj, cost.basis), (None, Basis::Cells));
+}
+
+#[test]
+fn ports_are_written_as_they_are_read() {
+    for text in ["1RW", "2RW", "1R1W", "1RW1W", "12R10W"] {
+        assert_eq!(Ports::try_from(text.to_owned()).unwrap().to_string(), text);
+    }
+    for text in ["RW", "1X", "1", "R1"] {
+        assert!(Ports::try_from(text.to_owned()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_cacti_input_has_every_field_filled_in() {
+    let text = cacti_input("sm0.l1.tags", Node::N22, &sram(32, 101, Ports::READ_AND_WRITE));
+    assert!(!text.contains(['{', '}']), "{text}");
+    for line in ["-size (bytes) 416", "-block size (bytes) 13", "-technology (u) 0.022", "-exclusive read port 1"] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_refused_with_place_and_reason() {
+    let text = include_str!("technology.toml");
+    let refused = |from: &str, to: &str| Technology::read(&text.replacen(from, to, 1)).unwrap_err().to_string();
+    assert_eq!(
+        refused("{ xor2 = 1, nor2 = 1 }", "{ xor3 = 1 }"),
+        "a recipe of logic or flops is xor3, expected a cell of gates.cells"
+    );
+    assert!(refused("[[grid.table]]\nnode = 22", "[[grid.table]]\nnode = 23").contains("23 nm, expected 45, 32 or 22"));
+    assert!(refused("    [256, 2, ", "    [255, 2, ").contains("expected powers of two"));
+    assert!(refused("    [256, 2, 0", "    [256, 2, -0").contains("expected positive numbers"));
+    assert!(
+        refused("[[grid.table]]\nnode = 22\nports = \"1RW\"", "[[grid.table]]\nnode = 22\nports = \"2RW\"")
+            .contains("none of 1RW at 22 nm")
+    );
+}
+
+fn nodes() -> impl Strategy<Value = Node> {
+    prop::sample::select(&Node::ALL[..])
+}
+
+/// Within one kind: what few words are built of is not what many are.
+fn kinds() -> impl Strategy<Value = (Kind, u32)> {
+    prop_oneof![(Just(Kind::Sram), 17u32..200_000), (Just(Kind::Flops), 1u32..1000), (Just(Kind::Cam), 1u32..1000)]
+}
+
+fn no_less(small: Cost, large: Cost) -> bool {
+    let more = |small: f64, large: f64| large >= small * (1.0 - 1e-12);
+    more(small.um2, large.um2) && more(small.leakage_mw, large.leakage_mw)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn more_entries_width_or_ports_never_cost_less(
+        node in nodes(),
+        (kind, entries) in kinds(),
+        width in 1u32..4000,
+        reads in 1u32..6,
+        writes in 1u32..6,
+        more in 1u32..300,
+    ) {
+        let technology = technology_once();
+        let memory = |entries, width, reads, writes| {
+            let ports = Ports { shared: 0, reads, writes };
+            technology.memory(node, &Memory { kind, entries, width, ports, banks: 1 })
+        };
+        let base = memory(entries, width, reads, writes);
+        prop_assert!(no_less(base, memory(entries + more, width, reads, writes)), "entries");
+        prop_assert!(no_less(base, memory(entries, width + more, reads, writes)), "width");
+        prop_assert!(no_less(base, memory(entries, width, reads + 1, writes)), "reads");
+        prop_assert!(no_less(base, memory(entries, width, reads, writes + 1)), "writes");
+    }
+}
+
+fn technology_once() -> &'static Technology {
+    static ONCE: std::sync::OnceLock<Technology> = std::sync::OnceLock::new();
+    ONCE.get_or_init(technology)
+}

@@ -1,0 +1,49 @@
+//! What a design has more or less than another.
+
+use super::{Block, Delta};
+
+impl Block {
+    /// Puts the differences to another design beside every scope. A scope that only the other has
+    /// stands among the rest, empty.
+    #[must_use]
+    pub fn against(mut self, other: &Self) -> Self {
+        let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();
+        self.delta = Some(Delta {
+            bits: more(self.bits, other.bits),
+            flops: more(self.flops, other.flops),
+            um2: self.um2 - other.um2,
+            leakage_mw: self.leakage_mw - other.leakage_mw,
+        });
+        let named = |among: &[Self], name: &str| among.iter().find(|block| block.block == name).cloned();
+        let lost: Vec<_> =
+            other.children.iter().filter(|theirs| named(&self.children, &theirs.block).is_none()).cloned().collect();
+        let paired = std::mem::take(&mut self.children).into_iter().map(|ours| {
+            let theirs = named(&other.children, &ours.block).unwrap_or_else(|| Self::empty(&ours.block));
+            ours.against(&theirs)
+        });
+        self.children = paired.collect();
+        self.children.extend(lost.iter().map(|theirs| Self::empty(&theirs.block).against(theirs)));
+        self
+    }
+
+    fn empty(name: &str) -> Self {
+        Self {
+            block: name.to_owned(),
+            bits: 0,
+            flops: 0,
+            arrays: Vec::new(),
+            logic: Vec::new(),
+            um2: 0.0,
+            leakage_mw: 0.0,
+            delta: None,
+            children: Vec::new(),
+        }
+    }
+
+    /// Whether anything in it differs from the other design.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        let Delta { bits, flops, um2, leakage_mw: _ } = self.delta.unwrap_or_default();
+        bits != 0 || flops != 0 || um2 != 0.0 || self.children.iter().any(Self::differs)
+    }
+}

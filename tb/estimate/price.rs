@@ -1,0 +1,63 @@
+//! Structures as the design lists them, turned into those that the technology knows.
+
+use area::{Kind, Logic, Memory, Node, Ports, Technology};
+use rtl::kernel::{Access, Storage};
+
+use super::{Array, Piece};
+use crate::readers::{ArrayCount, Counts};
+
+/// Name of the array that a channel is.
+const BEATS: &str = "beats";
+
+/// A memory as its ports see it: as many words as they can name, each as wide as they reach.
+fn memory(array: &ArrayCount) -> Memory {
+    let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access } = array;
+    let (entries, width, banks) = match access {
+        Access::Row => (rows, columns * cell_bits, 1),
+        Access::Cell => (rows * columns, cell_bits, 1),
+        Access::Banks => (rows, cell_bits, columns),
+    };
+    let kind = match storage {
+        Storage::Sram | Storage::RegisterFile => Kind::Sram,
+        Storage::Cam => Kind::Cam,
+        Storage::Flops => Kind::Flops,
+    };
+    Memory { kind, entries, width, ports: Ports { shared: 0, reads, writes }, banks }
+}
+
+/// A scope's own memories, channels among them.
+pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Vec<Array> {
+    let memories = counts.arrays.iter().map(|array| (array.name.clone(), memory(array)));
+    let channels = counts.channels.iter().map(|channel| {
+        let ports = Ports::READ_AND_WRITE;
+        let (entries, width) = (channel.depth, channel.beat_bits);
+        (BEATS.to_owned(), Memory { kind: Kind::Sram, entries, width, ports, banks: 1 })
+    });
+    let priced = memories.chain(channels).map(|(name, memory)| {
+        let memory = Memory { kind: technology.built_as(&memory), ..memory };
+        Array { name, bits: memory.bits(), cost: technology.memory(node, &memory), memory }
+    });
+    priced.collect()
+}
+
+/// A scope's own logic.
+pub(super) fn logic(counts: &Counts, technology: &Technology, node: Node) -> Vec<Piece> {
+    let priced = counts.logic.iter().map(|count| {
+        let cost = technology.logic(node, known(count.logic));
+        Piece { name: count.name.clone(), logic: count.logic, um2: cost.um2, leakage_mw: cost.leakage_mw }
+    });
+    priced.collect()
+}
+
+/// The same piece of logic in the technology's terms.
+fn known(logic: rtl::kernel::Logic) -> Logic {
+    use rtl::kernel::Logic as Listed;
+    match logic {
+        Listed::XorTree { fan_in } => Logic::XorTree { fan_in },
+        Listed::Comparator { width, count } => Logic::Comparator { width, count },
+        Listed::PriorityEncoder { inputs } => Logic::PriorityEncoder { inputs },
+        Listed::Mux { ways, width } => Logic::Mux { ways, width },
+        Listed::Adder { width } => Logic::Adder { width },
+        Listed::ConstantDivider { width, divisor } => Logic::ConstantDivider { width, divisor },
+    }
+}

@@ -1,0 +1,183 @@
+//! Testpoints: bits and area add up; a wider field costs more without an edit elsewhere; differences
+//! to another design; blocks alike in one row.
+
+use area::{Kind, Node, Technology};
+use rtl::kernel::{BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep};
+use rtl::machine::Machine;
+
+use super::{Block, Delta, Folded};
+use crate::config::{Request, Resolved};
+use crate::readers::Counts;
+
+fn fermi(designs: &[&str], sets: &[&str]) -> Block {
+    let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+    let request = Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) };
+    let config = Resolved::new(&request).unwrap().config;
+    Block::of(&Counts::of(&Machine::new(&config)), &Technology::built_in().unwrap(), Node::N45)
+}
+
+fn at<'a>(block: &'a Block, path: &str) -> &'a Block {
+    path.split('.').fold(block, |block, name| block.children.iter().find(|child| child.block == name).unwrap())
+}
+
+#[test]
+fn the_whole_is_the_sum_of_what_every_scope_has_of_its_own() {
+    let machine = fermi(&[], &[]);
+    let technology = Technology::built_in().unwrap();
+    let (mut bits, mut flops, mut um2, mut mw) = (0, 0, 0.0, 0.0);
+    machine.walk(&mut |_, block| {
+        let own = technology.flops(Node::N45, block.own_flops());
+        bits += block.arrays.iter().map(|array| array.bits).sum::<u64>();
+        flops += block.own_flops();
+        um2 += own.um2 + block.arrays.iter().map(|array| array.cost.um2).sum::<f64>();
+        um2 += block.logic.iter().map(|piece| piece.um2).sum::<f64>();
+        mw += own.leakage_mw + block.arrays.iter().map(|array| array.cost.leakage_mw).sum::<f64>();
+        mw += block.logic.iter().map(|piece| piece.leakage_mw).sum::<f64>();
+    });
+    assert_eq!((bits, flops), (machine.bits, machine.flops));
+    assert!((um2 / machine.um2 - 1.0).abs() < 1e-9 && (mw / machine.leakage_mw - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn arrays_and_flip_flops_together_are_all_storage_bits() {
+    let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+    let counts = Counts::of(&Machine::new(&Resolved::new(&request).unwrap().config));
+    let machine = fermi(&[], &[]);
+    assert_eq!(machine.bits + machine.flops, counts.bits);
+}
+
+#[test]
+fn the_l1_has_the_bits_of_its_lines_and_tags() {
+    let machine = fermi(&[], &[]);
+    let l1 = at(&machine, "sm7.l1");
+    let data = l1.arrays.iter().find(|array| array.name == "data").unwrap();
+    assert_eq!((data.memory.entries, data.memory.width, data.bits), (128, 1024, 131_072));
+    let tags = &at(l1, "tags").arrays[0];
+    // 32 sets, a word a set of four ways.
+    assert_eq!((tags.memory.entries, tags.memory.kind), (32, Kind::Sram));
+    assert_eq!(u64::from(tags.memory.width) * 32, tags.bits);
+}
+
+#[test]
+fn data_that_are_accessed_by_the_way_are_words_of_a_line() {
+    let machine = fermi(&[], &[]);
+    let bank = at(&machine, "partition0.l2");
+    let data = bank.arrays.iter().find(|array| array.name == "data").unwrap();
+    assert_eq!((data.memory.entries, data.memory.width, data.memory.banks), (1024, 1024, 1));
+}
+
+#[test]
+fn pric_adds_five_xor_trees_an_l1_and_nothing_else() {
+    let baseline = fermi(&[], &[]);
+    let pric = fermi(&["pric"], &["l1.index.addr_bits=27"]).against(&baseline);
+    let Delta { bits, flops, um2, .. } = pric.delta.unwrap();
+    assert_eq!((bits, flops), (0, 0));
+    // Fan-ins 10, 10, 10, 9, 9: so many gates less five, in 15 SMs.
+    let gates = f64::from((10 + 10 + 10 + 9 + 9 - 5) * 15);
+    assert!((um2 - gates * 1.596).abs() < 1e-3, "{um2}");
+    let mut fan_ins = Vec::new();
+    at(&pric, "sm0.l1").walk(&mut |_, block| {
+        let trees = block.logic.iter().filter_map(|piece| match piece.logic {
+            rtl::kernel::Logic::XorTree { fan_in } => Some(fan_in),
+            _ => None,
+        });
+        fan_ins.extend(trees);
+    });
+    assert_eq!(fan_ins, [10, 10, 10, 9, 9]);
+}
+
+#[test]
+fn twice_the_ways_add_their_lines_and_tags() {
+    let baseline = fermi(&[], &[]);
+    let twice = fermi(&[], &["l1.ways=8"]).against(&baseline);
+    let l1 = at(&twice, "sm3.l1");
+    let delta = l1.delta.unwrap();
+    assert!(delta.bits > 131_072, "{delta:?}");
+    assert_eq!(at(&twice, "partition2.l2").delta, Some(Delta::default()));
+    assert!(!at(&twice, "partition2.l2").differs() && l1.differs());
+}
+
+#[test]
+fn a_design_compared_with_itself_differs_in_nothing() {
+    let machine = fermi(&[], &[]);
+    assert!(!machine.clone().against(&machine).differs());
+}
+
+#[test]
+fn what_only_the_other_design_has_stands_as_less() {
+    let whole = fermi(&[], &[]);
+    let mut part = whole.clone();
+    let lost = part.children.remove(0);
+    let delta = part.against(&whole);
+    let missing = delta.children.iter().find(|child| child.block == lost.block).unwrap();
+    assert_eq!(missing.delta.unwrap().flops, -lost.flops.cast_signed());
+    assert_eq!(missing.um2, 0.0);
+}
+
+#[test]
+fn sms_alike_are_one_row() {
+    let machine = fermi(&[], &[]);
+    let folded = Folded::of(&machine);
+    let sms = folded.children.iter().find(|child| child.name == "sm0..sm14").unwrap();
+    assert_eq!(sms.count, 15);
+    let total: f64 = folded.children.iter().map(|child| child.one.um2 * f64::from(child.count)).sum();
+    assert!((total - machine.children.iter().map(|child| child.um2).sum::<f64>()).abs() < 1e-3);
+}
+
+/// A block of one register and one channel, both as wide as it is told.
+struct Small {
+    link: Chan<Beat>,
+    width: u32,
+    has_flag: bool,
+}
+
+#[derive(Clone, Debug, Default, Hash)]
+struct Beat(u64);
+
+impl Payload for Beat {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
+        let Self(value) = self;
+        to.sized("value", *value, *width);
+    }
+}
+
+impl Small {
+    fn new(width: u32, has_flag: bool) -> Self {
+        let id = BlockId { domain: 0, slot: 0 };
+        let spec = ChanSpec { path: "in".to_owned(), depth: 2, latency: 1, credit: 1, from: id, to: id };
+        Self { link: Chan::new(spec, width), width, has_flag }
+    }
+
+    fn block(&self) -> Block {
+        Block::of(&Counts::of(self), &Technology::built_in().unwrap(), Node::N45)
+    }
+}
+
+impl Blocks for Small {
+    fn population(&self) -> Vec<u8> {
+        vec![1]
+    }
+    fn eval(&mut self, _: BlockId, _: &mut Edge<'_>) -> Sleep {
+        Sleep::UntilEvent
+    }
+    fn describe(&self, _: BlockId, to: &mut dyn Describe) {
+        to.part("small", |to| {
+            to.sized("state", 0, self.width);
+            if self.has_flag {
+                to.flag("flag", false);
+            }
+            self.link.describe("in", None, to);
+        });
+    }
+}
+
+#[test]
+fn a_wider_field_or_a_register_more_costs_more_with_no_other_edit() {
+    let base = Small::new(8, false).block();
+    let wider = Small::new(9, false).block().against(&base).delta.unwrap();
+    assert_eq!((wider.bits, wider.flops), (2, 1));
+    let more = Small::new(8, true).block().against(&base).delta.unwrap();
+    assert_eq!((more.bits, more.flops), (0, 1));
+    assert!(wider.um2 > more.um2 && (more.um2 - 5.32).abs() < 1e-9, "{wider:?} {more:?}");
+}
