@@ -1,11 +1,19 @@
 //! # Waveforms: dumps and the views that open them
 //!
 //! Nothing here knows the machine. A simulator describes its signals once as a [`signal::Tree`], chooses some of
-//! them with globs ([`scope`]), hands values to a writer ([`vcd`]) cycle by cycle, and leaves a GTKWave save file
-//! ([`gtkw`]) beside the dump, either with everything or as one of the curated [`view`]s.
+//! them with globs ([`scope`]), hands values cycle by cycle to a [`sink`], and leaves a GTKWave save file ([`gtkw`])
+//! beside the dump, either with everything or as one of the curated [`view`]s.
+//!
+//! | sink        | gives                                                                       |
+//! |-------------|-----------------------------------------------------------------------------|
+//! | [`vcd`]     | text that every viewer reads                                                 |
+//! | [`fst`]     | the same compressed, for long runs                                           |
+//! | [`dump`]    | one of the two, by file name                                                 |
+//! | [`history`] | the last cycles, kept in memory until a [`trigger`] or a failure wants them  |
 //!
 //! ```
 //! use waves::scope::Selection;
+//! use waves::sink::Sink;
 //! use waves::signal::{Display, Kind, TreeBuilder};
 //! use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 //!
@@ -26,9 +34,16 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod digits;
+pub mod dump;
+pub mod fst;
 pub mod gtkw;
+pub mod history;
 pub mod part_file;
 pub mod scope;
 pub mod signal;
+pub mod sink;
+pub mod trigger;
+mod values;
 pub mod vcd;
 pub mod view;

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// A file under construction.
@@ -53,6 +53,12 @@ impl Write for PartFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush().map_err(|error| about("cannot write", &self.part, &error))
+    }
+}
+
+impl Seek for PartFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to).map_err(|error| about("cannot write", &self.part, &error))
     }
 }
 

@@ -126,6 +126,16 @@ impl Selection {
         Selection { chosen: tree.ids().map(plain).collect() }
     }
 
+    /// Nothing.
+    pub fn none(tree: &Tree) -> Selection {
+        Selection { chosen: vec![false; tree.len()] }
+    }
+
+    /// Chooses one more signal.
+    pub fn add(&mut self, id: SignalId) {
+        self.chosen[id.index()] = true;
+    }
+
     /// What any of the globs chooses. Each must choose something: a misspelt scope is not a smaller dump.
     pub fn new(tree: &Tree, globs: &[Glob]) -> Result<Selection, NoMatch> {
         let mut chosen = vec![false; tree.len()];

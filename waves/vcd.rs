@@ -3,7 +3,7 @@
 //! The header is written by the `vcd` crate. Its body writer formats bit by bit, which would cost more than the
 //! simulation, so the body is written here: eight digits at a time into a fixed buffer, nothing allocated.
 //!
-//! Protocol: [`VcdWriter::time`] with strictly increasing times, then the values of that time. Values given in the
+//! Protocol: [`Sink::time`] with strictly increasing times, then the values of that time. Values given in the
 //! first time are the initial ones (`$dumpvars`); a signal not given by then is unknown (`x`) until its first value.
 //! A time in which nothing changes costs nothing in the file. Signals outside the selection are accepted and
 //! ignored. No date and no version number is written: equal runs give equal bytes.
@@ -14,9 +14,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::digits::put_digits;
 use crate::part_file::PartFile;
 use crate::scope::Selection;
 use crate::signal::{Kind, MAX_WIDTH, ScopeId, SignalId, Tree, fits, is_entry};
+use crate::sink::{Sink, words};
 
 pub use vcd::TimescaleUnit as TimeUnit;
 
@@ -27,7 +29,7 @@ const NARROW_BYTES: usize = 128;
 /// The same for the widest signal.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
 
-/// What one unit of [`VcdWriter::time`] means.
+/// What one unit of [`Sink::time`] means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timescale {
     count: u32,
@@ -39,6 +41,19 @@ impl Timescale {
     pub fn new(count: u32, unit: TimeUnit) -> Timescale {
         assert!(matches!(count, 1 | 10 | 100), "timescale is {count} {unit}, expected 1, 10 or 100 of a unit");
         Timescale { count, unit }
+    }
+
+    /// The same as a power of ten of a second.
+    pub(crate) fn exponent(self) -> i8 {
+        let unit = match self.unit {
+            TimeUnit::S => 0,
+            TimeUnit::MS => -3,
+            TimeUnit::US => -6,
+            TimeUnit::NS => -9,
+            TimeUnit::PS => -12,
+            TimeUnit::FS => -15,
+        };
+        unit + self.count.ilog10() as i8
     }
 }
 
@@ -142,24 +157,6 @@ impl<W: Write> VcdWriter<W> {
         Ok(VcdWriter { out, buffer, used: 0, flushed, slots, wide, paths, phase: Phase::Header, now: 0, failed: None })
     }
 
-    /// Moves to a later time.
-    pub fn time(&mut self, now: u64) -> io::Result<()> {
-        let later = self.phase == Phase::Header || now > self.now;
-        assert!(later, "waveform: time {now} after time {}, expected a later one", self.now);
-        self.now = now;
-        match self.phase {
-            Phase::Header => {
-                self.stamp();
-                self.put(b"$dumpvars\n");
-                self.phase = Phase::Initial;
-            }
-            Phase::Initial => self.close_initial()?,
-            Phase::Stamped => self.phase = Phase::Unstamped,
-            Phase::Unstamped => {}
-        }
-        Ok(())
-    }
-
     /// Writes a value of a signal of at most 64 bits, which the caller knows to have changed.
     #[inline]
     pub fn change(&mut self, id: SignalId, value: u64) -> io::Result<()> {
@@ -209,42 +206,6 @@ impl<W: Write> VcdWriter<W> {
         }
         self.used = put_word(&mut self.buffer, self.used, tail, tail_len);
         Ok(())
-    }
-
-    /// Writes the value if it differs from the last one.
-    #[inline]
-    pub fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()> {
-        let slot = &self.slots[id.index()];
-        if slot.state == State::Known && slot.last == value && slot.width <= 64 {
-            return Ok(());
-        }
-        self.change(id, value)
-    }
-
-    /// [`VcdWriter::sample`] for any width.
-    pub fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
-        let Some((width, start)) = self.wide_slot(id, value) else {
-            return Ok(());
-        };
-        if width <= 64 {
-            return self.sample(id, value[0]);
-        }
-        let known = self.slots[id.index()].state == State::Known;
-        if known && self.wide[start..start + value.len()] == *value {
-            return Ok(());
-        }
-        self.change_wide(id, value)
-    }
-
-    /// [`VcdWriter::sample`] of whole bytes, least significant byte first.
-    pub fn sample_bytes(&mut self, id: SignalId, bytes: &[u8]) -> io::Result<()> {
-        let mut value = [0; words(MAX_WIDTH)];
-        for (word, chunk) in value.iter_mut().zip(bytes.chunks(8)) {
-            let mut eight = [0; 8];
-            eight[..chunk.len()].copy_from_slice(chunk);
-            *word = u64::from_le_bytes(eight);
-        }
-        self.sample_wide(id, &value[..bytes.len().div_ceil(8)])
     }
 
     /// Bytes of the dump so far.
@@ -351,9 +312,46 @@ impl<W: Write> VcdWriter<W> {
     }
 }
 
-/// Words that hold so many bits.
-const fn words(width: u32) -> usize {
-    width.div_ceil(64) as usize
+impl<W: Write> Sink for VcdWriter<W> {
+    fn time(&mut self, now: u64) -> io::Result<()> {
+        let later = self.phase == Phase::Header || now > self.now;
+        assert!(later, "waveform: time {now} after time {}, expected a later one", self.now);
+        self.now = now;
+        match self.phase {
+            Phase::Header => {
+                self.stamp();
+                self.put(b"$dumpvars\n");
+                self.phase = Phase::Initial;
+            }
+            Phase::Initial => self.close_initial()?,
+            Phase::Stamped => self.phase = Phase::Unstamped,
+            Phase::Unstamped => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()> {
+        let slot = &self.slots[id.index()];
+        if slot.state == State::Known && slot.last == value && slot.width <= 64 {
+            return Ok(());
+        }
+        self.change(id, value)
+    }
+
+    fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
+        let Some((width, start)) = self.wide_slot(id, value) else {
+            return Ok(());
+        };
+        if width <= 64 {
+            return self.sample(id, value[0]);
+        }
+        let known = self.slots[id.index()].state == State::Known;
+        if known && self.wide[start..start + value.len()] == *value {
+            return Ok(());
+        }
+        self.change_wide(id, value)
+    }
 }
 
 /// Writes a word and counts only its first bytes: the rest is overwritten by what follows.
@@ -368,24 +366,6 @@ fn put_word(buffer: &mut [u8], at: usize, word: [u8; 8], count: u8) -> usize {
 fn put_number(buffer: &mut [u8], at: usize, value: u64) -> usize {
     let digits = 64 - (value | 1).leading_zeros();
     put_digits(buffer, at, value << (64 - digits), digits)
-}
-
-/// Writes the top `count` bits of a word, eight at a time; what the last eight hold beyond is overwritten.
-#[inline]
-fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> usize {
-    let chunks = count.div_ceil(8) as usize;
-    for (byte, digits) in top.to_be_bytes().into_iter().zip(buffer[at..at + 8 * chunks].chunks_exact_mut(8)) {
-        digits.copy_from_slice(&eight_digits(byte));
-    }
-    at + count as usize
-}
-
-/// The digits of a byte: each lane of a word keeps one bit, carries it into its top bit, then becomes `0` or `1`.
-#[inline]
-fn eight_digits(byte: u8) -> [u8; 8] {
-    let lanes = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x0102_0408_1020_4080;
-    let ones = ((lanes + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
-    (ones | 0x3030_3030_3030_3030).to_le_bytes()
 }
 
 /// Declares the signals that have a code in a scope and in the scopes inside it; a scope without any is left out.

@@ -17,8 +17,30 @@ use crate::gtkw::{Colour, Item};
 use crate::scope::{Glob, Selection};
 use crate::signal::{ScopeId, Tree};
 
-/// Name and text of every view that is built in.
-pub const BUILT_IN: &[(&str, &str)] = &[("l1d", include_str!("views/l1d.txt"))];
+/// A view that is part of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// Name.
+    pub name: &'static str,
+    /// Name of the scopes that it is made for.
+    pub block: &'static str,
+    /// The view's file.
+    pub text: &'static str,
+}
+
+/// Every view that is built in.
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "l1d", block: "l1", text: include_str!("views/l1d.txt") },
+    BuiltIn { name: "sm", block: "core", text: include_str!("views/sm.txt") },
+    BuiltIn { name: "dram", block: "dram", text: include_str!("views/dram.txt") },
+];
+
+impl BuiltIn {
+    /// The first scope that the view is made for with a selected signal.
+    pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
+        tree.scope_ids().find(|&scope| tree.scope(scope).name == self.block && selection.touches(tree, scope))
+    }
+}
 
 /// A view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +90,10 @@ pub struct Applied {
 impl View {
     /// The built-in view of this name.
     pub fn named(name: &str) -> Result<View, ViewError> {
-        if let Some((name, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+        if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
-        let names = BUILT_IN.iter().map(|(built_in, _)| *built_in);
+        let names = BUILT_IN.iter().map(|built_in| built_in.name);
         let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, name)).unwrap_or_default();
         Err(ViewError::Unknown { name: name.to_owned(), nearest })
     }
@@ -236,7 +258,7 @@ mod tests {
 
     #[test]
     fn every_built_in_view_can_be_read() {
-        for (name, _) in BUILT_IN {
+        for BuiltIn { name, .. } in BUILT_IN {
             assert_eq!(View::named(name).expect("it is well formed").name(), *name);
         }
     }

@@ -5,8 +5,8 @@ use std::io;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rtl::kernel::{BlockId, Blocks, Clocks, Describe, DescribeExt, Edge, FieldsExt, Mode, Simulator, Sleep};
-use tb::readers::{WaveSpec, Waveform};
-use waves::scope::{Glob, Window};
+use tb::readers::{Changed, WaveSpec, Waveform};
+use waves::scope::Glob;
 
 const BLOCKS: usize = 16;
 const REGISTERS: usize = 256;
@@ -54,15 +54,17 @@ fn waveform(c: &mut Criterion) {
         let globs: [Glob; 1] = [glob.parse().expect("a glob")];
         let start = || {
             let blocks = Registers { values: vec![[1; REGISTERS]; BLOCKS], step };
-            let spec = WaveSpec { globs: &globs, window: Window::ALL, clocks: &clocks, clock: 0 };
-            let wave = Waveform::new(io::sink(), &blocks, spec).expect("the glob chooses registers");
+            let spec = WaveSpec { globs: &globs, ..WaveSpec::of(&clocks, 0) };
+            let wave = Waveform::new(io::empty(), &blocks, spec).expect("the glob chooses registers");
             let sim = Simulator::new(clocks.periods(), &blocks, Mode::default());
             (blocks, sim, wave)
         };
-        let run = |(mut blocks, mut sim, mut wave): (Registers, Simulator, Waveform<io::Sink>)| {
+        let run = |(mut blocks, mut sim, mut wave): (Registers, Simulator, Waveform<io::Empty>)| {
+            let mut changed = Changed::none(&blocks);
             for _ in 0..CYCLES {
                 sim.step(&mut blocks);
-                wave.sample(&mut sim, &blocks).expect("a sink takes everything");
+                changed.take(&mut sim);
+                wave.sample(sim.tick(), &changed, &blocks).expect("a sink takes everything");
             }
             wave.bytes()
         };

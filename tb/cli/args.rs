@@ -1,11 +1,11 @@
 //! What may be said on the command line.
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use ::area::Node;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use waves::dump::{self, UnknownFormat};
 
 use crate::config::Request;
 
@@ -19,13 +19,15 @@ const EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
 
 Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothing written;
-3 no progress, or --max-cycles reached.";
+3 no progress, or --max-cycles reached; 130 or 143 interrupted, files under way complete.";
 
 const RUN_EXAMPLES: &str = "Examples:
   warpsieve run kernels/vadd/launch.toml
   warpsieve run kernels/syrk/small.toml --check
   warpsieve run kernels/syrk/launch.toml --design pric --set l1.mshr_entries=16
-  warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000";
+  warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000
+  warpsieve run kernels/syrk/launch.toml --wave fails.fst --wave-last 1000 \\
+      --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
 
 const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config
@@ -89,6 +91,12 @@ const PTX_EXAMPLES: &str = "Examples:
 Nothing is run. Exit status 2 if the text cannot be read, or if a kernel in it cannot be run: each
 instruction that is refused is listed with its place.";
 
+const FOLLOW_EXAMPLES: &str = "Examples:
+  warpsieve run kernels/syrk/small.toml --wave syrk.fst
+  warpsieve waves follow syrk.fst --request 12 --sm 0
+
+A line is a stay at the head of a port. Ports that are not in the waveform are not listed.";
+
 const INFO_EXAMPLES: &str = "Examples:
   warpsieve trace info traces/kernelslist.g
   warpsieve trace info kernel-3.traceg.xz --format json";
@@ -137,6 +145,8 @@ pub(super) enum Command {
     /// Estimate area and leakage of a machine, block by block, from the structures it is built of
     #[command(after_help = AREA_EXAMPLES)]
     Area(AreaArguments),
+    /// Look into waveforms
+    Waves(WavesArguments),
 }
 
 /// Which machine.
@@ -179,8 +189,8 @@ pub(super) struct RunArguments {
     /// Use this PTX file instead of those that the launch file names
     #[arg(long, value_name = "FILE.ptx")]
     pub ptx: Option<PathBuf>,
-    /// Write a waveform and a GTKWave save file beside it
-    #[arg(long, value_name = "FILE.vcd", value_parser = PathBufValueParser::new().try_map(waveform))]
+    /// Write a waveform, as text or compressed, and GTKWave save files beside it
+    #[arg(long, value_name = "FILE.vcd|FILE.fst", value_parser = PathBufValueParser::new().try_map(waveform))]
     pub wave: Option<PathBuf>,
     /// First core cycle of the waveform
     #[arg(long, value_name = "CYCLE", requires = "wave", value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
@@ -191,6 +201,17 @@ pub(super) struct RunArguments {
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
     pub wave_scopes: Vec<String>,
+    /// Start the waveform when this holds, such as 'sm0.l1.status == RESERVATION_FAIL for 100', or at the
+    /// first 'failure' of a check
+    #[arg(long, value_name = "CONDITION", requires = "wave")]
+    pub wave_trigger: Option<String>,
+    /// Remember the last N core cycles: written ahead of the trigger or, without one, only if a check fails,
+    /// nothing can move, or the run is stopped
+    #[arg(long, value_name = "N", requires = "wave", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub wave_last: Option<u64>,
+    /// End the waveform at about this size, such as 500M; an FST is measured before compression
+    #[arg(long, value_name = "BYTES", requires = "wave", value_parser = size)]
+    pub wave_limit: Option<u64>,
     /// Core cycles between two rows of the time series
     #[arg(long, value_name = "N", requires = "series", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
@@ -198,13 +219,28 @@ pub(super) struct RunArguments {
     /// Write what is counted in every interval (CSV)
     #[arg(long, value_name = "FILE.csv")]
     pub series: Option<PathBuf>,
+    /// Write requests, queue levels and stalls for Perfetto (ui.perfetto.dev): 1 us is a core cycle
+    #[arg(long, value_name = "FILE.json")]
+    pub timeline: Option<PathBuf>,
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
 }
 
-fn waveform(path: PathBuf) -> Result<PathBuf, &'static str> {
-    if path.extension() == Some(OsStr::new("vcd")) { Ok(path) } else { Err("expected a file name ending in .vcd") }
+fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
+    dump::Format::of(&path).map(|_| path)
+}
+
+/// A number of bytes, with K, M or G for powers of 1,024.
+fn size(text: &str) -> Result<u64, &'static str> {
+    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) if text.ends_with('K') => (digits, 1 << 10),
+        Some(digits) if text.ends_with('M') => (digits, 1 << 20),
+        Some(digits) => (digits, 1 << 30),
+        None => (text, 1),
+    };
+    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(unit));
+    bytes.filter(|&bytes| bytes > 0).ok_or("expected a number of bytes, with K, M or G for powers of 1024")
 }
 
 #[derive(Args, Debug)]
@@ -493,6 +529,35 @@ pub(super) struct TraceInfoArguments {
     /// Print no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct WavesArguments {
+    #[command(subcommand)]
+    pub command: WavesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WavesCommand {
+    /// Print where one memory request was at which time
+    #[command(after_help = FOLLOW_EXAMPLES)]
+    Follow(FollowArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct FollowArguments {
+    /// Waveform of a run
+    #[arg(value_name = "FILE.vcd|FILE.fst")]
+    pub file: PathBuf,
+    /// Number of the request: the signals called `id` and `head_id`
+    #[arg(long, value_name = "N")]
+    pub request: u64,
+    /// SM that made it; each SM counts its own requests
+    #[arg(long, value_name = "N")]
+    pub sm: Option<u64>,
+    /// Core clock of the machine, for times in cycles
+    #[arg(long, value_name = "MHZ", default_value_t = 700, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub core_mhz: u64,
 }
 
 fn line_bytes(text: &str) -> Result<u64, String> {

@@ -105,6 +105,7 @@ fn complain(job: &Job<'_>, report: &RunReport) -> Exit {
             output::complain(&format!("{name}: check failed:\n{}", checks.join("\n")));
             Exit::CheckFailed
         }
+        (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
         (Outcome::Finished, Verdict::Off | Verdict::Passed) => Exit::Done,
     }
 }
@@ -115,6 +116,7 @@ pub(super) fn worse(one: Exit, other: Exit) -> Exit {
         Exit::Done => 0,
         Exit::NoProgress => 1,
         Exit::CheckFailed => 2,
+        Exit::Interrupted(_) => 3,
     };
     if weight(other) > weight(one) { other } else { one }
 }

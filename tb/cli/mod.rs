@@ -9,6 +9,7 @@
 //! | 2    | bad input: usage, configuration, launch file, PTX, an illegal address of the |
 //! |      | kernel; nothing is written                                                   |
 //! | 3    | no progress, or `--max-cycles` reached                                       |
+//! | 130  | interrupted by SIGINT; 143 by SIGTERM: files under way are complete          |
 
 mod area;
 mod args;
@@ -16,6 +17,7 @@ pub mod blocks;
 mod compare;
 mod crash;
 mod dram;
+mod interrupt;
 mod list;
 mod optimize;
 mod output;
@@ -28,6 +30,7 @@ mod soak;
 pub mod stats;
 mod summary;
 mod trace;
+mod waves;
 
 use std::process::ExitCode;
 
@@ -40,9 +43,22 @@ use args::{Arguments, Command, MachineArguments};
 /// How a command that understood its input ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
-    Done = 0,
-    CheckFailed = 1,
-    NoProgress = 3,
+    Done,
+    CheckFailed,
+    NoProgress,
+    /// By the signal of this number.
+    Interrupted(u8),
+}
+
+impl Exit {
+    fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::CheckFailed => 1,
+            Self::NoProgress => 3,
+            Self::Interrupted(signal) => interrupt::STATUS_BASE + signal,
+        }
+    }
 }
 
 /// Exit status of a command that could not use its input.
@@ -66,9 +82,10 @@ pub fn main() -> ExitCode {
         Command::Trace(arguments) => trace::trace(arguments),
         Command::Dram(arguments) => dram::dram(arguments),
         Command::Area(arguments) => area::area(arguments),
+        Command::Waves(arguments) => waves::waves(arguments),
     };
     match ended {
-        Ok(exit) => ExitCode::from(exit as u8),
+        Ok(exit) => ExitCode::from(exit.status()),
         Err(report) => {
             output::print_report(&report);
             ExitCode::from(BAD_INPUT)

@@ -10,13 +10,14 @@ use super::args::RunArguments;
 use super::progress::ProgressLine;
 use super::stats::Stats;
 use super::summary::Summary;
-use super::{Exit, crash, output};
+use super::{Exit, crash, interrupt, output};
 use crate::config::Resolved;
 use crate::run::{Outcome, RunOptions, RunReport, SeriesOptions, Verdict, WaveOptions};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
-    let options = options(arguments)?;
+    let mut options = options(arguments)?;
+    options.interrupt = interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
@@ -36,11 +37,12 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     if !arguments.quiet {
         output::print(&Summary { launch: &arguments.launch, resolved: &resolved, report: &report }.to_string())?;
     }
+    report.notes.iter().for_each(|note| output::complain(note));
     Ok(judge(&report))
 }
 
 fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
-    let RunArguments { wave_from, wave_to, wave_scopes, .. } = arguments;
+    let RunArguments { wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_limit, .. } = arguments;
     if let (Some(from), Some(to)) = (wave_from, wave_to)
         && from > to
     {
@@ -51,6 +53,9 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
         from: *wave_from,
         to: *wave_to,
         scopes: wave_scopes.clone(),
+        trigger: wave_trigger.clone(),
+        last: *wave_last,
+        limit: *wave_limit,
     });
     Ok(RunOptions {
         check: arguments.check,
@@ -58,6 +63,7 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
         ptx: arguments.ptx.clone(),
         wave,
         series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
+        timeline: arguments.timeline.clone(),
         ..RunOptions::default()
     })
 }
@@ -77,6 +83,11 @@ fn judge(report: &RunReport) -> Exit {
             let limit = output::grouped(*limit);
             output::complain(&format!("stopped after {limit} cycles (`--max-cycles`), before the kernels were done"));
             Exit::NoProgress
+        }
+        (Outcome::Interrupted(signal), _) => {
+            let cycle = output::grouped(report.counters.cycles);
+            output::complain(&format!("interrupted after cycle {cycle}, before the kernels were done"));
+            Exit::Interrupted(*signal as u8)
         }
         (Outcome::Finished, Verdict::Failed(_)) => Exit::CheckFailed,
         (Outcome::Finished, Verdict::Off | Verdict::Passed) => Exit::Done,

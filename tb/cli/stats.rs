@@ -189,6 +189,7 @@ impl<'a> Stats<'a> {
                 Outcome::Finished => "finished",
                 Outcome::NoProgress(_) => "no-progress",
                 Outcome::CycleLimit(_) => "cycle-limit",
+                Outcome::Interrupted(_) => "interrupted",
             },
             machine: &resolved.machine.name,
             designs: &resolved.designs,

@@ -5,6 +5,10 @@
 //! | file       | gives                                                                    |
 //! |------------|--------------------------------------------------------------------------|
 //! | `wave`     | a waveform while the machine runs ([`Waveform`])                          |
+//! | `walk`     | the samples of all that a step can have changed, for these two            |
+//! | `timeline` | a trace of requests, queues and stalls for Perfetto ([`Timeline`])        |
+//! | `follow`   | the life of one request, from a dump ([`follow()`])                       |
+//! | `places`   | where a request's number can be seen, for these two                      |
 //! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
 //! | `dump`     | the state at one moment as text ([`Dump`]): deadlock report, `--print`    |
 //! | `counts`   | flip-flops, memories and logic, scope by scope ([`Counts`])               |
@@ -14,15 +18,22 @@
 
 mod counts;
 mod dump;
+mod follow;
 mod look;
 mod outline;
+mod places;
 mod queues;
 mod scopes;
+mod timeline;
+mod walk;
 mod wave;
 
 pub use counts::{ArrayCount, ChannelCount, Counts, LogicCount};
 pub use dump::{Dump, NoScope, Show};
+pub use follow::{FollowError, Life, Stay, follow};
 pub use queues::{QueueHead, queues};
+pub use timeline::Timeline;
+pub use walk::Changed;
 pub use wave::{Recorded, WaveError, WaveSpec, Waveform};
 
 #[cfg(test)]

@@ -96,6 +96,7 @@ struct Draft {
 }
 
 /// All signals of a machine.
+#[derive(Debug)]
 pub(super) struct Outline {
     pub(super) tree: Tree,
     scopes: Scopes<Signals>,

@@ -1,38 +1,69 @@
 //! # Waveform: a dump that grows while the machine runs
-//! [`Waveform::sample`] after every step of the simulator describes the blocks that were evaluated
-//! or sent a beat, and writes the values that changed: a value is found by its place in its
-//! block's description, no name is compared and nothing allocated. Blocks without a selected
-//! signal are never described, nor are the parts of a block.
+//! [`Waveform::sample`] after every step of the simulator writes the values that changed
+//! ([`super::walk`]). What is written at a clock edge is the state that the edge leaves behind. A
+//! beat shows in its channel from the edge that sent it to the edge that takes it.
 //!
-//! What is written at a clock edge is the state that the edge leaves behind. A beat shows in its
-//! channel from the edge that sent it to the edge that takes it.
+//! A waveform passes through stages:
+//!
+//! | stage   | the dump                                                                       |
+//! |---------|--------------------------------------------------------------------------------|
+//! | waiting | not begun: a trigger or a failure is waited for, the last cycles are remembered |
+//! | writing | grows                                                                          |
+//! | ended   | complete: the limit of its size was reached, or the failure was written        |
 //!
 //! Times are picoseconds, rounded: cycle `n` of a clock of `f` hertz stands at `n * 10^12 / f`.
 //! Two edges of different clocks that round to one picosecond are written one apart.
 
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use rtl::kernel::{ArrayView, BlockId, Blocks, Clocks, Describe, Field, Fields, Logic, Simulator};
-use waves::gtkw::{Item, Marker, SaveFile, save_path};
+use rtl::kernel::{Blocks, Clocks};
+use waves::dump::{Dump, Format};
+use waves::gtkw::{Item, MAX_MARKERS, Marker, SaveFile, save_path};
+use waves::history::History;
 use waves::part_file::PartFile;
-use waves::scope::{Glob, NoMatch, Selection, Window};
-use waves::signal::{SignalId, Tree};
-use waves::vcd::{TimeUnit, Timescale, VcdWriter};
+use waves::scope::{Glob, GlobError, NoMatch, Selection, Window};
+use waves::signal::Tree;
+use waves::sink::Sink;
+use waves::trigger::{Trigger, TriggerError, path_in};
+use waves::vcd::{TimeUnit, Timescale};
 
-use super::outline::{CellPlan, Outline, Plan, Position};
+use super::outline::Outline;
+use super::walk::{Changed, Walker};
+
+const PICOSECONDS: u128 = 1_000_000_000_000;
+/// What stands for a failed check in place of a condition on a signal.
+const FAILURE: &str = "failure";
 
 /// What to write, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct WaveSpec<'a> {
+    /// How the dump is written.
+    pub format: Format,
     /// The signals; none is everything but entries of tables and memories.
     pub globs: &'a [Glob],
     /// In which cycles of `clock`.
     pub window: Window,
+    /// The condition that starts the dump ([`Trigger`]), or `failure`, which a failed check meets.
+    pub trigger: Option<&'a str>,
+    /// Cycles of `clock` remembered while nothing is written: they precede the trigger, and are
+    /// all there is of a run that fails without one.
+    pub last: Option<u64>,
+    /// Bytes after which the dump ends.
+    pub limit: Option<u64>,
     /// The machine's clocks.
     pub clocks: &'a Clocks,
-    /// The clock domain that the window counts in.
+    /// The clock domain that cycles are counted in.
     pub clock: usize,
+}
+
+impl<'a> WaveSpec<'a> {
+    /// Everything from the first cycle to the last, as VCD.
+    #[must_use]
+    pub fn of(clocks: &'a Clocks, clock: usize) -> Self {
+        let (format, window) = (Format::Vcd, Window::ALL);
+        Self { format, globs: &[], window, trigger: None, last: None, limit: None, clocks, clock }
+    }
 }
 
 /// Why there is no waveform.
@@ -41,29 +72,57 @@ pub enum WaveError {
     /// A glob chooses nothing.
     #[error(transparent)]
     NoMatch(#[from] NoMatch),
+    /// The trigger cannot be read.
+    #[error(transparent)]
+    Trigger(#[from] TriggerError),
+    /// The trigger's signal has no name.
+    #[error(transparent)]
+    Glob(#[from] GlobError),
     /// The file cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
+#[derive(Debug)]
+enum Stage<W: Write + Seek> {
+    Waiting {
+        out: W,
+        history: Box<History>,
+        start: Option<Start>,
+    },
+    Writing(Dump<W>),
+    Ended(W),
+    /// The output failed while it passed from one stage to the next.
+    Lost,
+}
+
+/// What starts a dump.
+#[derive(Debug)]
+enum Start {
+    Condition(Trigger),
+    Failure,
+}
+
 /// A dump being written to `W`.
 #[derive(Debug)]
-pub struct Waveform<W: Write> {
-    tree: Tree,
+pub struct Waveform<W: Write + Seek> {
+    outline: Outline,
     selection: Selection,
-    /// By clock domain and slot.
-    plans: Vec<Vec<Plan>>,
-    /// Blocks with a selected signal, a bit set for each domain.
-    selected: Vec<u128>,
-    dump: VcdWriter<W>,
+    walker: Walker,
+    stage: Stage<W>,
+    format: Format,
     window: Window,
-    /// Of the clock that the window counts in, in ticks.
+    /// Cycles are remembered while the dump waits.
+    remembers: bool,
+    limit: Option<u64>,
+    /// Of the clock that cycles are counted in, in ticks.
     period: u64,
     ticks_per_second: u64,
-    /// Everything must be written at the next sample.
-    all: bool,
     /// Tick and time of the first sample and of the last.
     sampled: Option<[(u64, u64); 2]>,
+    markers: Vec<Marker>,
+    /// Cycle in which the limit was reached.
+    cut: Option<u64>,
 }
 
 /// A finished dump with what a save file needs to know of it.
@@ -77,6 +136,10 @@ pub struct Recorded {
     pub selection: Selection,
     /// First and last time of the dump, in picoseconds.
     pub sight: (u64, u64),
+    /// Where the trigger was met and where something failed.
+    pub markers: Vec<Marker>,
+    /// The cycle in which the dump ended because it had reached its limit.
+    pub cut: Option<u64>,
 }
 
 impl Recorded {
@@ -85,9 +148,9 @@ impl Recorded {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn save(&self, view: Option<&str>, items: &[Item], markers: &[Marker]) -> io::Result<PathBuf> {
+    pub fn save(&self, view: Option<&str>, items: &[Item]) -> io::Result<PathBuf> {
         let path = save_path(&self.path, view);
-        let Self { path: dump, tree, sight, .. } = self;
+        let Self { path: dump, tree, sight, markers, .. } = self;
         SaveFile { dump, tree, items, markers, sight: *sight }.write(&path)?;
         Ok(path)
     }
@@ -97,28 +160,34 @@ impl Waveform<PartFile> {
     /// Starts a dump that appears under this name when it is finished.
     ///
     /// # Errors
-    /// A glob that chooses nothing, or a file that cannot be created.
+    /// A glob that chooses nothing, a trigger that cannot be read, or a file that cannot be created.
     pub fn create(path: &Path, blocks: &impl Blocks, spec: WaveSpec<'_>) -> Result<Self, WaveError> {
         Self::start(blocks, spec, || PartFile::create(path))
     }
 
-    /// Ends the dump at `tick`, the end of the run, and gives the file its name.
+    /// Ends the dump at `tick`, the end of the run, and gives the file its name. `None` if what
+    /// should start it never happened: there is no file then.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(mut self, tick: u64) -> io::Result<Recorded> {
+    pub fn finish(mut self, tick: u64) -> io::Result<Option<Recorded>> {
         self.end(tick)?;
-        let path = self.dump.finish()?;
+        let file = match self.stage {
+            Stage::Waiting { .. } | Stage::Lost => return Ok(None),
+            Stage::Writing(dump) => dump.into_inner()?,
+            Stage::Ended(file) => file,
+        };
         let sight = self.sampled.map_or((0, 0), |[(_, first), (_, last)]| (first, last));
-        Ok(Recorded { path, tree: self.tree, selection: self.selection, sight })
+        let Self { outline, selection, markers, cut, .. } = self;
+        Ok(Some(Recorded { path: file.keep()?, tree: outline.tree, selection, sight, markers, cut }))
     }
 }
 
-impl<W: Write> Waveform<W> {
+impl<W: Write + Seek> Waveform<W> {
     /// Starts a dump.
     ///
     /// # Errors
-    /// A glob that chooses nothing, or output that fails.
+    /// A glob that chooses nothing, a trigger that cannot be read, or output that fails.
     pub fn new(out: W, blocks: &impl Blocks, spec: WaveSpec<'_>) -> Result<Self, WaveError> {
         Self::start(blocks, spec, || Ok(out))
     }
@@ -129,71 +198,117 @@ impl<W: Write> Waveform<W> {
         spec: WaveSpec<'_>,
         open: impl FnOnce() -> io::Result<W>,
     ) -> Result<Self, WaveError> {
-        let outline = Outline::of(blocks, spec.globs);
+        let condition = spec.trigger.filter(|text| text.trim() != FAILURE);
+        // The trigger's signal may be an entry, which is elaborated where a glob asks for it.
+        let watched: Option<Glob> = condition.and_then(path_in).map(str::parse).transpose()?;
+        let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
+        let outline = Outline::of(blocks, &asked);
+        let tree = &outline.tree;
         let selection = match spec.globs {
-            [] => Selection::default_of(&outline.tree),
-            globs => Selection::new(&outline.tree, globs)?,
+            [] => Selection::default_of(tree),
+            globs => Selection::new(tree, globs)?,
         };
-        let plans = outline.plans(&selection);
-        let bit = |set: u128, (slot, plan): (usize, &Plan)| set | u128::from(plan.is_selected()) << slot;
-        let selected = plans.iter().map(|domain| domain.iter().enumerate().fold(0, bit)).collect();
-        let dump = VcdWriter::new(open()?, &outline.tree, &selection, Timescale::new(1, TimeUnit::PS))?;
+        let start = match (spec.trigger, condition) {
+            (None, _) => None,
+            (Some(_), None) => Some(Start::Failure),
+            (Some(_), Some(text)) => Some(Start::Condition(Trigger::parse(text, tree)?)),
+        };
+        let period = u64::from(spec.clocks.period(spec.clock));
+        let ticks_per_second = spec.clocks.ticks_per_second();
+        let (sampled, stage) = if start.is_none() && spec.last.is_none() {
+            (selection.clone(), Stage::Writing(Dump::new(open()?, spec.format, tree, &selection, picosecond())?))
+        } else {
+            let mut sampled = if spec.last.is_some() { selection.clone() } else { Selection::none(tree) };
+            if let Some(Start::Condition(trigger)) = &start {
+                sampled.add(trigger.signal());
+            }
+            let span = u128::from(spec.last.unwrap_or(0)) * u128::from(period) * PICOSECONDS;
+            let span = u64::try_from(span / u128::from(ticks_per_second)).unwrap_or(u64::MAX);
+            let history = Box::new(History::new(tree, &sampled, span));
+            (sampled, Stage::Waiting { out: open()?, history, start })
+        };
         Ok(Self {
-            tree: outline.tree,
+            walker: Walker::new(&outline, &sampled),
+            outline,
             selection,
-            plans,
-            selected,
-            dump,
+            stage,
+            format: spec.format,
             window: spec.window,
-            period: u64::from(spec.clocks.period(spec.clock)),
-            ticks_per_second: spec.clocks.ticks_per_second(),
-            all: true,
+            remembers: spec.last.is_some(),
+            limit: spec.limit,
+            period,
+            ticks_per_second,
             sampled: None,
+            markers: Vec::new(),
+            cut: None,
         })
     }
 
-    /// Writes what the last step of the simulator changed.
+    /// Writes what the last step of the simulator, which ended at `tick`, changed.
     ///
     /// # Errors
     /// If the output fails.
     ///
     /// # Panics
     /// If a block describes more or fewer values than at the start.
-    pub fn sample(&mut self, sim: &mut Simulator, blocks: &impl Blocks) -> io::Result<()> {
-        let tick = sim.tick();
-        if !self.window.contains(tick / self.period) {
+    pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+        let cycle = tick / self.period;
+        if !self.window.contains(cycle) {
             return Ok(());
         }
         self.go_to(tick)?;
-        let all = std::mem::take(&mut self.all);
-        for domain in 0..self.plans.len() {
-            let changed = sim.evaluated(domain) | sim.take_touched(domain);
-            let mut due = self.selected[domain] & if all { u128::MAX } else { changed };
-            while due != 0 {
-                let slot = due.trailing_zeros() as u8;
-                due &= due - 1;
-                self.write_block(BlockId { domain: domain as u8, slot }, blocks)?;
+        match &mut self.stage {
+            Stage::Writing(dump) => {
+                self.walker.give(changed, blocks, dump)?;
+                self.check_limit(cycle)
             }
+            Stage::Waiting { history, start, .. } => {
+                self.walker.give(changed, blocks, &mut **history)?;
+                let Some(Start::Condition(trigger)) = start else { return Ok(()) };
+                if !trigger.at(cycle, history.value(trigger.signal())) {
+                    return Ok(());
+                }
+                let label = format!("trigger: {}", trigger.text());
+                self.mark(label);
+                self.begin(changed, blocks)?;
+                self.check_limit(cycle)
+            }
+            Stage::Ended(_) | Stage::Lost => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Notes that something failed at `tick`, that of the last sample. A dump that waits for a failure begins; one
+    /// that waits for anything else consists of the cycles remembered, if any are.
+    ///
+    /// # Errors
+    /// If the output fails.
+    pub fn fail(&mut self, label: &str, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+        if !self.window.contains(tick / self.period) {
+            return Ok(());
+        }
+        let goes_on = match &self.stage {
+            Stage::Writing(_) => {
+                self.mark(label.to_owned());
+                return Ok(());
+            }
+            Stage::Waiting { start: Some(Start::Failure), .. } => true,
+            Stage::Waiting { .. } if self.remembers => false,
+            Stage::Waiting { .. } | Stage::Ended(_) | Stage::Lost => return Ok(()),
+        };
+        self.mark(label.to_owned());
+        self.begin(changed, blocks)?;
+        if goes_on { Ok(()) } else { self.close() }
     }
 
     /// Makes the next sample describe every block: after a host changed a machine by other means
     /// than beats.
     pub fn refresh(&mut self) {
-        self.all = true;
-    }
-
-    /// True if neither this tick nor any later one is written.
-    #[must_use]
-    pub fn is_over(&self, tick: u64) -> bool {
-        self.window.is_over(tick / self.period)
+        self.walker.refresh();
     }
 
     /// Where a tick stands in the dump, in picoseconds.
     #[must_use]
     pub fn time_of(&self, tick: u64) -> u64 {
-        const PICOSECONDS: u128 = 1_000_000_000_000;
         let second = u128::from(self.ticks_per_second);
         ((u128::from(tick) * PICOSECONDS + second / 2) / second) as u64
     }
@@ -201,7 +316,7 @@ impl<W: Write> Waveform<W> {
     /// All signals of the machine.
     #[must_use]
     pub fn tree(&self) -> &Tree {
-        &self.tree
+        &self.outline.tree
     }
 
     /// Those in the dump.
@@ -210,10 +325,13 @@ impl<W: Write> Waveform<W> {
         &self.selection
     }
 
-    /// Bytes of the dump so far.
+    /// Bytes of the dump so far; those of an FST before compression.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.dump.bytes()
+        match &self.stage {
+            Stage::Writing(dump) => dump.bytes(),
+            Stage::Waiting { .. } | Stage::Ended(_) | Stage::Lost => 0,
+        }
     }
 
     /// Ends the dump at `tick`, the end of the run, and hands the output back.
@@ -222,7 +340,11 @@ impl<W: Write> Waveform<W> {
     /// If the output fails.
     pub fn into_inner(mut self, tick: u64) -> io::Result<W> {
         self.end(tick)?;
-        self.dump.into_inner()
+        match self.stage {
+            Stage::Writing(dump) => dump.into_inner(),
+            Stage::Waiting { out, .. } | Stage::Ended(out) => Ok(out),
+            Stage::Lost => Err(lost()),
+        }
     }
 
     /// Moves on to a tick inside the window.
@@ -231,159 +353,74 @@ impl<W: Write> Waveform<W> {
         match &mut self.sampled {
             None => self.sampled = Some([(tick, time); 2]),
             Some([_, last]) if tick <= last.0 => return Ok(()),
-            Some([_, last]) => *last = (tick, time.max(last.1 + 1)),
+            Some([_, last]) if !matches!(self.stage, Stage::Ended(_)) => *last = (tick, time.max(last.1 + 1)),
+            Some(_) => return Ok(()),
         }
         let time = self.sampled.map_or(time, |[_, (_, time)]| time);
-        self.dump.time(time)
+        match &mut self.stage {
+            Stage::Writing(dump) => dump.time(time),
+            Stage::Waiting { history, .. } => history.time(time),
+            Stage::Ended(_) | Stage::Lost => Ok(()),
+        }
     }
 
     /// The dump reaches to the end of the run, however long the machine slept before it.
     fn end(&mut self, tick: u64) -> io::Result<()> {
-        if self.sampled.is_some() && !self.is_over(tick) { self.go_to(tick) } else { Ok(()) }
+        let is_over = self.window.is_over(tick / self.period);
+        if self.sampled.is_some() && !is_over { self.go_to(tick) } else { Ok(()) }
     }
 
-    fn write_block(&mut self, block: BlockId, blocks: &impl Blocks) -> io::Result<()> {
-        let plan = &self.plans[usize::from(block.domain)][usize::from(block.slot)];
-        let mut sampler = Sampler {
-            plan,
-            dump: &mut self.dump,
-            at: Position::default(),
-            skipping: 0,
-            resume: Position::default(),
-            result: Ok(()),
-        };
-        blocks.describe(block, &mut sampler);
-        let end = Position { value: plan.values.len(), span: plan.spans.len(), memory: plan.memories.len() };
-        let at = sampler.at;
-        assert!(
-            at == end,
-            "{block:?} described {at:?} this time and {end:?} at first: `describe` depends on the state"
-        );
-        sampler.result
-    }
-}
-
-/// Follows the description of one block along its plan.
-struct Sampler<'a, W: Write> {
-    plan: &'a Plan,
-    dump: &'a mut VcdWriter<W>,
-    at: Position,
-    /// Scopes open inside the outermost one that is not selected, itself included.
-    skipping: u32,
-    /// Where that scope ends.
-    resume: Position,
-    result: io::Result<()>,
-}
-
-impl<W: Write> Sampler<'_, W> {
-    /// The signal of the next value, if it is selected.
-    #[inline]
-    fn next(&mut self) -> Option<SignalId> {
-        if self.skipping > 0 {
-            return None;
-        }
-        let signal = self.plan.values.get(self.at.value).copied().flatten();
-        self.at.value += 1;
-        signal
-    }
-
-    #[inline]
-    fn put(&mut self, value: u64) {
-        if let Some(signal) = self.next() {
-            keep(&mut self.result, self.dump.sample(signal, value));
+    /// A marker at the last sample.
+    fn mark(&mut self, label: String) {
+        if let Some([_, (_, time)]) = self.sampled
+            && self.markers.len() < MAX_MARKERS
+        {
+            self.markers.push(Marker { time, label });
         }
     }
-}
 
-/// The writer repeats its first error until somebody has seen it, so the last result tells all.
-#[inline]
-fn keep(result: &mut io::Result<()>, new: io::Result<()>) {
-    if new.is_err() {
-        *result = new;
-    }
-}
-
-impl<W: Write> Fields for Sampler<'_, W> {
-    #[inline]
-    fn field(&mut self, field: Field) {
-        self.put(field.value);
-    }
-    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
-        if let Some(signal) = self.next() {
-            keep(&mut self.result, self.dump.sample_bytes(signal, bytes));
-        }
-    }
-}
-
-impl<W: Write> Describe for Sampler<'_, W> {
-    fn enter(&mut self, _: &'static str, _: Option<u32>) {
-        if self.skipping > 0 {
-            self.skipping += 1;
-            return;
-        }
-        let span = self.plan.spans.get(self.at.span).copied().unwrap_or_default();
-        self.at.span += 1;
-        if !span.selected {
-            self.skipping = 1;
-            self.resume = span.end;
-        }
-    }
-    fn leave(&mut self) {
-        if self.skipping > 0 {
-            self.skipping -= 1;
-            if self.skipping == 0 {
-                self.at = self.resume;
+    /// From waiting to writing, with what is remembered or else with the present.
+    fn begin(&mut self, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+        let stage = std::mem::replace(&mut self.stage, Stage::Lost);
+        let Stage::Waiting { out, history, .. } = stage else { return Err(lost()) };
+        let mut dump = Dump::new(out, self.format, &self.outline.tree, &self.selection, picosecond())?;
+        if self.remembers {
+            if let (Some(first), Some([from, _])) = (history.first(), &mut self.sampled) {
+                from.1 = first;
             }
+            history.replay(&mut dump)?;
+        } else if let Some([from, last]) = &mut self.sampled {
+            *from = *last;
+            dump.time(last.1)?;
+            self.walker = Walker::new(&self.outline, &self.selection);
+            self.walker.give(changed, blocks, &mut dump)?;
         }
+        self.stage = Stage::Writing(dump);
+        Ok(())
     }
-    fn wanted(&self) -> bool {
-        self.skipping == 0
-    }
-    fn probe(&mut self, field: Field) {
-        self.put(field.value);
-    }
-    fn stat(&mut self, _: &'static str, count: u64) {
-        self.put(count);
-    }
-    fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
-        if self.skipping > 0 {
-            return;
-        }
-        let plan = self.plan;
-        for CellPlan { row, column, fields } in plan.memories.get(self.at.memory).into_iter().flatten() {
-            let mut cell = CellSampler { fields, dump: self.dump, result: &mut self.result };
-            array.cell(*row, *column, &mut cell);
-        }
-        self.at.memory += 1;
-    }
-    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
-    fn logic(&mut self, _: &'static str, _: Logic) {}
-}
 
-/// Follows the fields of one cell.
-struct CellSampler<'a, W: Write> {
-    fields: &'a [Option<SignalId>],
-    dump: &'a mut VcdWriter<W>,
-    result: &'a mut io::Result<()>,
-}
+    fn check_limit(&mut self, cycle: u64) -> io::Result<()> {
+        if self.limit.is_some_and(|limit| self.bytes() >= limit) {
+            self.cut = Some(cycle);
+            return self.close();
+        }
+        Ok(())
+    }
 
-impl<W: Write> CellSampler<'_, W> {
-    fn next(&mut self) -> Option<SignalId> {
-        let (&signal, later) = self.fields.split_first()?;
-        self.fields = later;
-        signal
+    /// From writing to ended.
+    fn close(&mut self) -> io::Result<()> {
+        let stage = std::mem::replace(&mut self.stage, Stage::Lost);
+        let Stage::Writing(dump) = stage else { return Err(lost()) };
+        self.stage = Stage::Ended(dump.into_inner()?);
+        Ok(())
     }
 }
 
-impl<W: Write> Fields for CellSampler<'_, W> {
-    fn field(&mut self, field: Field) {
-        if let Some(signal) = self.next() {
-            keep(self.result, self.dump.sample(signal, field.value));
-        }
-    }
-    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
-        if let Some(signal) = self.next() {
-            keep(self.result, self.dump.sample_bytes(signal, bytes));
-        }
-    }
+fn picosecond() -> Timescale {
+    Timescale::new(1, TimeUnit::PS)
+}
+
+/// The error that lost the output has been returned before.
+fn lost() -> io::Error {
+    io::Error::other("the waveform was given up after an earlier error")
 }

@@ -1,24 +1,21 @@
 //! Drives the machine through the launches of a prepared file.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-use rtl::kernel::Simulator;
-use rtl::machine::{CORE, Machine, MachineConfig, Part};
-use rtl::sm::Waiting;
-use waves::gtkw::by_block;
-use waves::part_file::PartFile;
-use waves::scope::{Glob, Window};
-use waves::view::View;
 
 use super::counters::Counters;
 use super::livelock::Livelock;
 use super::prepare::{Kernel, Prepared, iterations};
 use super::series::Series;
 use super::verify::{Shadow, judge, read_buffer};
-use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict, WaveOptions};
+use super::wave::Wave;
+use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict};
 use crate::launch::write_npy;
-use crate::readers::{WaveSpec, Waveform, queues};
+use crate::readers::{Changed, Timeline, queues};
+use rtl::kernel::Simulator;
+use rtl::machine::{CORE, Machine, MachineConfig, Part};
+use rtl::sm::Waiting;
 
 /// Simulator steps between two looks at the clock and the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 1 << 14;
@@ -47,7 +44,9 @@ pub(super) struct Drive<'p> {
     machine: Machine,
     sim: Simulator,
     shadow: Option<Shadow>,
-    wave: Option<Waveform<PartFile>>,
+    wave: Option<Wave>,
+    timeline: Option<Timeline>,
+    changed: Changed,
     series: Option<Series>,
     launched: u64,
     /// Core cycle in which the last launch ended.
@@ -83,10 +82,13 @@ impl<'p> Drive<'p> {
             None
         };
         let sim = Simulator::new(machine.clocks().periods(), &machine, options.mode);
-        let wave = match &options.wave {
-            Some(wave) => Some(open_wave(wave, &machine)?),
-            None => None,
+        let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
+        let timeline = |path: &PathBuf| {
+            let started = Timeline::create(path, &machine, machine.clocks(), usize::from(CORE));
+            started.map_err(|e| RunError::input(path, &e))
         };
+        let timeline = options.timeline.as_ref().map(timeline).transpose()?;
+        let changed = Changed::none(&machine);
         let series = options.series.as_ref().map(Series::create).transpose()?;
         Ok(Self {
             prepared,
@@ -95,6 +97,8 @@ impl<'p> Drive<'p> {
             sim,
             shadow,
             wave,
+            timeline,
+            changed,
             series,
             launched: 0,
             finished: 0,
@@ -113,9 +117,15 @@ impl<'p> Drive<'p> {
         self.machine.settle(self.sim.tick());
         let counters = Counters::gather(&self.machine, cycles);
         let verdict = self.verdict(&outcome, &counters)?;
-        let mut written = Vec::new();
-        if let Some(wave) = self.wave.take() {
-            written.extend(close_wave(wave, self.sim.tick(), self.options)?);
+        let (mut written, mut notes) = (Vec::new(), Vec::new());
+        if let Some(mut wave) = self.wave.take() {
+            if let Some(what) = what_failed(&outcome, &verdict) {
+                wave.fail(what, self.sim.tick(), &self.changed, &self.machine)?;
+            }
+            (written, notes) = wave.close(self.sim.tick())?;
+        }
+        if let (Some(timeline), Some(path)) = (self.timeline.take(), &self.options.timeline) {
+            written.push(timeline.finish(self.sim.tick()).map_err(|e| RunError::input(path, &e))?);
         }
         if let Some(series) = self.series.take() {
             written.push(series.finish(cycles, &self.machine)?);
@@ -132,6 +142,7 @@ impl<'p> Drive<'p> {
             counters,
             simulating: self.simulating,
             written,
+            notes,
             digests,
         })
     }
@@ -181,6 +192,9 @@ impl<'p> Drive<'p> {
         if let Some(wave) = &mut self.wave {
             wave.refresh();
         }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.refresh();
+        }
         let started = Instant::now();
         let end = self.until_done(progress);
         self.simulating += started.elapsed();
@@ -207,7 +221,7 @@ impl<'p> Drive<'p> {
     }
 
     fn until_done(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        let watched = self.shadow.is_some() || self.wave.is_some();
+        let watched = self.shadow.is_some() || self.wave.is_some() || self.timeline.is_some();
         let limit = self.options.max_cycles.map(|cycles| cycles * self.core_period());
         let mut steps_left = STEPS_BETWEEN_LOOKS;
         let mut idle = Idle::default();
@@ -243,17 +257,35 @@ impl<'p> Drive<'p> {
                     return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
                 }
                 let (ctas_done, ctas_total) = self.machine.dispatcher().progress();
+                match self.options.interrupt.load(Ordering::Relaxed) {
+                    0 => {}
+                    signal => return Err(Stop::Outcome(Outcome::Interrupted(signal))),
+                }
                 progress(Progress { cycles: self.cycles(), launches: self.launched, ctas_done, ctas_total });
             }
         }
     }
 
     fn watch(&mut self) -> Result<(), RunError> {
-        if let Some(shadow) = &mut self.shadow {
-            shadow.follow(&mut self.machine, &self.sim);
+        if self.wave.is_some() || self.timeline.is_some() {
+            self.changed.take(&mut self.sim);
+        }
+        if let (Some(timeline), Some(path)) = (&mut self.timeline, &self.options.timeline) {
+            let written = timeline.sample(self.sim.tick(), &self.changed, &self.machine);
+            written.map_err(|e| RunError::input(path, &e))?;
         }
         if let Some(wave) = &mut self.wave {
-            wave.sample(&mut self.sim, &self.machine).map_err(|e| wave_error(self.options, &e))?;
+            wave.sample(self.sim.tick(), &self.changed, &self.machine)?;
+        }
+        if let Some(shadow) = &mut self.shadow {
+            let was_right = shadow.is_right();
+            shadow.follow(&mut self.machine, &self.sim);
+            if was_right
+                && !shadow.is_right()
+                && let Some(wave) = &mut self.wave
+            {
+                wave.fail("a golden model disagrees", self.sim.tick(), &self.changed, &self.machine)?;
+            }
         }
         Ok(())
     }
@@ -353,37 +385,15 @@ impl<'p> Drive<'p> {
     }
 }
 
-/// Starts the dump that the options ask for.
-fn open_wave(options: &WaveOptions, machine: &Machine) -> Result<Waveform<PartFile>, RunError> {
-    let bad = |reason: &dyn std::fmt::Display| RunError::input(&options.path, reason);
-    let globs: Vec<Glob> =
-        options.scopes.iter().map(|glob| glob.parse()).collect::<Result<_, _>>().map_err(|e| bad(&e))?;
-    let window = Window::new(options.from, options.to).map_err(|e| bad(&e))?;
-    let spec = WaveSpec { globs: &globs, window, clocks: machine.clocks(), clock: usize::from(CORE) };
-    Waveform::create(&options.path, machine, spec).map_err(|e| bad(&e))
-}
-
-/// Finishes the dump and writes its save files: one of all signals, one of the L1D's life for the
-/// first SM whose L1 is in the dump.
-fn close_wave(wave: Waveform<PartFile>, tick: u64, options: &RunOptions) -> Result<Vec<PathBuf>, RunError> {
-    let failed = |e: std::io::Error| wave_error(options, &e);
-    let recorded = wave.finish(tick).map_err(failed)?;
-    let mut written = vec![recorded.path.clone()];
-    let items = by_block(&recorded.tree, &recorded.selection);
-    written.push(recorded.save(None, &items, &[]).map_err(failed)?);
-    let l1 = recorded.tree.scope_ids().find(|&scope| {
-        recorded.tree.scope_path(scope).ends_with(".l1") && recorded.selection.touches(&recorded.tree, scope)
-    });
-    if let (Some(scope), Ok(view)) = (l1, View::named("l1d")) {
-        let applied = view.apply(&recorded.tree, &recorded.selection, scope);
-        written.push(recorded.save(Some(view.name()), &applied.items, &[]).map_err(failed)?);
+/// What a marker in the waveform says of the end of a run that did not go well.
+fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<&'static str> {
+    match (outcome, verdict) {
+        (Outcome::NoProgress(_), _) => Some("no progress"),
+        (Outcome::CycleLimit(_), _) => Some("cycle limit"),
+        (Outcome::Interrupted(_), _) => Some("interrupted"),
+        (Outcome::Finished, Verdict::Failed(_)) => Some("a check failed"),
+        (Outcome::Finished, Verdict::Passed | Verdict::Off) => None,
     }
-    Ok(written)
-}
-
-fn wave_error(options: &RunOptions, error: &std::io::Error) -> RunError {
-    let path = options.wave.as_ref().map_or_else(PathBuf::new, |wave| wave.path.clone());
-    RunError::input(&path, &format!("cannot be written: {error}"))
 }
 
 /// Notices that nothing is achieved any more although time goes on.

@@ -14,9 +14,12 @@ mod record;
 mod series;
 mod untimed;
 mod verify;
+mod wave;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use miette::Diagnostic;
@@ -41,16 +44,20 @@ pub struct RunOptions {
     pub ptx: Option<PathBuf>,
     /// Waveform to write.
     pub wave: Option<WaveOptions>,
+    /// Trace for Perfetto to write.
+    pub timeline: Option<PathBuf>,
     /// Time series to write.
     pub series: Option<SeriesOptions>,
     /// How blocks are evaluated; tests shuffle and lint.
     pub mode: Mode,
+    /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
+    pub interrupt: Arc<AtomicUsize>,
 }
 
 /// Which waveform to write.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WaveOptions {
-    /// File, ending in `.vcd`.
+    /// File, ending in `.vcd` or `.fst`.
     pub path: PathBuf,
     /// First core cycle.
     pub from: Option<u64>,
@@ -58,6 +65,12 @@ pub struct WaveOptions {
     pub to: Option<u64>,
     /// Which scopes and signals; all if empty.
     pub scopes: Vec<String>,
+    /// Condition that starts it.
+    pub trigger: Option<String>,
+    /// Core cycles remembered until it starts.
+    pub last: Option<u64>,
+    /// Bytes after which it ends.
+    pub limit: Option<u64>,
 }
 
 /// Which time series to write.
@@ -91,6 +104,8 @@ pub enum Outcome {
     NoProgress(String),
     /// `max_cycles` was reached.
     CycleLimit(u64),
+    /// A signal of this number asked for the end.
+    Interrupted(usize),
 }
 
 /// What the checks say.
@@ -119,6 +134,8 @@ pub struct RunReport {
     pub simulating: Duration,
     /// Files written, waveform and save file included.
     pub written: Vec<PathBuf>,
+    /// What the user should know of these files.
+    pub notes: Vec<String>,
     /// Digest of the state of all blocks and of every beat, if the mode asks for it.
     pub digests: Option<(u64, u64)>,
 }

@@ -85,6 +85,11 @@ impl Shadow {
         }
     }
 
+    /// True as long as no model has disagreed.
+    pub(super) fn is_right(&self) -> bool {
+        self.reports.is_empty()
+    }
+
     /// Runs a launch functionally and compares all of memory.
     pub(super) fn launched(&mut self, kernel: &Kernel, machine: &Machine, prepared: &Prepared) -> Result<(), String> {
         interp::run(&interpreted(kernel), &mut self.memory).map_err(|e| e.to_string())?;

@@ -229,6 +229,7 @@ impl Machine {
             (Outcome::NoProgress(waiting), _) => {
                 Err(format!("no progress after cycle {}:\n{waiting}", report.counters.cycles))
             }
+            (Outcome::Interrupted(signal), _) => Err(format!("interrupted by signal {signal}")),
             (Outcome::CycleLimit(limit), _) => Err(format!("not done after {limit} cycles")),
         }
     }

@@ -119,14 +119,15 @@ fn usage_errors_name_the_argument() {
     warpsieve(&["rum", SMALL]).refused(&["unrecognized subcommand 'rum'", "'run'"]);
     warpsieve(&["run", SMALL, "--stat", "x.json"]).refused(&["unexpected argument '--stat'", "'--stats'"]);
     warpsieve(&["run", SMALL, "--max-cycles", "0"]).refused(&["invalid value '0' for '--max-cycles <N>'"]);
-    warpsieve(&["run", SMALL, "--wave-to", "5"]).refused(&["--wave <FILE.vcd>"]);
+    warpsieve(&["run", SMALL, "--wave-to", "5"]).refused(&["--wave <FILE.vcd|FILE.fst>"]);
     warpsieve(&["list", "block"]).refused(&["invalid value 'block'", "'blocks'"]);
     warpsieve(&[]).refused(&["Usage: warpsieve <COMMAND>"]);
 }
 
 #[test]
-fn a_waveform_must_be_a_vcd_file_with_a_window_that_is_not_empty() {
-    warpsieve(&["run", SMALL, "--wave", "x.fst"]).refused(&["expected a file name ending in .vcd"]);
+fn a_waveform_must_be_a_vcd_or_fst_file_with_a_window_that_is_not_empty() {
+    warpsieve(&["run", SMALL, "--wave", "x.vcf"]).refused(&["expected a file name ending in .vcd"]);
+    warpsieve(&["run", SMALL, "--wave", "x.vcd", "--wave-limit", "9T"]).refused(&["expected a number of bytes"]);
     warpsieve(&["run", SMALL, "--wave", "x.vcd", "--wave-from", "9", "--wave-to", "5"])
         .refused(&["`--wave-from` is 9, expected at most 5, which is `--wave-to`"]);
 }

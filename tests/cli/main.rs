@@ -12,6 +12,7 @@
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
+//! | waveforms: formats, triggers, interruption, full disk, timeline  | `waves`     |
 
 mod area;
 mod bad_input;
@@ -23,6 +24,7 @@ mod profile;
 mod ptx;
 mod run;
 mod trace;
+mod waves;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -104,7 +104,7 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     });
     let mut scopes: Vec<String> = scopes.collect();
     scopes.dedup();
-    let wave = WaveOptions { path: path.clone(), from: None, to: None, scopes };
+    let wave = WaveOptions { path: path.clone(), scopes, ..WaveOptions::default() };
     chase.run(32 / UNROLLED, chase.launches, Some(wave));
     let changes = Changes::read(&path);
     let issues = changes.of(ISSUE, true);

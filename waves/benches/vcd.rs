@@ -1,12 +1,16 @@
 //! Cost of a value change and of an unchanged sample, in changes (elements) per second.
+//! Group `fst` is the same through the compressed format, sections and their compression included.
 //! `cargo bench -p waves --bench vcd`
 
 use std::hint::black_box;
 use std::io;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use waves::dump::{Dump, Format};
+use waves::part_file::PartFile;
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
+use waves::sink::Sink;
 use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 
 /// Signals of one width: codes of two and three letters, as in a dump of a few SMs.
@@ -101,5 +105,36 @@ fn changes(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, changes);
+/// FST: as many cycles as fill a section and more, so that its compression is paid for.
+fn compressed(c: &mut Criterion) {
+    const LONG: u64 = 10 * CYCLES;
+    let mut group = c.benchmark_group("fst");
+    group.sample_size(10).throughput(Throughput::Elements(LONG * SIGNALS as u64));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for width in [1, 32] {
+        group.bench_function(format!("file/{width}"), |b| {
+            b.iter_batched(
+                || {
+                    let (tree, ids) = describe(width);
+                    let out = PartFile::create(&folder.path().join("a.fst")).expect("room for a dump");
+                    let dump = Dump::new(out, Format::Fst, &tree, &Selection::default_of(&tree), PICOSECOND());
+                    (dump.expect("room for a dump"), ids)
+                },
+                |(mut dump, ids)| -> io::Result<PartFile> {
+                    for cycle in 0..LONG {
+                        dump.time(cycle)?;
+                        for (n, &id) in ids.iter().enumerate() {
+                            dump.sample(id, black_box(value(width, cycle, n)))?;
+                        }
+                    }
+                    dump.into_inner()
+                },
+                BatchSize::LargeInput,
+            )
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, changes, compressed);
 criterion_main!(benches);

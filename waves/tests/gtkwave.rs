@@ -6,10 +6,13 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use waves::dump::{Dump, Format};
 use waves::gtkw::{Item, Marker, SaveFile, by_block, save_path};
+use waves::part_file::PartFile;
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, Tree, TreeBuilder};
-use waves::vcd::{TimeUnit, Timescale, VcdWriter};
+use waves::sink::Sink;
+use waves::vcd::{TimeUnit, Timescale};
 use waves::view::View;
 
 const STATUS: &[&str] = &["HIT", "HIT_PENDING", "MISS", "RESERVATION_FAIL"];
@@ -53,8 +56,10 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
         ["**", "**.tags[*]", "**.dirty[*]", "**.entry[*]"].map(|glob| glob.parse().expect("a glob")).into();
     let selection = Selection::new(&tree, &globs).expect("they exist");
 
-    let mut dump = VcdWriter::create(path, &tree, &selection, Timescale::new(1, TimeUnit::NS))?;
-    for cycle in 0..30 {
+    let format = Format::of(path).expect("a dump's name");
+    let out = PartFile::create(path)?;
+    let mut dump = Dump::new(out, format, &tree, &selection, Timescale::new(1, TimeUnit::NS))?;
+    for cycle in 5..30 {
         dump.time(cycle)?;
         dump.sample(pc, 0x400 + 8 * cycle)?;
         dump.sample(status, cycle / 2 % 4)?;
@@ -115,13 +120,21 @@ fn gtkwave_shows_a_dump_with_its_save_file_and_its_view() -> io::Result<()> {
     }
     // Spaces in the path, which a save file must survive.
     let folder = tempfile::Builder::new().prefix("wave test ").tempdir()?;
-    let path = folder.path().join("a run.vcd");
+    for name in ["a run.vcd", "a run.fst"] {
+        shows(folder.path(), name)?;
+    }
+    Ok(())
+}
+
+/// Opens a dump of this name with both of its save files.
+fn shows(folder: &Path, name: &str) -> io::Result<()> {
+    let path = folder.join(name);
     let (tree, selection) = dump(&path)?;
     let markers = [Marker { time: 6, label: "first fail".to_owned() }];
     let save = |items: &[Item], view: Option<&str>| -> io::Result<String> {
         let save = save_path(&path, view);
-        SaveFile { dump: &path, tree: &tree, items, markers: &markers, sight: (0, 29) }.write(&save)?;
-        ask_gtkwave(folder.path(), &path, &save)
+        SaveFile { dump: &path, tree: &tree, items, markers: &markers, sight: (5, 29) }.write(&save)?;
+        ask_gtkwave(folder, &path, &save)
     };
 
     let answer = save(&by_block(&tree, &selection), None)?;

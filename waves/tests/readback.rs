@@ -6,9 +6,11 @@ use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::prelude::*;
+use waves::dump::{Dump, Format};
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
-use waves::vcd::{TimeUnit, Timescale, VcdWriter};
+use waves::sink::Sink;
+use waves::vcd::{TimeUnit, Timescale};
 
 const NANOSECOND: fn() -> Timescale = || Timescale::new(1, TimeUnit::NS);
 
@@ -113,9 +115,10 @@ fn digits(words: &[u64], width: u32) -> String {
 }
 
 /// Writes the samples, narrow ones through `sample`, and notes what a reader must find.
-fn write(tree: &Tree, selection: &Selection, samples: &[Sample]) -> (Vec<u8>, Changes) {
+fn write(format: Format, tree: &Tree, selection: &Selection, samples: &[Sample]) -> (Vec<u8>, Changes) {
     let ids: Vec<SignalId> = tree.ids().collect();
-    let mut dump = VcdWriter::new(Vec::new(), tree, selection, NANOSECOND()).expect("memory takes everything");
+    let mut dump =
+        Dump::new(Cursor::default(), format, tree, selection, NANOSECOND()).expect("memory takes everything");
     let mut now = 7;
     dump.time(now).expect("memory takes everything");
     let mut expected = Changes::new();
@@ -147,7 +150,7 @@ fn write(tree: &Tree, selection: &Selection, samples: &[Sample]) -> (Vec<u8>, Ch
             note(id, now, digits(&words, width));
         }
     }
-    (dump.into_inner().expect("memory takes everything"), expected)
+    (dump.into_inner().expect("memory takes everything").into_inner(), expected)
 }
 
 /// Several values of one signal in one time are legal, the last stands; equal neighbours are one value.
@@ -262,10 +265,20 @@ proptest! {
     fn both_readers_find_exactly_the_values_that_were_given(steps in steps(), samples in samples()) {
         let tree = describe(&steps);
         prop_assume!(!tree.is_empty());
-        let (bytes, mut expected) = write(&tree, &everything(&tree), &samples);
+        let (bytes, mut expected) = write(Format::Vcd, &tree, &everything(&tree), &samples);
         settle(&mut expected);
         prop_assert_eq!(&read_with_vcd(&bytes, &tree), &expected);
         prop_assert_eq!(&read_with_wellen(&bytes), &expected);
+        let (bytes, _) = write(Format::Fst, &tree, &everything(&tree), &samples);
+        // Its reader shows what has not been given from time 0 on.
+        for changes in expected.values_mut() {
+            let unknown = "x".repeat(changes[0].1.len());
+            if changes[0].1 == unknown {
+                changes.remove(0);
+            }
+            changes.insert(0, (0, unknown));
+        }
+        prop_assert_eq!(&read_with_wellen(&bytes), &expected, "as FST");
     }
 
     #[test]
@@ -273,7 +286,7 @@ proptest! {
         let tree = describe(&steps);
         let selection = Selection::default_of(&tree);
         prop_assume!(selection.ids().next().is_some());
-        let (bytes, mut expected) = write(&tree, &selection, &samples);
+        let (bytes, mut expected) = write(Format::Vcd, &tree, &selection, &samples);
         settle(&mut expected);
         prop_assert_eq!(read_with_vcd(&bytes, &tree), expected);
     }
@@ -282,7 +295,7 @@ proptest! {
     fn equal_runs_give_equal_bytes(steps in steps(), samples in samples()) {
         let run = || {
             let tree = describe(&steps);
-            write(&tree, &everything(&tree), &samples).0
+            [Format::Vcd, Format::Fst].map(|format| write(format, &tree, &everything(&tree), &samples).0)
         };
         prop_assert_eq!(run(), run());
     }

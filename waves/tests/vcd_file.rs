@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
+use waves::sink::Sink;
 use waves::vcd::{TimeUnit, Timescale, VcdWriter};
 
 struct Machine {

@@ -59,6 +59,7 @@ impl Row {
             check: match (&report.outcome, &report.verdict) {
                 (Outcome::NoProgress(_), _) => "no progress",
                 (Outcome::CycleLimit(_), _) => "cycle limit",
+                (Outcome::Interrupted(_), _) => "interrupted",
                 (Outcome::Finished, Verdict::Passed) => "passed",
                 (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
                 (Outcome::Finished, Verdict::Off) => "off",

@@ -1,8 +1,10 @@
 //! The readers on the whole `fermi` machine.
 
+use std::io::Cursor;
+
 use rtl::machine::{CORE, Machine, MachineConfig};
-use waves::scope::{Glob, Window};
-use waves::view::View;
+use waves::scope::Glob;
+use waves::view::{BUILT_IN, View};
 
 use crate::readers::{Counts, Dump, Show, WaveSpec, Waveform};
 
@@ -18,8 +20,8 @@ fn fermi() -> Machine {
 fn every_part_of_the_machine_has_one_name_in_all_readers() {
     let machine = fermi();
     let globs: Vec<Glob> = ["**", "**.tags.entries[0]"].map(|glob| glob.parse().unwrap()).into();
-    let spec = WaveSpec { globs: &globs, window: Window::ALL, clocks: machine.clocks(), clock: usize::from(CORE) };
-    let wave = Waveform::new(Vec::new(), &machine, spec).unwrap();
+    let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
+    let wave = Waveform::new(Cursor::new(Vec::new()), &machine, spec).unwrap();
     let (dump, counts) = (Dump::of(&machine, Show::default()), Counts::of(&machine));
     for path in ["sm14.core", "sm14.l1.mshr", "xbar_req", "partition5.l2", "partition5.dram"] {
         assert!(wave.tree().find_scope(path).is_some(), "{path}: no such signals");
@@ -31,11 +33,15 @@ fn every_part_of_the_machine_has_one_name_in_all_readers() {
 }
 
 #[test]
-fn the_view_of_the_l1_fits_the_machine() {
+fn every_view_fits_the_machine() {
     let machine = fermi();
-    let spec = WaveSpec { globs: &[], window: Window::ALL, clocks: machine.clocks(), clock: usize::from(CORE) };
-    let wave = Waveform::new(Vec::new(), &machine, spec).unwrap();
-    let scope = wave.tree().find_scope("sm7.l1").unwrap();
-    let applied = View::named("l1d").unwrap().apply(wave.tree(), wave.selection(), scope);
-    assert_eq!(applied.missing, Vec::<String>::new());
+    let globs: Vec<Glob> =
+        ["**", "**.scheduler[*]", "**.bank[*]", "**.entry[*]", "**.slot[*]"].map(|glob| glob.parse().unwrap()).into();
+    let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
+    let wave = Waveform::new(Cursor::new(Vec::new()), &machine, spec).unwrap();
+    for built_in in BUILT_IN {
+        let scope = built_in.scope(wave.tree(), wave.selection()).unwrap();
+        let applied = View::named(built_in.name).unwrap().apply(wave.tree(), wave.selection(), scope);
+        assert_eq!(applied.missing, Vec::<String>::new(), "{}", built_in.name);
+    }
 }

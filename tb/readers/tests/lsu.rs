@@ -1,6 +1,7 @@
 //! The LSU under a waveform, and the view of its life of an access.
 
 use std::collections::VecDeque;
+use std::io::Cursor;
 
 use rtl::index::IndexConfig;
 use rtl::kernel::{
@@ -11,11 +12,11 @@ use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
 use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
-use waves::scope::{Glob, Window};
+use waves::scope::Glob;
 use waves::view::View;
 
 use super::{ReadBack, look_at};
-use crate::readers::{QueueHead, WaveSpec, Waveform, queues};
+use crate::readers::{Changed, QueueHead, WaveSpec, Waveform, queues};
 
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
 const HOST: BlockId = BlockId { domain: 0, slot: 1 };
@@ -148,18 +149,20 @@ fn the_dump_of_an_lsu_holds_what_another_reader_sees_at_any_time() {
     let globs: Vec<Glob> = texts.iter().map(|text| text.parse().unwrap()).collect();
     let clocks = Clocks::new(&[700_000]).unwrap();
     let mut bench = Bench::new();
-    let spec = WaveSpec { globs: &globs, window: Window::ALL, clocks: &clocks, clock: 0 };
-    let mut wave = Waveform::new(Vec::new(), &bench, spec).unwrap();
+    let spec = WaveSpec { globs: &globs, ..WaveSpec::of(&clocks, 0) };
+    let mut wave = Waveform::new(Cursor::new(Vec::new()), &bench, spec).unwrap();
+    let mut changed = Changed::none(&bench);
     let mut sim = Simulator::new(clocks.periods(), &bench, Mode { shuffle: Some(1), ..Mode::default() });
     let mut seen = Vec::new();
     while let Some(tick) = sim.step(&mut bench) {
-        wave.sample(&mut sim, &bench).unwrap();
+        changed.take(&mut sim);
+        wave.sample(sim.tick(), &changed, &bench).unwrap();
         if tick % 17 == 0 {
             seen.push((wave.time_of(tick), look_at(&bench, ENTRIES)));
         }
     }
     assert!(bench.lsu.is_idle() && bench.sent == 200, "the run comes to its end");
-    let read = ReadBack::of(&wave.into_inner(sim.tick()).unwrap());
+    let read = ReadBack::of(wave.into_inner(sim.tick()).unwrap().get_ref());
     for status in ["machine.sm0.l1.status", "machine.sm0.l1.mshr.entry[2].state", "machine.sm0.l1.data[3].data"] {
         assert!(read.changes[status].len() > 5, "{status} moves");
     }
@@ -173,8 +176,8 @@ fn the_dump_of_an_lsu_holds_what_another_reader_sees_at_any_time() {
 #[test]
 fn the_view_of_the_l1_names_signals_that_exist() {
     let clocks = Clocks::new(&[700_000]).unwrap();
-    let spec = WaveSpec { globs: &[], window: Window::ALL, clocks: &clocks, clock: 0 };
-    let wave = Waveform::new(Vec::new(), &Bench::new(), spec).unwrap();
+    let spec = WaveSpec::of(&clocks, 0);
+    let wave = Waveform::new(Cursor::new(Vec::new()), &Bench::new(), spec).unwrap();
     let scope = wave.tree().find_scope("sm0.l1").unwrap();
     let applied = View::named("l1d").unwrap().apply(wave.tree(), wave.selection(), scope);
     assert_eq!(applied.missing, Vec::<String>::new());

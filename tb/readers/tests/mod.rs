@@ -120,9 +120,13 @@ impl ReadBack {
         let changes = vars.into_iter().map(|(path, signal)| {
             let changes = wave.get_signal(signal).unwrap().iter_changes();
             let list = changes.map(|(at, value)| (times[at as usize], significant(&value.to_bit_string().unwrap())));
-            (path, list.collect())
+            // An FST that starts late is unknown from time 0 to there.
+            (path, list.filter(|(_, value)| !value.contains('x')).collect::<Vec<_>>())
         });
-        Self { changes: changes.collect(), times }
+        let changes: BTreeMap<_, _> = changes.collect();
+        let first = changes.values().flatten().map(|(time, _)| *time).min();
+        let times = times.iter().copied().filter(|&time| Some(time) >= first).collect();
+        Self { changes, times }
     }
 
     /// The value of every signal at a time.

@@ -1,11 +1,14 @@
 //! Dumps of the small machine, read back.
 
+use std::io::Cursor;
+
 use rtl::kernel::{Clocks, Mode, Simulator};
+use waves::dump::Format;
 use waves::scope::{Glob, Window};
 
 use super::machine::{Machine, clocks};
 use super::{ReadBack, Values, look_at};
-use crate::readers::{WaveError, WaveSpec, Waveform};
+use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
 
 const ENTRIES: &[&str] = &["slot"];
 
@@ -17,6 +20,12 @@ fn globs(texts: &[&str]) -> Vec<Glob> {
 struct Run {
     globs: Vec<Glob>,
     window: Window,
+    format: Format,
+    trigger: Option<&'static str>,
+    last: Option<u64>,
+    limit: Option<u64>,
+    /// Step after which something fails.
+    fails: Option<u64>,
     clocks: Clocks,
     mode: Mode,
     machine: Machine,
@@ -24,25 +33,41 @@ struct Run {
 
 impl Run {
     fn of(texts: &[&str]) -> Self {
-        let mode = Mode::default();
-        Self { globs: globs(texts), window: Window::ALL, clocks: clocks(), mode, machine: Machine::new(8) }
+        Self {
+            globs: globs(texts),
+            window: Window::ALL,
+            format: Format::Vcd,
+            trigger: None,
+            last: None,
+            limit: None,
+            fails: None,
+            clocks: clocks(),
+            mode: Mode::default(),
+            machine: Machine::new(8),
+        }
     }
 
     /// Runs some hundred cycles; gives the dump and what another reader saw at some of its times.
     fn dump(&mut self) -> (Vec<u8>, Vec<(u64, Values)>) {
-        let Self { globs, window, clocks, mode, machine } = self;
-        let spec = WaveSpec { globs, window: *window, clocks, clock: 0 };
-        let mut wave = Waveform::new(Vec::new(), machine, spec).unwrap();
+        let Self { globs, window, format, trigger, last, limit, fails, clocks, mode, machine } = self;
+        let (window, format, trigger, last, limit) = (*window, *format, *trigger, *last, *limit);
+        let spec = WaveSpec { format, globs, window, trigger, last, limit, ..WaveSpec::of(clocks, 0) };
+        let mut wave = Waveform::new(Cursor::new(Vec::new()), machine, spec).unwrap();
         let mut sim = Simulator::new(clocks.periods(), machine, *mode);
+        let mut changed = Changed::none(machine);
         let mut seen = Vec::new();
         for step in 0..700u64 {
             sim.step(machine);
-            wave.sample(&mut sim, machine).unwrap();
+            changed.take(&mut sim);
+            wave.sample(sim.tick(), &changed, machine).unwrap();
+            if *fails == Some(step) {
+                wave.fail("a check failed", sim.tick(), &changed, machine).unwrap();
+            }
             if step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 == 0 {
                 seen.push((wave.time_of(sim.tick()), look_at(machine, ENTRIES)));
             }
         }
-        (wave.into_inner(sim.tick()).unwrap(), seen)
+        (wave.into_inner(sim.tick()).unwrap().into_inner(), seen)
     }
 
     fn paths(&mut self) -> Vec<String> {
@@ -53,15 +78,82 @@ impl Run {
 #[test]
 fn a_dump_holds_what_another_reader_sees_at_any_time() {
     let everything = ["**", "**.slot[*]", "bank2.words[*]"];
-    for (evaluate_all, shuffle) in [(false, None), (false, Some(3)), (true, Some(4))] {
-        let mut run = Run::of(&everything);
-        run.mode = Mode { evaluate_all, shuffle, ..Mode::default() };
+    for format in [Format::Vcd, Format::Fst] {
+        for (evaluate_all, shuffle) in [(false, None), (false, Some(3)), (true, Some(4))] {
+            let mut run = Run::of(&everything);
+            run.format = format;
+            run.mode = Mode { evaluate_all, shuffle, ..Mode::default() };
+            let (dump, seen) = run.dump();
+            let read = ReadBack::of(&dump);
+            assert!(seen.len() > 100);
+            for (time, values) in seen {
+                assert_eq!(read.at(time), values, "{format:?} at {time} ps");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dump_starts_where_its_trigger_is_met() {
+    for format in [Format::Vcd, Format::Fst] {
+        let mut run = Run::of(&["**"]);
+        (run.format, run.trigger) = (format, Some("sm1.core.stat.sent == 20"));
         let (dump, seen) = run.dump();
         let read = ReadBack::of(&dump);
-        assert!(seen.len() > 100);
-        for (time, values) in seen {
-            assert_eq!(read.at(time), values, "at {time} ps");
+        let sent = &read.changes["machine.sm1.core.stat.sent"];
+        assert_eq!(sent[0], (read.times[0], "10100".to_owned()), "{format:?}");
+        let (time, values) = seen.into_iter().find(|(time, _)| *time >= read.times[0]).unwrap();
+        for (path, value) in read.at(time) {
+            assert_eq!(value, values[&path], "{path}");
         }
+    }
+}
+
+#[test]
+fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
+    let mut run = Run::of(&["**"]);
+    (run.trigger, run.last) = (Some("sm1.core.stat.sent == 20"), Some(30));
+    let (dump, seen) = run.dump();
+    let read = ReadBack::of(&dump);
+    let sent = &read.changes["machine.sm1.core.stat.sent"];
+    let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
+    // Thirty cycles of the 700 MHz clock, and what the machine slept before them.
+    let before = met - read.times[0];
+    assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
+    for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {
+        for (path, value) in read.at(time) {
+            assert_eq!(value, values[&path], "{path} at {time} ps");
+        }
+    }
+}
+
+#[test]
+fn a_failure_writes_the_cycles_before_it_and_ends_the_dump() {
+    let mut run = Run::of(&["**"]);
+    (run.last, run.fails) = (Some(30), Some(400));
+    let read = ReadBack::of(&run.dump().0);
+    let span = read.times.last().unwrap() - read.times[0];
+    assert!((40_000..60_000).contains(&span), "{span} ps");
+}
+
+#[test]
+fn without_its_trigger_there_is_no_dump() {
+    let mut run = Run::of(&["**"]);
+    run.trigger = Some("failure");
+    assert_eq!(run.dump().0, Vec::<u8>::new());
+    run.machine = Machine::new(8);
+    run.fails = Some(400);
+    assert!(ReadBack::of(&run.dump().0).times[0] > 100_000, "it begins with the failure");
+}
+
+#[test]
+fn a_dump_that_reaches_its_limit_ends_and_can_be_read() {
+    for format in [Format::Vcd, Format::Fst] {
+        let mut run = Run::of(&["**"]);
+        (run.format, run.limit) = (format, Some(20_000));
+        let (dump, _) = run.dump();
+        assert!(dump.len() < 25_000, "{format:?}: {} bytes", dump.len());
+        assert!(!ReadBack::of(&dump).times.is_empty(), "{format:?}");
     }
 }
 
@@ -101,8 +193,8 @@ fn the_cells_of_a_memory_are_asked_for_by_row() {
 fn a_memory_without_a_row_is_answered_with_its_rows() {
     let (machine, clocks) = (Machine::new(8), clocks());
     let globs = globs(&["bank2.words"]);
-    let spec = WaveSpec { globs: &globs, window: Window::ALL, clocks: &clocks, clock: 0 };
-    let Err(WaveError::NoMatch(error)) = Waveform::new(Vec::new(), &machine, spec) else {
+    let spec = WaveSpec { globs: &globs, ..WaveSpec::of(&clocks, 0) };
+    let Err(WaveError::NoMatch(error)) = Waveform::new(Cursor::new(Vec::new()), &machine, spec) else {
         panic!("a memory alone chooses nothing");
     };
     assert_eq!(error.near[0], "machine.bank2.words[0]");
@@ -165,17 +257,19 @@ fn a_finished_dump_comes_with_a_save_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.vcd");
     let (mut machine, clocks) = (Machine::new(8), clocks());
-    let spec = WaveSpec { globs: &[], window: Window::ALL, clocks: &clocks, clock: 0 };
+    let spec = WaveSpec::of(&clocks, 0);
     let mut wave = Waveform::create(&path, &machine, spec).unwrap();
     let mut sim = Simulator::new(clocks.periods(), &machine, Mode::default());
+    let mut changed = Changed::none(&machine);
     for _ in 0..9 {
         sim.step(&mut machine);
-        wave.sample(&mut sim, &machine).unwrap();
+        changed.take(&mut sim);
+        wave.sample(sim.tick(), &changed, &machine).unwrap();
     }
-    let recorded = wave.finish(sim.tick() + 66).unwrap();
+    let recorded = wave.finish(sim.tick() + 66).unwrap().unwrap();
     assert_eq!(recorded.path, path);
     let items = waves::gtkw::by_block(&recorded.tree, &recorded.selection);
-    let save = std::fs::read_to_string(recorded.save(None, &items, &[]).unwrap()).unwrap();
+    let save = std::fs::read_to_string(recorded.save(None, &items).unwrap()).unwrap();
     assert!(save.contains("machine.bank2.in0.valid"), "{save}");
     let read = ReadBack::of(&std::fs::read(&path).unwrap());
     assert_eq!((read.times[0], *read.times.last().unwrap()), recorded.sight);

@@ -1,0 +1,37 @@
+//! `warpsieve waves`.
+
+use miette::{IntoDiagnostic, Report};
+
+use super::args::{FollowArguments, WavesArguments, WavesCommand};
+use super::{Exit, output};
+use crate::readers::{Life, follow};
+
+pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
+    match &arguments.command {
+        WavesCommand::Follow(arguments) => print_life(arguments),
+    }
+}
+
+fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
+    let FollowArguments { file, request, sm, core_mhz } = arguments;
+    let life = follow(file, *request, *sm).into_diagnostic()?;
+    output::print(&table(&life, *request, *core_mhz))?;
+    Ok(Exit::Done)
+}
+
+/// A line for each stay, in core cycles.
+fn table(life: &Life, request: u64, core_mhz: u64) -> String {
+    // Cycle n stands at n periods, rounded to a picosecond.
+    let cycles = |picoseconds: u64| picoseconds as f64 * core_mhz as f64 / 1e6;
+    let shown = |picoseconds: u64| format!("{:.1}", cycles(picoseconds));
+    let rows: Vec<Vec<String>> = life
+        .stays
+        .iter()
+        .map(|stay| {
+            let length = stay.to.map_or_else(|| "end of dump".to_owned(), |to| shown(to - stay.from));
+            let doubt = if stay.is_certain { "" } else { "(by its number alone)" };
+            vec![shown(stay.from), length, stay.path.clone(), doubt.to_owned()]
+        })
+        .collect();
+    format!("request {request} of SM {}\n{}", life.sm, output::columns(&["cycle", "cycles", "at", ""], &rows))
+}

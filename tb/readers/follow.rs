@@ -1,0 +1,194 @@
+//! # Follow: the life of one request, from a dump
+//! Lists when a request stood at the head of which port, in order of time. Ports that do not know
+//! the SM (those of a DRAM channel) count only in the partition that the request went to, from then
+//! until it was last seen elsewhere.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::places::{Asker, Place, places};
+
+/// A stay of a request at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// Path of the place below the machine.
+    pub path: String,
+    /// First time there, in picoseconds.
+    pub from: u64,
+    /// First time no longer there; `None` if the dump ends before.
+    pub to: Option<u64>,
+    /// False if the place shows the number but not the SM.
+    pub is_certain: bool,
+}
+
+/// The life of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// The SM that asked.
+    pub sm: u64,
+    /// Its stays, in order of time.
+    pub stays: Vec<Stay>,
+}
+
+/// Why a request cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// The file is no dump that can be read.
+    #[error("{}: cannot be read: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the reader says.
+        reason: String,
+    },
+    /// Nothing in the dump carries a request's number.
+    #[error("{}: has no signal with a request's number, expected ports such as `machine.sm0.l1.mem_rsp.id` in it", path.display())]
+    NoPlaces {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The number is never seen.
+    #[error("{}: request {request} is never seen{}", path.display(), range.map_or(String::new(), |(low, high)| format!(", expected a number from {low} to {high}")))]
+    Absent {
+        /// The file.
+        path: PathBuf,
+        /// The number.
+        request: u64,
+        /// Lowest and highest number of the dump.
+        range: Option<(u64, u64)>,
+    },
+    /// Several SMs have a request of that number.
+    #[error("request {request} exists in SMs {}, choose one with `--sm`", join(sms))]
+    Ambiguous {
+        /// The number.
+        request: u64,
+        /// The SMs.
+        sms: Vec<u64>,
+    },
+}
+
+fn join(sms: &[u64]) -> String {
+    sms.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Follows a request through a dump; without an SM it must be the only one of its number.
+///
+/// # Errors
+/// If the dump cannot be read or the request not be found.
+pub fn follow(path: &Path, request: u64, sm: Option<u64>) -> Result<Life, FollowError> {
+    let dump = Signals::read(path)?;
+    if dump.places.is_empty() {
+        return Err(FollowError::NoPlaces { path: path.to_owned() });
+    }
+    let mut certain = Vec::new();
+    let mut uncertain = Vec::new();
+    let mut sms = BTreeSet::new();
+    let mut range = None;
+    for place in &dump.places {
+        for (found, asker, stay) in dump.stays(place) {
+            range = Some(range.map_or((found, found), |(low, high): (u64, u64)| (low.min(found), high.max(found))));
+            match asker {
+                _ if found != request => {}
+                Some(asker) if sm.is_none_or(|sm| sm == asker) => {
+                    sms.insert(asker);
+                    certain.push(stay);
+                }
+                Some(_) => {}
+                None => uncertain.push(stay),
+            }
+        }
+    }
+    let sms: Vec<u64> = sms.into_iter().collect();
+    let &[sm] = sms.as_slice() else {
+        return Err(match sms.len() {
+            0 => FollowError::Absent { path: path.to_owned(), request, range },
+            _ => FollowError::Ambiguous { request, sms },
+        });
+    };
+    let top = |stay: &Stay| stay.path.split('.').next().unwrap_or_default().to_owned();
+    let last = certain.iter().map(|stay| stay.to.unwrap_or(u64::MAX)).max().unwrap_or(0);
+    let arrived = |partition: &str| certain.iter().filter(|stay| top(stay) == partition).map(|stay| stay.from).min();
+    uncertain.retain(|stay| arrived(&top(stay)).is_some_and(|from| stay.from >= from && stay.from < last));
+    let mut stays = certain;
+    stays.extend(uncertain);
+    stays.sort_by_key(|stay| (stay.from, stay.to));
+    Ok(Life { sm, stays })
+}
+
+/// The signals of a dump that places are made of.
+struct Signals {
+    places: Vec<Place>,
+    /// Changes of every signal of the dump that a place needs; empty for the others.
+    changes: Vec<Vec<(u64, u64)>>,
+}
+
+impl Signals {
+    fn read(path: &Path) -> Result<Self, FollowError> {
+        let unreadable = |reason: String| FollowError::Unreadable { path: path.to_owned(), reason };
+        let mut wave = wellen::simple::read(path).map_err(|e| unreadable(e.to_string()))?;
+        let times = wave.time_table().to_vec();
+        let hierarchy = wave.hierarchy();
+        let signals: Vec<wellen::SignalRef> = hierarchy.all_vars().map(|var| hierarchy[var].signal_ref()).collect();
+        let paths: Vec<String> = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy)).collect();
+        let places = places(&paths);
+        let mut needed = BTreeSet::new();
+        for Place { id, valid, sm, .. } in &places {
+            needed.extend([*id, *valid]);
+            needed.extend(match sm {
+                Asker::Signal(at) => Some(*at),
+                Asker::Fixed(_) | Asker::Unknown => None,
+            });
+        }
+        wave.load_signals(&needed.iter().map(|&at| signals[at]).collect::<Vec<_>>());
+        let mut changes = vec![Vec::new(); paths.len()];
+        for at in needed {
+            let Some(signal) = wave.get_signal(signals[at]) else { continue };
+            for (time, value) in signal.iter_changes() {
+                // An unknown value is none yet.
+                let digits = value.to_bit_string().unwrap_or_default();
+                if let (Ok(value), Some(&time)) = (u64::from_str_radix(&digits, 2), times.get(time as usize)) {
+                    changes[at].push((time, value));
+                }
+            }
+        }
+        Ok(Self { places, changes })
+    }
+
+    /// Number, SM and time of every stay at a place.
+    fn stays(&self, place: &Place) -> Vec<(u64, Option<u64>, Stay)> {
+        let signal = |at: usize| self.changes[at].as_slice();
+        let asker = match place.sm {
+            Asker::Signal(at) => signal(at),
+            Asker::Fixed(_) | Asker::Unknown => &[],
+        };
+        let moments: BTreeSet<u64> =
+            [signal(place.id), signal(place.valid), asker].into_iter().flatten().map(|(time, _)| *time).collect();
+        let value = |changes: &[(u64, u64)], time: u64| {
+            let before = changes.partition_point(|(at, _)| *at <= time);
+            before.checked_sub(1).map(|at| changes[at].1)
+        };
+        let mut stays: Vec<(u64, Option<u64>, Stay)> = Vec::new();
+        let mut here = None;
+        for time in moments {
+            let is_valid = value(signal(place.valid), time).is_some_and(|valid| valid != 0);
+            let sm = match place.sm {
+                Asker::Fixed(sm) => Some(sm),
+                Asker::Signal(_) => value(asker, time),
+                Asker::Unknown => None,
+            };
+            let now = value(signal(place.id), time).filter(|_| is_valid).map(|id| (id, sm));
+            if now == here {
+                continue;
+            }
+            if let (Some(_), Some((_, _, stay))) = (here, stays.last_mut()) {
+                stay.to = Some(time);
+            }
+            if let Some((id, sm)) = now {
+                let is_certain = place.sm != Asker::Unknown;
+                stays.push((id, sm, Stay { path: place.path.clone(), from: time, to: None, is_certain }));
+            }
+            here = now;
+        }
+        stays
+    }
+}

@@ -1,0 +1,90 @@
+//! # Places: where a request's number can be seen
+//! A request carries its number across every port as a signal `id` (`head_id` at the tags of an
+//! L1). Numbers run in each SM: where a port serves several, the SM is a signal `sm` beside it. The
+//! DRAM side knows numbers alone.
+
+/// A signal that holds a request's number, with what tells whether it means anything. Signals are
+/// places in the list that they were found in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Path without the root and the word `id`: `sm0.l1.mem_rsp`.
+    pub(super) path: String,
+    /// The number.
+    pub(super) id: usize,
+    /// Not 0 while there is a request.
+    pub(super) valid: usize,
+    /// Whose number it is.
+    pub(super) sm: Asker,
+}
+
+/// The SM that a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// Always this one.
+    Fixed(u64),
+    /// The value of a signal.
+    Signal(usize),
+    /// It cannot be told there.
+    Unknown,
+}
+
+/// All places among signals of these paths, which begin with the root's name.
+pub(super) fn places(paths: &[String]) -> Vec<Place> {
+    let by_path: std::collections::HashMap<&str, usize> =
+        paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
+    let find = |path: String| by_path.get(path.as_str()).copied();
+    let place = |(id, path): (usize, &String)| {
+        let (scope, name) = path.rsplit_once('.')?;
+        let valid = match name {
+            "head_id" => find(format!("{scope}.head_valid"))?,
+            "id" => {
+                let above = scope.rsplit_once('.').map_or("", |(above, _)| above);
+                // A port says so itself, a command by its kind, the oldest of a queue by the queue's level.
+                let ways = [format!("{scope}.valid"), format!("{above}.level"), format!("{scope}.kind")];
+                let is_oldest = scope.ends_with(".oldest");
+                let [valid, level, kind] = ways.map(find);
+                valid.or(level.filter(|_| is_oldest)).or(kind)?
+            }
+            _ => return None,
+        };
+        let short = scope.split_once('.').map_or(scope, |(_, below)| below);
+        let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
+        let sm = match (own, find(format!("{scope}.sm"))) {
+            (Some(sm), _) => Asker::Fixed(sm),
+            (None, Some(signal)) => Asker::Signal(signal),
+            (None, None) => Asker::Unknown,
+        };
+        Some(Place { path: short.to_owned(), id, valid, sm })
+    };
+    paths.iter().enumerate().filter_map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_found_with_what_gives_it_a_meaning() {
+        let names = [
+            "sm3.l1.head_id",
+            "sm3.l1.head_valid",
+            "sm3.l1.coalescer.next_id",
+            "partition0.l2.req.valid",
+            "partition0.l2.req.id",
+            "partition0.l2.req.sm",
+            "partition0.dram.command.kind",
+            "partition0.dram.command.id",
+            "partition0.dram.queue.level",
+            "partition0.dram.queue.oldest.id",
+        ];
+        let paths = names.map(|name| format!("machine.{name}"));
+        let place = |path: &str, id, valid, sm| Place { path: path.to_owned(), id, valid, sm };
+        let expected = [
+            place("sm3.l1", 0, 1, Asker::Fixed(3)),
+            place("partition0.l2.req", 4, 3, Asker::Signal(5)),
+            place("partition0.dram.command", 7, 6, Asker::Unknown),
+            place("partition0.dram.queue.oldest", 9, 8, Asker::Unknown),
+        ];
+        assert_eq!(places(&paths), expected);
+    }
+}

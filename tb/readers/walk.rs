@@ -1,0 +1,215 @@
+//! # Walker: from descriptions to samples
+//! Describes the blocks that a step of the simulator can have changed and hands the selected
+//! values to a [`Sink`]: a value is found by its place in its block's description, no name is
+//! compared and nothing allocated. Blocks without a selected signal are never described, nor are
+//! the parts of a block.
+
+use std::io;
+
+use rtl::kernel::{ArrayView, BlockId, Blocks, Describe, Field, Fields, Logic, Simulator};
+use waves::scope::Selection;
+use waves::signal::SignalId;
+use waves::sink::Sink;
+
+use super::outline::{CellPlan, Outline, Plan, Position};
+
+/// The blocks whose description the last step can have changed, a bit set for each clock domain:
+/// asked for once a step, however many readers there are.
+#[derive(Clone, Debug)]
+pub struct Changed(Vec<u128>);
+
+impl Changed {
+    /// Nothing so far.
+    #[must_use]
+    pub fn none(blocks: &impl Blocks) -> Self {
+        Self(vec![0; blocks.population().len()])
+    }
+
+    /// What was evaluated at the last step or sent a beat since this was last called.
+    pub fn take(&mut self, sim: &mut Simulator) {
+        for (domain, changed) in self.0.iter_mut().enumerate() {
+            *changed = sim.evaluated(domain) | sim.take_touched(domain);
+        }
+    }
+}
+
+/// Samples a selection of signals.
+#[derive(Debug)]
+pub(super) struct Walker {
+    /// By clock domain and slot.
+    plans: Vec<Vec<Plan>>,
+    /// Blocks with a selected signal, a bit set for each domain.
+    selected: Vec<u128>,
+    /// Everything must be given at the next step.
+    all: bool,
+}
+
+impl Walker {
+    pub(super) fn new(outline: &Outline, selection: &Selection) -> Self {
+        let plans = outline.plans(selection);
+        let bit = |set: u128, (slot, plan): (usize, &Plan)| set | u128::from(plan.is_selected()) << slot;
+        let selected = plans.iter().map(|domain| domain.iter().enumerate().fold(0, bit)).collect();
+        Self { plans, selected, all: true }
+    }
+
+    /// Makes the next step give every value.
+    pub(super) fn refresh(&mut self) {
+        self.all = true;
+    }
+
+    /// Gives the values of the blocks that have changed.
+    ///
+    /// # Panics
+    /// If a block describes more or fewer values than at the start.
+    pub(super) fn give<S: Sink>(&mut self, changed: &Changed, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
+        let all = std::mem::take(&mut self.all);
+        for (domain, changed) in changed.0.iter().enumerate() {
+            let mut due = self.selected[domain] & if all { u128::MAX } else { *changed };
+            while due != 0 {
+                let slot = due.trailing_zeros() as u8;
+                due &= due - 1;
+                self.give_block(BlockId { domain: domain as u8, slot }, blocks, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn give_block<S: Sink>(&self, block: BlockId, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
+        let plan = &self.plans[usize::from(block.domain)][usize::from(block.slot)];
+        let mut sampler =
+            Sampler { plan, to, at: Position::default(), skipping: 0, resume: Position::default(), result: Ok(()) };
+        blocks.describe(block, &mut sampler);
+        let end = Position { value: plan.values.len(), span: plan.spans.len(), memory: plan.memories.len() };
+        let at = sampler.at;
+        assert!(
+            at == end,
+            "{block:?} described {at:?} this time and {end:?} at first: `describe` depends on the state"
+        );
+        sampler.result
+    }
+}
+
+/// Follows the description of one block along its plan.
+struct Sampler<'a, S: Sink> {
+    plan: &'a Plan,
+    to: &'a mut S,
+    at: Position,
+    /// Scopes open inside the outermost one that is not selected, itself included.
+    skipping: u32,
+    /// Where that scope ends.
+    resume: Position,
+    result: io::Result<()>,
+}
+
+impl<S: Sink> Sampler<'_, S> {
+    /// The signal of the next value, if it is selected.
+    #[inline]
+    fn next(&mut self) -> Option<SignalId> {
+        if self.skipping > 0 {
+            return None;
+        }
+        let signal = self.plan.values.get(self.at.value).copied().flatten();
+        self.at.value += 1;
+        signal
+    }
+
+    #[inline]
+    fn put(&mut self, value: u64) {
+        if let Some(signal) = self.next() {
+            keep(&mut self.result, self.to.sample(signal, value));
+        }
+    }
+}
+
+/// A sink repeats its first error until somebody has seen it, so the last result tells all.
+#[inline]
+fn keep(result: &mut io::Result<()>, new: io::Result<()>) {
+    if new.is_err() {
+        *result = new;
+    }
+}
+
+impl<S: Sink> Fields for Sampler<'_, S> {
+    #[inline]
+    fn field(&mut self, field: Field) {
+        self.put(field.value);
+    }
+    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
+        if let Some(signal) = self.next() {
+            keep(&mut self.result, self.to.sample_bytes(signal, bytes));
+        }
+    }
+}
+
+impl<S: Sink> Describe for Sampler<'_, S> {
+    fn enter(&mut self, _: &'static str, _: Option<u32>) {
+        if self.skipping > 0 {
+            self.skipping += 1;
+            return;
+        }
+        let span = self.plan.spans.get(self.at.span).copied().unwrap_or_default();
+        self.at.span += 1;
+        if !span.selected {
+            self.skipping = 1;
+            self.resume = span.end;
+        }
+    }
+    fn leave(&mut self) {
+        if self.skipping > 0 {
+            self.skipping -= 1;
+            if self.skipping == 0 {
+                self.at = self.resume;
+            }
+        }
+    }
+    fn wanted(&self) -> bool {
+        self.skipping == 0
+    }
+    fn probe(&mut self, field: Field) {
+        self.put(field.value);
+    }
+    fn stat(&mut self, _: &'static str, count: u64) {
+        self.put(count);
+    }
+    fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
+        if self.skipping > 0 {
+            return;
+        }
+        let plan = self.plan;
+        for CellPlan { row, column, fields } in plan.memories.get(self.at.memory).into_iter().flatten() {
+            let mut cell = CellSampler { fields, to: self.to, result: &mut self.result };
+            array.cell(*row, *column, &mut cell);
+        }
+        self.at.memory += 1;
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}
+
+/// Follows the fields of one cell.
+struct CellSampler<'a, S: Sink> {
+    fields: &'a [Option<SignalId>],
+    to: &'a mut S,
+    result: &'a mut io::Result<()>,
+}
+
+impl<S: Sink> CellSampler<'_, S> {
+    fn next(&mut self) -> Option<SignalId> {
+        let (&signal, later) = self.fields.split_first()?;
+        self.fields = later;
+        signal
+    }
+}
+
+impl<S: Sink> Fields for CellSampler<'_, S> {
+    fn field(&mut self, field: Field) {
+        if let Some(signal) = self.next() {
+            keep(self.result, self.to.sample(signal, field.value));
+        }
+    }
+    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
+        if let Some(signal) = self.next() {
+            keep(self.result, self.to.sample_bytes(signal, bytes));
+        }
+    }
+}

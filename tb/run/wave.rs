@@ -1,0 +1,85 @@
+//! The waveform of a run: what the options ask for, and the files that it leaves.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rtl::machine::{CORE, Machine};
+use waves::dump::Format;
+use waves::gtkw::by_block;
+use waves::part_file::PartFile;
+use waves::scope::{Glob, Window};
+use waves::view::{BUILT_IN, View};
+
+use super::{RunError, WaveOptions};
+use crate::readers::{Changed, WaveSpec, Waveform};
+
+/// A waveform under way.
+pub(super) struct Wave {
+    path: PathBuf,
+    dump: Waveform<PartFile>,
+}
+
+impl Wave {
+    /// Starts what the options ask for.
+    pub(super) fn open(options: &WaveOptions, machine: &Machine) -> Result<Self, RunError> {
+        let WaveOptions { path, from, to, scopes, trigger, last, limit } = options;
+        let bad = |reason: &dyn fmt::Display| RunError::input(path, reason);
+        let globs: Vec<Glob> = scopes.iter().map(|glob| glob.parse()).collect::<Result<_, _>>().map_err(|e| bad(&e))?;
+        let spec = WaveSpec {
+            format: Format::of(path).map_err(|e| bad(&e))?,
+            globs: &globs,
+            window: Window::new(*from, *to).map_err(|e| bad(&e))?,
+            trigger: trigger.as_deref(),
+            last: *last,
+            limit: *limit,
+            ..WaveSpec::of(machine.clocks(), usize::from(CORE))
+        };
+        let dump = Waveform::create(path, machine, spec).map_err(|e| bad(&e))?;
+        Ok(Self { path: path.clone(), dump })
+    }
+
+    /// The next sample describes every block.
+    pub(super) fn refresh(&mut self) {
+        self.dump.refresh();
+    }
+
+    /// Writes what the last step changed.
+    pub(super) fn sample(&mut self, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
+        self.dump.sample(tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
+    }
+
+    /// Notes a failure.
+    #[cold]
+    pub(super) fn fail(&mut self, what: &str, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
+        self.dump.fail(what, tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
+    }
+
+    /// Finishes the dump and writes its save files: one of all signals, and each view of the first
+    /// block it is made for that is in the dump. Gives the files, and what is to be said of them.
+    pub(super) fn close(self, tick: u64) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
+        let Self { path, dump } = self;
+        let failed = |e: io::Error| unwritten(&path, &e);
+        let Some(recorded) = dump.finish(tick).map_err(failed)? else {
+            let note = format!("{}: not written, what should start it never happened", path.display());
+            return Ok((Vec::new(), vec![note]));
+        };
+        let mut written = vec![recorded.path.clone()];
+        let items = by_block(&recorded.tree, &recorded.selection);
+        written.push(recorded.save(None, &items).map_err(failed)?);
+        for built_in in BUILT_IN {
+            if let Some(scope) = built_in.scope(&recorded.tree, &recorded.selection)
+                && let Ok(view) = View::named(built_in.name)
+            {
+                let applied = view.apply(&recorded.tree, &recorded.selection, scope);
+                written.push(recorded.save(Some(built_in.name), &applied.items).map_err(failed)?);
+            }
+        }
+        let cut = |cycle: u64| format!("{}: ends in cycle {cycle}, where it reached --wave-limit", path.display());
+        Ok((written, recorded.cut.map(cut).into_iter().collect()))
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> RunError {
+    RunError::input(path, &format!("cannot be written: {error}"))
+}

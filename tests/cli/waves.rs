@@ -1,0 +1,180 @@
+//! Waveforms of a run: both formats, triggers, interruption, a full disk, and what reads them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Ended, root, warpsieve};
+
+const SMALL: &str = "kernels/syrk/small.toml";
+/// Seconds under a waveform of everything.
+const LONG: &str = "kernels/sgemm/launch.toml";
+
+/// Runs the small kernel with a waveform of this name, and further arguments.
+fn dump(folder: &Path, name: &str, more: &[&str]) -> (Ended, String) {
+    let path = folder.join(name).display().to_string();
+    (warpsieve(&[&["run", SMALL, "--quiet", "--wave", &path], more].concat()), path)
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// First and last time of a dump, in core cycles of 700 MHz.
+fn span(path: &str) -> (u64, u64) {
+    let wave = wellen::simple::read(path).unwrap();
+    // An FST is unknown from time 0 to its start.
+    let unknown = usize::from(path.ends_with(".fst"));
+    let times = &wave.time_table()[unknown..];
+    assert!(times.is_sorted_by(|a, b| a < b));
+    let cycle = |time: &u64| (time * 7 + 5_000) / 10_000;
+    (cycle(times.first().unwrap()), cycle(times.last().unwrap()))
+}
+
+#[test]
+fn the_name_of_the_file_chooses_the_format_and_both_hold_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let follow = |name: &str| {
+        let (ended, path) = dump(folder.path(), name, &["--wave-scope", "**"]);
+        assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{name}");
+        let ended = warpsieve(&["waves", "follow", &path, "--request", "0", "--sm", "2"]);
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        ended.out
+    };
+    let (vcd, fst) = (follow("a.vcd"), follow("a.fst"));
+    assert_eq!(vcd, fst);
+    for place in ["sm2.l1 ", "xbar_req.inject2", ".l2.req", ".dram.command", "sm2.l1.mem_rsp"] {
+        assert!(vcd.lines().any(|line| format!("{line} ").contains(place)), "no {place} in:\n{vcd}");
+    }
+    for name in ["a.filters", "a.gtkw", "a.l1d.gtkw", "a.sm.gtkw", "a.dram.gtkw"] {
+        assert!(files(folder.path()).contains(&name.to_owned()), "{name}");
+    }
+}
+
+#[test]
+fn a_request_that_several_sms_have_or_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm*.l1"]);
+    warpsieve(&["waves", "follow", &path, "--request", "3"]).refused(&["request 3 exists in SMs 0, 1, ", "`--sm`"]);
+    let absent = ["waves", "follow", &path, "--request", "99999999"];
+    warpsieve(&absent).refused(&["request 99999999 is never seen, expected a number from 0 to "]);
+    warpsieve(&["waves", "follow", SMALL, "--request", "3"]).refused(&["kernels/syrk/small.toml: cannot be read: "]);
+}
+
+#[test]
+fn a_trigger_starts_the_dump_after_the_cycles_that_are_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let trigger = ["--wave-scope", "sm0.l1", "--wave-trigger", "sm0.core.stat.warp_instructions > 500"];
+    let (ended, path) = dump(folder.path(), "a.fst", &trigger);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let (met, _) = span(&path);
+    let (_, path) = dump(folder.path(), "b.vcd", &[&trigger[..], &["--wave-last", "40"]].concat());
+    let (start, _) = span(&path);
+    assert!((38..=60).contains(&(met - start)), "the trigger is met in cycle {met}, the dump starts in {start}");
+    let save = fs::read_to_string(folder.path().join("b.gtkw")).unwrap();
+    assert!(save.contains("[markername] Atrigger: sm0.core.stat.warp_instructions > 500"), "{save}");
+}
+
+#[test]
+fn a_trigger_that_is_never_met_leaves_no_file_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, _) = dump(folder.path(), "a.vcd", &["--wave-trigger", "failure"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(ended.err.contains("a.vcd: not written, what should start it never happened"), "{ended:?}");
+    assert_eq!(files(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_misspelt_trigger_is_refused_with_the_nearest_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, _) = dump(folder.path(), "a.vcd", &["--wave-trigger", "sm0.l1.statsu == HIT"]);
+    ended.refused(&["character 1: no signal is called `sm0.l1.statsu`; nearest: `sm0.l1.status`"]);
+    assert_eq!(files(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_its_last_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, path) = dump(folder.path(), "a.fst", &["--wave-last", "100", "--max-cycles", "900"]);
+    assert_eq!(ended.status, Some(3), "{ended:?}");
+    let (first, last) = span(&path);
+    assert!((780..=800).contains(&first) && (895..=900).contains(&last), "{first} to {last}");
+    let save = fs::read_to_string(folder.path().join("a.gtkw")).unwrap();
+    assert!(save.contains("[markername] Acycle limit"), "{save}");
+}
+
+#[test]
+fn a_dump_ends_at_its_limit_and_the_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, path) = dump(folder.path(), "a.vcd", &["--wave-limit", "300K"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(ended.err.contains(", where it reached --wave-limit"), "{ended:?}");
+    let bytes = fs::metadata(&path).unwrap().len();
+    assert!((300 << 10..400 << 10).contains(&bytes), "{bytes} bytes");
+    assert!(span(&path).1 < 1900);
+}
+
+#[test]
+fn an_interrupted_run_leaves_files_that_can_be_read() {
+    for (signal, status, name) in [("-INT", 130, "a.vcd"), ("-TERM", 143, "a.fst")] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        command.args(["run", LONG, "--quiet", "--wave"]).arg(&path).current_dir(root()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // Once the dump is begun, the signals are caught; the run then takes longer than this.
+        while files(folder.path()).is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.contains("interrupted after cycle "), "{said}");
+        let (_, last) = span(&path.display().to_string());
+        assert!(last > 0 && last < 41_958, "{last}");
+        assert!(files(folder.path()).iter().all(|name| !name.ends_with(".part")));
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_status_2() {
+    for name in ["a.vcd", "a.fst"] {
+        let folder = tempfile::tempdir().unwrap();
+        symlink("/dev/full", folder.path().join(format!("{name}.part"))).unwrap();
+        let (ended, _) = dump(folder.path(), name, &[]);
+        ended.refused(&[name, "cannot write: No space left on device"]);
+        assert!(!folder.path().join(name).exists());
+    }
+}
+
+#[test]
+fn a_timeline_closes_every_request_that_it_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.json");
+    let ended = warpsieve(&["run", SMALL, "--quiet", "--timeline", &path.display().to_string()]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let trace: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+    let ids = |phase: &str| {
+        let mut ids: Vec<&str> = of(phase).iter().map(|event| event["id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let begun = ids("b");
+    assert!(begun.len() > 100 && begun.is_sorted_by(|a, b| a < b), "no request has the number of another");
+    assert_eq!(begun, ids("e"));
+    let lengths = of("X").into_iter().map(|event| event["dur"].as_f64().unwrap());
+    assert!(lengths.clone().count() > 1000 && lengths.clone().all(|cycles| cycles > 0.0));
+    assert!(of("X").iter().any(|event| event["name"] == "SCOREBOARD_MEMORY"));
+    assert!(!of("C").is_empty());
+}

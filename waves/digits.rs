@@ -1,0 +1,20 @@
+//! Binary digits as text, eight at a time.
+
+/// Writes the top `count` bits of a word and says where the next digit goes; what the last eight digits hold beyond
+/// `count` is meant to be overwritten.
+#[inline]
+pub(crate) fn put_digits(buffer: &mut [u8], at: usize, top: u64, count: u32) -> usize {
+    let chunks = count.div_ceil(8) as usize;
+    for (byte, digits) in top.to_be_bytes().into_iter().zip(buffer[at..at + 8 * chunks].chunks_exact_mut(8)) {
+        digits.copy_from_slice(&eight_digits(byte));
+    }
+    at + count as usize
+}
+
+/// The digits of a byte: each lane of a word keeps one bit, carries it into its top bit, then becomes `0` or `1`.
+#[inline]
+fn eight_digits(byte: u8) -> [u8; 8] {
+    let lanes = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x0102_0408_1020_4080;
+    let ones = ((lanes + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
+    (ones | 0x3030_3030_3030_3030).to_le_bytes()
+}

@@ -1,0 +1,139 @@
+//! # Dump: a waveform file, in the format that its name asks for
+
+use std::fmt;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::fst::FstWriter;
+use crate::part_file::PartFile;
+use crate::scope::Selection;
+use crate::signal::{SignalId, Tree};
+use crate::sink::Sink;
+use crate::vcd::{Timescale, VcdWriter};
+
+/// How a dump is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Text that every viewer reads: [`crate::vcd`].
+    Vcd,
+    /// Compressed: [`crate::fst`].
+    Fst,
+}
+
+/// A file name that tells no format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a file name ending in .vcd (text, read by every viewer) or .fst (compressed, opens at once)")]
+pub struct UnknownFormat;
+
+impl Format {
+    /// The format that a file name's ending stands for.
+    ///
+    /// # Errors
+    /// If it is neither `.vcd` nor `.fst`.
+    pub fn of(path: &Path) -> Result<Format, UnknownFormat> {
+        path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().parse()
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(ending: &str) -> Result<Format, UnknownFormat> {
+        match ending {
+            "vcd" => Ok(Format::Vcd),
+            "fst" => Ok(Format::Fst),
+            _ => Err(UnknownFormat),
+        }
+    }
+}
+
+/// A dump in either format.
+pub enum Dump<W: Write + Seek> {
+    /// As text.
+    Vcd(Box<VcdWriter<W>>),
+    /// Compressed. Its writer puts single bytes, which the buffer gathers.
+    Fst(Box<FstWriter<BufWriter<W>>>),
+}
+
+impl<W: Write + Seek> fmt::Debug for Dump<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Dump::Vcd(_) => "Vcd",
+            Dump::Fst(_) => "Fst",
+        };
+        write!(f, "Dump::{name}, {} bytes", self.bytes())
+    }
+}
+
+impl Dump<PartFile> {
+    /// Writes what is left and gives the file its name, which is returned.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(self) -> io::Result<PathBuf> {
+        self.into_inner()?.keep()
+    }
+}
+
+impl<W: Write + Seek> Dump<W> {
+    /// Starts a dump of the selected signals.
+    ///
+    /// # Errors
+    /// If the output fails.
+    pub fn new(
+        out: W,
+        format: Format,
+        tree: &Tree,
+        selection: &Selection,
+        timescale: Timescale,
+    ) -> io::Result<Dump<W>> {
+        Ok(match format {
+            Format::Vcd => Dump::Vcd(Box::new(VcdWriter::new(out, tree, selection, timescale)?)),
+            Format::Fst => Dump::Fst(Box::new(FstWriter::new(BufWriter::new(out), tree, selection, timescale)?)),
+        })
+    }
+
+    /// Bytes of the dump so far; those of an FST before compression.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Dump::Vcd(dump) => dump.bytes(),
+            Dump::Fst(dump) => dump.bytes(),
+        }
+    }
+
+    /// Writes what is left and hands the output back.
+    ///
+    /// # Errors
+    /// If the output fails.
+    pub fn into_inner(self) -> io::Result<W> {
+        match self {
+            Dump::Vcd(dump) => dump.into_inner(),
+            Dump::Fst(dump) => dump.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error),
+        }
+    }
+}
+
+impl<W: Write + Seek> Sink for Dump<W> {
+    fn time(&mut self, now: u64) -> io::Result<()> {
+        match self {
+            Dump::Vcd(dump) => dump.time(now),
+            Dump::Fst(dump) => dump.time(now),
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()> {
+        match self {
+            Dump::Vcd(dump) => dump.sample(id, value),
+            Dump::Fst(dump) => dump.sample(id, value),
+        }
+    }
+
+    fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
+        match self {
+            Dump::Vcd(dump) => dump.sample_wide(id, value),
+            Dump::Fst(dump) => dump.sample_wide(id, value),
+        }
+    }
+}
