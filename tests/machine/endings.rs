@@ -42,7 +42,7 @@ fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     assert!(waiting.starts_with("  every running warp goes round in circles or waits at a barrier, "), "{waiting}");
     for sm in 0..2 {
         assert!(waiting.contains(&format!("  sm{sm}: warp 0 at pc ")), "{waiting}");
-        assert!(waiting.contains(&format!("  sm{sm}: warp 1 at pc 8, line 21: barrier\n")), "{waiting}");
+        assert!(waiting.contains(&format!("  sm{sm}: warp 1 at pc 8, line 22: barrier\n")), "{waiting}");
     }
     assert!(report.counters.cycles < 3_000_000, "{} cycles", report.counters.cycles);
 }

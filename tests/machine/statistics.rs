@@ -27,14 +27,18 @@ fn what_leaves_one_block_arrives_at_the_next() {
     for kernel in &kernels() {
         let counters = Setup::default().passes(&launch(kernel, "small.toml")).counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+        let read_only = counters.const_cache.iter().chain(&counters.texture_cache);
+        let read_only_misses = read_only.map(|cache| cache.misses).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
         let dram = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum::<u64>();
         let packets = |outputs: &[rtl::noc::xbar::OutputStats]| outputs.iter().map(|o| o.packets).sum::<u64>();
 
         assert_eq!(l1(|s| s.accesses), l1(|s| s.hits + s.hit_pending + s.misses + s.bypasses), "{kernel}");
         let (reads, stores) = (l1(|s| s.misses + s.bypasses), l1(|s| s.store_hits + s.store_misses));
-        assert_eq!(packets(&counters.requests), reads + stores, "{kernel}");
-        assert_eq!(packets(&counters.replies), reads + stores, "{kernel}");
+        let (reads, atomics) = (reads + read_only_misses, l1(|s| s.atomics));
+        assert_eq!(packets(&counters.requests), reads + stores + atomics, "{kernel}");
+        assert_eq!(packets(&counters.replies), reads + stores + atomics, "{kernel}");
+        assert_eq!(l2(rtl::l2::L2Stats::atomics), atomics, "{kernel}");
         assert_eq!(l2(|s| s.accesses), reads, "{kernel}");
         assert_eq!(l2(|s| s.accesses), l2(|s| s.hits + s.hit_pending + s.misses), "{kernel}");
         assert_eq!(l2(|s| s.write_hits + s.write_pending + s.write_misses), stores, "{kernel}");

@@ -106,7 +106,8 @@ fn counts_can_be_written_as_data() {
     assert_eq!(
         data["arrays"],
         json!([{
-            "name": "words", "storage": "register-file", "rows": 4, "columns": 2, "cell_bits": 16, "reads": 1, "writes": 1
+            "name": "words", "storage": "register-file", "rows": 4, "columns": 2, "cell_bits": 16, "access": "row", "reads": 1,
+            "writes": 1
         }])
     );
     assert_eq!(data["logic"], json!([{ "name": "match", "kind": "comparator", "width": 8, "count": 2 }]));
