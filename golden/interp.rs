@@ -30,7 +30,7 @@ use self::code::{Code, decode, special};
 use self::gather::Gather;
 use crate::memory::{AccessError, FlatMemory};
 
-pub use self::warps::{Access, LANES, Sms, WarpMemory, run_warps};
+pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_warps};
 
 /// Most threads of a CTA (PTX ISA, limits of the target).
 pub const MAX_THREADS: u64 = 1024;

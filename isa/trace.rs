@@ -11,7 +11,8 @@
 //! | [`record`]      | a CTA in memory: warps, steps, lane addresses packed                   |
 //! | [`code`]        | the distinct instructions that the steps refer to                      |
 //! | [`opcode`]      | opcodes of each architecture and the class of each                     |
-//! | [`mod@write`]   | back to text, compressed as the tracer would                          |
+//! | [`mod@write`]   | back to text, addresses shortened as the tracer does                   |
+//! | [`pack`]        | xz and zstd for what is written                                        |
 //! | [`error`]       | what is wrong with a trace, and where                                  |
 //!
 //! A text may have any length: a [`kernel::KernelTrace`] holds one line, the distinct instructions,
@@ -28,6 +29,7 @@ pub mod kernel;
 mod lines;
 pub mod list;
 pub mod opcode;
+pub mod pack;
 pub mod record;
 mod source;
 pub mod write;
@@ -38,6 +40,7 @@ pub use header::Header;
 pub use kernel::{KernelTrace, Limits};
 pub use list::{Command, KernelsList};
 pub use opcode::{Architecture, Class, Opcode, Space};
+pub use pack::{Packer, Packing};
 pub use record::{Cta, LANES, Step, Warp};
 pub use write::TraceWriter;
 

@@ -16,6 +16,7 @@
 //! | [`l2`]      | L2 bank                                                                |
 //! | [`dram`]    | GDDR5 channel                                                          |
 //! | [`machine`] | the wiring of all blocks, and what a host may do with them             |
+//! | [`recorded`]| the values that memory holds behind a trace                            |
 //! | [`config`]  | how broken rules of a configuration are collected                      |
 
 pub mod cells;
@@ -27,4 +28,5 @@ pub mod l1;
 pub mod l2;
 pub mod machine;
 pub mod noc;
+pub mod recorded;
 pub mod sm;

@@ -1,6 +1,6 @@
 //! # Kernels warp by warp
-//! Runs a launch as the SMs of a machine share it out, but without time: tells an observer what every
-//! warp instruction asks of global memory, in an order near the hardware's.
+//! Runs a launch as the SMs of a machine share it out, but without time: tells an observer of every
+//! warp instruction, or of what each asks of global memory, in an order near the hardware's.
 //!
 //! * CTAs go to SMs round robin in grid order, as many to each as it holds; the CTA that follows goes
 //!   to the SM that is first to end one.
@@ -60,6 +60,44 @@ pub struct WarpMemory<'a> {
     pub addresses: [u64; LANES],
 }
 
+/// An instruction that one warp issues.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpStep<'a> {
+    /// SM that runs the warp.
+    pub sm: usize,
+    /// Place of its CTA in the grid.
+    pub cta: [u32; 3],
+    /// Number of the warp in its CTA.
+    pub warp: usize,
+    /// Instruction.
+    pub pc: u32,
+    /// Lanes that take part: those that run and for which the guard holds.
+    pub mask: u32,
+    /// What a load, store or atomic does, and its width and space.
+    pub access: Option<(Access, &'a MemOp)>,
+    /// Address of every lane of the mask in that space; 0 for the others.
+    pub addresses: [u64; LANES],
+}
+
+impl<'a> WarpStep<'a> {
+    /// What it asks of global memory, if anything.
+    #[must_use]
+    pub fn global(&self) -> Option<WarpMemory<'a>> {
+        let (access, mem) = self.access?;
+        if !matches!(mem.space, Space::Global | Space::Generic) {
+            return None;
+        }
+        let mut asked = WarpMemory { sm: self.sm, pc: self.pc, mem, access, mask: 0, addresses: [0; LANES] };
+        for lane in lanes(self.mask) {
+            if let Some(address) = global(mem.space, self.addresses[lane]) {
+                asked.mask |= 1 << lane;
+                asked.addresses[lane] = address;
+            }
+        }
+        (asked.mask != 0).then_some(asked)
+    }
+}
+
 /// Runs a launch to its end, and `observer` before every access of a warp to global memory. Returns the number of
 /// warp instructions.
 ///
@@ -71,6 +109,24 @@ pub fn run_warps(
     memory: &mut FlatMemory,
     observer: &mut dyn FnMut(&WarpMemory<'_>),
 ) -> Result<u64, InterpError> {
+    run_steps(launch, sms, memory, &mut |step| {
+        if let Some(asked) = step.global() {
+            observer(&asked);
+        }
+    })
+}
+
+/// Runs a launch to its end, and `observer` before every instruction of a warp. Returns the number of
+/// warp instructions.
+///
+/// # Errors
+/// As for [`super::run`].
+pub fn run_steps(
+    launch: &Launch<'_>,
+    sms: Sms,
+    memory: &mut FlatMemory,
+    observer: &mut dyn FnMut(&WarpStep<'_>),
+) -> Result<u64, InterpError> {
     check(launch)?;
     let code = decode(launch.program);
     let mut grid = ctas(launch.grid);
@@ -78,7 +134,7 @@ pub fn run_warps(
     'full: for _ in 0..sms.ctas {
         for sm in &mut all {
             let Some(index) = grid.next() else { break 'full };
-            let mut slot = Slot { cta: Cta::new(launch, &code)?, warps: Vec::new() };
+            let mut slot = Slot { cta: Cta::new(launch, &code)?, index, warps: Vec::new() };
             slot.begin(index);
             sm.slots.push(slot);
         }
@@ -115,11 +171,7 @@ struct Sm<'a> {
 
 impl Sm<'_> {
     /// Runs one instruction of the next warp that can run; false if there is none.
-    fn turn(
-        &mut self,
-        memory: &mut FlatMemory,
-        observer: &mut dyn FnMut(&WarpMemory<'_>),
-    ) -> Result<bool, InterpError> {
+    fn turn(&mut self, memory: &mut FlatMemory, observer: &mut dyn FnMut(&WarpStep<'_>)) -> Result<bool, InterpError> {
         let Some(warps) = self.slots.first().map(|slot| slot.warps.len()) else { return Ok(false) };
         let all = warps * self.slots.len();
         for turn in 0..all {
@@ -140,6 +192,8 @@ impl Sm<'_> {
 /// Room for a CTA and the state of its warps.
 struct Slot<'a> {
     cta: Cta<'a>,
+    /// Place of the CTA in the grid.
+    index: [u32; 3],
     warps: Vec<Warp>,
 }
 
@@ -164,6 +218,7 @@ struct Entry {
 impl Slot<'_> {
     fn begin(&mut self, index: [u32; 3]) {
         self.cta.begin(index);
+        self.index = index;
         let threads = self.cta.threads.len();
         let warp = |first: usize| {
             let mask = u32::MAX >> (LANES - (threads - first).min(LANES));
@@ -183,28 +238,25 @@ impl Slot<'_> {
     }
 
     /// Runs one instruction of a warp that can run.
-    fn issue(&mut self, warp: usize, sm: usize, observer: &mut dyn FnMut(&WarpMemory<'_>)) -> Result<(), InterpError> {
+    fn issue(&mut self, warp: usize, sm: usize, observer: &mut dyn FnMut(&WarpStep<'_>)) -> Result<(), InterpError> {
         let Warp { first, alive, stack } = &mut self.warps[warp];
         let Some(Entry { pc, until, mask }) = stack.pop() else { return Ok(()) };
         let code = self.cta.code;
         let inst = &code.insts[pc as usize];
-        if let Some((access, mem)) = accessed(&inst.op) {
-            let mut asked = WarpMemory { sm, pc, mem, access, mask: 0, addresses: [0; LANES] };
+        let access = accessed(&inst.op);
+        let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES] };
+        if inst.guard.is_some() || access.is_some() {
             let frame = code.frame.len();
             for lane in lanes(mask) {
                 let values = &self.cta.values[(*first + lane) * frame..][..frame];
                 if inst.guard.is_some_and(|guard| !guard.truth(values)) {
-                    continue;
+                    step.mask &= !(1 << lane);
+                } else if let Some((_, mem)) = access {
+                    step.addresses[lane] = mem.address(inst.base.read(values));
                 }
-                if let Some(address) = global(mem.space, mem.address(inst.base.read(values))) {
-                    asked.mask |= 1 << lane;
-                    asked.addresses[lane] = address;
-                }
-            }
-            if asked.mask != 0 {
-                observer(&asked);
             }
         }
+        observer(&step);
         let (mut jumped, mut waits) = (0, false);
         for lane in lanes(mask) {
             self.cta.step(*first + lane)?;
@@ -247,15 +299,14 @@ impl Slot<'_> {
     }
 }
 
-/// The access of an instruction that may be one to global memory.
+/// The access of an instruction, if it is one.
 fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
-    let (access, mem) = match op {
-        Op::Load(mem) => (Access::Load, mem),
-        Op::Store(mem) => (Access::Store, mem),
-        Op::Atomic(_, mem) => (Access::Atomic, mem),
-        _ => return None,
-    };
-    matches!(mem.space, Space::Global | Space::Generic).then_some((access, mem))
+    match op {
+        Op::Load(mem) => Some((Access::Load, mem)),
+        Op::Store(mem) => Some((Access::Store, mem)),
+        Op::Atomic(_, mem) => Some((Access::Atomic, mem)),
+        _ => None,
+    }
 }
 
 /// The global address of an access that goes there; a generic address says so itself.

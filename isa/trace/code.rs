@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::error::Fault;
 use super::fields::Word;
-use super::opcode::{Opcode, OpcodeTable, first_token};
+use super::opcode::{Opcode, OpcodeTable, Space, first_token};
 
 /// Distinct instructions of a kernel at most: sixteen times the largest kernels known to us.
 pub const MOST_OPERATIONS: usize = 1 << 20;
@@ -108,6 +108,8 @@ pub struct Code {
     opcodes: Vec<Opcode>,
     numbers: FxHashMap<Operation, u32>,
     opcode_numbers: FxHashMap<Box<[u8]>, u16>,
+    /// What instructions with generic addresses are in each space.
+    resolved: FxHashMap<(u32, Space), u32>,
 }
 
 impl Code {
@@ -120,6 +122,7 @@ impl Code {
             opcodes: Vec::new(),
             numbers: FxHashMap::default(),
             opcode_numbers: FxHashMap::default(),
+            resolved: FxHashMap::default(),
         }
     }
 
@@ -156,6 +159,33 @@ impl Code {
         self.operations.push(operation);
         self.numbers.insert(operation, number);
         Some(number)
+    }
+
+    /// The number of the same instruction with its generic addresses in `space`, which may be new; its
+    /// own if it has none. `None` if there are too many.
+    ///
+    /// # Panics
+    /// If the instruction is not one of this code.
+    pub fn in_space(&mut self, number: u32, space: Space) -> Option<u32> {
+        let mut operation = self.operations[number as usize];
+        let opcode = self.opcode(&operation);
+        let class = opcode.class.in_space(space);
+        if class == opcode.class {
+            return Some(number);
+        }
+        if let Some(&resolved) = self.resolved.get(&(number, space)) {
+            return Some(resolved);
+        }
+        let wanted = Opcode { class, ..opcode.clone() };
+        let known = self.opcodes.iter().position(|opcode| *opcode == wanted);
+        let place = known.unwrap_or(self.opcodes.len());
+        operation.opcode = u16::try_from(place).ok().filter(|&place| usize::from(place) < MOST_OPCODES)?;
+        if known.is_none() {
+            self.opcodes.push(wanted);
+        }
+        let resolved = self.add(operation)?;
+        self.resolved.insert((number, space), resolved);
+        Some(resolved)
     }
 
     /// The number of an opcode, which may be new; `None` if its first token is unknown or there are

@@ -20,10 +20,10 @@ use super::code::Code;
 use super::error::{Fault, TraceError, Warning, quoted};
 use super::fields::{self, Word};
 use super::header::Header;
-use super::instruction::Format;
+use super::instruction::{Format, Parsed};
 use super::lines::Lines;
 use super::opcode::OpcodeTable;
-use super::record::{Cluster, Cta, LANES, Warp};
+use super::record::{Cluster, Cta, LANES, Warp, lanes_of};
 use super::source;
 
 /// What a text may ask for at most.
@@ -51,6 +51,8 @@ pub struct KernelTrace {
     format: Format,
     code: Code,
     ctas: u64,
+    /// Highest address in device memory so far.
+    highest: u64,
     is_done: bool,
     /// Bytes read of bytes in the file.
     progress: Option<(Arc<AtomicU64>, u64)>,
@@ -90,7 +92,7 @@ impl KernelTrace {
         let header = Header::read(&mut lines)?;
         let format = Format::of(&header);
         let code = Code::new(OpcodeTable::new(header.architecture()));
-        Ok(KernelTrace { lines, limits, header, format, code, ctas: 0, is_done: false, progress: None })
+        Ok(KernelTrace { lines, limits, header, format, code, ctas: 0, highest: 0, is_done: false, progress: None })
     }
 
     /// What the first lines say.
@@ -121,6 +123,18 @@ impl KernelTrace {
     #[must_use]
     pub fn num_ctas_read(&self) -> u64 {
         self.ctas
+    }
+
+    /// Highest address of device memory that the CTAs read so far touch.
+    #[must_use]
+    pub fn highest_address(&self) -> u64 {
+        self.highest
+    }
+
+    /// An error about the line that was read last.
+    #[must_use]
+    pub fn refuse(&self, message: String) -> TraceError {
+        self.lines.refuse(message)
     }
 
     /// Reads the next CTA; `None` behind the last and after an error.
@@ -228,7 +242,8 @@ impl KernelTrace {
             let parsed = self.format.parse(line, &mut self.code, &mut addresses);
             let parsed = parsed.map_err(|fault| self.lines.fault(fault))?;
             if parsed.has_addresses {
-                warp.push_access(parsed.operation, parsed.mask, &addresses);
+                let operation = self.resolve(&parsed, &addresses)?;
+                warp.push_access(operation, parsed.mask, &addresses);
             } else {
                 warp.push(parsed.operation, parsed.mask);
             }
@@ -247,6 +262,23 @@ impl KernelTrace {
         }
         warp.shrink();
         Ok(warp)
+    }
+
+    /// The instruction just parsed, once its addresses say which space generic ones mean.
+    fn resolve(&mut self, parsed: &Parsed, addresses: &[u64; LANES]) -> Result<u32, TraceError> {
+        let Parsed { operation, mask, .. } = *parsed;
+        if mask == 0 {
+            return Ok(operation);
+        }
+        let space = self.header.space_of(addresses[mask.trailing_zeros() as usize]);
+        let Some(resolved) = self.code.in_space(operation, space) else {
+            return Err(self.lines.refuse("a kernel may have 2^20 different instructions and no more".to_owned()));
+        };
+        if self.code.opcode(&self.code.operations()[resolved as usize]).class.is_device_memory() {
+            let highest = lanes_of(mask).map(|lane| addresses[lane]).max();
+            self.highest = self.highest.max(highest.unwrap_or(0));
+        }
+        Ok(resolved)
     }
 
     /// The next line within a CTA.

@@ -159,6 +159,16 @@ impl Class {
         }
     }
 
+    /// Whether it goes through the L1 or the L2.
+    #[must_use]
+    pub fn is_device_memory(self) -> bool {
+        match self {
+            Self::Load(space) | Self::Store(space) | Self::Atomic(space) => matches!(space, Global | Local | Generic),
+            Self::AsyncCopy => true,
+            _ => false,
+        }
+    }
+
     /// Whether lanes have addresses that a memory model needs. Constants are often fetched by a
     /// number alone.
     #[must_use]

@@ -153,10 +153,27 @@ impl Warp {
     /// If the step is not one of this warp.
     #[must_use]
     pub fn addresses(&self, step: &Step) -> Option<[u64; LANES]> {
-        if !step.has_addresses() {
-            return None;
-        }
         let mut addresses = [0; LANES];
+        self.unpack(step, &mut addresses).then_some(addresses)
+    }
+
+    /// The same into `addresses`; false, and nothing changed, if the trace has none.
+    ///
+    /// # Panics
+    /// If the step is not one of this warp.
+    pub fn unpack(&self, step: &Step, addresses: &mut [u64; LANES]) -> bool {
+        if !step.has_addresses() {
+            return false;
+        }
+        if let (Access::Stride { base, stride }, u32::MAX) = (self.accesses[step.access as usize], step.mask) {
+            let mut at = base;
+            for address in addresses {
+                *address = at;
+                at = at.wrapping_add_signed(stride.into());
+            }
+            return true;
+        }
+        addresses.fill(0);
         let mut lanes = lanes_of(step.mask);
         match self.accesses[step.access as usize] {
             Access::Stride { base, stride } => {
@@ -179,7 +196,7 @@ impl Warp {
                 }
             }
         }
-        Some(addresses)
+        true
     }
 
     /// Bytes it takes in memory, about.

@@ -27,6 +27,7 @@ use super::counts::Counts;
 use super::drain::{Drain, Turn};
 use super::message::{DramReply, DramRequest};
 use super::queue::{Entry, MAX, Queue};
+use super::recorded::Interleave;
 use super::refresh::Refresher;
 use super::replies::Replies;
 use super::scheduler::{Gates, Plan, Scheduler, View};
@@ -89,6 +90,14 @@ impl DramChannel {
             counted_to: 0,
             config: config.clone(),
         }
+    }
+
+    /// Turns this into a channel behind a trace: its memory is that of [`super::recorded`], and holds
+    /// every burst of `burst_bits` address bits. Rows behind the last begin again with the first.
+    pub fn record_memory(&mut self, path: &str, place: Interleave, burst_bits: u32) {
+        self.store.record(place);
+        self.queue.widen(burst_bits);
+        self.replies = Replies::wide(&self.config, path, burst_bits);
     }
 
     /// The contents of the memory.
@@ -263,16 +272,16 @@ impl DramChannel {
             bank.write(cycle, overtakes, t);
             self.timing.write(cycle, index);
             let written = self.queue.data(at, slot);
-            existing(at, self.store.write(burst, written.byte_mask, &written.data));
+            existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
             self.counts.writes += 1;
         } else {
             bank.read(cycle, overtakes, t);
             self.timing.read(cycle, index);
             let due = cycle + u64::from(t.read_latency());
-            let data = existing(at, self.store.get(burst));
+            let store = &self.store;
             self.replies.insert(at, due, |reply| {
                 (reply.id, reply.burst, reply.tag) = (id, burst, tag);
-                reply.data = *data;
+                existing(cycle, store.read(burst, &mut reply.data));
             });
             self.counts.reads += 1;
         }
@@ -312,10 +321,10 @@ impl DramChannel {
 }
 
 /// What an access gave, which must exist.
-fn existing<T>(at: &Edge<'_>, found: Result<T, StoreError>) -> T {
+fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
     match found {
         Ok(found) => found,
-        Err(error) => panic!("cycle {}, {error}", at.cycle),
+        Err(error) => panic!("cycle {cycle}, {error}"),
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `refresh`   | when all banks stop for a refresh                                    |
 //! | `replies`   | read data until they leave                                           |
 //! | `store`     | the contents of the memory                                           |
+//! | `recorded`  | the same behind a trace                                              |
 //! | `counts`    | statistics                                                           |
 //! | `channel`   | the block made of these parts                                        |
 
@@ -26,6 +27,7 @@ pub mod drain;
 pub mod mapping;
 pub mod message;
 pub mod queue;
+pub mod recorded;
 pub mod refresh;
 pub mod replies;
 pub mod scheduler;

@@ -68,6 +68,7 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub struct Queue {
     mapping: Mapping,
+    burst_bits: u32,
     num_slots: u32,
     num_banks: u32,
     slots: Box<[Slot; MAX]>,
@@ -115,6 +116,7 @@ impl Queue {
         let spec = ArraySpec { path, storage: Storage::RegisterFile, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
             mapping: Mapping::new(config),
+            burst_bits: config.burst_bits(),
             num_slots: rows,
             num_banks: config.banks(),
             slots: Box::new([Slot::default(); MAX]),
@@ -161,6 +163,12 @@ impl Queue {
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits
+    }
+
+    /// Takes burst addresses of so many bits: those behind the end of the channel begin again at its
+    /// start.
+    pub(super) fn widen(&mut self, burst_bits: u32) {
+        self.burst_bits = burst_bits;
     }
 
     /// Slots that must wait for an older one to the same burst.
@@ -339,6 +347,7 @@ impl Queue {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             mapping,
+            burst_bits,
             num_slots,
             num_banks,
             slots,
@@ -357,7 +366,7 @@ impl Queue {
             hit_banks,
         } = self;
         let (num_slots, num_banks) = (*num_slots, *num_banks);
-        let burst_bits = mapping.row_bits() + mapping.bank_bits() + mapping.column_bits();
+        let burst_bits = *burst_bits;
         for (index, slot) in slots.iter().enumerate().take(num_slots as usize) {
             // One register: of the two only one is not zero.
             let older = older[index] | last_older[index];

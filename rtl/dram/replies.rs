@@ -22,12 +22,17 @@ impl Replies {
     /// An empty ring of the channel at `path`.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
+        Self::wide(config, path, config.burst_bits())
+    }
+
+    /// The same for burst addresses of so many bits.
+    pub(super) fn wide(config: &DramConfig, path: &str, burst_bits: u32) -> Self {
         let rows = config.reply_entries;
         let path = format!("{path}.replies.bursts");
         let collide = Collide::Forbidden;
         let spec = ArraySpec { path, storage: Storage::Sram, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
-            bursts: Array::new(spec, DramShape { burst_bits: config.burst_bits() }),
+            bursts: Array::new(spec, DramShape { burst_bits }),
             due: vec![0; rows as usize].into_boxed_slice(),
             head: 0,
             count: 0,

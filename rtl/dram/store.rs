@@ -1,7 +1,8 @@
 //! # Contents of a channel's memory
 //! Real bytes. The host maps ranges of bursts before a run; a two-level table leads from a burst to
 //! its page, so that an access costs two loads. A burst that the host has not mapped does not exist:
-//! the access is a mistake of the program or of the caches, and says so.
+//! the access is a mistake of the program or of the caches, and says so. Behind a trace every burst
+//! exists, and holds what its address says ([`super::recorded`]).
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -10,6 +11,7 @@ use thiserror::Error;
 
 use super::config::DramConfig;
 use super::message::BURST_BYTES;
+use super::recorded::{Interleave, Recorded};
 use crate::kernel::Digest;
 
 /// Bursts of a page: one bit each in a word.
@@ -33,6 +35,8 @@ pub struct Store {
     num_bursts: u64,
     burst_bytes: usize,
     tables: Box<[Option<Table>]>,
+    /// What there is instead of the tables behind a trace.
+    recorded: Option<Box<Recorded>>,
 }
 
 /// An access to memory that does not exist.
@@ -56,6 +60,14 @@ pub enum StoreError {
         /// Bursts that the channel holds.
         num_bursts: u64,
     },
+    /// The data do not belong to where they are written.
+    #[error("{path}: data of another address are written to burst {burst:#x}")]
+    Foreign {
+        /// The channel.
+        path: String,
+        /// The burst.
+        burst: u64,
+    },
 }
 
 /// Table, page in the table and burst in the page.
@@ -74,7 +86,14 @@ impl Store {
             num_bursts,
             burst_bytes: config.burst_bytes() as usize,
             tables: (0..tables).map(|_| None).collect(),
+            recorded: None,
         }
+    }
+
+    /// Turns this into the memory behind a trace, in which nothing has been stored yet.
+    pub(super) fn record(&mut self, place: Interleave) {
+        self.tables = Box::default();
+        self.recorded = Some(Box::new(Recorded::new(place, self.burst_bytes)));
     }
 
     /// Makes a range of bursts exist, as zeros; those that exist already keep their bytes.
@@ -128,11 +147,22 @@ impl Store {
                 }
             }
         }
+        if let Some(recorded) = &self.recorded {
+            recorded.pages().for_each(|page| page.hash(&mut digest));
+        }
         digest.finish()
     }
 
     /// The bytes of a burst, for a read command.
-    pub(super) fn get(&self, burst: u64) -> Result<&Burst, StoreError> {
+    pub(super) fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
+        match &self.recorded {
+            None => *data = *self.get(burst)?,
+            Some(recorded) => recorded.read(burst, data),
+        }
+        Ok(())
+    }
+
+    fn get(&self, burst: u64) -> Result<&Burst, StoreError> {
         let (table, page, index) = split(burst);
         let page = self.tables.get(table).and_then(Option::as_ref).and_then(|table| table[page].as_ref());
         match page {
@@ -143,6 +173,10 @@ impl Store {
 
     /// Stores the bytes that `byte_mask` names, for a write command.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> Result<(), StoreError> {
+        if let Some(recorded) = &mut self.recorded {
+            let foreign = || StoreError::Foreign { path: self.path.clone(), burst };
+            return recorded.write(burst, byte_mask, data).then_some(()).ok_or_else(foreign);
+        }
         let target = self.get_mut(burst)?;
         if byte_mask == u64::MAX {
             *target = *data;

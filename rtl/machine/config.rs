@@ -123,6 +123,14 @@ impl MachineConfig {
         self.addr_bits - (LINE_BYTES as u32).ilog2()
     }
 
+    /// Bits of the address of a burst in a partition.
+    #[must_use]
+    pub fn burst_bits(&self) -> u32 {
+        let lines = (1u64 << self.line_bits()).div_ceil(self.num_partitions.into());
+        let bursts = LINE_BYTES as u64 / u64::from(self.dram.burst_bytes());
+        (lines * bursts).next_power_of_two().ilog2()
+    }
+
     /// Bytes that all channels hold together.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::{Machine, MachineConfig};
 use crate::dram::channel::DramChannel;
+use crate::dram::recorded::Interleave;
 use crate::dram::store::StoreError;
 use crate::kernel::Clocks;
 use crate::l1::lsu::Lsu;
@@ -129,6 +130,16 @@ impl Machine {
         self.reply_xbar.settle(xbar);
         self.banks.iter_mut().for_each(|bank| bank.settle(l2));
         self.drams.iter_mut().for_each(|channel| channel.settle(dram));
+    }
+
+    /// Turns all of memory into that behind a trace, where each word says where it belongs.
+    pub fn record_memory(&mut self) {
+        let num_partitions = u64::from(self.config.num_partitions);
+        let burst_bits = self.config.burst_bits();
+        for (partition, channel) in (0..).zip(&mut self.drams) {
+            let place = Interleave { partition, num_partitions, line_bytes: LINE_BYTES as u64 };
+            channel.record_memory(&format!("partition{partition}.dram"), place, burst_bits);
+        }
     }
 
     /// Makes memory exist, as zeros, in whole lines.

@@ -117,8 +117,7 @@ impl Machine {
             line_bytes: LINE_BYTES as u32,
             burst_bytes: config.dram.burst_bytes(),
         };
-        let burst_bits = bank_place.local_bits() + bank_place.bursts().ilog2();
-        let dram = DramShape { burst_bits };
+        let dram = DramShape { burst_bits: config.burst_bits() };
         let sms = 0..config.num_sms;
         let partitions = 0..config.num_partitions;
         let core_cycles = |cycles: u32| u64::from(cycles) * u64::from(clocks.period(usize::from(CORE)));

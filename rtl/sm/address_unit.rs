@@ -19,7 +19,7 @@ use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 
 /// Bytes per lane of one beat.
-const BEAT_BYTES: u8 = 8;
+pub(super) const BEAT_BYTES: u8 = 8;
 /// Distance in memory of two words of a lane's local memory.
 const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
 /// Store data: four words per lane.

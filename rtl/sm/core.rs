@@ -33,12 +33,14 @@ use super::decode::{Decoded, PIPES, Pipe, decode};
 use super::fetch::Fetch;
 use super::operands::{Constants, Identity};
 use super::pipes::Pipes;
+use super::recorded::Recorded;
 use super::register_file::RegisterFile;
 use super::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
 use super::scoreboard::Scoreboard;
 use super::shared_memory::SharedMemory;
 use super::simt_stack::SimtStacks;
 use super::stall::{StallReason, Stalls};
+use super::stream::Streams;
 use super::texture::Fetches;
 use super::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SmConfig, occupancy};
@@ -79,9 +81,9 @@ pub struct Counters {
 pub struct Waiting {
     /// Warp slot.
     pub warp: u8,
-    /// Next instruction.
+    /// Next instruction: its index in the PTX kernel, its address in a trace.
     pub pc: u32,
-    /// Its line in the PTX file.
+    /// Its line in the PTX file, or in the source of a trace; 0 if not known.
     pub line: u32,
     /// What it waits for; `Issued` if nothing holds it back.
     pub reason: StallReason,
@@ -91,8 +93,10 @@ pub struct Waiting {
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     pub(super) image: Arc<KernelImage>,
-    pub(super) table: Box<[Decoded]>,
+    pub(super) table: Vec<Decoded>,
     pub(super) constants: Constants,
+    /// What a kernel of a trace has instead of a program.
+    pub(super) recorded: Option<Recorded>,
 }
 
 /// An SM core.
@@ -107,6 +111,8 @@ pub struct SmCore {
     pub(super) ages: Ages,
     pub(super) scoreboard: Scoreboard,
     pub(super) stacks: SimtStacks,
+    /// Where the warps of a traced kernel are in the trace.
+    pub(super) streams: Streams,
     pub(super) barriers: Barriers,
     pub(super) warps: Warps,
     pub(super) ctas: CtaSlots,
@@ -145,6 +151,7 @@ impl SmCore {
             ages: Ages::new(warps),
             scoreboard: Scoreboard::new(warps),
             stacks: SimtStacks::new(path, warps, config.schedulers),
+            streams: Streams::new(),
             barriers: Barriers::new(config.ctas as usize, warps),
             warps: Warps::new(warps),
             ctas: CtaSlots::new(config.ctas as usize),
@@ -177,7 +184,8 @@ impl SmCore {
         self.ctas.divide(fit, share);
         self.scoreboard.size(image.program.regs);
         let (table, constants) = decode(&image, &self.config, self.identity);
-        self.loaded = Some(Box::new(Loaded { image, table, constants }));
+        let recorded = image.source.as_ref().map(Recorded::new);
+        self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
         Ok(fit)
     }
 
@@ -233,7 +241,10 @@ impl SmCore {
         let live = (0..self.config.warps as u8).filter(|warp| self.warps.live() >> warp & 1 != 0);
         let state = |warp| {
             let pc = self.stacks.pc(warp);
-            let line = loaded.image.program.insts.get(pc as usize).map_or(0, |inst| inst.line);
+            let (pc, line) = match &loaded.recorded {
+                None => (pc, loaded.image.program.insts.get(pc as usize).map_or(0, |inst| inst.line)),
+                Some(recorded) => recorded.places.get(pc as usize).map_or((0, 0), |place| (place.pc, place.line)),
+            };
             Waiting { warp, pc, line, reason: self.reason_of(warp) }
         };
         live.map(state).collect()
@@ -278,12 +289,16 @@ impl SmCore {
     fn fill_buffer(&mut self, loaded: &Loaded, warp: u8) {
         if self.warps.live() >> warp & 1 != 0 {
             let pc = self.stacks.pc(warp);
-            self.fetch.fill(warp, pc as usize + 1 < loaded.table.len());
+            let both = match &loaded.recorded {
+                None => pc as usize + 1 < loaded.table.len(),
+                Some(_) => self.streams.has_second(warp),
+            };
+            self.fetch.fill(warp, both);
             self.show_head(loaded, warp, pc);
         }
     }
 
-    fn start_cta(&mut self, loaded: &Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut Edge<'_>) {
+    fn start_cta(&mut self, loaded: &mut Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut Edge<'_>) {
         let launch = launch.pop(at);
         let Some(slot) = self.ctas.take(&launch) else {
             panic!("cycle {}, {}: CTA {} launched without a free slot", at.cycle, self.path, launch.cta)
@@ -297,6 +312,9 @@ impl SmCore {
             for scheduler in &mut self.schedulers {
                 scheduler.launched(warp);
             }
+        }
+        if loaded.recorded.is_some() {
+            self.start_recorded(loaded, launch.cta, slot);
         }
     }
 
@@ -338,7 +356,7 @@ impl Block for SmCore {
     /// Stages run from the back of the pipeline to its front wherever one frees what another
     /// takes; what this cycle writes back, decodes or launches is seen by issue in the next.
     fn eval(&mut self, mut io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
-        let Some(loaded) = self.loaded.take() else { return Sleep::UntilEvent };
+        let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle);
         let fetched = self.fetch.step(self.warps.live());
         let unit_busy = self.address_unit.is_busy();
@@ -361,7 +379,7 @@ impl Block for SmCore {
             self.fill_buffer(&loaded, fetched.warp);
         }
         if io.launch.waiting(at) {
-            self.start_cta(&loaded, &mut io.launch, at);
+            self.start_cta(&mut loaded, &mut io.launch, at);
             arriving |= io.launch.waiting(at);
         }
         let reported = self.report_cta(&mut io.done, at);
@@ -382,6 +400,7 @@ impl Block for SmCore {
             ages,
             scoreboard,
             stacks,
+            streams: _,
             barriers,
             warps,
             ctas,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use isa::program::{Dst, Form, Program};
 use thiserror::Error;
 
-use super::{AddressMap, SmConfig};
+use super::{AddressMap, CtaSource, SmConfig};
 use crate::l1::access::LANES;
 
 /// Words of one warp result: what an unpacking move or a vector access of 16 bytes fills.
@@ -82,6 +82,8 @@ pub struct KernelImage {
     pub(super) tid: Vec<[[u32; LANES]; 3]>,
     /// Where local memory begins in device memory.
     local: u64,
+    /// Where its CTAs come from, if it is a kernel of a trace.
+    pub(super) source: Option<Arc<dyn CtaSource>>,
 }
 
 impl KernelImage {
@@ -128,7 +130,7 @@ impl KernelImage {
             }
         }
         let tid = thread_indices(block);
-        Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0 })
+        Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0, source: None })
     }
 
     /// The same with its local memory at `base` in device memory: [`Self::local_bytes`] from there on.

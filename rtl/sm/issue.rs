@@ -82,7 +82,11 @@ impl SmCore {
     #[inline(always)]
     fn issue_one(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, open: u64) -> Option<Pipe> {
         let (warp, decoded) = self.choose(loaded, scheduler, at.cycle, open)?;
-        self.dispatch(loaded, at, scheduler, warp, decoded);
+        if loaded.recorded.is_none() {
+            self.dispatch(loaded, at, scheduler, warp, decoded);
+        } else {
+            self.dispatch_recorded(loaded, at, scheduler, warp, decoded);
+        }
         Some(decoded.pipe)
     }
 

@@ -33,6 +33,7 @@
 //! | `snapshot`       | what a warp goes on from, for who looks for circles             |
 //! | `image`, `map`, `fault` | what the host loads, and what it is told when it fails   |
 //! | `dispatcher`     | CTAs to SMs in linear order                                     |
+//! | `recorded`, `stream`, `replay` | kernels of a trace                                  |
 
 mod access;
 mod address_unit;
@@ -52,7 +53,9 @@ mod map;
 mod message;
 mod operands;
 mod pipes;
+mod recorded;
 mod register_file;
+mod replay;
 mod retire;
 mod scheduler;
 mod scoreboard;
@@ -60,6 +63,7 @@ mod shared_memory;
 mod simt_stack;
 mod snapshot;
 mod stall;
+mod stream;
 mod texture;
 mod warps;
 
@@ -72,6 +76,7 @@ pub use map::{AddressMap, MapError, NamedRange};
 pub use message::{CtaDone, CtaLaunch};
 pub use snapshot::WarpState;
 pub use stall::StallReason;
+pub use stream::CtaSource;
 
 /// Most warp slots of an SM: one bit each in the masks of the core.
 pub const MAX_WARPS: usize = 64;

@@ -1,6 +1,6 @@
 //! Retirement: results and load replies reach the register file, warps and CTAs end.
 
-use isa::program::{Dst, Inst, MemOp, Op};
+use isa::program::{Dst, Inst, MemOp, Op, RegMask};
 
 use super::SmCore;
 use super::address_unit::{Part, extend};
@@ -53,6 +53,9 @@ impl SmCore {
             self.count_reply(at, reply, Warps::stored);
             return wb.drop_head(at);
         }
+        if loaded.recorded.is_some() {
+            return self.take_recorded(loaded, wb, at);
+        }
         let decoded = &loaded.table[reply.pc as usize];
         // An atomic writes too, so that barriers and fences wait for it as they do for stores.
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
@@ -75,7 +78,7 @@ impl SmCore {
     }
 
     /// Counts a reply for its warp.
-    fn count_reply(&mut self, at: &Edge<'_>, reply: &WarpReply, count: fn(&mut Warps, u8) -> bool) {
+    pub(super) fn count_reply(&mut self, at: &Edge<'_>, reply: &WarpReply, count: fn(&mut Warps, u8) -> bool) {
         let (warp, kind) = (reply.warp, reply.kind);
         let is_due = count(&mut self.warps, warp);
         assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle, self.path);
@@ -119,23 +122,34 @@ impl SmCore {
     /// Ends the lanes of `mask` of a warp.
     pub(super) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u32) {
         if self.stacks.exit(at, warp, mask) {
-            let slot = self.warps.get(warp).cta;
-            self.warps.exit(warp);
-            let live = self.warps.live() & self.ctas.warps(slot);
-            if live == 0 {
-                self.finish_cta(slot);
-            } else {
-                self.barriers.open(slot, live);
-            }
+            self.end_warp(warp);
+        }
+    }
+
+    /// Ends a warp.
+    pub(super) fn end_warp(&mut self, warp: u8) {
+        let slot = self.warps.get(warp).cta;
+        self.warps.exit(warp);
+        let live = self.warps.live() & self.ctas.warps(slot);
+        if live == 0 {
+            self.finish_cta(slot);
+        } else {
+            self.barriers.open(slot, live);
         }
     }
 
     /// An instruction has written its registers.
     #[inline(always)]
     fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
+        self.release_set(loaded, warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
+    }
+
+    /// The registers of `writes` have been written, by a load from device memory if `memory`.
+    #[inline(always)]
+    pub(super) fn release_set(&mut self, loaded: &Loaded, warp: u8, writes: &RegMask, memory: bool) {
         let stacks = &self.stacks;
         let uses = || &loaded.table[stacks.pc(warp) as usize].uses;
-        self.scoreboard.release(warp, &decoded.inst.writes, decoded.pipe == Pipe::Global, uses);
+        self.scoreboard.release(warp, writes, memory, uses);
         if self.warps.live() >> warp & 1 == 0 {
             self.finish_cta(self.warps.get(warp).cta);
         }
@@ -155,6 +169,7 @@ impl SmCore {
         }
         if self.warps.live() & warps == 0 {
             self.ctas.finish(slot);
+            self.streams.end(warps);
         }
     }
 }

@@ -78,6 +78,12 @@ impl SimtStacks {
         self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
     }
 
+    /// Sends a warp of a traced kernel to an instruction, in the lanes of `mask`.
+    pub(super) fn set(&mut self, warp: u8, pc: u32, mask: u32) {
+        let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
+        (top.pc, top.mask) = (pc, mask);
+    }
+
     /// Next instruction of the warp.
     pub(super) fn pc(&self, warp: u8) -> u32 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.pc

@@ -3,7 +3,7 @@
 # file, parsing, filling memory, expected results) is excluded: the same run is stopped at two
 # cycles, and what lies between is divided by the cycles between.
 #
-# usage: tb/benches/instructions.sh LAUNCH.toml FROM TO [further options of `warpsieve run`]
+# usage: tb/benches/instructions.sh LAUNCH.toml|KERNELSLIST.g FROM TO [further options]
 set -euo pipefail
 if (($# < 3)) || (($3 <= $2)); then
     sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
@@ -11,6 +11,10 @@ if (($# < 3)) || (($3 <= $2)); then
 fi
 launch=$1 from=$2 to=$3
 shift 3
+case $launch in
+*.g) command=replay ;;
+*) command=run ;;
+esac
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p tb --bin warpsieve
 warpsieve=${CARGO_TARGET_DIR:-$root/target}/release/warpsieve
@@ -19,7 +23,7 @@ warpsieve=${CARGO_TARGET_DIR:-$root/target}/release/warpsieve
 instructions() {
     local log status=0
     log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        "$warpsieve" run "$launch" --quiet --max-cycles "$1" "${@:2}" 2>&1) || status=$?
+        "$warpsieve" "$command" "$launch" --quiet --max-cycles "$1" "${@:2}" 2>&1) || status=$?
     if ((status != 3)); then
         printf 'expected a run that is stopped after %s cycles (status 3), not status %s:\n%s\n' \
             "$1" "$status" "$log" >&2

@@ -29,6 +29,13 @@ const RUN_EXAMPLES: &str = "Examples:
   warpsieve run kernels/syrk/launch.toml --wave fails.fst --wave-last 1000 \\
       --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
 
+const REPLAY_EXAMPLES: &str = "Examples:
+  warpsieve replay traces/kernelslist.g
+  warpsieve replay traces/kernelslist.g --design pric --check --stats replay.json
+
+The kernels of the list run one behind the other. Loads must bring data that belong to their
+addresses; there are no results to compare.";
+
 const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config
   warpsieve config --design pric --set l1.ways=8
@@ -101,6 +108,10 @@ const INFO_EXAMPLES: &str = "Examples:
   warpsieve trace info traces/kernelslist.g
   warpsieve trace info kernel-3.traceg.xz --format json";
 
+const EXPORT_EXAMPLES: &str = "Examples:
+  warpsieve trace export kernels/bfs/small.toml -o traces/bfs
+  warpsieve replay traces/bfs/kernelslist.g";
+
 /// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.
 #[derive(Debug, Parser)]
 #[command(name = "warpsieve", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -114,6 +125,9 @@ pub(super) enum Command {
     /// Run the kernels of a launch file on the clocked machine and check their results
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
+    /// Run the kernels of an Accel-Sim trace on the clocked machine
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArguments),
     /// Run launch files on several designs or configurations and put the results side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
@@ -137,7 +151,7 @@ pub(super) enum Command {
     /// Read a PTX file and list its kernels, their loads and registers, and what cannot be run
     #[command(after_help = PTX_EXAMPLES)]
     Ptx(PtxArguments),
-    /// Look into Accel-Sim traces
+    /// Look into Accel-Sim traces, or write one
     Trace(TraceArguments),
     /// Drive the DRAM channels of a machine alone with a trace of requests
     #[command(after_help = DRAM_EXAMPLES)]
@@ -175,6 +189,25 @@ pub(super) struct RunArguments {
     /// Launch file: buffers, kernels, arguments, expected results
     #[arg(value_name = "LAUNCH.toml")]
     pub launch: PathBuf,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReplayArguments {
+    /// The list of a trace, kernelslist.g
+    #[arg(value_name = "KERNELSLIST.g")]
+    pub list: PathBuf,
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+}
+
+/// What is simulated, and what is written of it.
+#[derive(Args, Debug)]
+pub(super) struct SimulationArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
     /// Write the statistics (JSON, schema 1)
@@ -186,9 +219,6 @@ pub(super) struct RunArguments {
     /// Stop after this many core cycles, with exit status 3
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub max_cycles: Option<u64>,
-    /// Use this PTX file instead of those that the launch file names
-    #[arg(long, value_name = "FILE.ptx")]
-    pub ptx: Option<PathBuf>,
     /// Write a waveform, as text or compressed, and GTKWave save files beside it
     #[arg(long, value_name = "FILE.vcd|FILE.fst", value_parser = PathBufValueParser::new().try_map(waveform))]
     pub wave: Option<PathBuf>,
@@ -510,9 +540,43 @@ pub(super) struct TraceArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TraceCommand {
+    /// Write what the kernels of a launch file do as a trace
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(TraceExportArguments),
     /// Instructions, footprint, reuse, transactions and strides of each kernel
     #[command(after_help = INFO_EXAMPLES)]
     Info(TraceInfoArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TraceExportArguments {
+    /// Launch file: buffers, kernels, arguments
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    /// Folder to write to: kernelslist.g and a file for each launch
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// Compress the traces of the kernels
+    #[arg(long, value_enum, default_value_t = Compression::None)]
+    pub compress: Compression,
+    /// Print no summary
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Compression {
+    /// Plain text
+    None,
+    /// xz: small and slow
+    Xz,
+    /// zstd: fast
+    Zst,
 }
 
 #[derive(Args, Debug)]

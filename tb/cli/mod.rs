@@ -71,6 +71,7 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ended = match &arguments.command {
         Command::Run(arguments) => run::run(arguments),
+        Command::Replay(arguments) => run::replay(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Profile(arguments) => profile::profile(arguments),
         Command::Optimize(arguments) => optimize::optimize(arguments),

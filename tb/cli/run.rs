@@ -1,4 +1,4 @@
-//! `warpsieve run`.
+//! `warpsieve run` and `warpsieve replay`.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,23 +6,55 @@ use std::path::Path;
 use miette::{Context, IntoDiagnostic, Report, miette};
 use waves::part_file::PartFile;
 
-use super::args::RunArguments;
+use super::args::{ReplayArguments, RunArguments, SimulationArguments};
 use super::progress::ProgressLine;
 use super::stats::Stats;
 use super::summary::Summary;
 use super::{Exit, crash, interrupt, output};
 use crate::config::Resolved;
-use crate::run::{Outcome, RunOptions, RunReport, SeriesOptions, Verdict, WaveOptions};
+use crate::run::{Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict, WaveOptions};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
-    let resolved = Resolved::new(&arguments.machine.request())?;
-    let mut options = options(arguments)?;
-    options.interrupt = interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?;
+    let RunArguments { launch, ptx, simulation } = arguments;
+    let resolved = Resolved::new(&simulation.machine.request())?;
+    let options = RunOptions { ptx: ptx.clone(), ..options(simulation)? };
+    simulate(simulation, launch, &resolved, &mut |progress| {
+        crate::run::run(launch, &resolved.config, &options, progress)
+    })
+}
+
+pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
+    let ReplayArguments { list, simulation } = arguments;
+    let options = options(simulation)?;
+    let mut request = simulation.machine.request();
+    let mut resolved = Resolved::new(&request)?;
+    let recording = Recording::open(list)?;
+    recording.warnings().iter().for_each(|warning| output::complain(&format!("warning: {warning}")));
+    let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
+    if needed > given {
+        output::complain(&format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits"));
+        request.sets.push(format!("addr_bits={needed}"));
+        resolved = Resolved::new(&request)?;
+    }
+    simulate(simulation, list, &resolved, &mut |progress| {
+        crate::run::replay(&recording, &resolved.config, &options, progress)
+    })
+}
+
+/// What a command simulates.
+type Simulation<'a> = dyn FnMut(&mut dyn FnMut(Progress)) -> Result<RunReport, RunError> + 'a;
+
+/// Runs a simulation and reports on it; `file` is what it came from.
+fn simulate(
+    arguments: &SimulationArguments,
+    file: &Path,
+    resolved: &Resolved,
+    simulation: &mut Simulation<'_>,
+) -> Result<Exit, Report> {
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
-    let ran =
-        crash::caught(|| crate::run::run(&arguments.launch, &resolved.config, &options, &mut |at| progress.show(at)));
+    let ran = crash::caught(|| simulation(&mut |at| progress.show(at)));
     drop(progress);
     let report = match ran {
         Ok(report) => report?,
@@ -32,17 +64,17 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
         }
     };
     if let Some(file) = stats {
-        write(file, &Stats::new(&resolved, &report))?;
+        write(file, &Stats::new(resolved, &report))?;
     }
     if !arguments.quiet {
-        output::print(&Summary { launch: &arguments.launch, resolved: &resolved, report: &report }.to_string())?;
+        output::print(&Summary { launch: file, resolved, report: &report }.to_string())?;
     }
     report.notes.iter().for_each(|note| output::complain(note));
     Ok(judge(&report))
 }
 
-fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
-    let RunArguments { wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_limit, .. } = arguments;
+fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
+    let SimulationArguments { wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_limit, .. } = arguments;
     if let (Some(from), Some(to)) = (wave_from, wave_to)
         && from > to
     {
@@ -60,10 +92,10 @@ fn options(arguments: &RunArguments) -> Result<RunOptions, Report> {
     Ok(RunOptions {
         check: arguments.check,
         max_cycles: arguments.max_cycles,
-        ptx: arguments.ptx.clone(),
         wave,
         series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
         timeline: arguments.timeline.clone(),
+        interrupt: interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?,
         ..RunOptions::default()
     })
 }

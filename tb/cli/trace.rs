@@ -7,13 +7,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use isa::trace::{Class, Command, Header, KernelTrace, KernelsList, Warning};
+use isa::trace::{Class, Command, Header, KernelTrace, KernelsList, Packing, Warning};
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 
 use super::Exit;
-use super::args::{Format, TraceArguments, TraceCommand, TraceInfoArguments};
+use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
 use super::output::{self, grouped};
+use crate::config::Resolved;
+use crate::run::Exported;
 use crate::trace::profile::Profile;
 
 /// Strides shown; all that were kept are in the JSON.
@@ -24,7 +26,26 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
     match &arguments.command {
         TraceCommand::Info(arguments) => info(arguments),
+        TraceCommand::Export(arguments) => export(arguments),
     }
+}
+
+fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
+    let TraceExportArguments { launch, output: folder, machine, ptx, compress, quiet } = arguments;
+    let resolved = Resolved::new(&machine.request())?;
+    let packing = match compress {
+        Compression::None => Packing::Plain,
+        Compression::Xz => Packing::Xz,
+        Compression::Zst => Packing::Zstd,
+    };
+    let exported = crate::run::export(launch, ptx.as_deref(), &resolved.config, folder, packing)?;
+    if !quiet {
+        let Exported { files, warp_instructions } = &exported;
+        let launches = files.len().saturating_sub(1);
+        let instructions = grouped(*warp_instructions);
+        output::print(&format!("{}: {launches} launches, {instructions} warp instructions\n", folder.display()))?;
+    }
+    Ok(Exit::Done)
 }
 
 fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
@@ -78,7 +99,7 @@ impl Found {
         let mut kernel = KernelTrace::open(path)?;
         let mut profile = Profile::new(line);
         while let Some(cta) = kernel.next_cta()? {
-            profile.add(&cta, kernel.header(), kernel.code());
+            profile.add(&cta, kernel.code());
             progress.show(path, &kernel);
         }
         self.warnings.extend_from_slice(kernel.warnings());

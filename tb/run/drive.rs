@@ -1,21 +1,22 @@
-//! Drives the machine through the launches of a prepared file.
+//! Drives the machine through launches, whoever asks for them, with all that follows it: golden models,
+//! waveform, time series.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use rtl::kernel::Simulator;
+use rtl::machine::{CORE, Machine, Part};
+use rtl::sm::{KernelImage, Waiting};
+
 use super::counters::Counters;
 use super::livelock::Livelock;
-use super::prepare::{Kernel, Prepared, iterations};
 use super::series::Series;
-use super::verify::{Shadow, judge, read_buffer};
+use super::verify::Shadow;
 use super::wave::Wave;
 use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict};
-use crate::launch::write_npy;
 use crate::readers::{Changed, Timeline, queues};
-use rtl::kernel::Simulator;
-use rtl::machine::{CORE, Machine, MachineConfig, Part};
-use rtl::sm::Waiting;
 
 /// Simulator steps between two looks at the clock and the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 1 << 14;
@@ -27,7 +28,7 @@ const IDLE_LOOKS: u32 = 64;
 const DRAIN_CYCLES: u64 = 1_000_000;
 
 /// Why a launch stopped early.
-enum Stop {
+pub(super) enum Stop {
     Outcome(Outcome),
     Error(RunError),
 }
@@ -38,12 +39,21 @@ impl From<RunError> for Stop {
     }
 }
 
-pub(super) struct Drive<'p> {
-    prepared: &'p Prepared,
-    options: &'p RunOptions,
-    machine: Machine,
+/// A kernel to launch.
+pub(super) struct Launch<'a> {
+    pub(super) name: &'a str,
+    pub(super) image: &'a Arc<KernelImage>,
+    /// The file at fault if it cannot be launched.
+    pub(super) path: &'a Path,
+    /// Whether what feeds it has failed, so that it must not go on.
+    pub(super) is_broken: &'a dyn Fn() -> bool,
+}
+
+pub(super) struct Drive<'o> {
+    options: &'o RunOptions,
+    pub(super) machine: Machine,
     sim: Simulator,
-    shadow: Option<Shadow>,
+    pub(super) shadow: Option<Shadow>,
     wave: Option<Wave>,
     timeline: Option<Timeline>,
     changed: Changed,
@@ -55,32 +65,15 @@ pub(super) struct Drive<'p> {
     simulating: Duration,
 }
 
-impl<'p> Drive<'p> {
-    pub(super) fn new(
-        prepared: &'p Prepared,
-        config: &MachineConfig,
-        options: &'p RunOptions,
-    ) -> Result<Self, RunError> {
-        let path = &prepared.file.path;
-        let mut machine = Machine::new(config);
-        for range in prepared.map.ranges().iter().chain(&prepared.local) {
-            machine.map(range.start, range.bytes).map_err(|e| RunError::input(path, &e))?;
-        }
-        for (array, &address) in prepared.initial.iter().zip(&prepared.addresses) {
-            machine.write_memory(address, array.bytes()).map_err(|e| RunError::input(path, &e))?;
-        }
-        for region in &prepared.regions {
-            machine.write_memory(region.address, &region.bytes).map_err(|e| RunError::input(path, &e))?;
-        }
+impl<'o> Drive<'o> {
+    /// Takes a machine whose memory is filled, and the golden models that are to run beside it.
+    pub(super) fn new(mut machine: Machine, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
         if options.mode.digest || options.mode.lint {
             machine.record();
         }
-        let shadow = if options.check {
+        if shadow.is_some() {
             machine.observe();
-            Some(Shadow::new(prepared, config).map_err(|e| RunError::input(path, &e))?)
-        } else {
-            None
-        };
+        }
         let sim = Simulator::new(machine.clocks().periods(), &machine, options.mode);
         let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
         let timeline = |path: &PathBuf| {
@@ -91,7 +84,6 @@ impl<'p> Drive<'p> {
         let changed = Changed::none(&machine);
         let series = options.series.as_ref().map(Series::create).transpose()?;
         Ok(Self {
-            prepared,
             options,
             machine,
             sim,
@@ -107,16 +99,40 @@ impl<'p> Drive<'p> {
         })
     }
 
-    pub(super) fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Result<RunReport, RunError> {
-        let outcome = match self.steps(progress) {
+    /// Ends the run, which `ran` until it was done or stopped. `conclude` is given the machine at rest
+    /// if it was done: it adds to the failed checks it is given what it finds wrong, says whether it
+    /// had anything to check, and returns the files it has written.
+    pub(super) fn finish(
+        mut self,
+        ran: Result<(), Stop>,
+        conclude: impl FnOnce(&Machine, &mut Vec<String>) -> Result<(bool, Vec<PathBuf>), RunError>,
+    ) -> Result<RunReport, RunError> {
+        let outcome = match ran {
             Ok(()) => Outcome::Finished,
             Err(Stop::Outcome(outcome)) => outcome,
             Err(Stop::Error(error)) => return Err(error),
         };
-        let cycles = if outcome == Outcome::Finished { self.finished } else { self.cycles() };
+        let is_done = outcome == Outcome::Finished;
+        let cycles = if is_done { self.finished } else { self.cycles() };
         self.machine.settle(self.sim.tick());
         let counters = Counters::gather(&self.machine, cycles);
-        let verdict = self.verdict(&outcome, &counters)?;
+        let mut failed = Vec::new();
+        let mut is_checked = self.shadow.is_some();
+        let mut results = Vec::new();
+        if is_done {
+            let (is_judged, files) = conclude(&self.machine, &mut failed)?;
+            is_checked |= is_judged;
+            results = files;
+            failed.extend(counters.unconserved());
+        }
+        if let Some(shadow) = self.shadow.take() {
+            failed.extend(shadow.finish(&self.machine, is_done));
+        }
+        let verdict = match (failed.is_empty(), is_checked) {
+            (false, _) => Verdict::Failed(failed),
+            (true, true) if is_done => Verdict::Passed,
+            (true, _) => Verdict::Off,
+        };
         let (mut written, mut notes) = (Vec::new(), Vec::new());
         if let Some(mut wave) = self.wave.take() {
             if let Some(what) = what_failed(&outcome, &verdict) {
@@ -130,9 +146,7 @@ impl<'p> Drive<'p> {
         if let Some(series) = self.series.take() {
             written.push(series.finish(cycles, &self.machine)?);
         }
-        if outcome == Outcome::Finished {
-            written.extend(self.write_outputs()?);
-        }
+        written.extend(results);
         let digests =
             self.options.mode.digest.then(|| (self.sim.state_digest(&self.machine), self.machine.beat_digest()));
         Ok(RunReport {
@@ -147,44 +161,19 @@ impl<'p> Drive<'p> {
         })
     }
 
-    fn steps(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        let prepared = self.prepared;
-        for (step, kernels) in prepared.file.steps.iter().zip(&prepared.kernels) {
-            let (at_most, flag) = iterations(step.repeat);
-            let mut iteration = 0;
-            loop {
-                if iteration == at_most {
-                    if let Some(flag) = flag {
-                        let name = &prepared.file.buffers[flag].name;
-                        let reason = format!("flag `{name}` is still set after {at_most} iterations (`at_most`)");
-                        return Err(RunError::input(&prepared.file.path, &reason).into());
-                    }
-                    break;
-                }
-                if let Some(flag) = flag {
-                    self.clear(flag)?;
-                }
-                for kernel in kernels {
-                    self.launch(kernel, progress)?;
-                }
-                iteration += 1;
-                if let Some(flag) = flag
-                    && self.buffer(flag)?.bytes().iter().all(|byte| *byte == 0)
-                {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs one kernel to its end.
-    fn launch(&mut self, kernel: &Kernel, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        match self.kernels.iter_mut().find(|(name, _)| *name == kernel.name) {
+    /// Runs one kernel to its end. `compare` is given the golden models and the machine at rest.
+    pub(super) fn launch(
+        &mut self,
+        launch: &Launch<'_>,
+        progress: &mut dyn FnMut(Progress),
+        compare: impl FnOnce(&mut Shadow, &Machine) -> Result<(), String>,
+    ) -> Result<(), Stop> {
+        let Launch { name, image, path, is_broken } = *launch;
+        match self.kernels.iter_mut().find(|(known, _)| known == name) {
             Some((_, launches)) => *launches += 1,
-            None => self.kernels.push((kernel.name.clone(), 1)),
+            None => self.kernels.push((name.to_owned(), 1)),
         }
-        self.machine.load(&kernel.image).map_err(|e| RunError::input(&self.prepared.file.path, &e))?;
+        self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
         self.sim.rouse(self.machine.id(Part::Dispatcher));
         for sm in 0..self.machine.cores().len() {
             self.sim.rouse(self.machine.id(Part::Core(sm)));
@@ -196,7 +185,7 @@ impl<'p> Drive<'p> {
             timeline.refresh();
         }
         let started = Instant::now();
-        let end = self.until_done(progress);
+        let end = self.until_done(is_broken, progress);
         self.simulating += started.elapsed();
         if let Some(fault) = self.machine.fault() {
             return Err(RunError::Fault(fault.to_string()).into());
@@ -206,8 +195,9 @@ impl<'p> Drive<'p> {
         self.finished = self.cycles();
         self.drain()?;
         if let Some(shadow) = &mut self.shadow {
-            let followed = shadow.launched(kernel, &self.machine, self.prepared);
-            followed.map_err(|e| RunError::Fault(format!("the functional interpreter stopped: {e}")))?;
+            compare(shadow, &self.machine)
+                .map_err(|e| RunError::Fault(format!("the functional interpreter stopped: {e}")))?;
+            shadow.ended(&self.machine);
         }
         if !self.machine.is_idle() || self.machine.flush_l1().is_err() {
             return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
@@ -220,7 +210,7 @@ impl<'p> Drive<'p> {
         Ok(())
     }
 
-    fn until_done(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+    fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         let watched = self.shadow.is_some() || self.wave.is_some() || self.timeline.is_some();
         let limit = self.options.max_cycles.map(|cycles| cycles * self.core_period());
         let mut steps_left = STEPS_BETWEEN_LOOKS;
@@ -252,6 +242,9 @@ impl<'p> Drive<'p> {
             steps_left -= 1;
             if steps_left == 0 {
                 steps_left = STEPS_BETWEEN_LOOKS;
+                if is_broken() {
+                    return Ok(());
+                }
                 circles.look(&self.machine);
                 if idle.looks(&self.machine) >= IDLE_LOOKS {
                     return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
@@ -311,54 +304,6 @@ impl<'p> Drive<'p> {
             series.reach(tick / u64::from(self.machine.clocks().period(usize::from(CORE))), &self.machine)?;
         }
         Ok(())
-    }
-
-    fn verdict(&mut self, outcome: &Outcome, counters: &Counters) -> Result<Verdict, RunError> {
-        let path = &self.prepared.file.path;
-        let mut failed = Vec::new();
-        let mut checked = self.shadow.is_some();
-        if *outcome == Outcome::Finished {
-            if let Some(wrong) = judge(self.prepared, &self.machine).map_err(|e| RunError::input(path, &e))? {
-                checked = true;
-                failed.extend(wrong);
-            }
-            failed.extend(counters.unconserved());
-        }
-        if let Some(shadow) = self.shadow.take() {
-            failed.extend(shadow.finish(&self.machine, *outcome == Outcome::Finished));
-        }
-        Ok(match (failed.is_empty(), checked) {
-            (false, _) => Verdict::Failed(failed),
-            (true, true) if *outcome == Outcome::Finished => Verdict::Passed,
-            (true, _) => Verdict::Off,
-        })
-    }
-
-    fn write_outputs(&self) -> Result<Vec<PathBuf>, RunError> {
-        let mut written = Vec::new();
-        for output in &self.prepared.file.outputs {
-            if let Some(path) = &output.write {
-                let array = self.buffer(output.buffer.0)?;
-                write_npy(path, &array).map_err(|e| RunError::input(path, &e))?;
-                written.push(path.clone());
-            }
-        }
-        Ok(written)
-    }
-
-    fn clear(&mut self, buffer: usize) -> Result<(), RunError> {
-        let zeros = vec![0; self.prepared.file.buffers[buffer].bytes()];
-        let address = self.prepared.addresses[buffer];
-        let path = &self.prepared.file.path;
-        self.machine.write_memory(address, &zeros).map_err(|e| RunError::input(path, &e))?;
-        if let Some(shadow) = &mut self.shadow {
-            shadow.wrote(address, &zeros).map_err(|e| RunError::input(path, &e))?;
-        }
-        Ok(())
-    }
-
-    fn buffer(&self, buffer: usize) -> Result<golden::reference::Array, RunError> {
-        read_buffer(self.prepared, &self.machine, buffer).map_err(|e| RunError::input(&self.prepared.file.path, &e))
     }
 
     fn core_period(&self) -> u64 {

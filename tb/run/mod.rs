@@ -1,16 +1,22 @@
-//! # Running a launch file on the clocked machine
+//! # Running a launch file or a trace on the clocked machine
 //! [`run`] checks the input, drives the machine through every launch, judges the results, and
 //! returns counters and verdict. With `check` the functional interpreter runs beside it and every
 //! byte of memory is compared after each launch, the golden L1D follows every L1 in lockstep, and
 //! an independent checker reads the DRAM commands.
+//!
+//! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
 mod counters;
 mod drive;
+mod export;
+mod functional;
+mod launches;
 mod livelock;
 mod modules;
 mod prepare;
 mod profile;
 mod record;
+mod replay;
 mod series;
 mod untimed;
 mod verify;
@@ -28,8 +34,10 @@ use rtl::machine::MachineConfig;
 use thiserror::Error;
 
 pub use counters::{Counters, ratio};
+pub use export::{Exported, export};
 pub use profile::{KernelProfile, profile};
 pub use record::{KernelRecording, Recordings, record};
+pub use replay::{Recording, replay};
 
 use crate::launch::LaunchError;
 
@@ -147,6 +155,10 @@ pub enum RunError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Launch(#[from] LaunchError),
+    /// A trace.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Trace(#[from] isa::trace::TraceError),
     /// The PTX.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -192,5 +204,5 @@ pub fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
     let prepared = prepare::prepare(launch, options.ptx.as_deref(), config)?;
-    drive::Drive::new(&prepared, config, options)?.run(progress)
+    launches::run(&prepared, config, options, progress)
 }

@@ -33,11 +33,12 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    pub(super) fn new(prepared: &Prepared, config: &MachineConfig) -> Result<Self, String> {
+    /// Models of a machine whose memory holds this before the first launch.
+    pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1, read_only).map_err(|e| e.to_string());
         Ok(Self {
-            memory: initial_memory(prepared)?,
+            memory,
             l1s: (0..config.num_sms).map(l1).collect::<Result<_, _>>()?,
             dram: vec![Vec::new(); config.num_partitions as usize],
             checker: Checker::new(golden_timing(&config.dram), config.dram.refresh != Refresh::Off),
@@ -90,45 +91,13 @@ impl Shadow {
         self.reports.is_empty()
     }
 
-    /// Runs a launch functionally and compares all of memory.
-    pub(super) fn launched(&mut self, kernel: &Kernel, machine: &Machine, prepared: &Prepared) -> Result<(), String> {
-        interp::run(&interpreted(kernel), &mut self.memory).map_err(|e| e.to_string())?;
-        for (i, buffer) in prepared.file.buffers.iter().enumerate() {
-            let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
-            let rule = match output.map(|output| &output.compare) {
-                Some(Comparison::Reference) => continue,
-                Some(Comparison::Rule(rule)) => rule,
-                None => &Rule::Exact,
-            };
-            let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
-            let Some(golden) = self.memory.buffer(&buffer.name) else { continue };
-            if read == golden.bytes {
-                continue;
-            }
-            let got = Array::from_bytes(buffer.element, read);
-            let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
-            if let Err(mismatch) = compare(&got, &expected, rule) {
-                self.report(format!(
-                    "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
-                    kernel.name, buffer.name
-                ));
-            }
-        }
-        for region in &prepared.regions {
-            let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
-            if self.memory.buffer(&region.name).is_some_and(|golden| golden.bytes != read) {
-                self.report(format!(
-                    "after kernel `{}`, variable `{}` differs from the functional interpreter's",
-                    kernel.name, region.name
-                ));
-            }
-        }
+    /// A launch has ended.
+    pub(super) fn ended(&mut self, machine: &Machine) {
         for (i, lsu) in machine.lsus().iter().enumerate() {
             if !lsu.is_consistent() {
                 self.report(format!("sm{i}.l1: reserved ways and pending MSHR entries do not match"));
             }
         }
-        Ok(())
     }
 
     /// The L1s have been flushed.
@@ -174,6 +143,47 @@ impl Shadow {
             self.more += 1;
         }
     }
+}
+
+/// Runs a launch functionally and compares all of memory.
+pub(super) fn interpret(
+    shadow: &mut Shadow,
+    kernel: &Kernel,
+    machine: &Machine,
+    prepared: &Prepared,
+) -> Result<(), String> {
+    interp::run(&interpreted(kernel), &mut shadow.memory).map_err(|e| e.to_string())?;
+    for (i, buffer) in prepared.file.buffers.iter().enumerate() {
+        let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
+        let rule = match output.map(|output| &output.compare) {
+            Some(Comparison::Reference) => continue,
+            Some(Comparison::Rule(rule)) => rule,
+            None => &Rule::Exact,
+        };
+        let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
+        let Some(golden) = shadow.memory.buffer(&buffer.name) else { continue };
+        if read == golden.bytes {
+            continue;
+        }
+        let got = Array::from_bytes(buffer.element, read);
+        let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
+        if let Err(mismatch) = compare(&got, &expected, rule) {
+            shadow.report(format!(
+                "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
+                kernel.name, buffer.name
+            ));
+        }
+    }
+    for region in &prepared.regions {
+        let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
+        if shadow.memory.buffer(&region.name).is_some_and(|golden| golden.bytes != read) {
+            shadow.report(format!(
+                "after kernel `{}`, variable `{}` differs from the functional interpreter's",
+                kernel.name, region.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Buffers and variables before the first launch.

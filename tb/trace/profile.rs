@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isa::trace::{Class, Code, Cta, Header, LANES, Space};
+use isa::trace::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
@@ -92,7 +92,7 @@ impl Profile {
     ///
     /// # Panics
     /// If they are not.
-    pub fn add(&mut self, cta: &Cta, header: &Header, code: &Code) {
+    pub fn add(&mut self, cta: &Cta, code: &Code) {
         self.ctas += 1;
         for warp in &cta.warps {
             self.warps += u64::from(!warp.steps().is_empty());
@@ -102,13 +102,9 @@ impl Profile {
                 self.thread_instructions += u64::from(step.mask.count_ones());
                 self.without_lanes += u64::from(step.mask == 0);
                 let addresses = warp.addresses(step);
-                let mut class = opcode.class;
-                if let (Some(addresses), false) = (&addresses, step.mask == 0) {
-                    let first = addresses[step.mask.trailing_zeros() as usize];
-                    class = class.in_space(header.space_of(first));
-                    if is_device(class) {
-                        self.access(class, step.mask, addresses, opcode.width);
-                    }
+                let class = opcode.class;
+                if let (Some(addresses), false, true) = (&addresses, step.mask == 0, class.is_device_memory()) {
+                    self.access(class, step.mask, addresses, opcode.width);
                 }
                 *self.classes.entry(class).or_default() += 1;
             }
@@ -140,17 +136,6 @@ impl Profile {
         traffic.transactions += transactions;
         traffic.most = traffic.most.max(transactions);
         self.strides.add(mask, addresses);
-    }
-}
-
-/// Whether an access goes to device memory.
-fn is_device(class: Class) -> bool {
-    match class {
-        Class::Load(space) | Class::Store(space) | Class::Atomic(space) => {
-            matches!(space, Space::Global | Space::Local)
-        }
-        Class::AsyncCopy => true,
-        _ => false,
     }
 }
 
@@ -187,7 +172,7 @@ impl Strides {
 
 #[cfg(test)]
 mod tests {
-    use isa::trace::{KernelTrace, Limits};
+    use isa::trace::{KernelTrace, Limits, Space};
     use proptest::prelude::*;
 
     use super::super::synthetic::{Kind, Size, Synthetic};
@@ -197,7 +182,7 @@ mod tests {
         let mut kernel = KernelTrace::new(std::io::Cursor::new(text.into_bytes()), "t", Limits::default()).unwrap();
         let mut profile = Profile::new(128);
         while let Some(cta) = kernel.next_cta().unwrap() {
-            profile.add(&cta, kernel.header(), kernel.code());
+            profile.add(&cta, kernel.code());
         }
         profile
     }

@@ -11,6 +11,7 @@
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
+//! | traces replayed, and written                                      | `replay`    |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
 //! | waveforms: formats, triggers, interruption, full disk, timeline  | `waves`     |
 
@@ -22,6 +23,7 @@ mod optimize;
 mod print;
 mod profile;
 mod ptx;
+mod replay;
 mod run;
 mod trace;
 mod waves;

@@ -8,6 +8,7 @@
 //! | machines at the edges of their configuration                                  | `extremes`   |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
+//! | traces: replayed, exported, refused                                           | `replay`     |
 //! | a short soak                                                                  | `soak`       |
 
 mod designs;
@@ -15,6 +16,7 @@ mod endings;
 mod evaluation;
 mod extremes;
 mod kernels;
+mod replay;
 mod soak;
 mod statistics;
 

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use lzma_rust2::{XzOptions, XzWriter};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::super::{KernelTrace, Limits, TraceError};
+use super::super::{KernelTrace, Limits, Packer, Packing, TraceError};
 use super::volta;
 
 fn text() -> String {
@@ -37,6 +37,21 @@ fn xz_and_zstd_are_recognised_by_their_first_bytes() {
     assert!(xz(text.as_bytes()).len() < 1000);
     assert_eq!(steps(xz(text.as_bytes())).unwrap(), 5000);
     assert_eq!(steps(zstd(text.as_bytes())).unwrap(), 5000);
+}
+
+#[test]
+fn what_is_packed_as_it_is_written_is_read_again() {
+    for packing in [Packing::Plain, Packing::Xz, Packing::Zstd] {
+        let mut packer = Packer::new(Vec::new(), packing).unwrap();
+        let text = text();
+        // In pieces that end within lines.
+        for piece in text.as_bytes().chunks(777) {
+            packer.write_all(piece).unwrap();
+        }
+        let packed = packer.finish().unwrap();
+        assert_eq!(packed.len() < text.len(), packing != Packing::Plain);
+        assert_eq!(steps(packed).unwrap(), 5000, "{packing:?}");
+    }
 }
 
 #[test]

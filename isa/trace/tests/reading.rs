@@ -165,6 +165,30 @@ fn generic_addresses_mean_what_the_windows_say() {
 }
 
 #[test]
+fn a_generic_instruction_is_one_for_each_space_that_its_addresses_lead_to() {
+    let generic = |mask: &str, address: &str| format!("0010 {mask} 1 R2 LD.E 1 R4 4 1 {address} 0 0");
+    let text = [generic("1", "0x1000"), generic("1", "0x9000"), generic("1", "0x1008"), generic("0", "0x1000")];
+    let text =
+        volta(&text.join("\n")).replace("-binary", "-shmem base_addr = 0x1000\n-local mem base_addr = 0x2000\n-binary");
+    let (warp, kernel) = only_warp(&text);
+    let class = |step: usize| {
+        let operation = &kernel.code().operations()[warp.steps()[step].operation as usize];
+        assert_eq!(&*kernel.code().opcode(operation).text, "LD.E");
+        kernel.code().opcode(operation).class
+    };
+    let expected = [Space::Shared, Space::Global, Space::Shared, Space::Generic].map(Class::Load);
+    assert_eq!([0, 1, 2, 3].map(class), expected);
+    assert_eq!(warp.steps()[0].operation, warp.steps()[2].operation);
+}
+
+#[test]
+fn the_highest_address_is_that_of_device_memory() {
+    let text = "0000 3 1 R2 LDG.E 1 R4 4 1 0x7f0000001000 -16 0\n0010 1 1 R2 LDS 1 R4 4 1 0x7fff00000000 0 0";
+    let (_, kernel) = only_warp(&volta(text));
+    assert_eq!(kernel.highest_address(), 0x7f00_0000_1000);
+}
+
+#[test]
 fn a_list_has_copies_and_kernels_in_order() {
     let text = "MemcpyHtoD,0x00007f0000000000,4096\n\nkernel-1.traceg\nMemcpyDtoH,0x1,2\nfoo\nkernel-2.traceg.xz";
     let mut list = KernelsList::new(Box::new(std::io::Cursor::new(text)), "l.g", Path::new("dir"));

@@ -1,0 +1,104 @@
+//! Compressing a text as it is written.
+
+use std::io::{self, Write};
+
+use lzma_rust2::{XzOptions, XzWriter};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+/// Preset of xz: of the fast ones, the one that still looks for matches everywhere.
+const XZ_PRESET: u32 = 3;
+/// Text of a zstd frame. Frames stand one behind the other: nothing is kept of those before.
+const FRAME_BYTES: usize = 4 << 20;
+
+/// How a text is compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// It is not.
+    #[default]
+    Plain,
+    /// xz.
+    Xz,
+    /// zstd.
+    Zstd,
+}
+
+impl Packing {
+    /// What follows `.traceg` in the name of a file.
+    #[must_use]
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Xz => ".xz",
+            Self::Zstd => ".zst",
+        }
+    }
+}
+
+/// Compresses what is written to it.
+pub struct Packer<W: Write>(To<W>);
+
+enum To<W: Write> {
+    Plain(W),
+    Xz(Box<XzWriter<W>>),
+    Zstd { out: W, text: Vec<u8> },
+}
+
+impl<W: Write> Packer<W> {
+    /// Writes to `out`.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn new(out: W, packing: Packing) -> io::Result<Self> {
+        Ok(Self(match packing {
+            Packing::Plain => To::Plain(out),
+            Packing::Xz => To::Xz(Box::new(XzWriter::new(out, XzOptions::with_preset(XZ_PRESET))?)),
+            Packing::Zstd => To::Zstd { out, text: Vec::with_capacity(FRAME_BYTES) },
+        }))
+    }
+
+    /// What was written to, once the text is complete.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self) -> io::Result<W> {
+        match self.0 {
+            To::Plain(out) => Ok(out),
+            To::Xz(writer) => writer.finish(),
+            To::Zstd { mut out, mut text } => {
+                frame(&mut out, &mut text)?;
+                Ok(out)
+            }
+        }
+    }
+}
+
+/// Writes what has gathered as a frame.
+fn frame(out: &mut impl Write, text: &mut Vec<u8>) -> io::Result<()> {
+    out.write_all(&compress_to_vec(&**text, CompressionLevel::Fastest))?;
+    text.clear();
+    Ok(())
+}
+
+impl<W: Write> Write for Packer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            To::Plain(out) => out.write(bytes),
+            To::Xz(writer) => writer.write(bytes),
+            To::Zstd { out, text } => {
+                text.extend_from_slice(bytes);
+                if text.len() >= FRAME_BYTES {
+                    frame(out, text)?;
+                }
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    /// Compressed text keeps what does not make a whole block yet.
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            To::Plain(out) => out.flush(),
+            To::Xz(_) | To::Zstd { .. } => Ok(()),
+        }
+    }
+}

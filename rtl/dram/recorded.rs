@@ -1,0 +1,148 @@
+//! # Memory behind a trace
+//! Every word holds what [`crate::recorded`] says of its address, and the tag of the last store to it.
+//! Only the tags are kept, a byte a word, of pages that were stored to: a run's memory is a quarter of
+//! what it has written.
+
+use std::collections::BTreeMap;
+
+use super::message::BURST_BYTES;
+use super::store::Burst;
+use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
+
+/// Words of the widest burst.
+const WORDS: usize = BURST_BYTES / WORD_BYTES as usize;
+/// Bursts of a page.
+const PAGE: u64 = 64;
+
+/// The bits of a word that each choice of its bytes has.
+const STORED: [u32; 16] = {
+    let mut bits = [0; 16];
+    let mut bytes = 0;
+    while bytes < 16 {
+        let mut byte = 0;
+        while byte < 4 {
+            if bytes >> byte & 1 != 0 {
+                bits[bytes] |= 0xff << (8 * byte);
+            }
+            byte += 1;
+        }
+        bytes += 1;
+    }
+    bits
+};
+
+/// Where a channel's bursts lie among the addresses of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interleave {
+    /// The channel's partition.
+    pub partition: u64,
+    /// Partitions among which lines go round.
+    pub num_partitions: u64,
+    /// Bytes of a line.
+    pub line_bytes: u64,
+}
+
+impl Interleave {
+    /// Address of a burst of `burst_bytes` bytes.
+    fn address(self, burst: u64, burst_bytes: u64) -> u64 {
+        let Self { partition, num_partitions, line_bytes } = self;
+        let at = burst * burst_bytes;
+        (at / line_bytes * num_partitions + partition) * line_bytes + at % line_bytes
+    }
+}
+
+/// The tags of a channel.
+pub(super) struct Recorded {
+    place: Interleave,
+    burst_bytes: u64,
+    pages: BTreeMap<u64, Box<[[u8; WORDS]; PAGE as usize]>>,
+}
+
+impl Recorded {
+    pub(super) fn new(place: Interleave, burst_bytes: usize) -> Self {
+        Self { place, burst_bytes: burst_bytes as u64, pages: BTreeMap::new() }
+    }
+
+    pub(super) fn read(&self, burst: u64, data: &mut Burst) {
+        let page = self.pages.get(&(burst / PAGE));
+        let tags = page.map_or(&[UNTOUCHED; WORDS], |page| &page[(burst % PAGE) as usize]);
+        let first = self.place.address(burst, self.burst_bytes);
+        let (words, _) = data.as_chunks_mut::<{ WORD_BYTES as usize }>();
+        for (word, value) in words.iter_mut().zip(recorded::words(first, tags)) {
+            *word = value.to_le_bytes();
+        }
+    }
+
+    /// Stores the bytes that `byte_mask` names; false if one of them does not belong there.
+    pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
+        let new = || Box::new([[UNTOUCHED; WORDS]; PAGE as usize]);
+        let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];
+        let first = self.place.address(burst, self.burst_bytes);
+        let (words, _) = data.as_chunks::<{ WORD_BYTES as usize }>();
+        for (index, (word, tag)) in words.iter().zip(&mut *tags).enumerate() {
+            let is_stored = byte_mask >> (index as u64 * WORD_BYTES) & 1 != 0;
+            *tag = if is_stored { word[0] } else { *tag };
+        }
+        let mut wrong = 0;
+        for (index, (word, expected)) in words.iter().zip(recorded::words(first, tags)).enumerate() {
+            let differing = u32::from_le_bytes(*word) ^ expected;
+            wrong |= differing & STORED[(byte_mask >> (index as u64 * WORD_BYTES) & 0xf) as usize];
+        }
+        wrong == 0
+    }
+
+    pub(super) fn pages(&self) -> impl Iterator<Item = (&u64, &[[u8; WORDS]; PAGE as usize])> {
+        self.pages.iter().map(|(page, tags)| (page, &**tags))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BURST: u64 = BURST_BYTES as u64;
+
+    fn memory() -> Recorded {
+        Recorded::new(Interleave { partition: 2, num_partitions: 6, line_bytes: 128 }, BURST_BYTES)
+    }
+
+    fn word_of(memory: &Recorded, burst: u64, index: usize) -> u32 {
+        let mut data = [0; BURST_BYTES];
+        memory.read(burst, &mut data);
+        u32::from_le_bytes(data.as_chunks::<4>().0[index])
+    }
+
+    #[test]
+    fn untouched_memory_reads_as_its_address_says() {
+        // Line 5 of partition 2 of 6 is line 32 of the machine; its second burst lies 64 bytes in.
+        let address = (5 * 6 + 2) * 128 + BURST;
+        assert_eq!(word_of(&memory(), 2 * 5 + 1, 3), recorded::word(address + 12, UNTOUCHED));
+    }
+
+    #[test]
+    fn a_store_leaves_its_tag_in_the_words_it_covers_and_nowhere_else() {
+        let mut memory = memory();
+        let address = 2 * 128;
+        let mut data = [0; BURST_BYTES];
+        data[4..8].copy_from_slice(&recorded::word(address + 4, 9).to_le_bytes());
+        assert!(memory.write(0, 0xf0, &data));
+        assert_eq!([0, 1, 2].map(|index| word_of(&memory, 0, index) & 0xff), [0, 9, 0]);
+    }
+
+    #[test]
+    fn bytes_above_the_tag_leave_it_as_it_was() {
+        let mut memory = memory();
+        let data = recorded::word(2 * 128, 9).to_le_bytes();
+        let mut burst = [0; BURST_BYTES];
+        burst[..4].copy_from_slice(&data);
+        assert!(memory.write(0, 0b0010, &burst));
+        assert_eq!(word_of(&memory, 0, 0), recorded::word(2 * 128, UNTOUCHED));
+    }
+
+    #[test]
+    fn bytes_of_another_address_are_refused() {
+        let mut burst = [0; BURST_BYTES];
+        burst[..4].copy_from_slice(&recorded::word(3 * 128, 9).to_le_bytes());
+        assert!(!memory().write(0, 0b1111, &burst));
+    }
+}

@@ -1,0 +1,109 @@
+//! Values of a recorded memory.
+//!
+//! A trace has addresses but no values. So that the caches carry bytes which can be wrong, every
+//! aligned word of memory holds 24 bits that follow from its address, and below them a tag that a store
+//! changes. Whoever loads a word can tell whether it belongs to the address; a store of part of a
+//! word keeps this true, because only the tag ever changes.
+
+/// Bytes of a word.
+pub const WORD_BYTES: u64 = 4;
+/// Tag of memory that nothing has been stored to.
+pub const UNTOUCHED: u8 = 0;
+
+/// The word at `address`, which is aligned down, as a store with `tag` leaves it.
+#[inline(always)]
+#[must_use]
+pub fn word(address: u64, tag: u8) -> u32 {
+    let number = address / WORD_BYTES;
+    mixed(number as u32, high(number)) | u32::from(tag)
+}
+
+/// The words from `address` on, with their tags; it is a multiple of their size, a power of two.
+#[inline(always)]
+#[must_use]
+pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
+    let number = address / WORD_BYTES;
+    let (low, high) = (number as u32, high(number));
+    std::array::from_fn(|index| mixed(low | index as u32, high) | u32::from(tags[index]))
+}
+
+/// What the upper half of a word's number contributes.
+#[inline(always)]
+fn high(number: u64) -> u32 {
+    (number >> 16) as u32 & 0xffff_0000
+}
+
+/// 24 bits in which those of a word's number meet. Shifts alone: a host does several at once.
+#[inline(always)]
+fn mixed(low: u32, high: u32) -> u32 {
+    let mut bits = low ^ high;
+    bits ^= bits << 13;
+    bits ^= bits >> 17;
+    bits ^= bits << 5;
+    bits & !0xff
+}
+
+/// Whether a loaded word belongs to `address`, which is aligned down, whatever was stored there.
+#[inline(always)]
+#[must_use]
+pub fn belongs(value: u32, address: u64) -> bool {
+    (value ^ word(address, 0)) >> 8 == 0
+}
+
+/// The bytes at `address`, at most four and within one word.
+#[inline(always)]
+#[must_use]
+pub fn bytes(address: u64, tag: u8) -> u32 {
+    word(address, tag) >> (8 * (address % WORD_BYTES))
+}
+
+/// Whether `size` loaded bytes, at most four and within one word, belong to `address`.
+#[inline(always)]
+#[must_use]
+pub fn bytes_belong(value: u32, address: u64, size: u32) -> bool {
+    let kept = !0xff >> (8 * (address % WORD_BYTES));
+    let loaded = u32::MAX >> (32 - 8 * size);
+    (value ^ bytes(address, 0)) & kept & loaded == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_belongs_to_its_address_whatever_its_tag_and_to_no_neighbour() {
+        for address in [0, 0x1000, 0x7f00_0000_1234_5678 & !3] {
+            for tag in [UNTOUCHED, 1, 255] {
+                assert!(belongs(word(address, tag), address));
+                assert!(!belongs(word(address, tag), address + 4));
+                assert!(!belongs(word(address, tag), address + 128));
+                assert!(!belongs(word(address, tag), address ^ 1 << 40));
+            }
+        }
+    }
+
+    #[test]
+    fn words_together_are_the_words_one_by_one() {
+        let tags = [3, 1, 4, 1];
+        assert_eq!(
+            words(0x70_0000_1230, &tags),
+            [0, 1, 2, 3].map(|at| word(0x70_0000_1230 + 4 * at, tags[at as usize]))
+        );
+    }
+
+    #[test]
+    fn parts_of_a_word_belong_to_it_too() {
+        for offset in 0..4 {
+            assert!(bytes_belong(bytes(0x2000 + offset, 7) & 0xff, 0x2000 + offset, 1));
+        }
+        assert!(bytes_belong(bytes(0x2002, 7), 0x2002, 2));
+        assert!(!bytes_belong(bytes(0x2002, 7) ^ 0x100, 0x2002, 2));
+        assert!(!bytes_belong(bytes(0x2001, 7) ^ 1, 0x2001, 1));
+    }
+
+    #[test]
+    fn the_tag_is_the_lowest_byte_alone() {
+        assert!(bytes_belong(bytes(0x2000, 7), 0x2000, 1));
+        assert_eq!(word(0x2000, 7) ^ word(0x2000, 0), 7);
+    }
+}

@@ -1,0 +1,241 @@
+//! Replay: what fetch, issue and retirement do differently for a kernel of a trace.
+//!
+//! A warp's program counter is the number of an instruction of the trace, its active mask that of the
+//! step; both are set here from step to step. Everything else is as for a program: buffers,
+//! schedulers, scoreboard, pipes, shared memory's conflicts, barriers, the address unit. No register is
+//! read or written, because the trace has no values; what loads bring is compared with what their
+//! addresses must hold ([`crate::recorded`]).
+
+use std::sync::Arc;
+
+use isa::program::{MemOp, Op};
+
+use super::SmCore;
+use super::address_unit::{BEAT_BYTES, StoreData};
+use super::barrier::Arrival;
+use super::core::Loaded;
+use super::decode::{Decoded, Pipe};
+use super::operands::Base;
+use super::recorded::{COPIES, Role};
+use super::scheduler::MAX_SCHEDULERS;
+use super::stream::Next;
+use super::warps::Warps;
+use crate::kernel::{Edge, Rx};
+use crate::l1::access::{LANES, WarpReply};
+use crate::recorded;
+
+/// Farthest that the next instruction lies ahead if no jump leads to it: instructions take 8 or 16
+/// bytes, and those of 8 have words for the schedulers among them.
+const SEQUENTIAL_BYTES: u32 = 16;
+
+impl SmCore {
+    /// Starts the warps of a CTA, number `number` of its grid, in a slot.
+    #[inline(never)]
+    pub(super) fn start_recorded(&mut self, loaded: &mut Loaded, number: u32, slot: u8) {
+        let Some(recorded) = &loaded.recorded else { return };
+        let source = Arc::clone(&recorded.source);
+        let (config, identity) = (&self.config, self.identity);
+        let cta = source.take(number, &mut |code| loaded.learn(code, config, identity));
+        let words = loaded.recorded.as_ref().map_or(0, |recorded| recorded.words);
+        self.scoreboard.size(words);
+        for index in 0..self.ctas.share().warps {
+            let warp = self.ctas.first_warp(slot) + index;
+            match cta.as_ref().and_then(|cta| self.streams.start(warp, cta, index)) {
+                Some(next) => self.go_to(loaded, warp, next),
+                None => self.warps.exit(warp),
+            }
+        }
+        if self.warps.live() & self.ctas.warps(slot) == 0 {
+            self.ctas.finish(slot);
+        }
+    }
+
+    /// Makes an instruction the next of a warp.
+    fn go_to(&mut self, loaded: &Loaded, warp: u8, Next { operation, mask }: Next) {
+        self.stacks.set(warp, operation, mask);
+        let Some(recorded) = &loaded.recorded else { return };
+        if let Role::Wait(allowed) = recorded.places[operation as usize].role
+            && self.streams.await_groups(warp, allowed)
+        {
+            self.scoreboard.reserve(warp, &COPIES, true);
+        }
+    }
+
+    /// Carries out an instruction of a trace as far as the core does at issue and moves its warp on.
+    #[inline(never)]
+    pub(super) fn dispatch_recorded(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        scheduler: usize,
+        warp: u8,
+        decoded: &Decoded,
+    ) {
+        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
+        self.stalls.issue(scheduler, warp, operation);
+        let pipe = decoded.pipe;
+        if mask != 0 {
+            match (&decoded.inst.op, pipe) {
+                (Op::Load(mem) | Op::Store(mem), Pipe::Global) => self.send_recorded(loaded, warp, decoded, mem),
+                (Op::Load(mem) | Op::Store(mem), Pipe::Shared) => {
+                    self.share_recorded(at, scheduler, warp, decoded, mem);
+                }
+                (Op::Barrier { id }, _) => {
+                    let slot = self.warps.get(warp).cta;
+                    let live = self.warps.live() & self.ctas.warps(slot);
+                    self.barriers.arrive(slot, *id, warp, live, Arrival::default());
+                }
+                (_, Pipe::Control | Pipe::Barrier) => {}
+                _ => {
+                    self.pipes.occupy(pipe, scheduler, at.cycle + u64::from(decoded.interval));
+                    self.send_result(at, warp, decoded, at.cycle + u64::from(decoded.latency));
+                }
+            }
+        }
+        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
+        self.counters.warp_instructions += 1;
+        self.counters.thread_instructions += u64::from(mask.count_ones());
+        self.counters.per_pipe[pipe as usize] += 1;
+        self.heads[pipe as usize] &= !(1 << warp);
+        self.step(loaded, warp, operation);
+    }
+
+    /// Moves a warp on to its next step, or ends it.
+    #[inline(always)]
+    fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32) {
+        let Some(recorded) = &loaded.recorded else { return };
+        let place = &recorded.places[operation as usize];
+        if place.role == Role::EndGroup {
+            self.streams.end_group(warp);
+        }
+        let Some(next) = self.streams.advance(warp) else {
+            self.fetch.flush(warp);
+            return self.end_warp(warp);
+        };
+        self.go_to(loaded, warp, next);
+        let ahead = recorded.places[next.operation as usize].pc.wrapping_sub(place.pc);
+        if !(1..=SEQUENTIAL_BYTES).contains(&ahead) {
+            self.fetch.flush(warp);
+        } else if self.fetch.take(warp) {
+            self.show_head(loaded, warp, next.operation);
+        }
+    }
+
+    /// Sends an access to device memory on its way.
+    #[inline(never)]
+    fn send_recorded(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded, mem: &MemOp) {
+        let mut address = [0; LANES];
+        if !self.streams.addresses(warp, &mut address) {
+            return;
+        }
+        // No hardware sends what is not aligned.
+        let aligned = !(u64::from(decoded.bytes) - 1);
+        address.iter_mut().for_each(|address| *address &= aligned);
+        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
+        let is_store = matches!(decoded.inst.op, Op::Store(_));
+        let tag = self.tag(warp);
+        let fill = |data: &mut StoreData| fill(data, &address, decoded.bytes, tag);
+        let data = is_store.then_some(fill);
+        let beats = self.address_unit.start((warp, operation, mask), mem, decoded.bytes, Base::Lanes(&address), data);
+        if is_store {
+            self.warps.stores_sent(warp, beats);
+        } else {
+            let is_copy = loaded.recorded.as_ref().is_some_and(|r| r.places[operation as usize].role == Role::Copy);
+            self.streams.loads(warp, operation, is_copy);
+            self.warps.loads_sent(warp, beats);
+            self.scoreboard.reserve(warp, &decoded.inst.writes, true);
+        }
+    }
+
+    /// A number that tells stores of different CTAs, warps and steps apart, as far as a byte can.
+    fn tag(&self, warp: u8) -> u8 {
+        let (step, place) = self.streams.position(warp);
+        let [x, y, z] = self.ctas.position(self.warps.get(warp).cta);
+        let number = [x, y, z, place as u32, step].iter().fold(1, |sum: u32, n| sum.wrapping_mul(31).wrapping_add(*n));
+        (number ^ number >> 8) as u8
+    }
+
+    /// Carries out an access to shared memory, whose banks it keeps.
+    #[inline(never)]
+    fn share_recorded(&mut self, at: &Edge<'_>, scheduler: usize, warp: u8, decoded: &Decoded, mem: &MemOp) {
+        let mut address = [0; LANES];
+        if !self.streams.addresses(warp, &mut address) {
+            return;
+        }
+        let cycles = self.shared.cycles(&address, self.stacks.active(warp), mem.bytes());
+        self.counters.shared_conflicts += u64::from(cycles - 1);
+        self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
+        let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
+        self.send_result(at, warp, decoded, due);
+    }
+
+    /// Lets the registers of an instruction be written in cycle `due`, if it has any.
+    #[inline(always)]
+    fn send_result(&mut self, at: &Edge<'_>, warp: u8, decoded: &Decoded, due: u64) {
+        if decoded.writes {
+            let of = (warp, self.stacks.pc(warp), self.stacks.active(warp));
+            self.pipes.start(at, of, due, |_| [0; 2]);
+            self.scoreboard.reserve(warp, &decoded.inst.writes, false);
+        }
+    }
+
+    /// Takes the data of a load.
+    #[inline(never)]
+    pub(super) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
+        let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
+        let (warp, operation) = (reply.warp, reply.pc);
+        let decoded = &loaded.table[operation as usize];
+        self.count_reply(at, reply, Warps::loaded);
+        let bytes = u32::from(decoded.bytes);
+        let (_, last) = self.address_unit.answered(warp, operation, bytes);
+        let beats = decoded.bytes.div_ceil(BEAT_BYTES);
+        let known = self.streams.answered(warp, operation, beats, |address, beat| belongs(reply, address, bytes, beat));
+        if !known {
+            self.foreign_data(at, reply);
+        }
+        wb.drop_head(at);
+        if self.streams.groups_came(warp) {
+            self.release_set(loaded, warp, &COPIES, true);
+        }
+        if last {
+            self.release_set(loaded, warp, &decoded.inst.writes, true);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn foreign_data(&self, at: &Edge<'_>, &WarpReply { warp, pc, mask, .. }: &WarpReply) -> ! {
+        let (cycle, path) = (at.cycle, &self.path);
+        panic!("cycle {cycle}, {path}: lanes {mask:#010x} of warp {warp} got data of other addresses, instruction {pc}")
+    }
+}
+
+/// The data that a store with `tag` moves.
+fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
+    if bytes < 4 {
+        data[0] = address.map(|address| recorded::bytes(address, tag));
+        return;
+    }
+    for (at, row) in (0..).step_by(4).zip(data).take(usize::from(bytes) / 4) {
+        for (word, address) in row.iter_mut().zip(address) {
+            *word = recorded::word(address + at, tag);
+        }
+    }
+}
+
+/// Whether a reply is beat `beat` of a load of `bytes` bytes from these addresses.
+fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32, beat: u8) -> bool {
+    let [low, high] = &reply.data;
+    if bytes == 4 && reply.mask == u32::MAX {
+        // What most loads are, without a question for each lane.
+        let wrong = |(value, address): (&u32, &u64)| (value ^ recorded::word(*address, 0)) >> 8;
+        return low.iter().zip(address).map(wrong).fold(0, |all, wrong| all | wrong) == 0;
+    }
+    let (ahead, size) = (u64::from(beat) * u64::from(BEAT_BYTES), bytes.min(4));
+    let aligned = !(u64::from(bytes) - 1);
+    (0..LANES).all(|lane| {
+        let at = (address[lane] & aligned) + ahead;
+        let fits = recorded::bytes_belong(low[lane], at, size) && (bytes < 8 || recorded::belongs(high[lane], at + 4));
+        fits || reply.mask >> lane & 1 == 0
+    })
+}

@@ -1,0 +1,244 @@
+//! Writes what the kernels of a launch file do as an Accel-Sim trace.
+//!
+//! The functional interpreter runs one CTA after the other, warp instruction by warp instruction, with
+//! the reconvergence of the machine: the trace has the instructions, lanes and addresses that a
+//! clocked run has, unless threads race.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use golden::interp::{self, LANES, Sms, WarpStep, run_steps};
+use golden::memory::FlatMemory;
+use isa::map;
+use isa::program::Program;
+use isa::trace::opcode::OpcodeTable;
+use isa::trace::{Code, Cta, Header, Operation, Packer, Packing, TraceWriter, Warp};
+use isa::types::Space;
+use rtl::machine::MachineConfig;
+use waves::part_file::PartFile;
+
+use super::functional::Functional;
+use super::prepare::{Kernel, Prepared, prepare};
+use super::{RunError, verify};
+use crate::trace::sass;
+
+/// Bytes to which the local memory of the threads is aligned behind everything else.
+const LOCAL_ALIGN: u64 = 1 << 20;
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// The files, the list last.
+    pub files: Vec<PathBuf>,
+    /// Warp instructions in all of them.
+    pub warp_instructions: u64,
+}
+
+/// Exports a launch file into a folder, which is made if it is not there. `ptx` replaces every PTX file
+/// it names. Files appear when they are complete, the list when all are.
+///
+/// # Errors
+/// Bad input, an illegal access of a kernel, a file that cannot be written.
+pub fn export(
+    launch: &Path,
+    ptx: Option<&Path>,
+    config: &MachineConfig,
+    folder: &Path,
+    packing: Packing,
+) -> Result<Exported, RunError> {
+    let prepared = prepare(launch, ptx, config)?;
+    let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
+    std::fs::create_dir_all(folder).map_err(|e| bad(folder, e))?;
+    let mut exported = Exported::default();
+    let mut list = copies(&prepared);
+    Functional::new(&prepared)?.run(&mut |kernel, memory| {
+        let id = exported.files.len() as u64 + 1;
+        let name = format!("kernel-{id}.traceg{}", packing.suffix());
+        let path = folder.join(&name);
+        let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
+        let (out, steps) = write(kernel, id, &prepared, memory, out, packing).map_err(|e| match e {
+            Failed::Write(e) => bad(&path, e),
+            Failed::Run(e) => RunError::Fault(e.to_string()),
+        })?;
+        exported.files.push(out.keep().map_err(|e| bad(&path, e))?);
+        exported.warp_instructions += steps;
+        list.push_str(&name);
+        list.push('\n');
+        Ok(())
+    })?;
+    let path = folder.join("kernelslist.g");
+    let mut out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
+    out.write_all(list.as_bytes()).and_then(|()| out.keep()).map_err(|e| bad(&path, e))?;
+    exported.files.push(path);
+    Ok(exported)
+}
+
+/// The copies of the host before the first launch.
+fn copies(prepared: &Prepared) -> String {
+    let ranges = prepared.map.ranges().iter();
+    ranges.map(|range| format!("MemcpyHtoD,0x{:016x},{}\n", range.start, range.bytes)).collect()
+}
+
+/// Why a kernel was not written.
+enum Failed {
+    Write(io::Error),
+    Run(interp::InterpError),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+/// Runs a kernel and writes its trace; gives back the file and the number of warp instructions.
+fn write(
+    kernel: &Kernel,
+    id: u64,
+    prepared: &Prepared,
+    memory: &mut FlatMemory,
+    out: PartFile,
+    packing: Packing,
+) -> Result<(PartFile, u64), Failed> {
+    let image = &kernel.image;
+    let header = Header {
+        name: kernel.name.clone(),
+        id,
+        grid: image.grid(),
+        block: image.block(),
+        shared_bytes: image.shared_bytes().into(),
+        registers: image.program().regs.into(),
+        binary_version: sass::BINARY_VERSION,
+        shared_base: map::window(Space::Shared),
+        local_base: map::window(Space::Local),
+        has_line_numbers: true,
+        ..Header::default()
+    };
+    let top = prepared.map.ranges().iter().map(rtl::sm::NamedRange::end).max().unwrap_or(0);
+    let mut recorder = Recorder {
+        program: image.program(),
+        num_warps: image.warps().into(),
+        grid: image.grid(),
+        local_base: top.next_multiple_of(LOCAL_ALIGN),
+        code: Code::new(OpcodeTable::new(header.architecture())),
+        cta: Cta::default(),
+    };
+    let packer = Packer::new(BufWriter::new(out), packing)?;
+    let mut writer = TraceWriter::new(packer, &header)?;
+    let mut failed = None;
+    // One CTA at a time: they stand one after the other in a trace.
+    let sms = Sms { count: 1, ctas: 1 };
+    let steps = run_steps(&verify::interpreted(kernel), sms, memory, &mut |step| {
+        if step.cta != recorder.cta.index || recorder.cta.warps.is_empty() {
+            let done = recorder.begin(step.cta);
+            if !done.warps.is_empty() && failed.is_none() {
+                failed = writer.cta(&done, &recorder.code).err();
+            }
+        }
+        recorder.add(step);
+    });
+    let steps = steps.map_err(Failed::Run)?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    writer.cta(&recorder.cta, &recorder.code)?;
+    let file = writer.finish()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok((file, steps))
+}
+
+/// Gathers the steps of a CTA.
+struct Recorder<'a> {
+    /// In the physical form, which has the registers.
+    program: &'a Program,
+    num_warps: u64,
+    grid: [u32; 3],
+    /// Where the local memory of all threads begins.
+    local_base: u64,
+    code: Code,
+    cta: Cta,
+}
+
+impl Recorder<'_> {
+    /// Begins a CTA; the one before is given back.
+    fn begin(&mut self, index: [u32; 3]) -> Cta {
+        let warps = (0..self.num_warps as u32).map(Warp::new).collect();
+        std::mem::replace(&mut self.cta, Cta { index, cluster: None, warps })
+    }
+
+    fn add(&mut self, step: &WarpStep<'_>) {
+        let Some((kind, mem)) = step.access else {
+            let opcode = sass::opcode(&self.program.insts[step.pc as usize]);
+            return self.push(step, opcode, 0, step.mask, None);
+        };
+        let has_dest = !self.program.insts[step.pc as usize].writes.is_empty();
+        let bytes = mem.bytes();
+        // An instruction whose lanes mean different spaces is issued once for each.
+        let mut parts: BTreeMap<u8, (Space, u32, [u64; LANES])> = BTreeMap::new();
+        for lane in (0..LANES).filter(|lane| step.mask >> lane & 1 != 0) {
+            let address = step.addresses[lane];
+            let (space, address) = match mem.space {
+                Space::Generic => map::resolve(address).unwrap_or((Space::Global, address)),
+                space => (space, address),
+            };
+            let (_, mask, addresses) = parts.entry(space as u8).or_insert((space, 0, [0; LANES]));
+            *mask |= 1 << lane;
+            addresses[lane] = address;
+        }
+        if parts.is_empty() {
+            let opcode = sass::access(kind, mem, mem.space, bytes, has_dest);
+            return self.push(step, &opcode, bytes, 0, Some(&[0; LANES]));
+        }
+        for (space, mask, addresses) in parts.into_values() {
+            match space {
+                Space::Param | Space::Const => {
+                    let opcode = sass::access(kind, mem, space, bytes, has_dest);
+                    self.push(step, &opcode, 0, mask, None);
+                }
+                Space::Local => {
+                    // Words of the lanes lie side by side, so that a wider access is one for each word.
+                    let word = (map::LOCAL_WORD as u32).min(bytes);
+                    let opcode = sass::access(kind, mem, space, word, has_dest);
+                    for ahead in (0..bytes).step_by(word as usize) {
+                        let addresses = self.local(step, &addresses, ahead.into());
+                        self.push(step, &opcode, word, mask, Some(&addresses));
+                    }
+                }
+                Space::Global | Space::Generic | Space::Shared => {
+                    let opcode = sass::access(kind, mem, space, bytes, has_dest);
+                    self.push(step, &opcode, bytes, mask, Some(&addresses));
+                }
+            }
+        }
+    }
+
+    /// Where local memory lies in device memory, for all warps of the grid.
+    fn local(&self, step: &WarpStep<'_>, addresses: &[u64; LANES], ahead: u64) -> [u64; LANES] {
+        let [x, y, z] = step.cta.map(u64::from);
+        let [nx, ny, _] = self.grid.map(u64::from);
+        let warp = ((z * ny + y) * nx + x) * self.num_warps + step.warp as u64;
+        let base = self.local_base + warp * LANES as u64 * u64::from(self.program.local_bytes);
+        std::array::from_fn(|lane| base + map::local_offset(addresses[lane] + ahead, lane as u32, LANES as u32))
+    }
+
+    fn push(&mut self, step: &WarpStep<'_>, opcode: &str, width: u32, mask: u32, addresses: Option<&[u64; LANES]>) {
+        let inst = &self.program.insts[step.pc as usize];
+        let Some(opcode) = self.code.add_opcode(opcode) else { unreachable!("`{opcode}` is no opcode of Volta") };
+        let operation = Operation {
+            pc: step.pc * sass::BYTES,
+            opcode,
+            recorded_width: width as u16,
+            line: inst.line,
+            immediate: 0,
+            operands: sass::operands(inst),
+        };
+        let Some(operation) = self.code.add(operation) else {
+            unreachable!("a program of 2^20 instructions has been refused before")
+        };
+        let warp = &mut self.cta.warps[step.warp];
+        match addresses {
+            Some(addresses) => warp.push_access(operation, mask, addresses),
+            None => warp.push(operation, mask),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Runs the kernels of an Accel-Sim trace, one behind the other.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use golden::memory::FlatMemory;
+use isa::trace::{Command, KernelTrace, KernelsList, Warning};
+use rtl::machine::{Machine, MachineConfig};
+use rtl::sm::KernelImage;
+
+use super::drive::{Drive, Launch, Stop};
+use super::verify::Shadow;
+use super::{Progress, RunError, RunOptions, RunReport};
+use crate::trace::source::TraceSource;
+
+/// A list of kernels whose beginnings have been read.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    kernels: Vec<PathBuf>,
+    /// Bits of the highest address that the host or a first CTA touches.
+    address_bits: u32,
+    warnings: Vec<Warning>,
+}
+
+impl Recording {
+    /// Reads a list, and the header and first CTA of every kernel in it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with them.
+    pub fn open(path: &Path) -> Result<Self, RunError> {
+        let mut list = KernelsList::open(path)?;
+        let (mut kernels, mut highest, mut warnings) = (Vec::new(), 0, Vec::new());
+        while let Some(command) = list.next_command()? {
+            match command {
+                Command::CopyToDevice { address, bytes } => {
+                    highest = highest.max(address.saturating_add(bytes.saturating_sub(1)));
+                }
+                Command::Kernel { path } if path.is_file() => {
+                    let mut kernel = KernelTrace::open(&path)?;
+                    kernel.next_cta()?;
+                    highest = highest.max(kernel.highest_address());
+                    warnings.extend_from_slice(kernel.warnings());
+                    kernels.push(path);
+                }
+                Command::Kernel { path } => {
+                    return Err(list.refuse(format!("there is no file {}", path.display())).into());
+                }
+            }
+        }
+        if kernels.is_empty() {
+            return Err(RunError::input(path, &"the list has no kernel, expected at least one"));
+        }
+        warnings.extend_from_slice(list.warnings());
+        Ok(Self { path: path.to_owned(), kernels, address_bits: u64::BITS - highest.leading_zeros(), warnings })
+    }
+
+    /// Address bits that a machine needs for what has been read so far.
+    #[must_use]
+    pub fn address_bits(&self) -> u32 {
+        self.address_bits
+    }
+
+    /// What was odd so far.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+}
+
+/// Runs all kernels of a trace on a machine.
+///
+/// # Errors
+/// A trace that cannot be read to its end, or does not fit the machine; a waveform that cannot be
+/// written.
+pub fn replay(
+    recording: &Recording,
+    config: &MachineConfig,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunReport, RunError> {
+    let mut machine = Machine::new(config);
+    machine.record_memory();
+    let shadow = || Shadow::new(FlatMemory::new(), config).map_err(|e| RunError::input(&recording.path, &e));
+    let shadow = if options.check { Some(shadow()?) } else { None };
+    let mut drive = Drive::new(machine, shadow, options)?;
+    let ran = recording.kernels.iter().try_for_each(|path| launch(&mut drive, path, config, progress));
+    drive.finish(ran, |_, _| Ok((false, Vec::new())))
+}
+
+fn launch(
+    drive: &mut Drive<'_>,
+    path: &Path,
+    config: &MachineConfig,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), Stop> {
+    let trace = KernelTrace::open(path).map_err(RunError::from)?;
+    let header = trace.header().clone();
+    let source = Arc::new(TraceSource::new(trace, config.addr_bits));
+    let image = KernelImage::recorded(&header, &path.display().to_string(), source.clone());
+    let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?);
+    let launch = Launch { name: &header.name, image: &image, path, is_broken: &|| source.is_broken() };
+    let ran = drive.launch(&launch, progress, |_, _| Ok(()));
+    match source.take_error() {
+        Some(error) => Err(RunError::from(error).into()),
+        None => ran,
+    }
+}

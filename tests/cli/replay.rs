@@ -1,0 +1,92 @@
+//! `replay` and `trace export` as commands.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tb::trace::synthetic::{Kind, Size, Synthetic};
+
+use super::warpsieve;
+
+/// A trace in a folder; the path of its list.
+fn traced(folder: &Path) -> String {
+    let size = Size { ctas: 3, iterations: 2 };
+    Synthetic::new(Kind::Stream, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
+    let list = folder.join("kernelslist.g");
+    fs::write(&list, "kernel-1.traceg\nkernel-1.traceg\n").unwrap();
+    list.display().to_string()
+}
+
+#[test]
+fn a_replay_prints_a_summary_and_writes_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = traced(folder.path());
+    let stats = folder.path().join("stats.json").display().to_string();
+    let ended = warpsieve(&["replay", &list, "--check", "--stats", &stats]);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.out.contains("  kernels       stream x 2\n"), "{ended:?}");
+    assert!(ended.out.contains("  check         passed\n"), "{ended:?}");
+    let stats: Value = serde_json::from_str(&fs::read_to_string(&stats).unwrap()).unwrap();
+    assert_eq!(stats["l1"]["accesses"], 2 * 3 * 8 * 2 * 2);
+    assert_eq!((&stats["check"], &stats["kernels"][0]["launches"]), (&"passed".into(), &2.into()));
+}
+
+#[test]
+fn addresses_that_need_more_bits_get_them_and_it_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy("../tests/corpus/traces/volta.traceg", folder.path().join("kernel-1.traceg")).unwrap();
+    let list = folder.path().join("kernelslist.g");
+    fs::write(&list, "kernel-1.traceg\n").unwrap();
+    let ended = warpsieve(&["replay", &list.display().to_string(), "--check"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert_eq!(ended.err, "addr_bits is 47 instead of 32: the trace has addresses of so many bits\n");
+}
+
+#[test]
+fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = traced(folder.path());
+    let file = folder.path().join("kernel-1.traceg");
+    let text = fs::read_to_string(&file).unwrap();
+    let at = text.rfind("ISETP").unwrap();
+    fs::write(&file, format!("{}ISETQ{}", &text[..at], &text[at + 5..])).unwrap();
+    let stats = folder.path().join("stats.json");
+    let wave = folder.path().join("dump.vcd");
+    let (stats_name, wave_name) = (stats.display().to_string(), wave.display().to_string());
+    let ended = warpsieve(&["replay", &list, "--set", "num_sms=1", "--stats", &stats_name, "--wave", &wave_name]);
+    ended.refused(&["kernel-1.traceg:", "`ISETQ` stands where an opcode of Kepler should", "did you mean `ISET`?"]);
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn a_replay_that_is_stopped_ends_with_status_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = warpsieve(&["replay", &traced(folder.path()), "--max-cycles", "100", "--quiet"]);
+    assert_eq!(ended.status, Some(3), "{ended:?}");
+    assert!(ended.err.starts_with("stopped after 100 cycles"), "{ended:?}");
+}
+
+#[test]
+fn an_export_is_a_list_and_a_file_for_each_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("bfs").display().to_string();
+    let ended = warpsieve(&["trace", "export", "kernels/bfs/small.toml", "-o", &output, "--compress", "xz"]);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    let list = fs::read_to_string(folder.path().join("bfs/kernelslist.g")).unwrap();
+    let kernels: Vec<_> = list.lines().filter(|line| line.starts_with("kernel")).collect();
+    assert_eq!(kernels[..2], ["kernel-1.traceg.xz", "kernel-2.traceg.xz"]);
+    assert!(kernels.iter().all(|kernel| folder.path().join("bfs").join(kernel).is_file()));
+    assert!(list.starts_with("MemcpyHtoD,0x"), "{list}");
+    let info = warpsieve(&["trace", "info", &format!("{output}/kernelslist.g")]);
+    assert_eq!((info.status, info.err.as_str()), (Some(0), ""), "{info:?}");
+}
+
+#[test]
+fn an_export_of_a_bad_launch_file_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out");
+    let ended = warpsieve(&["trace", "export", "nowhere.toml", "-o", &output.display().to_string()]);
+    ended.refused(&["nowhere.toml"]);
+    assert!(!output.exists());
+}

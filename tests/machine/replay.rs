@@ -1,0 +1,312 @@
+//! Traces on the machine: what a recorded kernel asks for is what it was recorded with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use isa::trace::{KernelTrace, Packing};
+use rtl::kernel::{Mode, Simulator};
+use rtl::machine::{Machine, Part};
+use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
+use tb::config::{Request, Resolved};
+use tb::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Verdict, export, replay};
+use tb::trace::source::TraceSource;
+use tb::trace::synthetic::{KINDS, Kind, Size, Synthetic};
+
+use super::{Setup, launch, root};
+
+const SMALL: Size = Size { ctas: 5, iterations: 6 };
+
+/// A folder with a trace of one kernel.
+struct Traced {
+    folder: tempfile::TempDir,
+    list: PathBuf,
+}
+
+impl Traced {
+    fn new(text: impl AsRef<[u8]>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("kernel-1.traceg"), text).unwrap();
+        let list = folder.path().join("kernelslist.g");
+        fs::write(&list, "MemcpyHtoD,0x10000000,4096\nkernel-1.traceg\n").unwrap();
+        Self { folder, list }
+    }
+
+    fn synthetic(kind: Kind, size: Size) -> Self {
+        let mut text = Vec::new();
+        Synthetic::new(kind, size).write(&mut text).unwrap();
+        Self::new(text)
+    }
+
+    /// A CTA of one warp on Ampere, with these instructions.
+    fn ampere(instructions: &str) -> Self {
+        let insts = instructions.lines().count();
+        Self::new(format!(
+            "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 4096\n-nregs = 24\n\
+             -binary version = 80\n-shmem base_addr = 0x40000000\n-local mem base_addr = 0x50000000\n\
+             -accelsim tracer version = 5\n#\n#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = {insts}\n\
+             {instructions}\n#END_TB\n"
+        ))
+    }
+
+    fn tries(&self, setup: &Setup) -> Result<RunReport, RunError> {
+        let recording = Recording::open(&self.list)?;
+        let Setup { machine, designs, sets, options } = setup.clone();
+        let machine = machine.unwrap_or_else(|| "fermi".to_owned());
+        let resolved = Resolved::new(&Request { machine, designs, sets }).unwrap();
+        replay(&recording, &resolved.config, &options, &mut |_| {})
+    }
+
+    #[track_caller]
+    fn passes(&self, setup: &Setup) -> RunReport {
+        let setup = Setup { options: RunOptions { check: true, ..setup.options.clone() }, ..setup.clone() };
+        let report = self.tries(&setup).unwrap();
+        assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed));
+        report
+    }
+}
+
+/// Loads and stores of lines in all L1s.
+fn lines(counters: &Counters) -> (u64, u64) {
+    let loads = counters.l1.iter().map(|l1| l1.accesses).sum();
+    (loads, counters.l1.iter().map(|l1| l1.store_hits + l1.store_misses).sum())
+}
+
+#[test]
+fn the_four_patterns_ask_for_the_lines_that_coalescing_gives() {
+    let rounds = u64::from(SMALL.ctas) * 8 * u64::from(SMALL.iterations);
+    for (kind, loads) in KINDS.into_iter().zip([2, 2, 0, 33]) {
+        let report = Traced::synthetic(kind, SMALL).passes(&Setup::default());
+        let found = lines(&report.counters);
+        assert_eq!(report.counters.warp_instructions(), rounds * 11 + 40 * 5, "{kind:?}");
+        if kind == Kind::Gather {
+            assert!((30 * rounds..=33 * rounds).contains(&found.0), "{found:?}");
+        } else {
+            assert_eq!(found, (loads * rounds, rounds), "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn designs_and_schedulers_run_traces_as_they_run_programs() {
+    let traced = Traced::synthetic(Kind::Tile, SMALL);
+    let plain = lines(&traced.passes(&Setup::default()).counters);
+    let designs = fs::read_dir(root().join("designs")).unwrap().map(|entry| entry.unwrap().path());
+    for design in designs.filter(|path| path.extension().is_some_and(|end| end == "toml")) {
+        let name = design.file_stem().unwrap().to_str().unwrap();
+        let setup = Setup::default().designs(&[name]);
+        assert_eq!(lines(&traced.tries(&setup).unwrap().counters), plain, "{name}");
+    }
+    let setup = Setup::default().sets(&["sm.policy=loose-round-robin"]);
+    assert_eq!(lines(&traced.passes(&setup).counters), plain);
+}
+
+#[test]
+fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
+    let traced = Traced::synthetic(Kind::Gather, Size { ctas: 12, iterations: 2 });
+    let run = |mode| traced.passes(&Setup::default().sets(&["num_sms=3", "sm.ctas=2"]).mode(mode));
+    let plain = run(Mode { digest: true, ..Mode::default() });
+    for seed in [1, 2] {
+        let shuffled = run(Mode { digest: true, shuffle: Some(seed), ..Mode::default() });
+        assert_eq!((shuffled.counters, shuffled.digests), (plain.counters.clone(), plain.digests), "seed {seed}");
+    }
+    let all = run(Mode { digest: true, evaluate_all: true, ..Mode::default() });
+    assert_eq!((all.counters, all.digests), (plain.counters.clone(), plain.digests));
+}
+
+#[test]
+fn no_block_acts_without_having_been_woken() {
+    let traced = Traced::synthetic(Kind::Tile, Size { ctas: 3, iterations: 2 });
+    let run = |lint| traced.passes(&Setup::default().sets(&["num_sms=2"]).mode(Mode { lint, ..Mode::default() }));
+    assert_eq!(run(true).counters, run(false).counters);
+}
+
+#[test]
+fn every_version_and_architecture_of_the_corpus_is_replayed() {
+    for (name, instructions) in
+        [("kepler", 7), ("volta", 84), ("ampere", 7), ("version2", 6), ("version6", 7), ("lineinfo", 21)]
+    {
+        let text = fs::read(root().join("tests/corpus/traces").join(name).with_extension("traceg")).unwrap();
+        let report = Traced::new(text).passes(&Setup::default().sets(&["addr_bits=49"]));
+        assert_eq!(report.counters.warp_instructions(), instructions, "{name}");
+    }
+}
+
+#[test]
+fn compressed_traces_run_as_plain_ones() {
+    let traces = ["volta.traceg", "volta.traceg.xz", "volta.traceg.zst"].map(|name| {
+        let traced = Traced::new(fs::read(root().join("tests/corpus/traces").join(name)).unwrap());
+        traced.passes(&Setup::default().sets(&["addr_bits=49"])).counters
+    });
+    assert_eq!([&traces[1], &traces[2]], [&traces[0]; 2]);
+}
+
+/// Two copies, each of 32 lanes of 8 bytes: two lines.
+#[test]
+fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
+    let copy =
+        |base: &str| format!("0000 ffffffff 0 LDGSTS.E.64 2 R4 R6 8 1 {base} 8 0\n0010 ffffffff 0 LDGDEPBAR 0 0 0\n");
+    let cycles = |wait: &str| {
+        let text = format!(
+            "{}{}{wait}0040 ffffffff 0 BAR.SYNC 0 0 0\n0050 ffffffff 0 EXIT 0 0 0",
+            copy("0x1000"),
+            copy("0x9000")
+        );
+        let report = Traced::ampere(&text).passes(&Setup::default());
+        assert_eq!(lines(&report.counters), (4, 0));
+        report.counters.stalls[0].clone()
+    };
+    let [free, one, both] = ["", "0030 ffffffff 0 DEPBAR.LE 0 0 1\n", "0030 ffffffff 0 DEPBAR.LE 0 0 0\n"].map(cycles);
+    let memory = StallReason::ALL.iter().position(|reason| *reason == StallReason::ScoreboardMemory).unwrap();
+    assert!(free[memory] < one[memory] && one[memory] < both[memory], "{free:?}\n{one:?}\n{both:?}");
+}
+
+#[test]
+fn generic_accesses_go_where_their_addresses_lead() {
+    let text = "0000 ffffffff 1 R2 LD.E 1 R4 4 1 0x40000100 4 0\n0010 ffffffff 1 R3 LD.E 1 R4 4 1 0x10000000 4 0\n\
+                0020 ffffffff 0 ST.E 2 R4 R2 4 1 0x50000000 4 0\n0030 ffffffff 0 EXIT 0 0 0";
+    let report = Traced::ampere(text).passes(&Setup::default());
+    assert_eq!(lines(&report.counters), (1, 1));
+    assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0]);
+}
+
+#[test]
+fn instructions_of_no_lane_are_issued_and_touch_nothing() {
+    let text = "0000 00000000 1 R2 LDG.E 1 R4 4 1 0x0 7 0\n0010 ffffffff 0 EXIT 0 0 0";
+    let report = Traced::ampere(text).passes(&Setup::default());
+    assert_eq!((lines(&report.counters), report.counters.warp_instructions()), ((0, 0), 2));
+}
+
+#[test]
+fn warps_and_ctas_that_the_trace_leaves_out_do_nothing() {
+    let folder = Traced::ampere("0000 ffffffff 0 EXIT 0 0 0");
+    let path = folder.folder.path().join("kernel-1.traceg");
+    let text =
+        fs::read_to_string(&path).unwrap().replace("(32,1,1)", "(96,1,1)").replace("(1,1,1)\n-b", "(40,1,1)\n-b");
+    fs::write(&path, text).unwrap();
+    let report = folder.passes(&Setup::default());
+    assert_eq!(report.counters.warp_instructions(), 1);
+}
+
+#[test]
+fn a_line_that_is_wrong_is_named_when_the_run_comes_to_it() {
+    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 40, iterations: 1 });
+    let path = traced.folder.path().join("kernel-1.traceg");
+    let text = fs::read_to_string(&path).unwrap();
+    let at = text.rfind("FFMA").unwrap();
+    fs::write(&path, format!("{}FFNA{}", &text[..at], &text[at + 4..])).unwrap();
+    let line = text[..at].lines().count();
+    let error = traced.tries(&Setup::default().sets(&["num_sms=2"])).unwrap_err().to_string();
+    let expected = format!("kernel-1.traceg:{line}:20: `FFNA` stands where an opcode of Kepler should");
+    assert!(error.ends_with(&expected), "{error}");
+}
+
+#[test]
+fn an_address_that_the_machine_does_not_have_is_refused_with_the_way_out() {
+    let text = "0000 00000001 1 R2 LDG.E 1 R4 4 1 0x7f0000000000 0 0";
+    let error = Traced::ampere(text).tries(&Setup::default()).unwrap_err().to_string();
+    let expected = "CTA (0,0,0), which ends here, touches 0x7f0000000000, but the machine has 32 address bits: \
+                    `--set addr_bits=47` gives it enough";
+    assert!(error.ends_with(expected), "{error}");
+}
+
+#[test]
+fn a_kernel_that_fits_no_sm_is_refused() {
+    let traced = Traced::ampere("0000 ffffffff 0 EXIT 0 0 0");
+    let path = traced.folder.path().join("kernel-1.traceg");
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("= 4096", "= 65536")).unwrap();
+    let error = traced.tries(&Setup::default()).unwrap_err().to_string();
+    assert!(error.ends_with("kernel `k` needs 65536 bytes of shared memory per CTA, SM has 49152"), "{error}");
+}
+
+#[test]
+fn a_replay_stops_at_its_cycle_limit() {
+    let traced = Traced::synthetic(Kind::Stream, SMALL);
+    let options = RunOptions { max_cycles: Some(500), ..RunOptions::default() };
+    let report = traced.tries(&Setup { options, ..Setup::default() }).unwrap();
+    assert_eq!(report.outcome, Outcome::CycleLimit(500));
+}
+
+/// A machine of two SMs about to run a trace, whose CTAs come from the source.
+fn started(traced: &Traced) -> (Machine, Simulator, Arc<TraceSource>, usize) {
+    let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
+    let header = trace.header().clone();
+    let source = Arc::new(TraceSource::new(trace, 32));
+    let image = Arc::new(KernelImage::recorded(&header, "k", source.clone()).unwrap());
+    let request = Request { machine: "fermi".to_owned(), sets: vec!["num_sms=2".to_owned()], ..Request::default() };
+    let config = Resolved::new(&request).unwrap().config;
+    let per_sm = occupancy(&config.sm, &image).unwrap() as usize;
+    let mut machine = Machine::new(&config);
+    machine.record_memory();
+    let mut sim = Simulator::new(machine.clocks().periods(), &machine, Mode::default());
+    machine.load(&image).unwrap();
+    sim.rouse(machine.id(Part::Dispatcher));
+    (machine, sim, source, per_sm)
+}
+
+/// The most that can be in memory: the CTAs that run, and as many as start in one cycle, of which a
+/// later one may be asked for first.
+#[test]
+fn only_the_ctas_that_run_are_in_memory() {
+    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
+    let (mut machine, mut sim, source, per_sm) = started(&traced);
+    while !machine.kernel_done() {
+        sim.step(&mut machine).unwrap();
+    }
+    assert!((2..=2 * per_sm + 2).contains(&source.most_in_memory()), "{}", source.most_in_memory());
+    assert!(source.take(60, &mut |_| {}).is_none());
+}
+
+/// Both loads are on their way: the multiplication behind them waits.
+#[test]
+fn waiting_warps_are_named_with_the_address_of_their_instruction() {
+    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
+    let (mut machine, mut sim, ..) = started(&traced);
+    let mut are_seen = false;
+    while !are_seen && sim.step(&mut machine).is_some() {
+        let waiting = machine.cores()[0].waiting();
+        let found = waiting.iter().map(|waiting| (waiting.pc, waiting.reason));
+        are_seen = found.eq([(0x60, StallReason::ScoreboardMemory); 8]);
+    }
+    assert!(are_seen);
+}
+
+fn exported(kernel: &str, packing: Packing) -> Traced {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config;
+    export(&launch(kernel, "small.toml"), None, &config, folder.path(), packing).unwrap();
+    let list = folder.path().join("kernelslist.g");
+    Traced { folder, list }
+}
+
+#[test]
+fn an_exported_kernel_asks_for_what_the_kernel_asks_for() {
+    for kernel in ["vadd", "syrk", "bfs", "pathfinder", "gaussian", "cutcp", "lbm_soa"] {
+        let program = Setup::default().passes(&launch(kernel, "small.toml")).counters;
+        let trace = exported(kernel, Packing::Plain).passes(&Setup::default()).counters;
+        assert_eq!(lines(&trace), lines(&program), "{kernel}");
+        assert_eq!(trace.warp_instructions(), program.warp_instructions(), "{kernel}");
+        let per_pipe = |counters: &Counters| {
+            counters.cores.iter().fold([0; 8], |sum, core| std::array::from_fn(|pipe| sum[pipe] + core.per_pipe[pipe]))
+        };
+        assert_eq!(per_pipe(&trace), per_pipe(&program), "{kernel}");
+    }
+}
+
+#[test]
+fn an_exported_kernel_takes_the_time_that_the_kernel_takes() {
+    for kernel in ["vadd", "syrk", "bfs", "gesummv", "cutcp"] {
+        let program = Setup::default().passes(&launch(kernel, "small.toml")).counters;
+        let trace = exported(kernel, Packing::Zstd).passes(&Setup::default()).counters;
+        assert_eq!(trace.cycles, program.cycles, "{kernel}");
+    }
+}
+
+#[test]
+fn a_list_without_kernels_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("kernelslist.g");
+    fs::write(&list, "MemcpyHtoD,0x10,4\n").unwrap();
+    let error = Recording::open(Path::new(&list)).unwrap_err().to_string();
+    assert!(error.ends_with("the list has no kernel, expected at least one"), "{error}");
+}
