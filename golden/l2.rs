@@ -6,6 +6,8 @@
 //! when the line arrives; so a read sees exactly the writes accepted before it. Time, queues and
 //! the number of outstanding lines are the clocked bank's own business.
 
+pub mod frc;
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -28,7 +28,6 @@ pub mod estimate;
 mod index;
 pub mod kit;
 pub mod l1;
-#[cfg(test)]
 mod l2;
 pub mod launch;
 #[cfg(test)]

@@ -8,7 +8,13 @@
 //! | `req`      | in  | `Request`     | taken when the look-up pipeline has a free stage             |
 //! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic, `Ack` for a write or a reduction once the line's order has it |
 //! | `dram_req` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups |
-//! | `dram_rsp` | in  | `DramReply`   | always taken                                                 |
+//! | `dram_rsp` | in  | `DramReply`   | always taken, but for the cycles of a swap                   |
+//! | `recall.inv` | out | `Invalidate` | one for each L1 with a copy of a line that leaves           |
+//! | `recall.inv_ack` | in | `InvalidateAck` | always taken                                          |
+//!
+//! What follows is the overlapped flow, in which a line that gives way moves to the write-back queue
+//! while its successor is fetched. The transient flow, candel2018's, with its FRC and with the recalls,
+//! is in `bank/transient`.
 //!
 //! Latency: a request taken in cycle `c` is matched in `c + lookup_latency`; the reply of a hit is
 //! sent in the cycle after. A line whose last burst is taken in cycle `f` serves its first
@@ -37,10 +43,15 @@
 //! SMs, and waiters need only room for a reply. Whatever a look-up waits for (a way, an MSHR entry,
 //! a queue) is freed by these without any further look-up.
 
+mod attend;
+mod evict;
 mod serve;
+mod swap;
+mod transient;
 
+use super::coherence::RecallIo;
 use super::config::{BankPlace, L2Config};
-use super::line::Tag;
+use super::line::{Tag, TagShape};
 use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
 use super::stats::{L2Stats, Stall};
@@ -54,6 +65,8 @@ use crate::kernel::{
     Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Storage, Tx, Wake,
 };
 use crate::noc::packet::{LINE_BYTES, Reply, Request};
+use attend::memory_of;
+use transient::{MemoryPorts, Transient};
 
 /// Channel ends of a bank.
 pub struct L2Io<'a> {
@@ -65,6 +78,8 @@ pub struct L2Io<'a> {
     pub dram_req: Tx<'a, DramRequest>,
     /// Bursts from it.
     pub dram_rsp: Rx<'a, DramReply>,
+    /// Messages to L1s and their answers, where the bank keeps L1s coherent.
+    pub recall: Option<RecallIo<'a>>,
 }
 
 /// Outcome of a tag match.
@@ -107,20 +122,25 @@ pub struct L2Bank {
     refused: Option<(u64, Stall)>,
     /// Why its last look-up failed; a replay in its cycle is no look-up.
     lacking: Option<Stall>,
+    /// What the transient flow needs beside all this.
+    transient: Box<Transient>,
 }
 
 impl L2Bank {
     /// An empty bank.
     #[must_use]
     pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
-        let memory = |name: &str, columns, collide| ArraySpec {
+        let is_transient = config.is_transient();
+        assert!(is_transient || place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
+        let ports = MemoryPorts::of(config);
+        let memory = |name: &str, columns, (reads, writes)| ArraySpec {
             path: format!("{path}.{name}"),
             storage: Storage::Sram,
             rows: config.sets,
             columns,
-            reads: 1,
-            writes: 1,
-            collide,
+            reads,
+            writes,
+            collide: Collide::New,
         };
         let local_bits = place.local_bits();
         let mshr = MshrShape {
@@ -129,7 +149,7 @@ impl L2Bank {
             bursts: place.bursts(),
             line_bits: place.packets.line_bits,
             sets: config.sets,
-            ways: config.ways,
+            ways: config.ways + config.frc.ways(),
             waiter: WaiterShape { sm_bits: place.packets.sm_bits, line_bytes: place.line_bytes },
         };
         let burst_bits = local_bits + place.bursts().ilog2();
@@ -139,9 +159,12 @@ impl L2Bank {
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, local_bits),
             looking: Fifo::new(config.lookup_latency, place.packets),
             matched: None,
-            tags: Array::new(memory("tags", config.ways, Collide::New), tag_bits(config, &place)),
-            recency: Array::new(memory("recency", 1, Collide::New), config.ways),
-            data: Array::new(memory("data", config.ways, Collide::New), place.line_bytes).by_cell(),
+            tags: Array::new(
+                memory("tags", config.ways, ports.tags),
+                TagShape { tag_bits: tag_bits(config, &place), transient: is_transient },
+            ),
+            recency: Array::new(memory("recency", 1, ports.recency), config.ways),
+            data: Array::new(memory("data", config.ways, ports.data), place.line_bytes).by_cell(),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
             fetches: Fifo::new(config.miss_queue, queue),
             write_backs: Fifo::new(config.write_back_queue, queue),
@@ -152,6 +175,7 @@ impl L2Bank {
             stats: L2Stats::default(),
             refused: None,
             lacking: None,
+            transient: Box::new(Transient::new(path, config, &place)),
             config: config.clone(),
             place,
         }
@@ -174,7 +198,11 @@ impl L2Bank {
     /// True if no request, line or reply is on its way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.looking.is_empty() && self.mshr.is_empty() && self.turns.is_empty() && self.replies.is_empty()
+        self.looking.is_empty()
+            && self.mshr.is_empty()
+            && self.turns.is_empty()
+            && self.replies.is_empty()
+            && self.transient.is_idle()
     }
 
     /// The bytes of a line if they are here, also those still waiting to be written to memory:
@@ -202,6 +230,7 @@ impl L2Bank {
     /// Starts to refuse reads of lines that nobody wrote.
     pub fn refuse_unwritten(&mut self) {
         self.data.refuse_unwritten();
+        self.transient.refuse_unwritten();
     }
 
     /// Starts to keep digests of the memories.
@@ -210,6 +239,7 @@ impl L2Bank {
         self.recency.record();
         self.data.record();
         self.mshr.record();
+        self.transient.record();
     }
 
     /// Set and way of a line whose bytes are here.
@@ -241,6 +271,7 @@ impl L2Bank {
     }
 
     /// Sends the oldest reply; true if it is stuck behind a full channel.
+    #[inline(always)]
     fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
         if self.replies.is_empty() {
             return false;
@@ -268,9 +299,12 @@ impl L2Bank {
             };
             (*id, *burst, 0, Some(line))
         } else {
-            let Some(&Fetch { burst, id, entry }) = self.fetches.front() else {
+            let Some(&Fetch { burst, id, entry, missed }) = self.fetches.front() else {
                 self.breach(at, "a fetch's turn without a fetch")
             };
+            if self.sent == 0 {
+                self.stats.miss_delay += at.cycle - missed;
+            }
             (id, burst, u16::from(entry) * self.bursts as u16 + self.sent as u16, None)
         };
         let (sent, burst_bytes) = (self.sent, self.place.burst_bytes as usize);
@@ -300,19 +334,37 @@ impl L2Bank {
     }
 
     /// Puts an arriving burst into the way reserved for its line.
+    #[inline(always)]
     fn fill(&mut self, at: &Edge<'_>, arrived: &DramReply) {
         let tag = u32::from(arrived.tag);
         let (entry, burst) = (tag >> self.bursts.ilog2(), tag & (self.bursts - 1));
         let line = self.mshr.arrive(at, entry, burst);
         let burst_bytes = self.place.burst_bytes as usize;
         let first = burst as usize * burst_bytes;
-        self.data.update(at, line.set, line.way, |data| {
+        let place = (line.set, line.way);
+        let (memory, (row, column)) = memory_of(&mut self.data, &mut self.transient.frc, self.config.ways, place);
+        memory.update(at, row, column, |data| {
             if burst_bytes == BURST_BYTES {
                 data.0[first..first + BURST_BYTES].copy_from_slice(&arrived.data);
             } else {
                 data.0[first..first + burst_bytes].copy_from_slice(&arrived.data[..burst_bytes]);
             }
         });
+    }
+
+    /// Takes a request, if it can begin its look-up.
+    #[inline(always)]
+    fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut Edge<'_>) {
+        if self.looking.has_room()
+            && let Some(request) = req.peek(at)
+        {
+            let due = at.cycle + u64::from(self.config.lookup_latency);
+            self.looking.push_with(|looking| {
+                looking.due = due;
+                looking.request.clone_from(request);
+            });
+            req.drop_head(at);
+        }
     }
 }
 
@@ -338,6 +390,9 @@ impl Block for L2Bank {
     fn eval(&mut self, mut io: L2Io<'_>, at: &mut Edge<'_>) -> Sleep {
         if let Some((since, reason)) = self.refused.take() {
             self.stats.stalls[reason as usize] += at.cycle - since;
+        }
+        if self.config.is_transient() {
+            return self.eval_transient(io, at);
         }
         // What frees room comes before what needs it.
         let reply_stuck = self.reply(&mut io.rsp, at);
@@ -370,16 +425,7 @@ impl Block for L2Bank {
             self.fill(at, burst);
             io.dram_rsp.drop_head(at);
         }
-        if self.looking.has_room()
-            && let Some(request) = io.req.peek(at)
-        {
-            let due = at.cycle + u64::from(self.config.lookup_latency);
-            self.looking.push_with(|looking| {
-                looking.due = due;
-                looking.request.clone_from(request);
-            });
-            io.req.drop_head(at);
-        }
+        self.accept(&mut io.req, at);
 
         // The next pop from a full channel wakes the bank. A refused request waits for that, for
         // data, or for what already is a reason to go on.
@@ -419,15 +465,20 @@ impl Block for L2Bank {
             refused: _,
             // Found again by every look-up.
             lacking: _,
+            transient,
         } = self;
         to.part("looking", |to| looking.describe(to));
         to.array("tags", tags);
         to.array("recency", recency);
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
-        to.part("fetches", |to| fetches.describe(to));
-        to.part("write_backs", |to| write_backs.describe(to));
-        to.part("turns", |to| turns.describe(to));
+        if config.is_transient() {
+            transient.describe(to);
+        } else {
+            to.part("fetches", |to| fetches.describe(to));
+            to.part("write_backs", |to| write_backs.describe(to));
+            to.part("turns", |to| turns.describe(to));
+        }
         to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
         to.part("replies", |to| replies.describe(to));
         let line_bits = place.packets.line_bits;

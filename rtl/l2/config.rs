@@ -7,6 +7,79 @@ use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
 use crate::noc::packet::{LINE_BYTES, PacketShape};
 
+/// What happens to a line that gives way while its successor is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplacementFlow {
+    /// It moves to a write-back queue at once, and the fetch goes out beside it.
+    Overlapped,
+    /// It leaves from its way, which is closed to others until it is gone and its successor is
+    /// here: the fetch follows the eviction (candel2018 section 3).
+    Transient,
+}
+
+/// When a line that was fetched into the FRC is given the way that it will take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VictimBind {
+    /// When it is swapped in: the way unused for longest by then.
+    Swap,
+    /// When it misses: the way unused for longest at that time, whatever comes between.
+    Alloc,
+}
+
+/// Parameters of the Fetch and Replacement Cache of a bank (candel2018 section 4).
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrcConfig {
+    /// Lines in it, 8 a set or a single set of fewer (candel2018 section 5: 4 to 512); 0 for no FRC.
+    pub entries: u32,
+    /// Cycles in which a swap has the data memories; 0 gives it ports of its own.
+    pub swap_latency: u32,
+    /// When a line is given its way.
+    pub victim_bind: VictimBind,
+}
+
+/// Ways of the FRC (candel2018 section 5.2).
+const FRC_WAYS: u32 = 8;
+
+impl FrcConfig {
+    /// Ways of a set.
+    #[must_use]
+    pub fn ways(&self) -> u32 {
+        self.entries.min(FRC_WAYS)
+    }
+
+    /// Sets; one at least, so that a set number always exists.
+    #[must_use]
+    pub fn sets(&self) -> u32 {
+        (self.entries / FRC_WAYS).max(1)
+    }
+
+    fn validate(&self, flow: ReplacementFlow, bank_sets: u32, rules: &mut Rules) {
+        let Self { entries, swap_latency, victim_bind: _ } = *self;
+        rules.range("swap_latency", swap_latency.into(), 0..=63, "two lines change places");
+        if entries == 0 {
+            return;
+        }
+        rules.power_of_two("entries", entries.into(), 1..=512, "the set index is a bit field; 0 means none");
+        rules.expect(
+            self.sets() <= bank_sets,
+            "entries",
+            entries,
+            &format!("{} at most", bank_sets.saturating_mul(FRC_WAYS)),
+            "its set index is part of the bank's, or a line swapped out could not be found again",
+        );
+        rules.expect(
+            flow == ReplacementFlow::Transient,
+            "entries",
+            entries,
+            "0 with replacement_flow = \"overlapped\"",
+            "what an FRC gives is in that flow already: no fetch waits for an eviction, no way for its victim",
+        );
+    }
+}
+
 /// Parameters of one bank.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
@@ -23,12 +96,20 @@ pub struct L2Config {
     pub mshr_entries: u32,
     /// Accesses that can wait for one line, the first included (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
-    /// Fetches waiting for the DRAM channel (GPGPU-Sim's GTX 480: 4).
+    /// Overlapped flow: fetches waiting for the DRAM channel (GPGPU-Sim's GTX 480: 4).
     pub miss_queue: u32,
-    /// Dirty lines waiting for the DRAM channel.
+    /// Overlapped flow: dirty lines waiting for the DRAM channel.
     pub write_back_queue: u32,
     /// Replies waiting for the reply crossbar.
     pub reply_queue: u32,
+    /// What happens to a line that gives way while its successor is on its way.
+    pub replacement_flow: ReplacementFlow,
+    /// Transient flow: requests waiting for a way of their set.
+    pub pending_queue: u32,
+    /// Transient flow: reads find a line in its way until it is gone.
+    pub serve_transient: bool,
+    /// Fetch and Replacement Cache.
+    pub frc: FrcConfig,
 }
 
 /// What the machine fixes for all banks, and which of them this one is.
@@ -38,13 +119,23 @@ pub struct BankPlace {
     pub packets: PacketShape,
     /// Partitions among which lines go round in turn.
     pub num_partitions: u32,
+    /// Which of them this one is.
+    pub partition: u32,
     /// Bytes of a line.
     pub line_bytes: u32,
     /// Bytes of a DRAM burst.
     pub burst_bytes: u32,
+    /// L1s that lose their copies of a line with the bank: 0 if they keep them, 64 at most.
+    pub coherent_l1s: u32,
 }
 
 impl L2Config {
+    /// True if lines leave from their ways.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        self.replacement_flow == ReplacementFlow::Transient
+    }
+
     /// Checks the fields for lines of `line_bytes` in bursts of `burst_bytes`.
     pub fn validate(&self, line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let max_line = LINE_BYTES as u64;
@@ -60,6 +151,8 @@ impl L2Config {
         rules.range("miss_queue", self.miss_queue.into(), 1..=64, "a miss must be able to leave");
         rules.range("write_back_queue", self.write_back_queue.into(), 1..=64, "a dirty victim must be able to leave");
         rules.range("reply_queue", self.reply_queue.into(), 1..=64, "a reply must be able to leave");
+        rules.range("pending_queue", self.pending_queue.into(), 1..=64, "one line comparator an entry");
+        rules.group("frc", |rules| self.frc.validate(self.replacement_flow, self.sets, rules));
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the memories of an L2 bank hold: tags with their states, and lines.
 
-use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+use crate::kernel::{Encoding, Field, Fields, FieldsExt, Payload};
 
-/// State of a line in the bank.
+/// State of a line in the bank. `Valid` and `Modified` are candel2018's stable state, clean and
+/// dirty; the last two, and `Reserved` as the state of the fetch, its transient ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LineState {
     /// Nothing here.
@@ -14,25 +15,44 @@ pub enum LineState {
     Valid,
     /// Newer than memory.
     Modified,
+    /// On its way out, while copies in the L1s are recalled. Transient flow only, as the next.
+    Invalidating,
+    /// On its way out, while it is written to memory.
+    WritingBack,
 }
 
 impl LineState {
-    /// True if the bytes are here.
+    /// True if the line is here to stay.
     #[must_use]
     pub fn is_here(self) -> bool {
         matches!(self, Self::Valid | Self::Modified)
     }
+
+    /// True if the line is on its way out.
+    #[must_use]
+    pub fn is_leaving(self) -> bool {
+        matches!(self, Self::Invalidating | Self::WritingBack)
+    }
 }
 
 impl Encoding for LineState {
-    const WIDTH: u32 = 2;
-    const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED"];
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB"];
     fn code(self) -> u8 {
         self as u8
     }
 }
 
-/// A cell of the tag memory; its shape is the width of the tag.
+/// Widths of a cell of the tag memory.
+#[derive(Clone, Copy, Debug)]
+pub struct TagShape {
+    /// Bits of a tag.
+    pub tag_bits: u32,
+    /// Lines leave from their ways: two more states.
+    pub transient: bool,
+}
+
+/// A cell of the tag memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tag {
     /// Line number within the bank above its index bits.
@@ -42,10 +62,23 @@ pub struct Tag {
 }
 
 impl Payload for Tag {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, tag_bits: &u32, to: &mut F) {
+    type Shape = TagShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
         let Self { tag, state } = self;
-        to.sized("tag", *tag, *tag_bits);
-        to.state("state", *state);
+        let (width, names) = if shape.transient { (3, LineState::NAMES) } else { (2, &LineState::NAMES[..4]) };
+        to.sized("tag", *tag, shape.tag_bits);
+        to.field(Field { name: "state", width, value: u64::from(state.code()), names });
+    }
+}
+
+/// L1s that have a copy of a line, one bit each; the shape is their number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sharers(pub u64);
+
+impl Payload for Sharers {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, l1s: &u32, to: &mut F) {
+        let Self(sharers) = self;
+        to.sized("sharers", *sharers, *l1s);
     }
 }

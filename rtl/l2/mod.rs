@@ -7,17 +7,35 @@
 //! | `mshr`   | lines on their way and the accesses that wait for them                |
 //! | `queues` | what the bank's queues hold                                           |
 //! | `stats`  | counters                                                              |
-//! | `bank`   | the block; `bank/serve` how it serves one access                      |
+//! | `bank`   | the block, in two flows of replacement over the same memories         |
+//!
+//! The overlapped flow is in `bank/serve`. The transient flow, which is candel2018's, has more parts:
+//!
+//! | file             | holds                                                         |
+//! |------------------|---------------------------------------------------------------|
+//! | `pending`        | requests that wait for a way                                  |
+//! | `evictions`      | lines on their way out                                        |
+//! | `frc`            | Fetch and Replacement Cache                                   |
+//! | `coherence`      | messages by which copies are recalled from L1s                |
+//! | `bank/transient` | the flow's registers, and a cycle of it                       |
+//! | `bank/attend`    | how it serves one access                                      |
+//! | `bank/evict`     | how a line leaves                                             |
+//! | `bank/swap`      | how a line gets from the FRC to its way                       |
 
 mod bank;
+mod coherence;
 pub mod config;
+mod evictions;
+mod frc;
 mod line;
 mod mshr;
+mod pending;
 mod queues;
 mod stats;
 
 pub use bank::{L2Bank, L2Io};
-pub use config::{BankPlace, L2Config};
+pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape};
+pub use config::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use stats::{L2Stats, Stall};

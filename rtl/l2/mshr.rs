@@ -206,6 +206,12 @@ impl Mshr {
         !self.ready.is_empty()
     }
 
+    /// An entry in use.
+    #[must_use]
+    pub fn entry(&self, entry: u32) -> Entry {
+        self.entries[entry as usize]
+    }
+
     /// Tracks the line of a request, its first waiter, that comes to `way` of `set`.
     ///
     /// # Panics

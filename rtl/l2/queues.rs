@@ -4,6 +4,11 @@ use crate::cells::line::LineData;
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
 
+/// Bits that tell the cycle at which a look-up is over: it takes 63 at most.
+pub(super) const DUE_BITS: u32 = 6;
+/// The bits of such a cycle.
+pub(super) const DUE_MASK: u64 = (1 << DUE_BITS) - 1;
+
 /// A request whose tags are being looked up.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Looking {
@@ -16,8 +21,7 @@ impl Payload for Looking {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
         let Self { due, request } = self;
-        // The look-up takes 63 cycles at most, so six bits tell the cycle.
-        to.sized("due", *due & 63, 6);
+        to.sized("due", *due & DUE_MASK, DUE_BITS);
         request.fields(shape, to);
     }
 }
@@ -31,6 +35,8 @@ pub(super) struct Fetch {
     pub id: u32,
     /// Its MSHR entry.
     pub entry: u8,
+    /// Cycle of the look-up that missed: for the statistics.
+    pub missed: u64,
 }
 
 /// Bits of a burst address.
@@ -43,7 +49,7 @@ pub(super) struct MemoryShape {
 impl Payload for Fetch {
     type Shape = MemoryShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &MemoryShape, to: &mut F) {
-        let Self { burst, id, entry } = self;
+        let Self { burst, id, entry, missed: _ } = self;
         to.sized("burst", *burst, shape.burst_bits);
         to.bits("id", *id);
         to.sized("entry", u64::from(*entry), 6);

@@ -17,12 +17,14 @@ pub enum Stall {
     WriteBackQueue,
     /// The reply queue is full.
     ReplyQueue,
-    /// A fill or a replay had the port of the data memory.
+    /// A fill, a replay or a swap had the port of the data memory.
     Port,
+    /// The queue of requests that wait for a way is full.
+    PendingQueue,
 }
 
 /// Number of stall reasons.
-const STALLS: usize = 7;
+const STALLS: usize = 8;
 const STALL_NAMES: [&str; STALLS] = [
     "stall_line_alloc",
     "stall_mshr_entry",
@@ -31,6 +33,7 @@ const STALL_NAMES: [&str; STALLS] = [
     "stall_write_back_queue",
     "stall_reply_queue",
     "stall_port",
+    "stall_pending_queue",
 ];
 
 /// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
@@ -67,6 +70,16 @@ pub struct L2Stats {
     pub replays: u64,
     /// Writes, and atomics that left another value than they found.
     pub changes: u64,
+    /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
+    pub miss_delay: u64,
+    /// Requests that had to wait for a way of their set or for a line on its way out.
+    pub put_down: u64,
+    /// Misses whose line was fetched into the FRC.
+    pub frc_misses: u64,
+    /// Reads and writes that found their line in the FRC, fetched or on its way out.
+    pub frc_hits: u64,
+    /// Lines swapped from the FRC into their ways.
+    pub swaps: u64,
     /// Cycles in which the oldest request was held up, by reason.
     pub stalls: [u64; STALLS],
 }
@@ -94,7 +107,8 @@ impl L2Stats {
         };
         equal("reads = hits + hit-pending + misses", self.accesses, self.hits + self.hit_pending + self.misses)?;
         let waited = self.hit_pending + self.write_pending + self.atomic_pending + self.fetches;
-        equal("replays = accesses that waited for a line", self.replays, waited)
+        equal("replays = accesses that waited for a line", self.replays, waited)?;
+        equal("swaps = misses served by the FRC", self.swaps, self.frc_misses)
     }
 
     /// Lists the counters.
@@ -115,6 +129,11 @@ impl L2Stats {
             evictions,
             replays,
             changes,
+            miss_delay,
+            put_down,
+            frc_misses,
+            frc_hits,
+            swaps,
             stalls,
         } = self;
         to.stat("accesses", *accesses);
@@ -132,6 +151,11 @@ impl L2Stats {
         to.stat("evictions", *evictions);
         to.stat("replays", *replays);
         to.stat("changes", *changes);
+        to.stat("miss_delay", *miss_delay);
+        to.stat("put_down", *put_down);
+        to.stat("frc_misses", *frc_misses);
+        to.stat("frc_hits", *frc_hits);
+        to.stat("swaps", *swaps);
         for (name, cycles) in STALL_NAMES.into_iter().zip(stalls) {
             to.stat(name, *cycles);
         }

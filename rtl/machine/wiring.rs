@@ -114,8 +114,11 @@ impl Machine {
         let bank_place = BankPlace {
             packets,
             num_partitions: config.num_partitions,
+            partition: 0,
             line_bytes: LINE_BYTES as u32,
             burst_bytes: config.dram.burst_bytes(),
+            // The L1s are not coherent: they forget their lines when a kernel ends.
+            coherent_l1s: 0,
         };
         let dram = DramShape { burst_bits: config.burst_bits() };
         let sms = 0..config.num_sms;
@@ -156,7 +159,9 @@ impl Machine {
             reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions, config.num_sms, &packets),
             banks: partitions
                 .clone()
-                .map(|i| L2Bank::new(&format!("partition{i}.l2"), &config.l2, bank_place))
+                .map(|partition| {
+                    L2Bank::new(&format!("partition{partition}.l2"), &config.l2, BankPlace { partition, ..bank_place })
+                })
                 .collect(),
             drams: partitions.clone().map(|i| DramChannel::new(&config.dram, &format!("partition{i}.dram"))).collect(),
             launch: open(per_sm(&|i| plain(format!("sm{i}.core.launch"), 2, dispatcher, core(i))), &()),
@@ -333,7 +338,8 @@ impl Machine {
     fn wired_banks(&mut self) -> impl Iterator<Item = (&mut L2Bank, L2Io<'_>)> {
         let links = self.to_l2.iter_mut().zip(&mut self.from_l2).zip(&mut self.dram_req).zip(&mut self.dram_rsp);
         self.banks.iter_mut().zip(links).map(|(bank, (((req, rsp), dram_req), dram_rsp))| {
-            (bank, L2Io { req: req.rx(), rsp: rsp.tx(), dram_req: dram_req.tx(), dram_rsp: dram_rsp.rx() })
+            let recall = None;
+            (bank, L2Io { req: req.rx(), rsp: rsp.tx(), dram_req: dram_req.tx(), dram_rsp: dram_rsp.rx(), recall })
         })
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
-use rtl::l2::L2Stats;
+use rtl::l2::{L2Config, L2Stats};
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
@@ -111,7 +111,21 @@ struct L2 {
     fetches: u64,
     writebacks: u64,
     evictions: u64,
-    frc: NotModelled,
+    /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
+    miss_delay: u64,
+    /// Requests that waited for a way or for a line on its way out; only in the transient flow.
+    put_down: Option<u64>,
+    frc: Option<Frc>,
+}
+
+/// The Fetch and Replacement Cache.
+#[derive(Debug, Serialize)]
+struct Frc {
+    /// Misses, of reads and writes, whose line was fetched into it at once.
+    misses: u64,
+    /// Reads and writes that found their line in it.
+    hits: u64,
+    swaps: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -203,7 +217,7 @@ impl<'a> Stats<'a> {
             l1: L1::of(&counters.l1),
             const_cache: ReadOnly::of(&counters.const_cache),
             texture_cache: ReadOnly::of(&counters.texture_cache),
-            l2: L2::of(&counters.l2),
+            l2: L2::of(&counters.l2, &resolved.config.l2),
             tracker: None,
             noc: Noc { request: Crossbar::of(&counters.requests), reply: Crossbar::of(&counters.replies) },
             dram: Dram::of(&counters.dram),
@@ -220,7 +234,7 @@ impl<'a> Stats<'a> {
                 l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit))).collect(),
                 const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
-                l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit))).collect(),
+                l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit), &resolved.config.l2)).collect(),
                 dram: counters.dram.iter().map(|unit| Dram::of(from_ref(unit))).collect(),
             },
         }
@@ -272,7 +286,7 @@ impl ReservationFails {
 }
 
 impl L2 {
-    fn of(units: &[L2Stats]) -> Self {
+    fn of(units: &[L2Stats], config: &L2Config) -> Self {
         let sum = |count: fn(&L2Stats) -> u64| units.iter().map(count).sum();
         Self {
             accesses: sum(|unit| unit.accesses),
@@ -289,7 +303,13 @@ impl L2 {
             fetches: sum(|unit| unit.fetches),
             writebacks: sum(|unit| unit.writebacks),
             evictions: sum(|unit| unit.evictions),
-            frc: None,
+            miss_delay: sum(|unit| unit.miss_delay),
+            put_down: config.is_transient().then(|| sum(|unit| unit.put_down)),
+            frc: (config.frc.entries > 0).then(|| Frc {
+                misses: sum(|unit| unit.frc_misses),
+                hits: sum(|unit| unit.frc_hits),
+                swaps: sum(|unit| unit.swaps),
+            }),
         }
     }
 }

@@ -44,6 +44,8 @@ pub fn designs() -> &'static [Builtin] {
             design("pric", "designs/pric.toml", include_str!("../../designs/pric.toml")),
             design("fermi-hash", "designs/fermi-hash.toml", include_str!("../../designs/fermi-hash.toml")),
             design("bypass-all", "designs/bypass-all.toml", include_str!("../../designs/bypass-all.toml")),
+            design("transient", "designs/transient.toml", include_str!("../../designs/transient.toml")),
+            design("frc", "designs/frc.toml", include_str!("../../designs/frc.toml")),
             design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
         ]
     }

@@ -8,6 +8,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default)]
 pub struct CycleTable {
     columns: Vec<(String, BTreeMap<u64, String>)>,
+    /// Cycles in which nothing passed have no row.
+    is_sparse: bool,
 }
 
 impl CycleTable {
@@ -15,6 +17,12 @@ impl CycleTable {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A table without rows for cycles in which nothing passes: for long waits.
+    #[must_use]
+    pub fn sparse() -> Self {
+        Self { is_sparse: true, ..Self::default() }
     }
 
     /// Adds a column of what passed in which cycle.
@@ -30,6 +38,9 @@ impl fmt::Display for CycleTable {
         let mut rows = vec![vec!["cycle".to_owned()]];
         rows[0].extend(self.columns.iter().map(|(name, _)| name.clone()));
         for cycle in cycles().min().unwrap_or(1)..=cycles().max().unwrap_or(0) {
+            if self.is_sparse && !self.columns.iter().any(|(_, cells)| cells.contains_key(&cycle)) {
+                continue;
+            }
             let cell =
                 |(_, cells): &(String, BTreeMap<u64, String>)| cells.get(&cycle).map_or(".", |what| what).to_owned();
             let mut row = vec![cycle.to_string()];

@@ -2,77 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use super::flat::on;
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
-use crate::kit::{Random, Sink, Source, Stall, run_in_all_modes};
-use golden::l2::Atomic;
+use crate::kit::{Sink, Source, Stall, run_in_all_modes};
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
-use rtl::l2::{BankPlace, L2Config};
+use rtl::l2::L2Config;
 use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind};
-
-const OPERATIONS: [(AtomicFn, Type); 12] = [
-    (AtomicFn::Add, Type::U32),
-    (AtomicFn::Add, Type::F32),
-    (AtomicFn::Add, Type::F64),
-    (AtomicFn::Min, Type::S32),
-    (AtomicFn::Max, Type::U64),
-    (AtomicFn::And, Type::B32),
-    (AtomicFn::Or, Type::B64),
-    (AtomicFn::Exchange, Type::B32),
-    (AtomicFn::CompareSwap, Type::B32),
-    (AtomicFn::CompareSwap, Type::B64),
-    (AtomicFn::Increment, Type::U32),
-    (AtomicFn::Decrement, Type::U32),
-];
-
-/// An atomic on the words at `places`: operand, and the value to compare if it compares.
-fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)], line_bytes: usize) -> Request {
-    let mut request = Request { kind: RequestKind::Atomic, atomic, ..read(local, ticket) };
-    let bytes = atomic.ty.bytes() as usize;
-    for &(at, operand, compare) in places {
-        request.byte_mask |= ((1 << bytes) - 1) << at;
-        request.data[at..at + bytes].copy_from_slice(&operand.to_le_bytes()[..bytes]);
-        if atomic.f == AtomicFn::CompareSwap {
-            let other = (at + line_bytes / 2) % line_bytes;
-            request.data[other..other + bytes].copy_from_slice(&compare.to_le_bytes()[..bytes]);
-        }
-    }
-    request
-}
-
-/// Any atomic on some words of a line, half of them reductions; small operands, so that some
-/// comparisons hold.
-pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket: u64) -> Request {
-    let (f, ty) = OPERATIONS[random.below(OPERATIONS.len() as u64) as usize];
-    let (bytes, line_bytes) = (ty.bytes() as usize, place.line_bytes as usize);
-    // A compare-and-swap names words of one half.
-    let half = if random.percent(50) { line_bytes / 2 } else { 0 };
-    let reach = if f == AtomicFn::CompareSwap { half..half + line_bytes / 2 } else { 0..line_bytes };
-    let places: Vec<usize> = reach.step_by(bytes).collect();
-    let first = random.below(places.len() as u64) as usize;
-    let chosen = places.iter().enumerate().filter(|(n, _)| *n == first || random.percent(30));
-    let chosen: Vec<usize> = chosen.map(|(_, at)| *at).collect();
-    let words: Vec<_> = chosen.into_iter().map(|at| (at, random.below(3), random.below(3))).collect();
-    let request = on(local, ticket, AtomicOp { f, ty }, &words, line_bytes);
-    if random.percent(50) { Request { kind: RequestKind::Reduce, ..request } } else { request }
-}
-
-/// The twin's form of an atomic request.
-pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
-    let AtomicOp { f, ty } = request.atomic;
-    let (bytes, line_bytes) = (ty.bytes() as usize, place.line_bytes as usize);
-    let word =
-        |at: usize| request.data[at..at + bytes].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-    let places = (0..line_bytes).step_by(bytes).filter(|at| request.byte_mask >> at & 1 != 0);
-    let words = places.map(|at| match f {
-        AtomicFn::CompareSwap => (at, word((at + line_bytes / 2) % line_bytes), word(at)),
-        _ => (at, word(at), 0),
-    });
-    let reader = (request.kind == RequestKind::Atomic).then_some(request.ticket);
-    Atomic { reader, f, ty, words: words.collect() }
-}
 
 fn play(config: &L2Config, script: &[Request]) -> Rig {
     let build = || {

@@ -1,8 +1,6 @@
 //! What the bank holds and answers: against a byte map, and against the golden bank.
 
-use std::collections::BTreeMap;
-
-use super::atomics::{atomic_request, golden_atomic};
+use super::flat::{Flat, check, golden_atomic, requests};
 use super::memory::Memory;
 use super::{FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, initial_line, line, place, read, small_config, write};
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
@@ -11,106 +9,7 @@ use golden::l2::{Access, Bank, Outcome, Victim, Write};
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l2::{BankPlace, L2Config};
-use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind};
-
-/// Requests of several SMs to few lines; a fifth of the writes store a whole line, a fifth of all
-/// requests are atomics.
-fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -> Vec<Request> {
-    let whole = u128::MAX >> (128 - place.line_bytes);
-    let one = |ticket| {
-        let local = random.below(lines);
-        let request = if random.percent(20) {
-            atomic_request(random, place, local, ticket)
-        } else if random.percent(45) {
-            let few = u128::from(random.below(u64::MAX)) << random.below(64);
-            let mask = if random.percent(20) { whole } else { (few & whole).max(1) };
-            write(local, ticket, mask, random.below(256) as u8)
-        } else {
-            read(local, ticket)
-        };
-        Request { sm: random.below(15) as u8, ..request }
-    };
-    (0..count).map(one).collect()
-}
-
-/// The byte map: lines that were touched.
-struct Flat {
-    place: BankPlace,
-    lines: BTreeMap<u64, [u8; LINE_BYTES]>,
-}
-
-impl Flat {
-    fn new(place: BankPlace) -> Self {
-        Self { place, lines: BTreeMap::new() }
-    }
-
-    /// Does one request and returns the line's bytes before it.
-    fn apply(&mut self, request: &Request) -> Vec<u8> {
-        let local = request.line / 6;
-        let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));
-        let before = bytes[..self.place.line_bytes as usize].to_vec();
-        if request.kind == RequestKind::Write {
-            for byte in (0..LINE_BYTES).filter(|byte| request.byte_mask >> byte & 1 != 0) {
-                bytes[byte] = request.data[byte];
-            }
-        } else if request.kind.is_atomic() {
-            let atomic = golden_atomic(request, self.place);
-            for &(at, b, c) in &atomic.words {
-                let word = &mut bytes[at..at + atomic.ty.bytes() as usize];
-                let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-                let new = isa::lanes::atomic(atomic.f, atomic.ty, old, b, c).to_le_bytes();
-                word.copy_from_slice(&new[..word.len()]);
-            }
-        }
-        before
-    }
-}
-
-/// A line as memory holds it.
-fn in_memory(memory: &Memory, place: BankPlace, local: u64) -> Vec<u8> {
-    let burst = |n| memory.burst(local * u64::from(place.bursts()) + u64::from(n));
-    (0..place.bursts()).flat_map(|n| burst(n)[..place.burst_bytes as usize].to_vec()).collect()
-}
-
-/// Every answer, the final contents and the counters of a finished run.
-fn check(rig: &Rig, script: &[Request], place: BankPlace) {
-    let mut flat = Flat::new(place);
-    let mut expected: BTreeMap<u64, (ReplyKind, Vec<u8>)> = BTreeMap::new();
-    for request in script {
-        let bytes = flat.apply(request);
-        let reply = match request.kind {
-            RequestKind::Read | RequestKind::Atomic => (ReplyKind::Data, bytes),
-            RequestKind::Write | RequestKind::Reduce => (ReplyKind::Ack, vec![0; place.line_bytes as usize]),
-        };
-        expected.insert(request.ticket, reply);
-    }
-    for (cycle, reply) in rig.sink.received() {
-        let request = &script[reply.ticket as usize];
-        let Some((kind, bytes)) = expected.remove(&reply.ticket) else {
-            panic!("cycle {cycle}: request {} is answered twice", reply.ticket)
-        };
-        assert_eq!((reply.kind, reply.line, reply.sm, reply.id), (kind, request.line, request.sm, request.id));
-        assert_eq!(reply.data[..bytes.len()], bytes, "cycle {cycle}: bytes of request {}", reply.ticket);
-    }
-    assert!(expected.is_empty(), "never answered: {:?}", expected.keys());
-    assert!(rig.bank.is_idle());
-
-    for (local, bytes) in &flat.lines {
-        let held = rig.bank.peek(line(*local)).map(|bytes| bytes[..place.line_bytes as usize].to_vec());
-        let held = held.unwrap_or_else(|| in_memory(&rig.memory, place, *local));
-        assert_eq!(held, bytes[..held.len()], "line {local} at rest");
-    }
-    let stats = rig.bank.stats();
-    assert_eq!(stats.conserved(), Ok(()));
-    let count = |kind| script.iter().filter(|request| request.kind == kind).count() as u64;
-    assert_eq!(stats.accesses, count(RequestKind::Read));
-    assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, count(RequestKind::Write));
-    assert_eq!(stats.atomics(), count(RequestKind::Atomic) + count(RequestKind::Reduce));
-    let bursts = u64::from(place.bursts());
-    let written = rig.memory.taken().iter().filter(|(_, request)| request.write).count() as u64;
-    assert_eq!(written, stats.writebacks * bursts);
-    assert_eq!(rig.memory.taken().len() as u64 - written, stats.fetches * bursts);
-}
+use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
     let mut random = Random::new(seed);
@@ -129,6 +28,7 @@ fn run_random(seed: u64, place: BankPlace) {
         miss_queue: 1 + random.below(3) as u32,
         write_back_queue: 1 + random.below(3) as u32,
         reply_queue: 1 + random.below(4) as u32,
+        ..small_config()
     };
     let lines = 2 + random.below(20);
     let script = requests(&mut random, place, lines, 400);
@@ -139,7 +39,7 @@ fn run_random(seed: u64, place: BankPlace) {
         let sink = Sink::new(stall(!seed, taken));
         Rig::new(FERMI_CLOCKS, &config, place, source, sink, Memory::new(seed, 1..slow, 0))
     };
-    check(&run_in_all_modes(build, LIMIT), &script, place);
+    check(&run_in_all_modes(build, LIMIT), &script);
 }
 
 #[test]
@@ -166,7 +66,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         let source = Source::new(script.clone(), alone);
         let mut rig = Rig::new(ONE_CLOCK, &config, place, source, Sink::new(Stall::Never), Memory::new(seed, 1..20, 0));
         run(&mut rig, Mode::default(), LIMIT);
-        check(&rig, &script, place);
+        check(&rig, &script);
 
         let index = SetIndex::new(Function::Linear { bits: 2 }, 7, 32).unwrap();
         let mut golden: Bank<u64> = Bank::new(index, 3);
@@ -219,7 +119,7 @@ fn play(config: &L2Config, script: &[Request], memory: Memory) -> Rig {
     };
     let mut rig = build(memory);
     run(&mut rig, Mode::default(), LIMIT);
-    check(&rig, script, fermi_place());
+    check(&rig, script);
     rig
 }
 

@@ -12,24 +12,43 @@
 //! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
 //! | stalls             | every reason to refuse a request is reached and charged                     |
 //! | host access        | peek and poke see what is here, dirty or leaving                            |
+//! | Figure 2           | candel2018's three replacements to the cycle, conventional and with an FRC  |
+//! | transient flow     | each rule of the flow and of the FRC by a case of its own                   |
+//! | FRC under load     | any size, any bank: byte map, write-backs, recalls, modes, twin             |
 
+#[cfg(test)]
 mod atomics;
+#[cfg(test)]
 mod contents;
+#[cfg(test)]
+mod figure2;
+mod flat;
+pub(crate) mod frc;
+mod l1s;
 mod memory;
+#[cfg(test)]
 mod stalls;
+#[cfg(test)]
 mod timing;
+#[cfg(test)]
+mod transient;
 
 use crate::kit::{Bench, Sink, Source, link};
+use l1s::{L1s, L1sIo};
 use memory::{Memory, MemoryIo};
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Sleep, digest_of};
-use rtl::l2::{BankPlace, L2Bank, L2Config, L2Io};
+use rtl::l2::{
+    BankPlace, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, RecallIo, RecallShape, ReplacementFlow,
+    VictimBind,
+};
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
 
 /// Ticks after which a run is taken to hang.
 const LIMIT: u64 = 50_000_000;
 /// All of one clock.
+#[cfg(test)]
 const ONE_CLOCK: [u32; 3] = [1, 1, 1];
 /// Bank, SM side and DRAM of the Fermi machine.
 const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
@@ -37,16 +56,18 @@ const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
 const BANK: BlockId = BlockId { domain: 0, slot: 0 };
 const SOURCE: BlockId = BlockId { domain: 1, slot: 0 };
 const SINK: BlockId = BlockId { domain: 1, slot: 1 };
+const L1S: BlockId = BlockId { domain: 1, slot: 2 };
 const MEMORY: BlockId = BlockId { domain: 2, slot: 0 };
 
 /// Bank 2 of 6, lines of 128 bytes in bursts of 64.
+#[cfg(test)]
 fn fermi_place() -> BankPlace {
     place(128, 64)
 }
 
 fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
     let packets = PacketShape { line_bits: 32 - line_bytes.ilog2(), sm_bits: 4, partition_bits: 3 };
-    BankPlace { packets, num_partitions: 6, line_bytes, burst_bytes }
+    BankPlace { packets, num_partitions: 6, partition: 2, line_bytes, burst_bytes, coherent_l1s: 0 }
 }
 
 /// A bank of roomy queues, small enough to evict.
@@ -61,19 +82,27 @@ fn small_config() -> L2Config {
         miss_queue: 4,
         write_back_queue: 4,
         reply_queue: 8,
+        replacement_flow: ReplacementFlow::Overlapped,
+        pending_queue: 4,
+        serve_transient: true,
+        frc: FrcConfig { entries: 0, swap_latency: 1, victim_bind: VictimBind::Swap },
     }
 }
 
 struct Rig {
+    place: BankPlace,
     periods: [u32; 3],
     source: Source<Request>,
     sink: Sink<Reply>,
     bank: L2Bank,
     memory: Memory,
+    l1s: L1s,
     req: Chan<Request>,
     rsp: Chan<Reply>,
     dram_req: Chan<DramRequest>,
     dram_rsp: Chan<DramReply>,
+    inv: Chan<Invalidate>,
+    inv_ack: Chan<InvalidateAck>,
 }
 
 impl Rig {
@@ -89,6 +118,8 @@ impl Rig {
         config.validate(place.line_bytes, place.burst_bytes, &mut rules);
         assert_eq!(rules.into_violations(), []);
         let bursts = DramShape { burst_bits: place.local_bits() + place.bursts().ilog2() };
+        let PacketShape { line_bits, sm_bits, .. } = place.packets;
+        let recalls = RecallShape { line_bits, sm_bits, leaver_bits: 10 };
         let mut bank = L2Bank::new("l2.bank2", config, place);
         bank.record();
         Self {
@@ -96,6 +127,10 @@ impl Rig {
             rsp: link("l2.rsp", 4, &periods, BANK, SINK, place.packets),
             dram_req: link("l2.dram_req", 4, &periods, BANK, MEMORY, bursts),
             dram_rsp: link("l2.dram_rsp", 4, &periods, MEMORY, BANK, bursts),
+            inv: link("l2.inv", 4, &periods, BANK, L1S, recalls),
+            inv_ack: link("l2.inv_ack", 4, &periods, L1S, BANK, recalls),
+            l1s: L1s::new(1, 1..2),
+            place,
             periods,
             source,
             sink,
@@ -107,7 +142,7 @@ impl Rig {
 
 impl Blocks for Rig {
     fn population(&self) -> Vec<u8> {
-        vec![1, 2, 1]
+        vec![1, 3, 1]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -115,12 +150,15 @@ impl Blocks for Rig {
             SOURCE => self.source.eval(self.req.tx(), at),
             SINK => self.sink.eval(self.rsp.rx(), at),
             MEMORY => self.memory.eval(MemoryIo { req: self.dram_req.rx(), rsp: self.dram_rsp.tx() }, at),
+            L1S => self.l1s.eval(L1sIo { inv: self.inv.rx(), inv_ack: self.inv_ack.tx() }, at),
             _ => {
+                let recall = RecallIo { inv: self.inv.tx(), inv_ack: self.inv_ack.rx() };
                 let io = L2Io {
                     req: self.req.rx(),
                     rsp: self.rsp.tx(),
                     dram_req: self.dram_req.tx(),
                     dram_rsp: self.dram_rsp.rx(),
+                    recall: (self.place.coherent_l1s > 0).then_some(recall),
                 };
                 self.bank.eval(io, at)
             }
@@ -132,6 +170,7 @@ impl Blocks for Rig {
             SOURCE => self.source.describe(to),
             SINK => self.sink.describe(to),
             MEMORY => self.memory.describe(to),
+            L1S => self.l1s.describe(to),
             _ => self.bank.describe(to),
         }
     }
@@ -142,7 +181,7 @@ impl Bench for Rig {
         self.periods.to_vec()
     }
     fn history(&self) -> u64 {
-        digest_of(&(self.source.digest(), self.sink.digest(), self.memory.digest()))
+        digest_of(&(self.source.digest(), self.sink.digest(), self.memory.digest(), self.l1s.digest()))
     }
     fn settle(&mut self, tick: u64) {
         self.bank.settle(tick / u64::from(self.periods[0]));

@@ -141,6 +141,21 @@ impl Draw {
         self.range("l2.miss_queue", 1, 16);
         self.range("l2.write_back_queue", 1, 16);
         self.range("l2.reply_queue", 1, 16);
+        self.frc();
+    }
+
+    /// Half of the banks that change have the transient flow.
+    fn frc(&mut self) {
+        if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
+            return;
+        }
+        self.set("l2.replacement_flow", "transient");
+        self.range("l2.pending_queue", 1, 64);
+        self.one_of("l2.serve_transient", &[true, false]);
+        // Eight lines are one set, which every bank has.
+        self.one_of("l2.frc.entries", &[0, 4, 8]);
+        self.range("l2.frc.swap_latency", 0, 8);
+        self.one_of("l2.frc.victim_bind", &["swap", "alloc"]);
     }
 
     fn dram(&mut self) {

@@ -3,6 +3,7 @@
 //! cases or a time is reached, or a case fails. A case depends on nothing but its own seed, so that
 //! `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
 
+mod frc;
 mod machines;
 mod mutate;
 mod readers;
@@ -77,6 +78,7 @@ pub struct Begun {
 pub fn soaks() -> &'static [Soak] {
     &[
         Soak { name: "machines", about: machines::ABOUT, draw: machines::draw },
+        Soak { name: "frc", about: frc::ABOUT, draw: frc::draw },
         Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },
         Soak { name: "ptx", about: readers::ABOUT_PTX, draw: readers::draw_ptx },
         Soak { name: "launch-files", about: readers::ABOUT_LAUNCH_FILES, draw: readers::draw_launch_files },

@@ -66,3 +66,30 @@ fn designs_of_different_slots_compose() {
     assert_eq!(both.counters.core_khz, 1_400_000);
     assert_eq!(hit_rate(&both.counters), 0.0);
 }
+
+#[test]
+fn the_transient_flow_and_the_frc_give_every_result() {
+    let least = ["l2.pending_queue=1", "l2.ways=1", "l2.mshr_entries=2"];
+    for design in ["transient", "frc"] {
+        for kernel in ["bfs", "syrk", "transpose"] {
+            let small = launch(kernel, "small.toml");
+            Setup::checked().designs(&[design]).passes(&small);
+            Setup::checked().designs(&[design]).sets(&least).passes(&small);
+        }
+    }
+}
+
+/// candel2018 section 5: misses of one set are fetched side by side.
+#[test]
+fn with_an_frc_no_miss_waits_for_a_way() {
+    let small_l2 = ["l2.sets=8", "l2.ways=2"];
+    let counters =
+        |design| Setup::checked().designs(&[design]).sets(&small_l2).passes(&launch("vadd", "small.toml")).counters;
+    let (conventional, frc) = (counters("transient"), counters("frc"));
+    let sum = |counters: &Counters, count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+    assert_eq!(sum(&conventional, |bank| bank.frc_misses), 0);
+    assert_eq!(sum(&frc, |bank| bank.frc_misses), sum(&frc, |bank| bank.fetches));
+    assert!(sum(&conventional, |bank| bank.put_down) > 100 && sum(&frc, |bank| bank.put_down) == 0);
+    assert!(sum(&conventional, |bank| bank.miss_delay) > 5 * sum(&frc, |bank| bank.miss_delay));
+    assert!(times(&conventional, &frc) > 1.1, "{} and {} cycles", conventional.cycles, frc.cycles);
+}

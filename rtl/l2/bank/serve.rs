@@ -108,12 +108,13 @@ impl L2Bank {
             Stall::MissQueue => !self.fetches.has_room(),
             Stall::MshrEntry => self.mshr.free().is_none(),
             // Fills and replays change what these see.
-            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue => false,
+            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue => false,
         }
     }
 
     /// Room for the acknowledgement if the request gets one.
-    fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
+    #[inline(always)]
+    pub(super) fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
         let needed = request.kind.is_acknowledged();
         if needed && !self.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
     }
@@ -206,7 +207,7 @@ impl L2Bank {
         } else if let Some(entry) = entry {
             self.mshr.allocate(at, entry, (set, way), oldest(&self.looking));
             let burst = local * u64::from(self.bursts);
-            self.fetches.push(Fetch { burst, id, entry: entry as u8 });
+            self.fetches.push(Fetch { burst, id, entry: entry as u8, missed: at.cycle });
             self.turns.push(Turn { write_back: false });
             self.stats.fetches += 1;
         }
@@ -219,7 +220,8 @@ impl L2Bank {
     }
 
     /// The way that a new line of the set takes: an empty one, else the least recently used that is here.
-    fn victim(&self, set: u32) -> Option<u32> {
+    #[inline(always)]
+    pub(super) fn victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
         // The last way to fill tells whether any is empty.
         if row[ways as usize - 1].state == LineState::Invalid {
@@ -245,7 +247,8 @@ impl L2Bank {
 }
 
 /// The first way of a set with this tag, whatever its state.
-fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
+#[inline(always)]
+pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
     // A constant number of ways, the most there can be and the usual one, needs no loop.
     match <&[Tag; MAX_WAYS as usize]>::try_from(row) {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
@@ -256,7 +259,7 @@ fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
 /// What a write or an atomic leaves of a line. Returns whether that may be something else: a write is
 /// not compared.
 #[inline]
-fn change(
+pub(super) fn change(
     line: &mut LineData,
     (kind, atomic): (RequestKind, AtomicOp),
     byte_mask: u128,
@@ -271,7 +274,8 @@ fn change(
 }
 
 /// Becomes the reply that brings a line, in place because of its size.
-fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), data: &[u8; LINE_BYTES]) {
+#[inline(always)]
+pub(super) fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), data: &[u8; LINE_BYTES]) {
     let Reply { kind, .. } = reply;
     *kind = ReplyKind::Data;
     (reply.id, reply.line, reply.sm, reply.ticket) = (id, line, sm, ticket);

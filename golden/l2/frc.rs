@@ -1,0 +1,402 @@
+//! # L2 bank with a Fetch and Replacement Cache, as maps
+//! What candel2018 sections 3 and 4 say, without time: a line that misses is fetched into the FRC if
+//! its set there has a free entry; when it is here it changes places with the line of its set that
+//! was not used for longest; that line then leaves from the FRC, recalled from every L1 that has a
+//! copy and written to memory if it is dirty. Without a free entry the old line leaves first, from
+//! its own place, and the fetch follows. With no entry and no place to spare the request waits.
+//!
+//! When data arrive, when lines change places and when an old line is gone is for the caller to say,
+//! in any order: whatever it is, a read must find what was written before it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Access, Atomic, Line};
+use crate::index::SetIndex;
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The line is here, in its set or in the FRC: its bytes after the access.
+    Hit(Line),
+    /// The line is on its way already.
+    HitPending,
+    /// The line is fetched into the FRC.
+    Fetched,
+    /// The line is fetched when the one whose place it takes, if there is one, is gone.
+    Replaces(Option<u64>),
+    /// Nothing changed: the line is on its way out, or there is no place for it.
+    Waits,
+}
+
+/// A line that has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// Its number within the bank.
+    pub line: u64,
+    /// The L1s from which it was recalled, ascending.
+    pub recalled: Vec<u32>,
+    /// Its bytes, if memory got them.
+    pub written: Option<Line>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Block {
+    bytes: Line,
+    dirty: bool,
+    sharers: BTreeSet<u32>,
+}
+
+/// Requests that wait for a line, in their order.
+type Waiting<R> = Vec<(u32, Access<R>)>;
+
+#[derive(Clone, Debug)]
+enum Entry<R> {
+    Fetching(Waiting<R>),
+    Filled(Block),
+    Old(Block),
+}
+
+/// A place in a set of the bank that a line leaves and another takes.
+#[derive(Clone, Debug)]
+struct Replacement<R> {
+    old: Option<(u64, Block)>,
+    waiting: Waiting<R>,
+}
+
+/// The bank, and the memory behind it.
+#[derive(Clone, Debug)]
+pub struct Bank<R> {
+    index: SetIndex,
+    ways: usize,
+    frc_sets: usize,
+    frc_ways: usize,
+    /// Lines here to stay, and for every set their order from the least to the most recently used.
+    blocks: BTreeMap<u64, Block>,
+    order: Vec<Vec<u64>>,
+    frc: BTreeMap<u64, Entry<R>>,
+    /// By the line that comes.
+    replaced: BTreeMap<u64, Replacement<R>>,
+    memory: BTreeMap<u64, Line>,
+    untouched: fn(u64) -> Line,
+}
+
+impl<R: Clone> Bank<R> {
+    /// An empty bank; the memory behind it holds `untouched` until it is written. An FRC of no sets
+    /// is none.
+    pub fn new(index: SetIndex, ways: usize, frc: (usize, usize), untouched: fn(u64) -> Line) -> Self {
+        let order = vec![Vec::new(); index.sets()];
+        let (frc_sets, frc_ways) = frc;
+        Self {
+            index,
+            ways,
+            frc_sets,
+            frc_ways,
+            blocks: BTreeMap::new(),
+            order,
+            frc: BTreeMap::new(),
+            replaced: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            untouched,
+        }
+    }
+
+    /// A request of SM `sm`.
+    pub fn access(&mut self, line: u64, sm: u32, access: Access<R>) -> Outcome {
+        let set = self.index.set_of_line(line);
+        if let Some(block) = self.blocks.get_mut(&line) {
+            self.order[set].retain(|other| *other != line);
+            self.order[set].push(line);
+            return Outcome::Hit(apply(block, sm, &access));
+        }
+        if let Some(Replacement { waiting, .. }) = self.replaced.get_mut(&line) {
+            waiting.push((sm, access));
+            return Outcome::HitPending;
+        }
+        let leaving = |replacement: &Replacement<R>| replacement.old.as_ref().is_some_and(|(old, _)| *old == line);
+        if let Some(Replacement { old: Some((_, block)), .. }) = self.replaced.values().find(|other| leaving(other)) {
+            return on_its_way_out(block, &access);
+        }
+        match self.frc.get_mut(&line) {
+            Some(Entry::Fetching(waiting)) => {
+                waiting.push((sm, access));
+                return Outcome::HitPending;
+            }
+            Some(Entry::Filled(block)) => return Outcome::Hit(apply(block, sm, &access)),
+            Some(Entry::Old(block)) => return on_its_way_out(block, &access),
+            None => {}
+        }
+        let here = |other: &&u64| self.frc_set(**other) == self.frc_set(line);
+        if self.frc_sets > 0 && self.frc.keys().filter(here).count() < self.frc_ways {
+            self.frc.insert(line, Entry::Fetching(vec![(sm, access)]));
+            return Outcome::Fetched;
+        }
+        let taken = self.replaced.keys().filter(|&&other| self.index.set_of_line(other) == set).count();
+        let old = if taken + self.order[set].len() < self.ways {
+            None
+        } else if self.order[set].is_empty() {
+            return Outcome::Waits;
+        } else {
+            let old = self.order[set].remove(0);
+            self.blocks.remove(&old).map(|block| (old, block))
+        };
+        let victim = old.as_ref().map(|(line, _)| *line);
+        self.replaced.insert(line, Replacement { old, waiting: vec![(sm, access)] });
+        Outcome::Replaces(victim)
+    }
+
+    /// Lines that memory has been asked for, ascending.
+    pub fn fetched(&self) -> Vec<u64> {
+        let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Fetching(_)));
+        let free = self.replaced.iter().filter(|(_, replacement)| replacement.old.is_none());
+        let all: BTreeSet<u64> = in_frc.map(|(line, _)| *line).chain(free.map(|(line, _)| *line)).collect();
+        all.into_iter().collect()
+    }
+
+    /// Lines that wait in the FRC for their place, ascending.
+    pub fn filled(&self) -> Vec<u64> {
+        let filled = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Filled(_)));
+        filled.map(|(line, _)| *line).collect()
+    }
+
+    /// Lines on their way out, ascending.
+    pub fn leaving(&self) -> Vec<u64> {
+        let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Old(_))).map(|(line, _)| *line);
+        let in_set = self.replaced.values().filter_map(|other| other.old.as_ref().map(|(line, _)| *line));
+        in_frc.chain(in_set).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// A line that memory was asked for arrives; every reader that waited, with the bytes it sees.
+    pub fn arrive(&mut self, line: u64) -> Vec<(R, Line)> {
+        let bytes = self.memory.get(&line).cloned().unwrap_or_else(|| (self.untouched)(line));
+        let mut block = Block { bytes, dirty: false, sharers: BTreeSet::new() };
+        if let Some(Entry::Fetching(waiting)) = self.frc.get(&line) {
+            let answers = serve(&mut block, waiting);
+            self.frc.insert(line, Entry::Filled(block));
+            return answers;
+        }
+        let Some(Replacement { old: None, waiting }) = self.replaced.remove(&line) else { return Vec::new() };
+        let answers = serve(&mut block, &waiting);
+        self.settle(line, block);
+        answers
+    }
+
+    /// A filled line takes its place; false if no line of its set may give way now.
+    pub fn swap(&mut self, line: u64) -> bool {
+        let set = self.index.set_of_line(line);
+        let taken = self.replaced.keys().filter(|&&other| self.index.set_of_line(other) == set).count();
+        let is_full = taken + self.order[set].len() >= self.ways;
+        if is_full && self.order[set].is_empty() {
+            return false;
+        }
+        let Some(Entry::Filled(block)) = self.frc.remove(&line) else { return false };
+        if is_full {
+            let old = self.order[set].remove(0);
+            if let Some(gives_way) = self.blocks.remove(&old) {
+                self.frc.insert(old, Entry::Old(gives_way));
+            }
+        }
+        self.settle(line, block);
+        true
+    }
+
+    /// An old line is gone.
+    pub fn leave(&mut self, line: u64) -> Option<Gone> {
+        let block = if let Some(Entry::Old(block)) = self.frc.get(&line) {
+            let block = block.clone();
+            self.frc.remove(&line);
+            block
+        } else {
+            let is_it = |other: &&mut Replacement<R>| other.old.as_ref().is_some_and(|(old, _)| *old == line);
+            let (_, block) = self.replaced.values_mut().find(is_it)?.old.take()?;
+            block
+        };
+        let written = block.dirty.then_some(block.bytes);
+        if let Some(bytes) = &written {
+            self.memory.insert(line, bytes.clone());
+        }
+        Some(Gone { line, recalled: block.sharers.into_iter().collect(), written })
+    }
+
+    /// The newest bytes of a line, wherever they are.
+    pub fn newest(&self, line: u64) -> Line {
+        let here = self.blocks.get(&line).or_else(|| match self.frc.get(&line) {
+            Some(Entry::Filled(block) | Entry::Old(block)) => Some(block),
+            _ => None,
+        });
+        let on_its_way_out = || {
+            let old = self.replaced.values().filter_map(|other| other.old.as_ref());
+            old.filter(|(old, _)| *old == line).map(|(_, block)| block).next()
+        };
+        let block = here.or_else(on_its_way_out);
+        let in_memory = || self.memory.get(&line).cloned().unwrap_or_else(|| (self.untouched)(line));
+        block.map_or_else(in_memory, |block| block.bytes.clone())
+    }
+
+    fn settle(&mut self, line: u64, block: Block) {
+        self.blocks.insert(line, block);
+        let set = self.index.set_of_line(line);
+        self.order[set].push(line);
+    }
+
+    /// The set of the FRC is part of the set of the bank.
+    fn frc_set(&self, line: u64) -> usize {
+        self.index.set_of_line(line) % self.frc_sets.max(1)
+    }
+}
+
+fn apply<R>(block: &mut Block, sm: u32, access: &Access<R>) -> Line {
+    match access {
+        Access::Read(_) => {
+            block.sharers.insert(sm);
+        }
+        Access::Write(write) => {
+            write.apply(&mut block.bytes);
+            block.dirty = true;
+        }
+        Access::Atomic(atomic) => {
+            let before = block.bytes.clone();
+            atomic.apply(&mut block.bytes);
+            block.dirty = true;
+            return before;
+        }
+    }
+    block.bytes.clone()
+}
+
+/// A line on its way out can be read, and changes no more.
+fn on_its_way_out<R>(block: &Block, access: &Access<R>) -> Outcome {
+    match access {
+        Access::Read(_) => Outcome::Hit(block.bytes.clone()),
+        Access::Write(_) | Access::Atomic(_) => Outcome::Waits,
+    }
+}
+
+fn serve<R: Clone>(block: &mut Block, waiting: &Waiting<R>) -> Vec<(R, Line)> {
+    let mut answers = Vec::new();
+    for (sm, access) in waiting {
+        let bytes = apply(block, *sm, access);
+        match access {
+            Access::Read(reader) | Access::Atomic(Atomic { reader: Some(reader), .. }) => {
+                answers.push((reader.clone(), bytes));
+            }
+            Access::Atomic(_) | Access::Write(_) => {}
+        }
+    }
+    answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Function;
+    use crate::l2::Write;
+    use proptest::prelude::*;
+
+    const LINE_BYTES: usize = 4;
+
+    fn bank(sets_log2: u32, ways: usize, frc: (usize, usize)) -> Bank<usize> {
+        let index = SetIndex::new(Function::Linear { bits: sets_log2 }, 2, 32).unwrap();
+        Bank::new(index, ways, frc, |_| vec![0; LINE_BYTES])
+    }
+
+    fn write(byte_mask: u128, value: u8) -> Access<usize> {
+        Access::Write(Write { byte_mask, bytes: vec![value; LINE_BYTES] })
+    }
+
+    fn fill(bank: &mut Bank<usize>, line: u64) {
+        bank.access(line, 0, Access::Read(0));
+        bank.arrive(line);
+        bank.swap(line);
+    }
+
+    #[test]
+    fn three_replacements_of_one_line_are_fetched_side_by_side_with_the_frc_as_in_candel2018_figure_2b() {
+        let mut bank = bank(0, 1, (1, 2));
+        fill(&mut bank, 0xa);
+        assert_eq!(bank.access(0xb, 0, Access::Read(0)), Outcome::Fetched);
+        assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Fetched);
+        // The line that gives way is still here, and still here when its successor has come.
+        assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
+        bank.arrive(0xb);
+        assert!(bank.swap(0xb));
+        assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
+        let gone = Gone { line: 0xa, recalled: vec![0], written: None };
+        assert_eq!(bank.leave(0xa), Some(gone));
+        assert_eq!(bank.access(0xd, 0, Access::Read(0)), Outcome::Fetched);
+    }
+
+    #[test]
+    fn they_follow_one_another_without_it_as_in_figure_2a() {
+        let mut bank = bank(0, 1, (0, 0));
+        assert_eq!(bank.access(0xa, 0, write(1, 9)), Outcome::Replaces(None));
+        bank.arrive(0xa);
+        assert_eq!(bank.access(0xb, 0, Access::Read(0)), Outcome::Replaces(Some(0xa)));
+        assert_eq!(bank.fetched(), []);
+        assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Waits);
+        assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![9, 0, 0, 0]));
+        assert_eq!(bank.leave(0xa).unwrap().written, Some(vec![9, 0, 0, 0]));
+        assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Waits);
+        assert_eq!(bank.fetched(), [0xb]);
+        bank.arrive(0xb);
+        assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Replaces(Some(0xb)));
+    }
+
+    #[test]
+    fn a_write_to_a_line_on_its_way_out_waits_and_a_read_does_not() {
+        let mut bank = bank(0, 1, (1, 2));
+        fill(&mut bank, 1);
+        fill(&mut bank, 2);
+        assert_eq!(bank.access(1, 0, write(1, 9)), Outcome::Waits);
+        assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_first_a_read_finds_what_was_written_before_it(
+            steps in prop::collection::vec((0u8..8, 0u64..12, 0u128..16, any::<u8>()), 1..300),
+            frc_ways in 0usize..4,
+        ) {
+            let mut bank = bank(1, 2, (usize::from(frc_ways > 0), frc_ways));
+            let mut flat = vec![vec![0u8; LINE_BYTES]; 12];
+            let mut expected: Vec<Line> = Vec::new();
+            let check = |answers: Vec<(usize, Line)>, expected: &[Line]| {
+                for (reader, bytes) in answers {
+                    assert_eq!(&bytes, &expected[reader]);
+                }
+            };
+            for (kind, line, mask, value) in steps {
+                let pick = |all: Vec<u64>| all.get(value as usize % all.len().max(1)).copied();
+                match kind {
+                    0..3 => {
+                        let reader = expected.len();
+                        match bank.access(line, 0, Access::Read(reader)) {
+                            Outcome::Hit(bytes) => prop_assert_eq!(&bytes, &flat[line as usize]),
+                            Outcome::Waits => continue,
+                            _ => {}
+                        }
+                        expected.push(flat[line as usize].clone());
+                    }
+                    3 | 4 => {
+                        if bank.access(line, 0, write(mask, value)) != Outcome::Waits {
+                            for byte in (0..LINE_BYTES).filter(|byte| mask >> byte & 1 == 1) {
+                                flat[line as usize][byte] = value;
+                            }
+                        }
+                    }
+                    5 => if let Some(line) = pick(bank.fetched()) { check(bank.arrive(line), &expected) },
+                    6 => if let Some(line) = pick(bank.filled()) { bank.swap(line); },
+                    _ => if let Some(line) = pick(bank.leaving()) { bank.leave(line); },
+                }
+            }
+            while let Some(line) = bank.leaving().first().copied() {
+                bank.leave(line);
+            }
+            for line in bank.fetched() {
+                check(bank.arrive(line), &expected);
+            }
+            for line in 0..12 {
+                prop_assert_eq!(bank.newest(line), flat[line as usize].clone());
+            }
+        }
+    }
+}

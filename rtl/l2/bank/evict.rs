@@ -1,0 +1,190 @@
+//! How a line leaves a bank of the transient flow: recalled from L1s, then written to memory, then
+//! gone. The steps are the same for a way and for an FRC entry.
+
+use super::super::coherence::{Invalidate, RecallIo};
+use super::super::evictions::{Job, Leaving};
+use super::super::line::{LineState, Sharers, Tag};
+use super::super::mshr::Entry;
+use super::attend::memory_of;
+use super::transient::Place;
+use super::{L2Bank, part_of};
+use crate::dram::message::{BURST_BYTES, DramRequest};
+use crate::kernel::{Edge, Tx};
+
+impl L2Bank {
+    /// The line in the way reserved for an MSHR entry gives way, if there is one.
+    pub(super) fn give_way(&mut self, at: &Edge<'_>, entry: u32, id: u32, missed: u64) {
+        let Entry { set, way, .. } = self.mshr.entry(entry);
+        let state = self.tags.row(set)[way as usize].state;
+        let sharers = self.transient.sharers.as_mut().map_or(0, |sharers| {
+            let Sharers(old) = *sharers.read_cell(at, set, way);
+            sharers.write(at, set, way, Sharers(0));
+            old
+        });
+        *self.transient.evictions.way_mut(entry) =
+            Leaving { sharers, inv_left: 0, dirty: state == LineState::Modified, id, missed };
+        self.stats.evictions += u64::from(state.is_here());
+        self.step_out(at, entry);
+    }
+
+    /// The next step of a line on its way out, now that the last is done.
+    pub(super) fn step_out(&mut self, at: &Edge<'_>, who: u32) {
+        let leaving = *self.leaving(who);
+        let evictions = &mut self.transient.evictions;
+        if leaving.is_shared() {
+            evictions.tell(who);
+        } else if leaving.dirty {
+            evictions.ask(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
+        }
+        let is_gone = !leaving.is_shared() && !leaving.dirty;
+        if who >= self.config.mshr_entries {
+            self.step_out_of_frc(at, who - self.config.mshr_entries, is_gone);
+            return;
+        }
+        let Entry { set, way, line, .. } = self.mshr.entry(who);
+        let (_, tag) = self.split(self.local(line));
+        self.tags.update(at, set, way, |cell| {
+            if is_gone {
+                *cell = Tag { tag, state: LineState::Reserved };
+            } else if leaving.is_shared() {
+                cell.state = LineState::Invalidating;
+            } else {
+                cell.state = LineState::WritingBack;
+            }
+        });
+        if is_gone {
+            // A fetch of the line that has just left would be behind its write in the same channel.
+            let Leaving { id, missed, .. } = leaving;
+            self.transient.evictions.ask(Job { write: false, who: who as u16, id, missed });
+            self.transient.pending.wake(set);
+        }
+    }
+
+    /// The same for a line swapped out.
+    fn step_out_of_frc(&mut self, at: &Edge<'_>, entry: u32, is_gone: bool) {
+        let Some(frc) = &mut self.transient.frc else { self.breach(at, "a line leaves an FRC that is not there") };
+        let set = frc.entry(entry).set;
+        if is_gone {
+            frc.release(at, entry);
+            self.transient.pending.wake_where(|other| frc.share(set, other));
+        } else if !frc.entry(entry).leaving.is_shared() {
+            frc.write_back(at, entry);
+        }
+    }
+
+    /// Tells an L1 to drop its copy of a line that leaves; true if it is stuck behind a full channel.
+    pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) -> bool {
+        let Some(who) = self.transient.evictions.telling() else { return false };
+        let Some(recall) = recall else { self.breach(at, "a copy to be recalled, and no way to its L1") };
+        if !recall.inv.ready(at) {
+            return true;
+        }
+        let line = self.leaving_line(who) * u64::from(self.place.num_partitions) + u64::from(self.place.partition);
+        let leaving = self.leaving_mut(who);
+        let sm = leaving.sharers.trailing_zeros() as u8;
+        leaving.sharers &= leaving.sharers - 1;
+        leaving.inv_left += 1;
+        if leaving.sharers == 0 {
+            self.transient.evictions.told();
+        }
+        recall.inv.push(at, Invalidate { line, sm, leaver: who as u16 });
+        false
+    }
+
+    /// Takes the answer of an L1.
+    pub(super) fn take_ack(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) {
+        let Some(recall) = recall else { return };
+        let Some(ack) = recall.inv_ack.peek(at) else { return };
+        let who = u32::from(ack.leaver);
+        recall.inv_ack.drop_head(at);
+        if self.leaving(who).inv_left == 0 {
+            self.breach(at, "an acknowledgement that nobody waits for");
+        }
+        let leaving = self.leaving_mut(who);
+        leaving.inv_left -= 1;
+        if !leaving.is_shared() {
+            self.step_out(at, who);
+        }
+    }
+
+    /// Sends one burst of the line that memory is being asked for; true if it is stuck behind a
+    /// full channel.
+    pub(super) fn send_burst(&mut self, dram_req: &mut Tx<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let Some(Job { write, who, id, missed }) = self.transient.evictions.job() else { return false };
+        if !dram_req.ready(at) {
+            return true;
+        }
+        let (who, sent, burst_bytes) = (u32::from(who), self.sent, self.place.burst_bytes);
+        let (local, tag, bytes) = if write {
+            let local = self.leaving_line(who);
+            let place = self.leaving_place(who);
+            let frc = &mut self.transient.frc;
+            let (memory, (row, column)) = memory_of(&mut self.data, frc, self.config.ways, place);
+            let line = &memory.read_cell(at, row, column).0;
+            (local, 0, part_of(line, (sent * burst_bytes) as usize, burst_bytes as usize))
+        } else {
+            if sent == 0 {
+                self.stats.miss_delay += at.cycle - missed;
+            }
+            let local = self.local(self.mshr.entry(who).line);
+            (local, (who * self.bursts + sent) as u16, [0; BURST_BYTES])
+        };
+        let byte_mask = if write { u64::MAX >> (BURST_BYTES as u32 - burst_bytes) } else { 0 };
+        let burst = local * u64::from(self.bursts) + u64::from(sent);
+        dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data: bytes });
+        self.sent += 1;
+        if self.sent == self.bursts {
+            self.sent = 0;
+            self.transient.evictions.job_done();
+            if write {
+                self.stats.writebacks += 1;
+                self.leaving_mut(who).dirty = false;
+                self.step_out(at, who);
+            }
+        }
+        false
+    }
+
+    /// What is left to be done for the line of a leaver.
+    fn leaving(&self, who: u32) -> &Leaving {
+        match &self.transient.frc {
+            Some(frc) if who >= self.config.mshr_entries => &frc.entry(who - self.config.mshr_entries).leaving,
+            _ => self.transient.evictions.way(who),
+        }
+    }
+
+    fn leaving_mut(&mut self, who: u32) -> &mut Leaving {
+        match &mut self.transient.frc {
+            Some(frc) if who >= self.config.mshr_entries => frc.leaving_mut(who - self.config.mshr_entries),
+            _ => self.transient.evictions.way_mut(who),
+        }
+    }
+
+    /// Where the line of a leaver is.
+    fn leaving_place(&self, who: u32) -> Place {
+        match &self.transient.frc {
+            Some(frc) if who >= self.config.mshr_entries => {
+                let entry = who - self.config.mshr_entries;
+                (frc.entry(entry).set, self.config.ways + frc.cell(entry).1)
+            }
+            _ => {
+                let Entry { set, way, .. } = self.mshr.entry(who);
+                (set, way)
+            }
+        }
+    }
+
+    /// The number within the bank of a leaver's line.
+    fn leaving_line(&self, who: u32) -> u64 {
+        match &self.transient.frc {
+            Some(frc) if who >= self.config.mshr_entries => {
+                let entry = frc.entry(who - self.config.mshr_entries);
+                self.join(entry.set, entry.tag)
+            }
+            _ => {
+                let (set, way) = self.leaving_place(who);
+                self.join(set, self.tags.row(set)[way as usize].tag)
+            }
+        }
+    }
+}

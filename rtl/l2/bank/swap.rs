@@ -1,0 +1,112 @@
+//! The swap of a bank with an FRC: a line that was fetched goes to its way, whose old line takes its
+//! place in the FRC and leaves from there (candel2018 section 4).
+//!
+//! A swap is chosen at the end of a cycle and has the data memories to itself in the next ones, as
+//! many as its latency; at their end the lines have changed places. Without latency it happens at
+//! once, through ports of its own.
+
+use super::super::evictions::Leaving;
+use super::super::frc::{Frc, FrcEntry};
+use super::super::line::{LineState, Sharers, Tag};
+use super::super::mshr::bits_for;
+use super::super::queues::{DUE_BITS, DUE_MASK};
+use super::L2Bank;
+use super::transient::Transient;
+use crate::kernel::{Describe, Edge, FieldsExt};
+
+/// A swap under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Swap {
+    pub entry: u32,
+    pub way: u32,
+    /// Cycle at whose end the lines have changed places.
+    pub at: u64,
+}
+
+impl Swap {
+    /// Lists the registers.
+    pub fn describe(swap: Option<&Self>, frc: &Frc, to: &mut dyn Describe) {
+        let Self { entry, way, at } = swap.copied().unwrap_or_default();
+        let (entries, ways) = frc.sizes();
+        to.flag("swap_valid", swap.is_some());
+        to.sized("swap_entry", u64::from(entry), bits_for(entries));
+        to.sized("swap_way", u64::from(way), bits_for(ways));
+        to.sized("swap_at", at & DUE_MASK, DUE_BITS);
+    }
+}
+
+impl L2Bank {
+    /// True if a swap has the data memories in this cycle, which may be its last.
+    pub(super) fn end_swap(&mut self, at: &Edge<'_>) -> bool {
+        let Some(swap) = self.transient.swap else { return false };
+        if at.cycle >= swap.at {
+            self.transient.swap = None;
+            self.exchange(at, swap);
+        }
+        true
+    }
+
+    /// Chooses the next swap: the line that was here first, and the way bound to it or the one of
+    /// its set unused for longest, if that may give up its line. True if another could follow.
+    pub(super) fn choose_swap(&mut self, at: &Edge<'_>) -> bool {
+        let Transient { frc: Some(frc), swap: None, .. } = &*self.transient else { return false };
+        let Some(entry) = frc.to_swap() else { return false };
+        let &FrcEntry { set, bound, .. } = frc.entry(entry);
+        self.tags.take_reads(at, 1);
+        self.recency.take_reads(at, 1);
+        let may_go = |state: LineState| state == LineState::Invalid || state.is_here();
+        let way = match bound {
+            Some(way) => Some(u32::from(way)).filter(|&way| may_go(self.tags.row(set)[way as usize].state)),
+            None => self.victim(set),
+        };
+        // The lines of the other ways are being replaced, which needs no entry of the FRC.
+        let Some(way) = way else { return false };
+        let swap = Swap { entry, way, at: at.cycle + u64::from(self.config.frc.swap_latency) };
+        if let Some(frc) = &mut self.transient.frc {
+            frc.take_swap();
+        }
+        if swap.at == at.cycle {
+            self.exchange(at, swap);
+            return self.transient.frc.as_ref().is_some_and(|frc| frc.to_swap().is_some());
+        }
+        self.transient.swap = Some(swap);
+        false
+    }
+
+    /// The lines of an entry and of a way change places, and the old one begins to leave.
+    fn exchange(&mut self, at: &Edge<'_>, Swap { entry, way, .. }: Swap) {
+        let flow = &mut *self.transient;
+        let Some(frc) = &mut flow.frc else { return };
+        let FrcEntry { set, tag, wr_pend, leaving, .. } = *frc.entry(entry);
+        let row = self.tags.read(at, set);
+        let old = row[way as usize];
+        assert!(
+            row.iter().all(|cell| cell.tag != tag || cell.state == LineState::Invalid),
+            "cycle {}, {}: the line of FRC entry {entry} is in the bank as well",
+            at.cycle,
+            self.path
+        );
+        let old_copies = flow.sharers.as_mut().map_or(0, |sharers| {
+            let Sharers(old) = *sharers.read_cell(at, set, way);
+            sharers.write(at, set, way, Sharers(leaving.sharers));
+            old
+        });
+        let dirty = old.state == LineState::Modified;
+        frc.exchange(at, entry, old, Leaving { sharers: old_copies, dirty, ..leaving });
+        let (row, column) = frc.cell(entry);
+        frc.data.take_reads(at, 1);
+        let new_line = frc.data.row(row)[column as usize].clone();
+        // An empty way holds nothing to be read.
+        if old.state.is_here() {
+            let old_line = self.data.read_cell(at, set, way).clone();
+            frc.data.update(at, row, column, |line| *line = old_line);
+        }
+        self.data.update(at, set, way, |line| *line = new_line);
+        let state = if wr_pend { LineState::Modified } else { LineState::Valid };
+        self.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
+        self.touch(at, set, way);
+        self.stats.swaps += 1;
+        self.stats.evictions += u64::from(old.state.is_here());
+        self.step_out(at, self.config.mshr_entries + entry);
+    }
+}

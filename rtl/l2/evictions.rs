@@ -1,0 +1,170 @@
+//! # Lines on their way out of a bank
+//! Knows how far each line has come that leaves a bank of the transient flow, and in which order
+//! messages to the L1s and bursts to memory go out. A line leaves from where it lies, a way or an FRC
+//! entry: first the L1s that have copies are told to drop them, then it is written to memory if memory
+//! does not know its bytes, and then its place is free.
+//!
+//! | port     | dir | payload | contract                                                     |
+//! |----------|-----|---------|--------------------------------------------------------------|
+//! | `tell`   | in  | leaver  | its line has copies in L1s                                   |
+//! | `fetch`  | in  | entry   | an MSHR entry whose line is to be fetched                    |
+//! | `write`  | in  | leaver  | its line is dirty, and no L1 has a copy of it                |
+//!
+//! Every queue has a place for all that can be in it at once, so nothing here refuses anything.
+//! A leaver is the MSHR entry whose line takes the way, or, counted on from there, an FRC entry.
+
+use super::mshr::bits_for;
+use crate::cells::fifo::Fifo;
+use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Payload};
+
+/// What is left to be done before a line is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leaving {
+    /// L1s still to be told, one bit each.
+    pub sharers: u64,
+    /// L1s told that did not acknowledge yet.
+    pub inv_left: u8,
+    /// Memory does not know the bytes.
+    pub dirty: bool,
+    /// Request that drove the line out.
+    pub id: u32,
+    /// Cycle of its look-up, if it has to wait for this: for the statistics.
+    pub missed: u64,
+}
+
+impl Leaving {
+    /// True while an L1 may have a copy.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.sharers != 0 || self.inv_left != 0
+    }
+
+    /// Lists the registers; `l1s` is the number of L1s, 0 if they are not recalled from.
+    pub fn describe(&self, l1s: u32, to: &mut dyn Describe) {
+        let Self { sharers, inv_left, dirty, id, missed: _ } = self;
+        if l1s > 0 {
+            to.sized("sharers", *sharers, l1s);
+            to.sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
+        }
+        to.flag("dirty", *dirty);
+        to.bits("id", *id);
+    }
+}
+
+/// Number of a leaver; its shape is the width.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+struct Leaver(u16);
+
+impl Payload for Leaver {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
+        let Self(leaver) = self;
+        to.sized("leaver", u64::from(*leaver), *width);
+    }
+}
+
+/// Something for memory to do; its shape is the width of a leaver.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub(super) struct Job {
+    /// Write the line of a leaver; else fetch the line of an MSHR entry.
+    pub write: bool,
+    /// Which one.
+    pub who: u16,
+    /// Request that is the reason.
+    pub id: u32,
+    /// Cycle of the look-up that missed, for a fetch: for the statistics.
+    pub missed: u64,
+}
+
+impl Payload for Job {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
+        let Self { write, who, id, missed: _ } = self;
+        to.flag("write", *write);
+        to.sized("who", u64::from(*who), *width);
+        to.bits("id", *id);
+    }
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub(super) struct Evictions {
+    /// The line that leaves the way reserved for each MSHR entry.
+    ways: Box<[Leaving]>,
+    /// Leavers whose sharers are being told, in order.
+    telling: Fifo<Leaver>,
+    /// What memory is asked for, in order.
+    jobs: Fifo<Job>,
+    l1s: u32,
+}
+
+impl Evictions {
+    /// Nothing is on its way out, of a bank with so many MSHR and FRC entries.
+    pub fn new(mshr_entries: u32, frc_entries: u32, l1s: u32) -> Self {
+        let leavers = mshr_entries + frc_entries;
+        let width = bits_for(leavers);
+        Self {
+            ways: vec![Leaving::default(); mshr_entries as usize].into(),
+            telling: Fifo::new(if l1s > 0 { leavers } else { 0 }, width),
+            jobs: Fifo::new(leavers, width),
+            l1s,
+        }
+    }
+
+    /// The line that leaves the way reserved for an MSHR entry.
+    pub fn way(&self, entry: u32) -> &Leaving {
+        &self.ways[entry as usize]
+    }
+
+    /// The same, to be changed.
+    pub fn way_mut(&mut self, entry: u32) -> &mut Leaving {
+        &mut self.ways[entry as usize]
+    }
+
+    /// Puts down a leaver whose sharers are to be told.
+    pub fn tell(&mut self, who: u32) {
+        self.telling.push(Leaver(who as u16));
+    }
+
+    /// The leaver whose sharers are being told.
+    pub fn telling(&self) -> Option<u32> {
+        self.telling.front().map(|&Leaver(who)| u32::from(who))
+    }
+
+    /// All of its sharers know.
+    pub fn told(&mut self) {
+        self.telling.drop_front();
+    }
+
+    /// Puts down something for memory to do.
+    pub fn ask(&mut self, job: Job) {
+        self.jobs.push(job);
+    }
+
+    /// What memory is being asked for.
+    pub fn job(&self) -> Option<Job> {
+        self.jobs.front().copied()
+    }
+
+    /// All of its bursts are out.
+    pub fn job_done(&mut self) {
+        self.jobs.drop_front();
+    }
+
+    /// True if nobody is to be told, and memory to be asked for nothing.
+    pub fn is_idle(&self) -> bool {
+        self.telling.is_empty() && self.jobs.is_empty()
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { ways, telling, jobs, l1s } = self;
+        for (entry, leaving) in (0..).zip(ways) {
+            to.parts("way_of", entry, |to| leaving.describe(*l1s, to));
+        }
+        if *l1s > 0 {
+            to.part("telling", |to| telling.describe(to));
+        }
+        to.part("jobs", |to| jobs.describe(to));
+    }
+}

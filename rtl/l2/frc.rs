@@ -1,0 +1,461 @@
+//! # Fetch and Replacement Cache
+//! A small cache beside an L2 bank, into which a line that misses is fetched at once, while the way
+//! that it will take keeps its old line (candel2018 section 4). When the new line is here the two
+//! change places, and the old one leaves from here. So no way is ever closed, and no fetch waits for
+//! an eviction.
+//!
+//! | port       | dir | payload           | contract                                             |
+//! |------------|-----|-------------------|------------------------------------------------------|
+//! | `find`     | out | set, tag          | the entry that holds or awaits the line              |
+//! | `free`     | out | set               | the lowest free entry of the set                     |
+//! | `allocate` | in  | entry, set, tag   | the entry is free and nothing holds the line         |
+//! | `fill`     | in  | entry, dirty      | it was fetching, and all that waited for it is served |
+//! | `to_swap`  | out | entry             | the line that was here first                         |
+//! | `exchange` | in  | entry, old line   | it is the one to be swapped                          |
+//! | `release`  | in  | entry             | its old line is gone                                 |
+//!
+//! ```text
+//! FREE ─allocate→ FETCH ─fill→ FILLED ─exchange→ VICT_INV → VICT_WB ─release→ FREE
+//! ```
+//! The set index is the low bits of the bank's set index: the old line lands in the entry of the
+//! new one, and is found there by its own address only because both are of one set of the bank.
+//!
+//! Area order: entries x (a line and its tag); a set of tag comparators.
+
+use super::evictions::Leaving;
+use super::line::Tag;
+use super::mshr::bits_for;
+use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+};
+
+/// State of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrcState {
+    /// Nothing here.
+    #[default]
+    Free,
+    /// Its line is on its way from memory, or those who waited are being served.
+    Fetch,
+    /// Its line waits to be swapped into its way.
+    Filled,
+    /// The line swapped out is being recalled from L1s.
+    VictInv,
+    /// The line swapped out is being written to memory.
+    VictWb,
+}
+
+impl FrcState {
+    /// True if the entry holds the line that gave way.
+    #[must_use]
+    pub fn is_leaving(self) -> bool {
+        matches!(self, Self::VictInv | Self::VictWb)
+    }
+}
+
+impl Encoding for FrcState {
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["FREE", "FETCH", "FILLED", "VICT_INV", "VICT_WB"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// An entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrcEntry {
+    /// State of the entry.
+    pub state: FrcState,
+    /// Set of the bank that the line belongs to.
+    pub set: u32,
+    /// Tag of the line, as in the bank.
+    pub tag: u64,
+    /// The line being fetched was written.
+    pub wr_pend: bool,
+    /// The way that it will take, if that is fixed already.
+    pub bound: Option<u8>,
+    /// L1s with copies of the line; once it is the old one, what is left to be done for it.
+    pub leaving: Leaving,
+}
+
+/// Shape of an FRC.
+#[derive(Clone, Copy, Debug)]
+pub struct FrcShape {
+    /// Sets.
+    pub sets: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// Sets of the bank.
+    pub bank_sets: u32,
+    /// Ways of the bank.
+    pub bank_ways: u32,
+    /// Bits of a tag of the bank.
+    pub tag_bits: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// L1s that lines are recalled from.
+    pub l1s: u32,
+    /// A way is fixed when the line misses.
+    pub binds_early: bool,
+    /// Reads and writes of the data memory a cycle.
+    pub ports: (u32, u32),
+}
+
+/// Number of an entry, as a queue holds it; its shape is the width.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+struct Slot(u16);
+
+impl Payload for Slot {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
+        let Self(entry) = self;
+        to.sized("entry", u64::from(*entry), *width);
+    }
+}
+
+/// The cache.
+#[derive(Clone, Debug)]
+pub struct Frc {
+    path: String,
+    shape: FrcShape,
+    entries: Box<[FrcEntry]>,
+    /// Entries that are not free.
+    used: u32,
+    /// Those whose line waits to be swapped, in the order in which they were filled.
+    filled: Fifo<Slot>,
+    /// The lines, a row a set.
+    pub data: Array<LineData>,
+}
+
+impl Frc {
+    /// An empty FRC.
+    #[must_use]
+    pub fn new(path: &str, shape: FrcShape) -> Self {
+        let entries = shape.sets * shape.ways;
+        let data = ArraySpec {
+            path: format!("{path}.data"),
+            storage: Storage::Sram,
+            rows: shape.sets,
+            columns: shape.ways,
+            reads: shape.ports.0,
+            writes: shape.ports.1,
+            collide: Collide::New,
+        };
+        Self {
+            path: path.to_owned(),
+            entries: vec![FrcEntry::default(); entries as usize].into(),
+            used: 0,
+            filled: Fifo::new(entries, bits_for(entries)),
+            data: Array::new(data, shape.line_bytes),
+            shape,
+        }
+    }
+
+    /// True if every entry is free.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Number of the entry in a way, from the set of the bank.
+    #[must_use]
+    pub fn number(&self, set: u32, way: u32) -> u32 {
+        self.row(set) * self.shape.ways + way
+    }
+
+    /// Row and column of an entry in the data memory.
+    #[must_use]
+    pub fn cell(&self, entry: u32) -> (u32, u32) {
+        (entry / self.shape.ways, entry % self.shape.ways)
+    }
+
+    /// An entry.
+    #[must_use]
+    pub fn entry(&self, entry: u32) -> &FrcEntry {
+        &self.entries[entry as usize]
+    }
+
+    /// What is left to be done for the line of an entry.
+    pub fn leaving_mut(&mut self, entry: u32) -> &mut Leaving {
+        &mut self.entries[entry as usize].leaving
+    }
+
+    /// Entries, and ways of the bank.
+    #[must_use]
+    pub fn sizes(&self) -> (u32, u32) {
+        (self.entries.len() as u32, self.shape.bank_ways)
+    }
+
+    /// True if sets of the bank share a set here.
+    #[must_use]
+    pub fn share(&self, set: u32, other: u32) -> bool {
+        self.row(set) == self.row(other)
+    }
+
+    /// The way whose entry holds a line or waits for it.
+    #[must_use]
+    pub fn find(&self, set: u32, tag: u64) -> Option<u32> {
+        self.way_where(set, |entry| entry.state != FrcState::Free && (entry.set, entry.tag) == (set, tag))
+    }
+
+    /// The lowest way whose entry is free.
+    #[must_use]
+    pub fn free(&self, set: u32) -> Option<u32> {
+        self.way_where(set, |entry| entry.state == FrcState::Free)
+    }
+
+    /// An entry awaits the line that request `id` missed.
+    ///
+    /// # Panics
+    /// If the entry is in use, or the line is in the FRC already.
+    pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, (set, tag): (u32, u64), bound: Option<u8>, id: u32) {
+        self.expect(at, entry, FrcState::Free, "allocated");
+        assert!(
+            self.find(set, tag).is_none(),
+            "cycle {}, {}: entry {entry} is allocated for a line that another entry has",
+            at.cycle,
+            self.path
+        );
+        let state = FrcState::Fetch;
+        let leaving = Leaving { id, ..Leaving::default() };
+        self.entries[entry as usize] = FrcEntry { state, set, tag, wr_pend: false, bound, leaving };
+        self.used += 1;
+    }
+
+    /// The line of an entry is here, and whoever waited for it is served.
+    ///
+    /// # Panics
+    /// If the entry fetched nothing.
+    pub fn fill(&mut self, at: &Edge<'_>, entry: u32, dirty: bool) {
+        self.expect(at, entry, FrcState::Fetch, "filled");
+        self.entries[entry as usize].state = FrcState::Filled;
+        self.entries[entry as usize].wr_pend = dirty;
+        self.filled.push(Slot(entry as u16));
+    }
+
+    /// A line that waits to be swapped was written.
+    ///
+    /// # Panics
+    /// If the entry holds no such line.
+    pub fn written(&mut self, at: &Edge<'_>, entry: u32) {
+        self.expect(at, entry, FrcState::Filled, "written");
+        self.entries[entry as usize].wr_pend = true;
+    }
+
+    /// The entry whose line has waited for longest to be swapped.
+    #[must_use]
+    pub fn to_swap(&self) -> Option<u32> {
+        self.filled.front().map(|&Slot(entry)| u32::from(entry))
+    }
+
+    /// That entry is being swapped.
+    pub fn take_swap(&mut self) {
+        self.filled.drop_front();
+    }
+
+    /// The line of an entry has gone to its way, whose old line is here instead; `old` is what the
+    /// way held. Returns what the entry held.
+    ///
+    /// # Panics
+    /// If the entry waits for no swap, or the old line is in the FRC already.
+    pub fn exchange(&mut self, at: &Edge<'_>, entry: u32, old: Tag, leaving: Leaving) -> FrcEntry {
+        self.expect(at, entry, FrcState::Filled, "swapped");
+        let new = self.entries[entry as usize];
+        assert!(
+            !old.state.is_here() || self.find(new.set, old.tag).is_none(),
+            "cycle {}, {}: entry {entry} takes a line out of the bank that another entry has",
+            at.cycle,
+            self.path
+        );
+        let state = FrcState::VictInv;
+        self.entries[entry as usize] = FrcEntry { state, set: new.set, tag: old.tag, leaving, ..FrcEntry::default() };
+        new
+    }
+
+    /// No L1 has a copy of an entry's old line any more: it goes to memory.
+    ///
+    /// # Panics
+    /// If the entry has no old line, or one that is being written already.
+    pub fn write_back(&mut self, at: &Edge<'_>, entry: u32) {
+        self.expect(at, entry, FrcState::VictInv, "written back");
+        self.entries[entry as usize].state = FrcState::VictWb;
+    }
+
+    /// The old line of an entry is gone.
+    ///
+    /// # Panics
+    /// If the entry has no old line.
+    pub fn release(&mut self, at: &Edge<'_>, entry: u32) {
+        let old = &mut self.entries[entry as usize];
+        assert!(
+            old.state.is_leaving() && !old.leaving.is_shared() && !old.leaving.dirty,
+            "cycle {}, {}: entry {entry} is released as {:?} with {:?}",
+            at.cycle,
+            self.path,
+            old.state,
+            old.leaving
+        );
+        *old = FrcEntry::default();
+        self.used -= 1;
+    }
+
+    /// Lists registers, memory and logic.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { path: _, shape, entries, used: _, filled, data } = self;
+        for (number, entry) in (0..).zip(entries) {
+            to.parts("entry", number, |to| entry.describe(shape, to));
+        }
+        to.part("filled", |to| filled.describe(to));
+        to.array("data", data);
+        let width = shape.tag_bits + (shape.bank_sets / shape.sets).ilog2();
+        to.logic("frc_match", Logic::Comparator { width, count: shape.ways });
+        to.logic("frc_free", Logic::PriorityEncoder { inputs: shape.ways });
+        to.logic("frc_way", Logic::Mux { ways: shape.ways, width: shape.line_bytes * 8 });
+    }
+
+    /// The set here of a set of the bank.
+    fn row(&self, set: u32) -> u32 {
+        set & (self.shape.sets - 1)
+    }
+
+    fn way_where(&self, set: u32, holds: impl Fn(&FrcEntry) -> bool) -> Option<u32> {
+        let first = self.number(set, 0) as usize;
+        self.entries[first..][..self.shape.ways as usize].iter().position(holds).map(|way| way as u32)
+    }
+
+    fn expect(&self, at: &Edge<'_>, entry: u32, state: FrcState, what: &str) {
+        let found = self.entries[entry as usize].state;
+        assert!(
+            found == state,
+            "cycle {}, {}: entry {entry} is {what} in state {found:?}, expected {state:?}",
+            at.cycle,
+            self.path
+        );
+    }
+}
+
+impl FrcEntry {
+    fn describe(&self, shape: &FrcShape, to: &mut dyn Describe) {
+        let Self { state, set, tag, wr_pend, bound, leaving } = self;
+        to.state("state", *state);
+        // The low bits of the set are the number of the row.
+        let high_bits = (shape.bank_sets / shape.sets).ilog2();
+        if high_bits > 0 {
+            to.sized("set", u64::from(set / shape.sets), high_bits);
+        }
+        to.sized("tag", *tag, shape.tag_bits);
+        to.flag("wr_pend", *wr_pend);
+        if shape.binds_early {
+            to.flag("bound", bound.is_some());
+            to.sized("way", u64::from(bound.unwrap_or(0)), bits_for(shape.bank_ways));
+        }
+        leaving.describe(shape.l1s, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::line::LineState;
+    use super::*;
+    use crate::kernel::{Wake, width_of};
+
+    fn frc(sets: u32, ways: u32) -> Frc {
+        let shape = FrcShape {
+            sets,
+            ways,
+            bank_sets: 64,
+            bank_ways: 16,
+            tag_bits: 17,
+            line_bytes: 128,
+            l1s: 15,
+            binds_early: false,
+            ports: (2, 1),
+        };
+        Frc::new("l2.frc", shape)
+    }
+
+    const CLEAN: Tag = Tag { tag: 3, state: LineState::Valid };
+
+    /// Entry 0 of a small FRC holds line 9 of set 5, in the state of `steps` steps.
+    fn after(steps: u32, then: impl Fn(&mut Frc, &Edge<'_>)) -> Frc {
+        let (mut wake, mut frc) = (Wake::new(&[1]), frc(1, 4));
+        let at = Edge::new(7, 7, &mut wake);
+        if steps > 0 {
+            frc.allocate(&at, 0, (5, 9), None, 77);
+        }
+        if steps > 1 {
+            frc.fill(&at, 0, true);
+        }
+        if steps > 2 {
+            frc.take_swap();
+            frc.exchange(&at, 0, CLEAN, Leaving { dirty: true, ..Leaving::default() });
+        }
+        then(&mut frc, &at);
+        frc
+    }
+
+    #[test]
+    fn a_line_is_found_in_the_set_of_the_low_index_bits_and_by_its_whole_address() {
+        let (mut wake, mut frc) = (Wake::new(&[1]), frc(4, 8));
+        frc.allocate(&Edge::new(1, 1, &mut wake), frc.number(0b1_0110, 3), (0b1_0110, 9), None, 0);
+        assert_eq!(frc.find(0b1_0110, 9), Some(3));
+        assert_eq!((frc.find(0b0_0110, 9), frc.find(0b1_0110, 8), frc.find(0b1_0111, 9)), (None, None, None));
+        assert_eq!(frc.cell(frc.number(0b1_0110, 3)), (0b10, 3));
+        assert!(frc.share(0b1_0110, 0b10) && !frc.share(0b1_0110, 0b11));
+    }
+
+    #[test]
+    fn the_line_that_gave_way_is_found_where_its_successor_was() {
+        let frc = after(3, |_, _| {});
+        assert_eq!((frc.find(5, 9), frc.find(5, 3)), (None, Some(0)));
+        assert_eq!(frc.entry(0).state, FrcState::VictInv);
+    }
+
+    #[test]
+    fn an_entry_is_free_again_when_its_old_line_is_gone() {
+        let frc = after(3, |frc, at| {
+            frc.write_back(at, 0);
+            frc.leaving_mut(0).dirty = false;
+            frc.release(at, 0);
+        });
+        assert!(frc.is_empty());
+        assert_eq!(frc.free(5), Some(0));
+    }
+
+    #[test]
+    fn a_data_memory_of_64_lines_has_their_width() {
+        assert_eq!(frc(8, 8).data.spec().rows * frc(8, 8).data.spec().columns * width_of::<LineData>(&128), 64 * 1024);
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 7, l2.frc: entry 0 is allocated in state Fetch, expected Free")]
+    fn an_entry_allocated_twice_is_a_breach() {
+        after(1, |frc, at| frc.allocate(at, 0, (5, 8), None, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 7, l2.frc: entry 1 is allocated for a line that another entry has")]
+    fn a_line_fetched_twice_is_a_breach() {
+        after(1, |frc, at| frc.allocate(at, 1, (5, 9), None, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 7, l2.frc: entry 0 is filled in state Filled, expected Fetch")]
+    fn a_line_that_comes_twice_is_a_breach() {
+        after(2, |frc, at| frc.fill(at, 0, false));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 7, l2.frc: entry 0 is written in state VictInv, expected Filled")]
+    fn a_write_to_a_line_on_its_way_out_is_a_breach() {
+        after(3, |frc, at| frc.written(at, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 7, l2.frc: entry 0 is released as VictInv")]
+    fn an_entry_whose_dirty_line_is_lost_is_a_breach() {
+        after(3, |frc, at| frc.release(at, 0));
+    }
+}

@@ -1,0 +1,243 @@
+//! # Pending queue of an L2 bank
+//! Holds the requests of the transient flow that found no way and no FRC entry for their line, or a
+//! line on its way out. Each repeats its look-up when something came free for its set.
+//!
+//! | port     | dir | payload      | contract                                                    |
+//! |----------|-----|--------------|-------------------------------------------------------------|
+//! | `push`   | in  | request, set | there is room                                               |
+//! | `wake`   | in  | set          | something came free for the set                             |
+//! | `start`  | in  | cycle        | a look-up may begin: the oldest request awake does          |
+//! | `due`    | out | request      | whose look-up is over                                       |
+//! | `remove` | in  |              | it was served; the next of its set is awake                 |
+//! | `refuse` | in  |              | it was not; it waits on, in its place                       |
+//!
+//! Order: of each set only the oldest is ever awake or looking, so a set is served first come, first
+//! served, and different sets do not wait for each other. A request stays here until it is served:
+//! younger ones for its line or, where they miss, for its set find it here and queue behind it.
+
+use super::queues::{DUE_BITS, DUE_MASK};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload};
+use crate::noc::packet::{PacketShape, Request};
+
+/// What a waiting request is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Step {
+    /// Something must come free first.
+    #[default]
+    Waiting,
+    /// May look again.
+    Awake,
+    /// Looks again.
+    Looking,
+}
+
+impl Encoding for Step {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["WAITING", "AWAKE", "LOOKING"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A request that waits.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    request: Request,
+    set: u32,
+    step: Step,
+    /// Cycle in which a look-up under way is over.
+    due: u64,
+    /// Cycle of the first look-up: for the statistics.
+    missed: u64,
+}
+
+/// The queue, oldest first: those behind one that leaves move up.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    entries: Vec<Entry>,
+    depth: u32,
+    /// Cycles of a look-up.
+    latency: u32,
+    set_bits: u32,
+    shape: PacketShape,
+    /// Shown in free places.
+    empty: Entry,
+}
+
+impl Pending {
+    /// An empty queue of `depth` places.
+    pub fn new(depth: u32, latency: u32, set_bits: u32, shape: PacketShape) -> Self {
+        let entries = Vec::with_capacity(depth as usize);
+        Self { entries, depth, latency, set_bits, shape, empty: Entry::default() }
+    }
+
+    /// True if it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// True if it has a free place.
+    pub fn has_room(&self) -> bool {
+        self.entries.len() < self.depth as usize
+    }
+
+    /// True if a request for this line waits.
+    pub fn holds_line(&self, line: u64) -> bool {
+        self.entries.iter().any(|entry| entry.request.line == line)
+    }
+
+    /// True if a request for this set waits.
+    pub fn holds_set(&self, set: u32) -> bool {
+        self.entries.iter().any(|entry| entry.set == set)
+    }
+
+    /// Puts down a request whose look-up in `cycle` came to nothing.
+    pub fn push(&mut self, request: &Request, set: u32, cycle: u64) {
+        assert!(self.has_room(), "push to a full pending queue of {}", self.depth);
+        self.entries.push(Entry { request: request.clone(), set, step: Step::Waiting, due: 0, missed: cycle });
+    }
+
+    /// Something came free for a set.
+    pub fn wake(&mut self, set: u32) {
+        let oldest = self.entries.iter_mut().find(|entry| entry.set == set);
+        if let Some(oldest) = oldest.filter(|oldest| oldest.step == Step::Waiting) {
+            oldest.step = Step::Awake;
+        }
+    }
+
+    /// Something came free for every set that is `meant`.
+    pub fn wake_where(&mut self, meant: impl Fn(u32) -> bool) {
+        for place in 0..self.entries.len() {
+            let set = self.entries[place].set;
+            if meant(set) && !self.entries[..place].iter().any(|older| older.set == set) {
+                self.wake(set);
+            }
+        }
+    }
+
+    /// True if a request may look again.
+    pub fn is_awake(&self) -> bool {
+        self.entries.iter().any(|entry| entry.step == Step::Awake)
+    }
+
+    /// Begins the look-up of the oldest request that may look again; true if there is one.
+    pub fn start(&mut self, cycle: u64) -> bool {
+        let oldest = self.entries.iter_mut().find(|entry| entry.step == Step::Awake);
+        let Some(oldest) = oldest else { return false };
+        oldest.step = Step::Looking;
+        oldest.due = cycle + u64::from(self.latency);
+        true
+    }
+
+    /// When the next look-up is over.
+    pub fn next_due(&self) -> Option<u64> {
+        let looking = self.entries.iter().filter(|entry| entry.step == Step::Looking);
+        looking.map(|entry| entry.due).min()
+    }
+
+    /// The place of the request whose look-up is over, the one that began first if several are.
+    pub fn due(&self, cycle: u64) -> Option<usize> {
+        let over = |entry: &Entry| entry.step == Step::Looking && entry.due <= cycle;
+        (0..self.entries.len()).filter(|&place| over(&self.entries[place])).min_by_key(|&place| self.entries[place].due)
+    }
+
+    /// The request in a place.
+    pub fn request(&self, place: usize) -> &Request {
+        &self.entries[place].request
+    }
+
+    /// When the request in a place was first looked up.
+    pub fn missed(&self, place: usize) -> u64 {
+        self.entries[place].missed
+    }
+
+    /// The request in a place was served.
+    pub fn remove(&mut self, place: usize) {
+        let Entry { set, .. } = self.entries.remove(place);
+        self.wake(set);
+    }
+
+    /// The request in a place has to wait on.
+    pub fn refuse(&mut self, place: usize) {
+        self.entries[place].step = Step::Waiting;
+    }
+
+    /// Lists registers and logic.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { entries, depth, latency: _, set_bits, shape, empty } = self;
+        to.sized("level", entries.len() as u64, u32::BITS - depth.leading_zeros());
+        for place in 0..*depth {
+            let Entry { request, set, step, due, missed: _ } = entries.get(place as usize).unwrap_or(empty);
+            to.parts("slot", place, |to| {
+                request.fields(shape, to);
+                to.sized("set", u64::from(*set), *set_bits);
+                to.state("step", *step);
+                to.sized("due", *due & DUE_MASK, DUE_BITS);
+            });
+        }
+        to.logic("pending_line", Logic::Comparator { width: shape.line_bits, count: *depth });
+        to.logic("pending_set", Logic::Comparator { width: *set_bits, count: *depth });
+        to.logic("pending_awake", Logic::PriorityEncoder { inputs: *depth });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(sets: &[u32]) -> Pending {
+        let mut queue = Pending::new(4, 10, 6, PacketShape { line_bits: 25, sm_bits: 4, partition_bits: 3 });
+        for (ticket, &set) in (0..).zip(sets) {
+            queue.push(&Request { ticket, line: 100 + ticket, ..Request::default() }, set, ticket);
+        }
+        queue
+    }
+
+    /// Tickets of the requests that begin their look-ups, in order.
+    fn started(queue: &mut Pending) -> Vec<u64> {
+        let mut tickets = Vec::new();
+        while queue.start(50 + tickets.len() as u64) {
+            let youngest = queue.entries.iter().filter(|entry| entry.step == Step::Looking).max_by_key(|e| e.due);
+            tickets.extend(youngest.map(|entry| entry.request.ticket));
+        }
+        tickets
+    }
+
+    #[test]
+    fn only_the_oldest_request_of_a_set_looks_again() {
+        let mut queue = queue(&[7, 7, 8]);
+        queue.wake(7);
+        queue.wake(7);
+        assert_eq!(started(&mut queue), [0]);
+        queue.wake(7);
+        assert_eq!(started(&mut queue), []);
+    }
+
+    #[test]
+    fn sets_that_share_what_came_free_look_again_one_after_the_other() {
+        let mut queue = queue(&[7, 8, 7, 15]);
+        queue.wake_where(|set| set % 8 == 7);
+        assert_eq!(started(&mut queue), [0, 3]);
+        assert_eq!((queue.due(59), queue.due(60), queue.next_due()), (None, Some(0), Some(60)));
+    }
+
+    #[test]
+    fn the_next_of_the_set_follows_one_that_was_served_and_not_one_that_was_refused() {
+        let mut queue = queue(&[7, 7]);
+        queue.wake(7);
+        assert_eq!(started(&mut queue), [0]);
+        queue.refuse(0);
+        assert_eq!(started(&mut queue), []);
+        queue.wake(7);
+        assert_eq!(started(&mut queue), [0]);
+        queue.remove(0);
+        assert_eq!(started(&mut queue), [1]);
+    }
+
+    #[test]
+    fn younger_requests_find_those_that_wait_for_their_line_or_set() {
+        let queue = queue(&[7]);
+        assert!(queue.holds_line(100) && queue.holds_set(7));
+        assert!(!queue.holds_line(101) && !queue.holds_set(8));
+    }
+}

@@ -1,0 +1,171 @@
+//! candel2018 Figure 2 to the cycle: three replacements of one line, 10 cycles a look-up, 80 to recall
+//! and evict a line, 110 to fetch one, swaps without latency. The replies to B, C and D leave in
+//! the cycle after the one shown, which is the one in which they are served.
+//!
+//! The figure lets C's fetch start at 90, without a look-up; here it starts when C has missed, at 100.
+
+use super::l1s::L1s;
+use super::memory::Memory;
+use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config};
+use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes};
+use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
+use rtl::noc::packet::Request;
+
+/// The figure's cycle 0: A has been here for a while.
+const START: u64 = 1000;
+const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
+const A: u64 = 1;
+const B: u64 = 2;
+const C: u64 = 3;
+const D: u64 = 4;
+
+fn config(frc_entries: u32) -> L2Config {
+    L2Config {
+        ways: 1,
+        lookup_latency: 10,
+        replacement_flow: ReplacementFlow::Transient,
+        frc: FrcConfig { entries: frc_entries, swap_latency: 0, victim_bind: VictimBind::Swap },
+        ..small_config()
+    }
+}
+
+fn name(line: u64) -> &'static str {
+    NAMES[line as usize]
+}
+
+/// Plays reads that the bank takes in the cycles given, after one of A long before.
+fn play(config: &L2Config, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
+    let script: Vec<Request> =
+        [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
+    // A cycle from the source to the bank.
+    let cycles: Vec<u64> = [0].into_iter().chain(reads.iter().map(|(cycle, _)| START + cycle - 1)).collect();
+    let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
+    let build = || {
+        let source = Source::new(script.clone(), Stall::NotBefore(cycles.clone()));
+        // Both links to memory or to the L1s, there and back, take a cycle each.
+        let memory = Memory::new(1, 108..109, 0);
+        let mut rig = Rig::new(ONE_CLOCK, config, place, source, Sink::new(Stall::Never), memory);
+        rig.l1s = L1s::new(1, 78..79);
+        rig
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    let mut table = CycleTable::sparse();
+    let since = |cycle: u64| (cycle >= START).then(|| cycle - START);
+    let request = |(cycle, request): &(u64, Request)| Some((since(cycle + 1)?, name(request.line / 6)));
+    table.column("request", rig.source.sent().iter().filter_map(request));
+    let recalled = rig.l1s.taken().iter();
+    table.column(
+        "recall",
+        recalled.clone().filter_map(|(cycle, message)| Some((since(cycle - 1)?, name(message.line / 6)))),
+    );
+    let gone = rig.l1s.answered().iter().zip(recalled);
+    table.column(
+        "gone",
+        gone.filter_map(|((cycle, _), (_, message))| Some((since(cycle + 1)?, name(message.line / 6)))),
+    );
+    table.column(
+        "fetch",
+        rig.memory.taken().iter().filter_map(|(cycle, fetch)| Some((since(cycle - 1)?, name(fetch.burst)))),
+    );
+    table.column(
+        "served",
+        rig.sink.received().iter().filter_map(|(cycle, reply)| Some((since(cycle - 2)?, name(reply.line / 6)))),
+    );
+    (rig, table)
+}
+
+#[test]
+fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
+    // A can be read until its way belongs to B.
+    let (rig, table) = play(&config(0), &[(0, B), (79, A), (90, C), (240, D)]);
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        A       .     .      .
+         79     A        .       .     .      .
+         89     .        .       .     .      A
+         90     C        .       A     B      .
+         200    .        .       .     .      B
+         210    .        B       .     .      .
+         240    D        .       .     .      .
+         290    .        .       B     C      .
+         400    .        .       .     .      C
+         410    .        C       .     .      .
+         490    .        .       C     D      .
+         600    .        .       .     .      D",
+    );
+    // B's request leaves 80 cycles after its miss, C's 190 and D's 240; A's was not held up at all.
+    assert_eq!((rig.bank.stats().miss_delay, rig.bank.stats().fetches), (80 + 190 + 240, 4));
+}
+
+#[test]
+fn the_frc_overlaps_them_as_in_figure_2b() {
+    // A can be read in its way until B takes it, at 120, and in the FRC until it is gone, at 200.
+    let (rig, table) = play(&config(2), &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        .       .     B      .
+         90     C        .       .     .      .
+         100    .        .       .     C      .
+         109    A        .       .     .      .
+         119    .        .       .     .      A
+         120    .        A       .     .      B
+         189    A        .       .     .      .
+         199    .        .       .     .      A
+         200    .        .       A     .      .
+         210    .        B       .     .      C
+         240    D        .       .     .      .
+         250    .        .       .     D      .
+         290    .        .       B     .      .
+         360    .        C       .     .      D
+         440    .        .       C     .      .",
+    );
+    let stats = rig.bank.stats();
+    assert_eq!((stats.miss_delay, stats.misses, stats.frc_misses, stats.swaps), (0, 4, 4, 4));
+}
+
+#[test]
+fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_way() {
+    let (rig, table) = play(&config(1), &[(0, B), (90, C), (240, D)]);
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        .       .     B      .
+         90     C        .       .     .      .
+         100    .        A       .     .      .
+         120    .        .       .     .      B
+         180    .        .       A     C      .
+         240    D        .       .     .      .
+         290    .        C       .     .      C
+         300    .        B       .     .      .
+         370    .        .       C     .      .
+         380    .        .       B     D      .
+         490    .        .       .     .      D",
+    );
+    let stats = rig.bank.stats();
+    assert_eq!((stats.misses, stats.frc_misses, stats.put_down), (4, 2, 1));
+}
+
+#[test]
+fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
+    let config = L2Config { serve_transient: false, ..config(0) };
+    let (rig, table) = play(&config, &[(0, B), (79, A)]);
+    // At 89 A is being recalled: the read waits until it is gone, and then for a way to fetch it to.
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        A       .     .      .
+         79     A        .       .     .      .
+         90     .        .       A     B      .
+         200    .        .       .     .      B
+         210    .        B       .     .      .
+         290    .        .       B     A      .
+         400    .        .       .     .      A",
+    );
+    assert_eq!((rig.bank.stats().put_down, rig.bank.stats().misses), (1, 3));
+}

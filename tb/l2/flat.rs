@@ -1,0 +1,203 @@
+//! A byte map beside the bank: what every request must get, and what must be where in the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::memory::Memory;
+use super::{Rig, initial_line, line, read, write};
+use crate::kit::Random;
+use golden::l2::Atomic;
+use isa::lanes::AtomicFn;
+use isa::types::Type;
+use rtl::cells::atomic::AtomicOp;
+use rtl::l2::BankPlace;
+use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind};
+
+const OPERATIONS: [(AtomicFn, Type); 12] = [
+    (AtomicFn::Add, Type::U32),
+    (AtomicFn::Add, Type::F32),
+    (AtomicFn::Add, Type::F64),
+    (AtomicFn::Min, Type::S32),
+    (AtomicFn::Max, Type::U64),
+    (AtomicFn::And, Type::B32),
+    (AtomicFn::Or, Type::B64),
+    (AtomicFn::Exchange, Type::B32),
+    (AtomicFn::CompareSwap, Type::B32),
+    (AtomicFn::CompareSwap, Type::B64),
+    (AtomicFn::Increment, Type::U32),
+    (AtomicFn::Decrement, Type::U32),
+];
+
+/// An atomic on the words at `places`: operand, and the value to compare if it compares.
+pub fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)], line_bytes: usize) -> Request {
+    let mut request = Request { kind: RequestKind::Atomic, atomic, ..read(local, ticket) };
+    let bytes = atomic.ty.bytes() as usize;
+    for &(at, operand, compare) in places {
+        request.byte_mask |= ((1 << bytes) - 1) << at;
+        request.data[at..at + bytes].copy_from_slice(&operand.to_le_bytes()[..bytes]);
+        if atomic.f == AtomicFn::CompareSwap {
+            let other = (at + line_bytes / 2) % line_bytes;
+            request.data[other..other + bytes].copy_from_slice(&compare.to_le_bytes()[..bytes]);
+        }
+    }
+    request
+}
+
+/// Any atomic on some words of a line, half of them reductions; small operands, so that some
+/// comparisons hold.
+pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket: u64) -> Request {
+    let (f, ty) = OPERATIONS[random.below(OPERATIONS.len() as u64) as usize];
+    let (bytes, line_bytes) = (ty.bytes() as usize, place.line_bytes as usize);
+    // A compare-and-swap names words of one half.
+    let half = if random.percent(50) { line_bytes / 2 } else { 0 };
+    let reach = if f == AtomicFn::CompareSwap { half..half + line_bytes / 2 } else { 0..line_bytes };
+    let places: Vec<usize> = reach.step_by(bytes).collect();
+    let first = random.below(places.len() as u64) as usize;
+    let chosen = places.iter().enumerate().filter(|(n, _)| *n == first || random.percent(30));
+    let chosen: Vec<usize> = chosen.map(|(_, at)| *at).collect();
+    let words: Vec<_> = chosen.into_iter().map(|at| (at, random.below(3), random.below(3))).collect();
+    let request = on(local, ticket, AtomicOp { f, ty }, &words, line_bytes);
+    if random.percent(50) { Request { kind: RequestKind::Reduce, ..request } } else { request }
+}
+
+/// The twin's form of an atomic request.
+pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
+    let AtomicOp { f, ty } = request.atomic;
+    let (bytes, line_bytes) = (ty.bytes() as usize, place.line_bytes as usize);
+    let word =
+        |at: usize| request.data[at..at + bytes].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+    let places = (0..line_bytes).step_by(bytes).filter(|at| request.byte_mask >> at & 1 != 0);
+    let words = places.map(|at| match f {
+        AtomicFn::CompareSwap => (at, word((at + line_bytes / 2) % line_bytes), word(at)),
+        _ => (at, word(at), 0),
+    });
+    let reader = (request.kind == RequestKind::Atomic).then_some(request.ticket);
+    Atomic { reader, f, ty, words: words.collect() }
+}
+
+/// Requests of several SMs to few lines; a fifth of the writes store a whole line, a fifth of all
+/// requests are atomics.
+pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -> Vec<Request> {
+    let whole = u128::MAX >> (128 - place.line_bytes);
+    let one = |ticket| {
+        let local = random.below(lines);
+        let request = if random.percent(20) {
+            atomic_request(random, place, local, ticket)
+        } else if random.percent(45) {
+            let few = u128::from(random.below(u64::MAX)) << random.below(64);
+            let mask = if random.percent(20) { whole } else { (few & whole).max(1) };
+            write(local, ticket, mask, random.below(256) as u8)
+        } else {
+            read(local, ticket)
+        };
+        Request { sm: random.below(15) as u8, ..request }
+    };
+    (0..count).map(one).collect()
+}
+
+/// The byte map: lines that were touched.
+pub struct Flat {
+    place: BankPlace,
+    pub lines: BTreeMap<u64, [u8; LINE_BYTES]>,
+}
+
+impl Flat {
+    pub fn new(place: BankPlace) -> Self {
+        Self { place, lines: BTreeMap::new() }
+    }
+
+    /// Does one request and returns the line's bytes before it.
+    pub fn apply(&mut self, request: &Request) -> Vec<u8> {
+        let local = request.line / 6;
+        let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));
+        let before = bytes[..self.place.line_bytes as usize].to_vec();
+        if request.kind == RequestKind::Write {
+            for byte in (0..LINE_BYTES).filter(|byte| request.byte_mask >> byte & 1 != 0) {
+                bytes[byte] = request.data[byte];
+            }
+        } else if request.kind.is_atomic() {
+            let atomic = golden_atomic(request, self.place);
+            for &(at, b, c) in &atomic.words {
+                let word = &mut bytes[at..at + atomic.ty.bytes() as usize];
+                let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+                let new = isa::lanes::atomic(atomic.f, atomic.ty, old, b, c).to_le_bytes();
+                word.copy_from_slice(&new[..word.len()]);
+            }
+        }
+        before
+    }
+}
+
+/// A line as memory holds it.
+fn in_memory(memory: &Memory, place: BankPlace, local: u64) -> Vec<u8> {
+    let burst = |n| memory.burst(local * u64::from(place.bursts()) + u64::from(n));
+    (0..place.bursts()).flat_map(|n| burst(n)[..place.burst_bytes as usize].to_vec()).collect()
+}
+
+/// Every answer, the final contents and the counters of a finished run.
+pub fn check(rig: &Rig, script: &[Request]) {
+    let place = rig.place;
+    let mut flat = Flat::new(place);
+    let mut expected: BTreeMap<u64, (ReplyKind, Vec<u8>)> = BTreeMap::new();
+    for request in script {
+        let bytes = flat.apply(request);
+        let reply = match request.kind {
+            RequestKind::Read | RequestKind::Atomic => (ReplyKind::Data, bytes),
+            RequestKind::Write | RequestKind::Reduce => (ReplyKind::Ack, vec![0; place.line_bytes as usize]),
+        };
+        expected.insert(request.ticket, reply);
+    }
+    for (cycle, reply) in rig.sink.received() {
+        let request = &script[reply.ticket as usize];
+        let Some((kind, bytes)) = expected.remove(&reply.ticket) else {
+            panic!("cycle {cycle}: request {} is answered twice", reply.ticket)
+        };
+        assert_eq!((reply.kind, reply.line, reply.sm, reply.id), (kind, request.line, request.sm, request.id));
+        assert_eq!(reply.data[..bytes.len()], bytes, "cycle {cycle}: bytes of request {}", reply.ticket);
+    }
+    assert!(expected.is_empty(), "never answered: {:?}", expected.keys());
+    assert!(rig.bank.is_idle());
+
+    for (local, bytes) in &flat.lines {
+        let held = rig.bank.peek(line(*local)).map(|bytes| bytes[..place.line_bytes as usize].to_vec());
+        let held = held.unwrap_or_else(|| in_memory(&rig.memory, place, *local));
+        assert_eq!(held, bytes[..held.len()], "line {local} at rest");
+    }
+    let stats = rig.bank.stats();
+    assert_eq!(stats.conserved(), Ok(()));
+    let count = |kind| script.iter().filter(|request| request.kind == kind).count() as u64;
+    assert_eq!(stats.accesses, count(RequestKind::Read));
+    assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, count(RequestKind::Write));
+    assert_eq!(stats.atomics(), count(RequestKind::Atomic) + count(RequestKind::Reduce));
+    let bursts = u64::from(place.bursts());
+    let written = rig.memory.taken().iter().filter(|(_, request)| request.write).count() as u64;
+    assert_eq!(written, stats.writebacks * bursts);
+    assert_eq!(rig.memory.taken().len() as u64 - written, stats.fetches * bursts);
+}
+
+/// In the transient flow every line that is here was fetched: memory gets no line back twice, nor
+/// one that it did not give.
+pub fn check_write_backs(rig: &Rig) {
+    let mut here = BTreeSet::new();
+    for (cycle, request) in rig.memory.taken() {
+        if !request.write {
+            here.insert(request.burst);
+        } else if !here.remove(&request.burst) {
+            panic!("cycle {cycle}: burst {} is written back, but not here since it was last", request.burst);
+        }
+    }
+}
+
+/// A line is recalled only from L1s that have read it, and only once for each time they did.
+pub fn check_recalls(rig: &Rig, script: &[Request]) {
+    let mut reads: BTreeMap<(u64, u8), u64> = BTreeMap::new();
+    for request in script.iter().filter(|request| request.kind == RequestKind::Read) {
+        *reads.entry((request.line, request.sm)).or_default() += 1;
+    }
+    for (cycle, message) in rig.l1s.taken() {
+        let left = reads.get_mut(&(message.line, message.sm)).filter(|left| **left > 0);
+        let Some(left) = left else {
+            panic!("cycle {cycle}: line {} is recalled from SM {}, which has no copy", message.line, message.sm)
+        };
+        *left -= 1;
+    }
+}

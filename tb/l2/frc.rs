@@ -1,0 +1,227 @@
+//! The transient flow under load: banks with an FRC of any size or without one, random requests,
+//! stalls on every side.
+
+use super::flat::{check, check_recalls, check_write_backs, requests};
+use super::l1s::L1s;
+use super::memory::Memory;
+use super::{FERMI_CLOCKS, LIMIT, Rig, place, small_config};
+use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
+use rtl::index::IndexConfig;
+use rtl::kernel::Mode;
+use rtl::l2::{BankPlace, FrcConfig, L2Config, L2Stats, ReplacementFlow, VictimBind};
+use rtl::noc::packet::Request;
+
+/// Sizes of the FRC, none first.
+pub(crate) const SIZES: [u32; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/// A bank, requests to it, and how all around it behave.
+pub(crate) struct Load {
+    seed: u64,
+    pub config: L2Config,
+    place: BankPlace,
+    script: Vec<Request>,
+    /// Percent of the requests and of the replies that are held back.
+    held: (u64, u64),
+    /// Cycles of the slowest access to memory and of the slowest answer of an L1.
+    slowest: (u64, u64),
+}
+
+impl Load {
+    /// Draws a bank with an FRC of `frc_entries` and `count` requests to it.
+    pub fn draw(seed: u64, frc_entries: u32, count: u64) -> Self {
+        let mut random = Random::new(seed);
+        let frc = FrcConfig {
+            entries: frc_entries,
+            swap_latency: random.below(4) as u32,
+            victim_bind: if random.percent(25) { VictimBind::Alloc } else { VictimBind::Swap },
+        };
+        let sets = frc.sets() << random.below(2);
+        let (line_bytes, burst_bytes) = [(128, 64), (64, 64), (64, 32), (32, 32)][random.below(4) as usize];
+        let coherent_l1s = if random.percent(50) { 16 } else { 0 };
+        let most_entries = if random.percent(50) { 4 } else { 64 };
+        let config = L2Config {
+            sets,
+            ways: 1 + random.below(3) as u32,
+            index: if sets == 4 && random.percent(50) {
+                IndexConfig::IPoly { polynomial: 7, addr_bits: 30, reversed: false }
+            } else {
+                IndexConfig::Linear
+            },
+            lookup_latency: 1 + random.below(12) as u32,
+            mshr_entries: 1 + random.below(most_entries) as u32,
+            mshr_merges: 1 + random.below(4) as u32,
+            reply_queue: 1 + random.below(4) as u32,
+            replacement_flow: ReplacementFlow::Transient,
+            pending_queue: 1 + random.below(8) as u32,
+            serve_transient: random.percent(50),
+            frc,
+            ..small_config()
+        };
+        let place = BankPlace { coherent_l1s, ..place(line_bytes, burst_bytes) };
+        // From lines that all fit to far more than there is room for.
+        let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
+        let script = requests(&mut random, place, lines, count);
+        let held = (random.below(50), random.below(50));
+        Self { seed, config, place, script, held, slowest: (2 + random.below(120), 2 + random.below(60)) }
+    }
+
+    fn build(&self) -> Rig {
+        let stall = |seed, percent| Stall::Random { seed, percent, longest: 40 };
+        let source = Source::new(self.script.clone(), stall(self.seed, self.held.0));
+        let sink = Sink::new(stall(!self.seed, self.held.1));
+        let memory = Memory::new(self.seed, 1..self.slowest.0, 0);
+        let mut rig = Rig::new(FERMI_CLOCKS, &self.config, self.place, source, sink, memory);
+        rig.l1s = L1s::new(self.seed, 1..self.slowest.1);
+        rig
+    }
+
+    /// Runs it and checks every byte and every line that went to memory and came from it.
+    ///
+    /// # Panics
+    /// If anything is wrong.
+    pub fn run(&self) -> L2Stats {
+        let mut rig = self.build();
+        run(&mut rig, Mode::default(), LIMIT);
+        self.judge(&rig)
+    }
+
+    /// The same in every way of evaluation.
+    ///
+    /// # Panics
+    /// If anything is wrong.
+    pub fn run_in_all_modes(&self) -> L2Stats {
+        self.judge(&run_in_all_modes(|| self.build(), LIMIT))
+    }
+
+    fn judge(&self, rig: &Rig) -> L2Stats {
+        check(rig, &self.script);
+        check_write_backs(rig);
+        check_recalls(rig, &self.script);
+        *rig.bank.stats()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::for_each_seed;
+    use crate::l2::flat::{Flat, golden_atomic};
+    use crate::l2::{ONE_CLOCK, fermi_place, initial_line, line};
+    use golden::index::{Function, SetIndex};
+    use golden::l2::frc::{Bank, Gone, Outcome};
+    use golden::l2::{Access, Write};
+    use rtl::noc::packet::RequestKind;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_hundred_thousand_requests_find_the_bytes_of_a_byte_map_with_an_frc_of_every_size() {
+        for_each_seed(9, |seed| {
+            for entries in SIZES {
+                Load::draw(seed, entries, 1100).run();
+            }
+        });
+    }
+
+    #[test]
+    fn the_flow_does_not_depend_on_how_it_is_evaluated() {
+        for_each_seed(12, |seed| {
+            for entries in [0, 1, 4, 8, 32] {
+                Load::draw(seed, entries, 200).run_in_all_modes();
+            }
+        });
+    }
+
+    #[test]
+    fn the_draws_reach_every_corner_of_the_flow() {
+        let all: Vec<(L2Config, L2Stats)> = (1..40)
+            .map(|seed| {
+                let load = Load::draw(seed, SIZES[seed as usize % 6], 400);
+                (load.config.clone(), load.run())
+            })
+            .collect();
+        let some = |reached: fn(&L2Stats) -> bool| assert!(all.iter().any(|(_, stats)| reached(stats)));
+        some(|stats| stats.put_down > 100);
+        some(|stats| stats.frc_misses > 50 && stats.frc_misses < stats.fetches);
+        some(|stats| stats.frc_hits > 20);
+        some(|stats| stats.writebacks > 50);
+        some(|stats| stats.stalled(rtl::l2::Stall::PendingQueue) > 0);
+        some(|stats| stats.stalled(rtl::l2::Stall::MshrMerge) > 0);
+        some(|stats| stats.stalled(rtl::l2::Stall::Port) > 0);
+    }
+
+    #[test]
+    fn one_request_at_a_time_is_fetched_swapped_recalled_and_written_back_as_the_twin_predicts() {
+        for_each_seed(10, |seed| {
+            let mut random = Random::new(seed);
+            let entries = [0, 4, 8][seed as usize % 3];
+            let frc = FrcConfig { entries, swap_latency: 1, victim_bind: VictimBind::Swap };
+            let flow = ReplacementFlow::Transient;
+            let config = L2Config { sets: 4, ways: 3, replacement_flow: flow, frc, ..small_config() };
+            let place = BankPlace { coherent_l1s: 15, ..fermi_place() };
+            let script = requests(&mut random, place, 24, 300);
+            let alone = Stall::NotBefore((0..300).map(|n| n * 300).collect());
+            let source = Source::new(script.clone(), alone);
+            let mut rig =
+                Rig::new(ONE_CLOCK, &config, place, source, Sink::new(Stall::Never), Memory::new(seed, 1..20, 0));
+            run(&mut rig, Mode::default(), LIMIT);
+            check(&rig, &script);
+
+            let index = SetIndex::new(Function::Linear { bits: 2 }, 7, 32).unwrap();
+            let untouched = |line| initial_line(fermi_place(), line).to_vec();
+            let sizes = if entries > 0 { (1, entries as usize) } else { (0, 0) };
+            let mut golden: Bank<u64> = Bank::new(index, 3, sizes, untouched);
+            let mut flat = Flat::new(place);
+            let (mut hits, mut misses, mut fetched) = (0, 0, 0);
+            let mut gone = Vec::new();
+            for request in &script {
+                let before = flat.apply(request);
+                let access = match request.kind {
+                    RequestKind::Atomic | RequestKind::Reduce => Access::Atomic(golden_atomic(request, place)),
+                    RequestKind::Read => Access::Read(request.ticket),
+                    RequestKind::Write => {
+                        Access::Write(Write { byte_mask: request.byte_mask, bytes: request.data.to_vec() })
+                    }
+                };
+                let local = request.line / 6;
+                match golden.access(local, request.sm.into(), access) {
+                    Outcome::Hit(found) => {
+                        hits += 1;
+                        assert!(request.kind == RequestKind::Write || found == before);
+                    }
+                    Outcome::Fetched => {
+                        (misses, fetched) = (misses + 1, fetched + 1);
+                        golden.arrive(local);
+                        assert!(golden.swap(local));
+                        gone.extend(golden.leaving().into_iter().filter_map(|old| golden.leave(old)));
+                    }
+                    Outcome::Replaces(old) => {
+                        misses += 1;
+                        gone.extend(old.and_then(|old| golden.leave(old)));
+                        golden.arrive(local);
+                    }
+                    other => panic!("one request at a time, and yet {other:?}"),
+                }
+            }
+            let stats = rig.bank.stats();
+            let found = stats.hits + stats.write_hits + stats.atomic_hits;
+            assert_eq!((found, stats.misses + stats.write_misses + stats.atomic_misses), (hits, misses));
+            assert_eq!((stats.frc_misses, stats.evictions, stats.put_down), (fetched, gone.len() as u64, 0));
+            let bursts: Vec<_> = rig.memory.taken().iter().filter(|(_, request)| request.write).collect();
+            let written: Vec<(u64, Vec<u8>)> =
+                bursts.chunks(2).map(|half| (half[0].1.burst / 2, [half[0].1.data, half[1].1.data].concat())).collect();
+            let expected = gone.iter().filter_map(|Gone { line, written, .. }| Some((*line, written.clone()?)));
+            assert_eq!(written, expected.collect::<Vec<_>>());
+            let recalled: Vec<(u64, u32)> =
+                rig.l1s.taken().iter().map(|(_, message)| (message.line, message.sm.into())).collect();
+            let expected = gone.iter().flat_map(|gone| gone.recalled.iter().map(|sm| (line(gone.line), *sm)));
+            assert_eq!(recalled, expected.collect::<Vec<_>>());
+            assert!(!recalled.is_empty() && !written.is_empty());
+            let lines: BTreeSet<u64> = script.iter().map(|request| request.line / 6).collect();
+            for local in lines {
+                if let Some(bytes) = rig.bank.peek(line(local)) {
+                    assert_eq!(golden.newest(local), bytes.to_vec());
+                }
+            }
+        });
+    }
+}

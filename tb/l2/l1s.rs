@@ -1,0 +1,78 @@
+//! # L1s before a bank
+//! Take every message that recalls a line and answer it after a time.
+
+use crate::kit::{Monitor, Random};
+use rtl::kernel::{Block, Describe, Edge, FieldsExt, Rx, Sleep, Tx, digest_of};
+use rtl::l2::{Invalidate, InvalidateAck};
+
+/// Channel ends of the L1s.
+pub struct L1sIo<'a> {
+    pub inv: Rx<'a, Invalidate>,
+    pub inv_ack: Tx<'a, InvalidateAck>,
+}
+
+/// The block.
+pub struct L1s {
+    random: Random,
+    latency: std::ops::Range<u64>,
+    /// Answers and the cycles from which they may leave.
+    waiting: Vec<(u64, InvalidateAck)>,
+    taken: Monitor<Invalidate>,
+    answered: Monitor<InvalidateAck>,
+}
+
+impl L1s {
+    /// L1s that answer after a number of cycles drawn from `latency`.
+    pub fn new(seed: u64, latency: std::ops::Range<u64>) -> Self {
+        Self { random: Random::new(seed), latency, waiting: Vec::new(), taken: Vec::new(), answered: Vec::new() }
+    }
+
+    /// Every message taken, with its cycle.
+    pub fn taken(&self) -> &Monitor<Invalidate> {
+        &self.taken
+    }
+
+    /// Every answer sent, with its cycle.
+    #[cfg(test)]
+    pub fn answered(&self) -> &Monitor<InvalidateAck> {
+        &self.answered
+    }
+
+    /// Digest of every message taken, and when.
+    pub fn digest(&self) -> u64 {
+        digest_of(&(&self.taken, &self.answered))
+    }
+}
+
+impl Block for L1s {
+    type Io<'a> = L1sIo<'a>;
+
+    fn eval(&mut self, mut io: L1sIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let first = (0..self.waiting.len()).min_by_key(|&n| self.waiting[n].0);
+        if let Some(n) = first.filter(|&n| self.waiting[n].0 <= at.cycle)
+            && io.inv_ack.ready(at)
+        {
+            let (_, answer) = self.waiting.remove(n);
+            self.answered.push((at.cycle, answer));
+            io.inv_ack.push(at, answer);
+        }
+        if io.inv.peek(at).is_some() {
+            let message = io.inv.pop(at);
+            let due = at.cycle + self.latency.start + self.random.below(self.latency.end - self.latency.start);
+            self.waiting.push((due, InvalidateAck { leaver: message.leaver }));
+            self.taken.push((at.cycle, message));
+        }
+        let mut sleep = if io.inv.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };
+        if let Some(due) = self.waiting.iter().map(|(due, _)| *due).min() {
+            sleep = sleep.min(Sleep::At(due));
+        }
+        sleep
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { random: _, latency: _, waiting, taken, answered } = self;
+        to.sized("waiting", waiting.len() as u64, 8);
+        to.sized("taken", taken.len() as u64, 32);
+        to.sized("answered", answered.len() as u64, 32);
+    }
+}

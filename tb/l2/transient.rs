@@ -1,0 +1,186 @@
+//! The rules of the transient flow and of the FRC, one by one.
+
+use super::flat::check;
+use super::l1s::L1s;
+use super::memory::Memory;
+use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
+use crate::kit::{Sink, Source, Stall as Hold, run_in_all_modes};
+use rtl::config::Rules;
+use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, Stall, VictimBind};
+use rtl::noc::packet::Request;
+
+/// A bank of two ways and one set; a look-up takes a cycle.
+fn config(frc_entries: u32) -> L2Config {
+    let frc = FrcConfig { entries: frc_entries, swap_latency: 1, victim_bind: VictimBind::Swap };
+    L2Config { replacement_flow: ReplacementFlow::Transient, frc, ..small_config() }
+}
+
+/// Runs requests that come at the given cycles with a memory of 20 cycles.
+fn play(config: &L2Config, script: &[(u64, Request)]) -> Rig {
+    let cycles: Vec<u64> = script.iter().map(|(cycle, _)| *cycle).collect();
+    let requests: Vec<Request> = script.iter().map(|(_, request)| request.clone()).collect();
+    let build = || {
+        let source = Source::new(requests.clone(), Hold::NotBefore(cycles.clone()));
+        Rig::new(ONE_CLOCK, config, fermi_place(), source, Sink::new(Hold::Never), Memory::new(1, 20..21, 0))
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    check(&rig, &requests);
+    rig
+}
+
+/// Direction and line of what memory was asked for, each line once.
+fn asked(rig: &Rig) -> Vec<(char, u64)> {
+    let first = rig.memory.taken().iter().filter(|(_, request)| request.burst % 2 == 0);
+    first.map(|(_, request)| (if request.write { 'w' } else { 'r' }, request.burst / 2)).collect()
+}
+
+/// Tickets in the order of their replies.
+fn order(rig: &Rig) -> Vec<u64> {
+    rig.sink.received().iter().map(|(_, reply)| reply.ticket).collect()
+}
+
+#[test]
+fn the_conventional_fetch_follows_the_write_back_and_the_early_one_goes_ahead_of_it() {
+    let script = [(0, write(1, 0, 1, 7)), (100, read(2, 1))];
+    let one_way = |frc_entries| L2Config { ways: 1, ..config(frc_entries) };
+    assert_eq!(asked(&play(&one_way(0), &script)), [('r', 1), ('w', 1), ('r', 2)]);
+    assert_eq!(asked(&play(&one_way(4), &script)), [('r', 1), ('r', 2), ('w', 1)]);
+}
+
+#[test]
+fn a_write_of_a_whole_line_fetches_it_as_well() {
+    assert_eq!(asked(&play(&config(0), &[(0, write(1, 0, u128::MAX, 7))])), [('r', 1)]);
+}
+
+#[test]
+fn a_request_that_waits_for_a_way_lets_other_sets_pass() {
+    let config = L2Config { sets: 2, ways: 1, ..config(0) };
+    // Line 3 waits for the way of line 1; line 2 is of the other set.
+    let rig = play(&config, &[(0, read(1, 0)), (1, read(3, 1)), (2, read(2, 2))]);
+    assert_eq!(order(&rig), [0, 2, 1]);
+    assert_eq!(rig.bank.stats().put_down, 1);
+}
+
+#[test]
+fn requests_of_a_set_that_wait_are_served_in_their_order() {
+    let config = L2Config { ways: 1, ..config(0) };
+    let script: Vec<(u64, Request)> = (0..5).map(|n| (n, read(1 + n, n))).collect();
+    let rig = play(&config, &script);
+    assert_eq!(order(&rig), [0, 1, 2, 3, 4]);
+    assert_eq!(rig.bank.stats().put_down, 4);
+}
+
+#[test]
+fn a_request_for_a_line_that_another_waits_for_does_not_overtake_it() {
+    let config = L2Config { ways: 1, ..config(0) };
+    // The write of line 2 waits for the way of line 1, and the read of line 2 for the write.
+    let rig = play(&config, &[(0, read(1, 0)), (1, write(2, 1, u128::MAX, 9)), (2, read(2, 2))]);
+    assert_eq!(order(&rig), [0, 1, 2]);
+    assert_eq!((rig.bank.stats().put_down, rig.bank.stats().hit_pending), (2, 1));
+}
+
+#[test]
+fn a_full_pending_queue_holds_up_the_look_up_and_empties_again() {
+    let config = L2Config { ways: 1, pending_queue: 1, ..config(0) };
+    let script: Vec<(u64, Request)> = (0..5).map(|n| (0, read(1 + n, n))).collect();
+    let rig = play(&config, &script);
+    assert!(rig.bank.stats().stalled(Stall::PendingQueue) > 20);
+    assert_eq!(order(&rig), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_full_set_of_the_frc_leaves_a_miss_to_the_ways() {
+    // One set of an FRC of two: the third line takes a way of the bank.
+    let config = L2Config { ways: 2, ..config(2) };
+    let rig = play(&config, &[(0, read(1, 0)), (1, read(2, 1)), (2, read(3, 2))]);
+    let stats = rig.bank.stats();
+    assert_eq!((stats.misses, stats.frc_misses, stats.put_down), (3, 2, 0));
+}
+
+#[test]
+fn a_line_fetched_into_the_frc_takes_further_requests_and_keeps_their_order() {
+    let rig = play(&config(4), &[(0, read(1, 0)), (1, write(1, 1, 0xff, 5)), (2, read(1, 2)), (100, read(1, 3))]);
+    let stats = rig.bank.stats();
+    assert_eq!((stats.misses, stats.hit_pending, stats.write_pending, stats.hits), (1, 1, 1, 1));
+    assert_eq!(order(&rig), [1, 0, 2, 3]);
+}
+
+#[test]
+fn a_line_that_waits_for_its_swap_is_read_and_written_in_the_frc() {
+    // The FRC's only entry fetches line 1, line 2 takes the only way while memory is slow to give it.
+    let config = L2Config { ways: 1, ..config(1) };
+    let script = [(0, read(1, 0)), (8, read(2, 1)), (27, write(1, 2, 0xf0, 9)), (28, read(1, 3))];
+    let rig = play(&config, &script);
+    assert_eq!(rig.bank.stats().frc_hits, 2);
+}
+
+#[test]
+fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
+    // Line 1 is dirty and has a copy in an L1 that takes its time.
+    let config = L2Config { ways: 1, ..config(4) };
+    let requests = [write(1, 0, 1, 7), read(1, 1), read(2, 2), read(1, 3), write(1, 4, 2, 8), read(1, 5)];
+    let build = || {
+        let place = BankPlace { coherent_l1s: 15, ..fermi_place() };
+        let source = Source::new(requests.clone(), Hold::NotBefore(vec![0, 50, 100, 127, 128, 129]));
+        let mut rig = Rig::new(ONE_CLOCK, &config, place, source, Sink::new(Hold::Never), Memory::new(1, 20..21, 0));
+        rig.l1s = L1s::new(1, 200..201);
+        rig
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    check(&rig, &requests);
+    assert_eq!(asked(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
+    // The first read found line 1 on its way out, and the second waited behind the write.
+    let stats = rig.bank.stats();
+    assert_eq!((stats.frc_hits, stats.put_down), (1, 2));
+}
+
+#[test]
+fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
+    // Dirty lines of one set, of which there is one way and one entry of the FRC.
+    let config = L2Config { ways: 1, pending_queue: 1, mshr_entries: 2, mshr_merges: 1, ..config(1) };
+    let rig = play(&config, &(0..12).map(|n| (0, write(1 + n % 4, n, 1 << n, n as u8))).collect::<Vec<_>>());
+    let stats = rig.bank.stats();
+    assert!(stats.frc_misses > 1 && stats.frc_misses < stats.fetches, "{stats:?}");
+}
+
+#[test]
+fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
+    // Lines 1 and 2 are here; 3 and 4 miss together, and both are bound to the way of line 1.
+    let script =
+        [(0, read(1, 0)), (50, read(2, 1)), (100, read(3, 2)), (101, read(4, 3)), (200, read(3, 4)), (201, read(2, 5))];
+    let hits = |victim_bind| {
+        let frc = FrcConfig { victim_bind, ..config(4).frc };
+        play(&L2Config { frc, ..config(4) }, &script).bank.stats().hits
+    };
+    // Late: 3 takes the way of 1 and 4 that of 2. Early: 4 takes that of 3, and 2 stays.
+    assert_eq!((hits(VictimBind::Swap), hits(VictimBind::Alloc)), (1, 1));
+    let misses = |victim_bind| {
+        let frc = FrcConfig { victim_bind, ..config(4).frc };
+        asked(&play(&L2Config { frc, ..config(4) }, &script)).last().copied()
+    };
+    assert_eq!((misses(VictimBind::Swap), misses(VictimBind::Alloc)), (Some(('r', 2)), Some(('r', 3))));
+}
+
+#[test]
+fn an_frc_that_cannot_work_is_refused_with_the_reason() {
+    let told = |config: L2Config| {
+        let mut rules = Rules::default();
+        config.validate(128, 64, &mut rules);
+        rules.into_violations().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let overlapped = L2Config { replacement_flow: ReplacementFlow::Overlapped, ..config(4) };
+    assert_eq!(
+        told(overlapped),
+        ["frc.entries is 4, expected 0 with replacement_flow = \"overlapped\": what an FRC gives is in that flow \
+          already: no fetch waits for an eviction, no way for its victim"]
+    );
+    assert_eq!(
+        told(config(16)),
+        ["frc.entries is 16, expected 8 at most: its set index is part of the bank's, or a line swapped out could \
+          not be found again"]
+    );
+    assert_eq!(
+        told(L2Config { sets: 64, ..config(12) }),
+        ["frc.entries is 12, expected a power of two from 1 to 512: the set index is a bit field; 0 means none"]
+    );
+}
