@@ -38,6 +38,8 @@ pub struct LineAccess {
     pub id: u32,
     /// Warp slot.
     pub warp: u8,
+    /// Program counter, for statistics.
+    pub pc: u32,
     /// Row of the pending table.
     pub slot: u8,
     /// Line address.
@@ -60,6 +62,7 @@ impl Default for LineAccess {
             uncached: false,
             id: 0,
             warp: 0,
+            pc: 0,
             slot: 0,
             line: 0,
             lanes: 0,
@@ -80,7 +83,8 @@ pub struct LineShape {
 impl Payload for LineAccess {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        let Self { kind, space, uncached, id, warp, slot, line, lanes, atomic, byte_mask, data } = self;
+        // The program counter is for statistics only: no hardware carries it on.
+        let Self { kind, space, uncached, id, warp, pc: _, slot, line, lanes, atomic, byte_mask, data } = self;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
@@ -184,6 +188,7 @@ impl Coalescer {
         request.uncached = access.uncached;
         request.id = self.next_id;
         request.warp = access.warp;
+        request.pc = access.pc;
         request.slot = self.slot;
         request.line = line;
         request.lanes = lanes;

@@ -24,6 +24,7 @@ use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply}
 use super::cache::{Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{Bypass, CacheConfig, L1Config, LsuConfig};
+use super::loads::LoadStats;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::Waiter;
 use super::pending::Pending;
@@ -123,6 +124,8 @@ pub struct Lsu {
     bypass_turn: bool,
     /// Modified lines on their way to memory.
     write_backs: u32,
+    /// Of each load instruction of the kernel, by its program counter.
+    loads: Vec<LoadStats>,
     shown: Shown,
     /// The head's refusal, if it was refused when it was probed last.
     refused: Option<Refusal>,
@@ -176,6 +179,7 @@ impl Lsu {
             miss_queue: MissQueue::new(l1.miss_queue, place.line_bits),
             bypass_turn: false,
             write_backs: 0,
+            loads: Vec::new(),
             shown: Shown::Idle,
             refused: None,
             watch: None,
@@ -193,6 +197,18 @@ impl Lsu {
     /// edge's events are given once, so that a sleeping block does not repeat its last ones.
     pub fn take_watch(&mut self) -> Option<Watch> {
         self.watch.as_mut().map(std::mem::take)
+    }
+
+    /// Starts to count for the load instructions of another kernel, which has so many instructions.
+    pub fn count_loads(&mut self, instructions: usize) {
+        self.loads.clear();
+        self.loads.resize(instructions, LoadStats::default());
+    }
+
+    /// What each load instruction of the kernel found so far, by its program counter.
+    #[must_use]
+    pub fn loads(&self) -> &[LoadStats] {
+        &self.loads
     }
 
     /// Starts to keep digests of the arrays.
@@ -384,11 +400,15 @@ impl Lsu {
             self.shown = Shown::Idle;
             return false;
         };
-        let &LineAccess { kind, space, line, slot, lanes, .. } = head;
+        let &LineAccess { kind, space, line, slot, lanes, pc, .. } = head;
         if bypassed {
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
             stats.accesses += 1;
             stats.bypasses += 1;
+            if let Some(load) = self.loads.get_mut(pc as usize) {
+                load.accesses += 1;
+                load.bypasses += 1;
+            }
             self.shown = Shown::Bypass;
             if let Some(watch) = &mut self.watch {
                 watch.access = Some(Access::Bypass { line });
@@ -419,6 +439,20 @@ impl Lsu {
                 AccessKind::Store => Access::Store { line, space, queue_used, outcome },
                 AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
             });
+        }
+        if kind == AccessKind::Load
+            && let Some(load) = self.loads.get_mut(pc as usize)
+        {
+            let count = match outcome {
+                Outcome::Hit => Some(&mut load.hits),
+                Outcome::HitPending => Some(&mut load.hit_pending),
+                Outcome::Miss(_) => Some(&mut load.misses),
+                _ => None,
+            };
+            if let Some(count) = count {
+                *count += 1;
+                load.accesses += 1;
+            }
         }
         self.count(at.cycle, id, kind, outcome)
     }
@@ -519,6 +553,8 @@ impl Block for Lsu {
             miss_queue,
             bypass_turn,
             write_backs,
+            // Statistics.
+            loads: _,
             shown,
             refused,
             watch: _,

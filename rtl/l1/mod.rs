@@ -4,6 +4,7 @@ pub mod access;
 pub mod cache;
 pub mod coalescer;
 pub mod config;
+pub mod loads;
 pub mod lsu;
 pub mod miss_queue;
 pub mod mshr;

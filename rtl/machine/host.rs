@@ -217,6 +217,9 @@ impl Machine {
         for core in &mut self.cores {
             core.load(Arc::clone(image))?;
         }
+        for lsu in &mut self.lsus {
+            lsu.count_loads(image.counted_instructions());
+        }
         self.dispatcher.load(image.grid(), per_sm);
         Ok(())
     }

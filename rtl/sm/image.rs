@@ -156,6 +156,13 @@ impl KernelImage {
         &self.program
     }
 
+    /// Instructions that statistics tell apart: those of the program; none of a trace, whose code comes
+    /// with its CTAs.
+    #[must_use]
+    pub fn counted_instructions(&self) -> usize {
+        if self.source.is_some() { 0 } else { self.program.insts.len() }
+    }
+
     /// The mapped ranges.
     #[must_use]
     pub fn map(&self) -> &Arc<AddressMap> {

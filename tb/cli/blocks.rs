@@ -31,6 +31,7 @@ const FILES: &[Entry] = &[
     ("part", "rtl/sm/pipes.rs", include_str!("../../rtl/sm/pipes.rs")),
     ("part", "rtl/sm/shared_memory.rs", include_str!("../../rtl/sm/shared_memory.rs")),
     ("part", "rtl/sm/address_unit.rs", include_str!("../../rtl/sm/address_unit.rs")),
+    ("part", "rtl/sm/texture.rs", include_str!("../../rtl/sm/texture.rs")),
     ("block", "rtl/l1/lsu.rs", include_str!("../../rtl/l1/lsu.rs")),
     ("part", "rtl/l1/coalescer.rs", include_str!("../../rtl/l1/coalescer.rs")),
     ("part", "rtl/l1/pending.rs", include_str!("../../rtl/l1/pending.rs")),

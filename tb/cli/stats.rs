@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
+use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
 use rtl::l2::{L2Config, L2Stats};
@@ -14,7 +15,7 @@ use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
 use crate::config::Resolved;
-use crate::run::{Counters, Outcome, RunReport, Verdict};
+use crate::run::{Counters, LoadCounters, Outcome, RunReport, Verdict};
 
 /// Version of the keys.
 const SCHEMA: u32 = 1;
@@ -47,7 +48,8 @@ pub struct Stats<'a> {
     dram: Dram,
     /// Scheduler cycles by reason, over all SMs.
     stalls: Map<String, Value>,
-    loads: NotModelled,
+    /// Of each load instruction.
+    loads: Vec<Load<'a>>,
     check: &'static str,
     host: Host,
     units: Units,
@@ -57,6 +59,27 @@ pub struct Stats<'a> {
 struct Kernel<'a> {
     name: &'a str,
     launches: u64,
+}
+
+/// A load instruction: its line requests and what they found.
+#[derive(Debug, Serialize)]
+struct Load<'a> {
+    kernel: &'a str,
+    pc: u32,
+    line: u32,
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    bypasses: u64,
+}
+
+impl<'a> Load<'a> {
+    fn of(load: &'a LoadCounters) -> Self {
+        let &LoadCounters { ref kernel, pc, line, stats } = load;
+        let LoadStats { accesses, hits, hit_pending, misses, bypasses } = stats;
+        Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses }
+    }
 }
 
 /// Accesses are loads; stores are counted apart.
@@ -222,7 +245,7 @@ impl<'a> Stats<'a> {
             noc: Noc { request: Crossbar::of(&counters.requests), reply: Crossbar::of(&counters.replies) },
             dram: Dram::of(&counters.dram),
             stalls: stalls(&counters.stalls),
-            loads: None,
+            loads: report.loads.iter().map(Load::of).collect(),
             check: match report.verdict {
                 Verdict::Off => "off",
                 Verdict::Passed => "passed",

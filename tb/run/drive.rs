@@ -12,6 +12,7 @@ use rtl::sm::{KernelImage, Waiting};
 
 use super::counters::Counters;
 use super::livelock::Livelock;
+use super::loads::{self, LoadCounters};
 use super::series::Series;
 use super::verify::Shadow;
 use super::wave::Wave;
@@ -62,6 +63,7 @@ pub(super) struct Drive<'o> {
     /// Core cycle in which the last launch ended.
     finished: u64,
     kernels: Vec<(String, u64)>,
+    loads: Vec<LoadCounters>,
     simulating: Duration,
 }
 
@@ -95,6 +97,7 @@ impl<'o> Drive<'o> {
             launched: 0,
             finished: 0,
             kernels: Vec::new(),
+            loads: Vec::new(),
             simulating: Duration::ZERO,
         })
     }
@@ -154,6 +157,7 @@ impl<'o> Drive<'o> {
             verdict,
             kernels: self.kernels,
             counters,
+            loads: self.loads,
             simulating: self.simulating,
             written,
             notes,
@@ -187,6 +191,7 @@ impl<'o> Drive<'o> {
         let started = Instant::now();
         let end = self.until_done(is_broken, progress);
         self.simulating += started.elapsed();
+        loads::add(&mut self.loads, name, image, &self.machine);
         if let Some(fault) = self.machine.fault() {
             return Err(RunError::Fault(fault.to_string()).into());
         }

@@ -12,6 +12,7 @@ mod export;
 mod functional;
 mod launches;
 mod livelock;
+mod loads;
 mod modules;
 mod prepare;
 mod profile;
@@ -35,6 +36,7 @@ use thiserror::Error;
 
 pub use counters::{Counters, ratio};
 pub use export::{Exported, export};
+pub use loads::LoadCounters;
 pub use profile::{KernelProfile, profile};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
@@ -138,6 +140,8 @@ pub struct RunReport {
     pub kernels: Vec<(String, u64)>,
     /// What the blocks counted.
     pub counters: Counters,
+    /// Of each load instruction of a program; none of a trace.
+    pub loads: Vec<LoadCounters>,
     /// Host time spent simulating.
     pub simulating: Duration,
     /// Files written, waveform and save file included.

@@ -106,8 +106,29 @@ fn statistics_have_every_key_of_schema_1() {
 #[test]
 fn what_is_not_modelled_is_null_and_not_zero() {
     let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
-    for pointer in ["/tracker", "/loads", "/l2/frc"] {
+    for pointer in ["/tracker", "/l2/frc"] {
         assert_eq!(stats.pointer(pointer), Some(&Value::Null), "{pointer}");
+    }
+}
+
+#[test]
+fn load_instructions_sum_up_to_the_caches() {
+    for (launch, design) in [(SMALL, "baseline"), (SMALL, "bypass-all"), ("kernels/conv/small.toml", "baseline")] {
+        let (_, stats) = with_stats(&["run", launch, "--design", design, "--quiet"]);
+        let loads = stats["loads"].as_array().unwrap();
+        for key in ["accesses", "hits", "hit_pending", "misses"] {
+            let sum: u64 = loads.iter().map(|load| load[key].as_u64().unwrap()).sum();
+            let caches = ["l1", "const_cache", "texture_cache"];
+            let expected: u64 = caches.iter().map(|cache| stats[cache][key].as_u64().unwrap_or(0)).sum();
+            assert_eq!(sum, expected, "{launch} on {design}: {key}");
+        }
+        let ptx = launch.replace("small.toml", &format!("{}.ptx", launch.split('/').nth(1).unwrap()));
+        let text = fs::read_to_string(root().join(ptx)).unwrap();
+        for load in loads {
+            let line = text.lines().nth(load["line"].as_u64().unwrap() as usize - 1).unwrap();
+            assert!(line.contains("ld."), "{load}: {line}");
+        }
+        assert!(loads.len() > 1, "{launch}");
     }
 }
 
