@@ -16,6 +16,9 @@ pub enum SchedulerPolicy {
     GreedyThenOldest,
     /// The next warp slot after the one issued last.
     LooseRoundRobin,
+    /// Round robin in a pool of six warps. One that waits at a barrier or for device memory leaves
+    /// it for the first queued warp that does not wait.
+    TwoLevel,
 }
 
 /// Timing of one class of operations.

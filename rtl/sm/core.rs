@@ -43,7 +43,7 @@ use super::stall::{StallReason, Stalls};
 use super::stream::Streams;
 use super::texture::Fetches;
 use super::warps::Warps;
-use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SmConfig, occupancy};
+use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{WarpAccess, WarpReply};
 
@@ -308,7 +308,7 @@ impl SmCore {
             let warp = self.ctas.first_warp(slot) + index;
             self.warps.start(warp, slot, index, u16::from(warp) * share.rows);
             self.stacks.start(warp, loaded.image.lanes_of(index.into()));
-            self.ages.launch(warp);
+            self.ages.renew(warp);
             for scheduler in &mut self.schedulers {
                 scheduler.launched(warp);
             }
@@ -335,7 +335,7 @@ impl SmCore {
         let (next, ready) = (at.cycle + 1, self.ready());
         let mut until = u64::MAX;
         for scheduler in 0..self.config.schedulers as usize {
-            let open = ready.open & self.group(scheduler);
+            let open = ready.open & self.pool(scheduler);
             if open != 0 {
                 if self.choose_other(loaded, scheduler, next, open).is_some() {
                     return Sleep::Next;
@@ -383,6 +383,9 @@ impl Block for SmCore {
             arriving |= io.launch.waiting(at);
         }
         let reported = self.report_cta(&mut io.done, at);
+        if self.config.policy == SchedulerPolicy::TwoLevel {
+            self.refill_pools();
+        }
         let sending = self.address_unit.can_send() && !lsu_full;
         let sleep = self.sleep(&loaded, at, issued || reported || sending || arriving);
         self.loaded = Some(loaded);
@@ -468,7 +471,7 @@ const HEADS: [&str; PIPES] = {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{ClassTiming, OpTiming, PipeConfig, SchedulerPolicy, SharedConfig};
+    use super::super::{ClassTiming, OpTiming, PipeConfig, SharedConfig};
     use super::*;
 
     fn timing(latency: u16, interval: u16) -> OpTiming {

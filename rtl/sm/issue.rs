@@ -55,7 +55,7 @@ impl SmCore {
         for turn in 0..schedulers {
             // The first claim on what schedulers share alternates, so that none starves.
             let scheduler = (at.cycle as usize + turn) & (schedulers - 1);
-            let mine = open & self.group(scheduler);
+            let mine = open & self.pool(scheduler);
             let pipe = if mine == 0 { None } else { self.issue_one(loaded, at, scheduler, mine) };
             match pipe {
                 Some(pipe) => {
@@ -72,9 +72,25 @@ impl SmCore {
         issued
     }
 
-    /// Warps that a scheduler serves.
-    pub(super) fn group(&self, scheduler: usize) -> u64 {
-        self.schedulers[scheduler % MAX_SCHEDULERS].group()
+    /// Warps that a scheduler may issue.
+    pub(super) fn pool(&self, scheduler: usize) -> u64 {
+        self.schedulers[scheduler % MAX_SCHEDULERS].pool()
+    }
+
+    /// Refills the pools of two-level schedulers, judged on the new state.
+    #[inline(never)]
+    pub(super) fn refill_pools(&mut self) {
+        let live = self.warps.live();
+        let waiting = self.barriers.waiting() | self.draining() | self.scoreboard.hazard_memory();
+        for scheduler in &mut self.schedulers {
+            scheduler.refill(live, waiting, &mut self.ages);
+        }
+    }
+
+    /// Warps that a barrier or fence keeps until their stores are acknowledged.
+    #[inline(always)]
+    fn draining(&self) -> u64 {
+        self.heads[Pipe::Barrier as usize] & self.warps.storing()
     }
 
     /// Lets a scheduler issue one of its warps of `open`, which are not none; returns the pipe that
@@ -93,8 +109,7 @@ impl SmCore {
     /// Warps whose head instruction waits for no operand and at no barrier.
     #[inline(always)]
     pub(super) fn ready(&self) -> Ready {
-        let draining = self.heads[Pipe::Barrier as usize] & self.warps.storing();
-        let all = self.fetch.head() & !(self.scoreboard.hazard() | self.barriers.waiting() | draining);
+        let all = self.fetch.head() & !(self.scoreboard.hazard() | self.barriers.waiting() | self.draining());
         let all = if self.fault.is_some() { 0 } else { all };
         let open = if self.address_unit.is_busy() { all & !self.heads[Pipe::Global as usize] } else { all };
         Ready { all, open }
@@ -154,7 +169,7 @@ impl SmCore {
     /// at the start of the cycle.
     #[inline(never)]
     pub(super) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
-        let group = self.group(scheduler);
+        let group = self.schedulers[scheduler % MAX_SCHEDULERS].in_charge();
         let live = self.warps.live() & group & !at_barrier;
         let hazard = self.scoreboard.hazard() & live;
         let memory = self.scoreboard.hazard_memory() & live;

@@ -17,7 +17,7 @@
 //! | `retire`         | result bus, load replies, exits of warps and CTAs               |
 //! | `decode`         | per-pc table: pipe, latency, register masks                     |
 //! | `fetch`          | instruction buffers and the fetch stage                         |
-//! | `scheduler`      | greedy-then-oldest, loose round robin                           |
+//! | `scheduler`      | greedy-then-oldest, loose round robin, two-level                |
 //! | `scoreboard`     | pending writes and hazard masks                                 |
 //! | `simt_stack`     | post-dominator reconvergence                                    |
 //! | `barrier`        | barriers, with thread counts and reductions                     |

@@ -98,13 +98,19 @@ fn kernel(seed: u64) -> Kernel {
         "st.global.v4.u32 [%rd2+32], {%r8, %r9, %r10, %r11}; st.global.v4.u32 [%rd2+48], {%r12, %r13, %r14, %r15};";
     generator.text.push_str(epilogue);
     let mut kernel = Kernel::new(&generator.text);
-    let threads = [32, 64, 96, 72][generator.next(4) as usize];
+    let mut threads = [32, 64, 96, 72][generator.next(4) as usize];
+    match generator.next(4) {
+        0 => kernel.config.policy = SchedulerPolicy::LooseRoundRobin,
+        1 => {
+            // More warps than a pool holds.
+            kernel.config.policy = SchedulerPolicy::TwoLevel;
+            threads *= 3;
+        }
+        _ => {}
+    }
     kernel.dynamic_shared = 32 * threads;
     kernel.delay = [1, 7, 100][generator.next(3) as usize];
     kernel.seed = seed;
-    if generator.next(3) == 0 {
-        kernel.config.policy = SchedulerPolicy::LooseRoundRobin;
-    }
     if generator.next(3) == 0 {
         kernel.config.schedulers = 1;
     }

@@ -88,6 +88,57 @@ fn loose_round_robin_gives_every_warp_its_turn() {
     assert_eq!(table, "0=0:0 1=1:0 2=2:0 3=3:0 4=0:1 5=1:1 6=2:1 7=3:1");
 }
 
+/// `warps` warps on one two-level scheduler.
+fn two_level(body: &str, warps: u32) -> Kernel {
+    let mut kernel = Kernel::bare(body).grid(1, 32 * warps);
+    kernel.config.schedulers = 1;
+    kernel.config.policy = SchedulerPolicy::TwoLevel;
+    kernel
+}
+
+#[test]
+fn a_seventh_warp_gets_in_only_when_another_waits_for_memory() {
+    // Instruction 2 waits for a pipe, instruction 4 for memory.
+    let mut kernel = two_level(
+        "ld.param.u64 %rd1, [input]; mov.u32 %r1, 1; max.u32 %r1, %r1, 3;
+         ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, %r1;",
+        7,
+    );
+    kernel.delay = 1000;
+    let log = issues(&kernel);
+    let first = |pc| log.iter().find(|issue| issue.pc == pc).unwrap();
+    let seventh = log.iter().find(|issue| issue.warp == 6).unwrap();
+    assert!(seventh.cycle > first(3).cycle, "{seventh:?} ahead of {:?}", first(3));
+    assert!(seventh.cycle < first(4).cycle, "{seventh:?} not ahead of {:?}", first(4));
+    kernel.check();
+}
+
+#[test]
+fn a_seventh_warp_that_finds_nobody_waiting_for_memory_gets_in_when_another_ends() {
+    let kernel = two_level("add.u32 %r1, %r2, 1; max.u32 %r1, %r1, 3; max.u32 %r1, %r1, 5;", 7);
+    let log = issues(&kernel);
+    let seventh = log.iter().find(|issue| issue.warp == 6).unwrap();
+    let exit = log.iter().find(|issue| issue.pc == 3).unwrap();
+    assert!(seventh.cycle > exit.cycle, "{seventh:?} ahead of {exit:?}");
+    kernel.check();
+}
+
+#[test]
+fn a_barrier_of_more_warps_than_a_pool_holds_opens() {
+    let kernel = two_level("mov.u32 %r1, 1; bar.sync 0; add.u32 %r1, %r1, 1; bar.sync 1; mov.u32 %r2, 2;", 20);
+    let log = issues(&kernel);
+    assert_eq!(log.iter().filter(|issue| issue.pc == 4).count(), 20);
+    kernel.check();
+}
+
+#[test]
+fn a_two_level_scheduler_with_queued_warps_is_held_back_by_those_of_its_pool() {
+    // Six warps wait for a division, six that could issue queue.
+    let bench = two_level("div.u32 %r1, %r2, %r3; add.u32 %r1, %r1, 1;", 12).check();
+    let cycles = |reason| bench.cores[0].stall_cycles(reason);
+    assert!(cycles(StallReason::ScoreboardAlu) > 200, "{} cycles", cycles(StallReason::ScoreboardAlu));
+}
+
 #[test]
 fn a_barrier_opens_in_the_cycle_after_its_last_arrival() {
     let log = issues(&Kernel::bare("bar.sync 0; mov.u32 %r1, 1;").grid(1, 96));

@@ -94,7 +94,7 @@ impl Draw {
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
         self.one_of("sm.schedulers", &[1, 2, 4]);
-        self.one_of("sm.policy", &["loose-round-robin", "greedy-then-oldest"]);
+        self.one_of("sm.policy", &["loose-round-robin", "two-level", "greedy-then-oldest"]);
         self.range("sm.pipes.operand_read", 1, 16);
         self.range("sm.pipes.result_bus", 1, 4);
         for class in ["int.add", "int.mul", "int.mad", "fp.add", "fp.mad"] {

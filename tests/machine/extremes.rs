@@ -70,6 +70,7 @@ fn the_largest_machine_runs_every_kernel() {
         "sm.threads=2048",
         "sm.ctas=32",
         "sm.schedulers=4",
+        "sm.policy=two-level",
         "sm.pipes.result_bus=4",
         "lsu.access_queue=64",
         "l1.sets=4096",
