@@ -22,7 +22,7 @@ use super::fields::{self, Word};
 use super::header::Header;
 use super::instruction::{Format, Parsed};
 use super::lines::Lines;
-use super::opcode::OpcodeTable;
+use super::opcode::{Class, OpcodeTable, Space};
 use super::record::{Cluster, Cta, LANES, Warp, lanes_of};
 use super::source;
 
@@ -274,7 +274,8 @@ impl KernelTrace {
         let Some(resolved) = self.code.in_space(operation, space) else {
             return Err(self.lines.refuse("a kernel may have 2^20 different instructions and no more".to_owned()));
         };
-        if self.code.opcode(&self.code.operations()[resolved as usize]).class.is_device_memory() {
+        let class = self.code.opcode(&self.code.operations()[resolved as usize]).class;
+        if class.is_device_memory() || class == Class::Load(Space::Constant) {
             let highest = lanes_of(mask).map(|lane| addresses[lane]).max();
             self.highest = self.highest.max(highest.unwrap_or(0));
         }

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use isa::lanes::{AluFn, AluOp};
+use isa::lanes::{AluFn, AluOp, AtomicFn};
 use isa::program::{Form, Inst, MemOp, NO_PC, Op, Program, RegMask};
 use isa::trace::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace};
 use isa::types::{CacheOp, Scope, Space, Type};
@@ -143,7 +143,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> Place {
 
 /// The PTX instruction that keeps the same pipe for the same time and has the same registers.
 fn instruction(operation: &Operation, opcode: &Opcode) -> Inst {
-    let mut inst = Inst::new(meaning(opcode, !operation.dests().is_empty()));
+    let mut inst = Inst::new(meaning(opcode, operation.recorded_width > 0));
     inst.line = operation.line;
     for &register in operation.sources() {
         insert(&mut inst.reads, register, 1);
@@ -179,7 +179,8 @@ fn insert_word(set: &mut RegMask, word: u16) {
     set.words[usize::from(word / 64)] |= 1 << (word % 64);
 }
 
-fn meaning(opcode: &Opcode, has_dest: bool) -> Op {
+/// What an instruction asks of the SM. Constants whose addresses are not known are taken as parameters.
+fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     let name = opcode.name();
     let alu = |f, ty| Op::Alu(AluOp::new(f, ty));
     match opcode.class {
@@ -189,12 +190,12 @@ fn meaning(opcode: &Opcode, has_dest: bool) -> Op {
         Class::Tensor => alu(AluFn::Fma, Type::F32),
         Class::Sfu | Class::Texture | Class::Surface => alu(AluFn::Ex2, Type::F32),
         Class::Alu => Op::Mov(Type::B32),
-        Class::Load(space) => Op::Load(access(opcode, space)),
-        Class::Store(space) => Op::Store(access(opcode, space)),
-        // The old value comes back as a load's does, a reduction is acknowledged as a store is.
-        Class::Atomic(space) if has_dest => Op::Load(access(opcode, space)),
-        Class::Atomic(space) => Op::Store(access(opcode, space)),
-        Class::AsyncCopy => Op::Load(access(opcode, TraceSpace::Global)),
+        Class::Load(TraceSpace::Constant) if has_addresses => Op::Load(access(opcode, Space::Const)),
+        Class::Load(space) => Op::Load(access(opcode, space_of(space))),
+        Class::Store(space) => Op::Store(access(opcode, space_of(space))),
+        // Whatever it does, a word must go on to belong to its address.
+        Class::Atomic(space) => Op::Atomic(AtomicFn::Exchange, access(opcode, space_of(space))),
+        Class::AsyncCopy => Op::Load(access(opcode, Space::Global)),
         Class::Barrier => Op::Barrier { id: 0 },
         Class::Membar => Op::Fence(Scope::Device),
         Class::Branch => Op::Branch { target: 0, reconverge: NO_PC, uniform: true },
@@ -213,21 +214,25 @@ fn function(name: &str) -> AluFn {
     }
 }
 
-fn access(opcode: &Opcode, space: TraceSpace) -> MemOp {
-    let space = match space {
+fn space_of(space: TraceSpace) -> Space {
+    match space {
         TraceSpace::Global | TraceSpace::Local | TraceSpace::Generic => Space::Global,
         TraceSpace::Shared => Space::Shared,
         TraceSpace::Constant => Space::Param,
-    };
+    }
+}
+
+fn access(opcode: &Opcode, space: Space) -> MemOp {
     let (ty, lanes) = match opcode.width {
+        // The atomic unit knows words of 4 and 8 bytes.
+        width if matches!(opcode.class, Class::Atomic(_)) => (if width < 8 { Type::B32 } else { Type::B64 }, 1),
         1 => (Type::U8, 1),
         2 => (Type::U16, 1),
         8 => (Type::B64, 1),
         16 => (Type::B64, 2),
         _ => (Type::B32, 1),
     };
-    let is_atomic = matches!(opcode.class, Class::Atomic(_));
-    let cache = if opcode.bypasses_l1 || is_atomic { CacheOp::Cg } else { CacheOp::Default };
+    let cache = if opcode.bypasses_l1 { CacheOp::Cg } else { CacheOp::Default };
     MemOp { space, ty, lanes, cache, volatile: false, base: None, offset: 0 }
 }
 
@@ -240,11 +245,15 @@ mod tests {
     use super::*;
 
     fn lowered(opcode: &str, dests: &[u8], sources: &[u8]) -> Inst {
+        lowered_of(opcode, dests, sources, 0)
+    }
+
+    fn lowered_of(opcode: &str, dests: &[u8], sources: &[u8], recorded_width: u16) -> Inst {
         let mut code = Code::new(OpcodeTable::new(Some(Architecture::Ampere)));
         let registers = |numbers: &[u8]| numbers.iter().copied().map(Register::vector).collect::<Vec<_>>();
         let opcode = code.add_opcode(opcode).unwrap();
         let operands = Operands::new(&registers(dests), &registers(sources)).unwrap();
-        let operation = Operation { opcode, operands, ..Operation::default() };
+        let operation = Operation { opcode, operands, recorded_width, ..Operation::default() };
         instruction(&operation, &code.opcodes()[usize::from(opcode)])
     }
 
@@ -275,10 +284,27 @@ mod tests {
     }
 
     #[test]
-    fn atomics_pass_the_l1_by() {
-        let Op::Load(mem) = lowered("ATOMG.E.ADD", &[1], &[2]).op else { panic!("no load") };
-        assert_eq!(mem.cache, CacheOp::Cg);
-        assert!(matches!(lowered("RED.E.ADD", &[], &[2]).op, Op::Store(_)));
+    fn atomics_exchange_words_that_the_atomic_unit_knows() {
+        let word = |opcode| match lowered(opcode, &[1], &[2]).op {
+            Op::Atomic(AtomicFn::Exchange, mem) => (mem.space, mem.ty, mem.lanes),
+            other => panic!("{opcode} became {other:?}"),
+        };
+        assert_eq!(word("ATOMG.E.ADD"), (Space::Global, Type::B32, 1));
+        assert_eq!(word("ATOM.E.CAS.64"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("RED.E.MAX.S16"), (Space::Global, Type::B32, 1));
+        assert_eq!(word("ATOMG.E.CAS.128"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("ATOMS.ADD"), (Space::Shared, Type::B32, 1));
+    }
+
+    #[test]
+    fn constants_are_parameters_unless_their_addresses_are_known() {
+        let space = |width| lowered_of("LDC.64", &[2], &[4], width).mem().map(|mem| mem.space);
+        assert_eq!((space(0), space(8)), (Some(Space::Param), Some(Space::Const)));
+    }
+
+    #[test]
+    fn memory_barriers_are_fences() {
+        assert_eq!(lowered("MEMBAR.SC.GPU", &[], &[]).op, Op::Fence(Scope::Device));
     }
 
     #[test]

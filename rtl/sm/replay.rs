@@ -8,7 +8,9 @@
 
 use std::sync::Arc;
 
+use isa::lanes::AtomicFn;
 use isa::program::{MemOp, Op};
+use isa::types::Space;
 
 use super::SmCore;
 use super::address_unit::{BEAT_BYTES, StoreData};
@@ -20,6 +22,7 @@ use super::recorded::{COPIES, Role};
 use super::scheduler::MAX_SCHEDULERS;
 use super::stream::Next;
 use super::warps::Warps;
+use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Edge, Rx};
 use crate::l1::access::{LANES, WarpReply};
 use crate::recorded;
@@ -77,7 +80,8 @@ impl SmCore {
         if mask != 0 {
             match (&decoded.inst.op, pipe) {
                 (Op::Load(mem) | Op::Store(mem), Pipe::Global) => self.send_recorded(loaded, warp, decoded, mem),
-                (Op::Load(mem) | Op::Store(mem), Pipe::Shared) => {
+                (Op::Atomic(f, mem), Pipe::Global) => self.change_recorded(warp, decoded, *f, mem),
+                (Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem), Pipe::Shared) => {
                     self.share_recorded(at, scheduler, warp, decoded, mem);
                 }
                 (Op::Barrier { id }, _) => {
@@ -125,18 +129,19 @@ impl SmCore {
     #[inline(never)]
     fn send_recorded(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded, mem: &MemOp) {
         let mut address = [0; LANES];
-        if !self.streams.addresses(warp, &mut address) {
+        if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
             return;
         }
-        // No hardware sends what is not aligned.
-        let aligned = !(u64::from(decoded.bytes) - 1);
-        address.iter_mut().for_each(|address| *address &= aligned);
         let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
         let is_store = matches!(decoded.inst.op, Op::Store(_));
         let tag = self.tag(warp);
         let fill = |data: &mut StoreData| fill(data, &address, decoded.bytes, tag);
         let data = is_store.then_some(fill);
         let beats = self.address_unit.start((warp, operation, mask), mem, decoded.bytes, Base::Lanes(&address), data);
+        if mem.space == Space::Const {
+            // A trace says where they lie in memory.
+            self.address_unit.move_to_constants(0);
+        }
         if is_store {
             self.warps.stores_sent(warp, beats);
         } else {
@@ -145,6 +150,36 @@ impl SmCore {
             self.warps.loads_sent(warp, beats);
             self.scoreboard.reserve(warp, &decoded.inst.writes, true);
         }
+    }
+
+    /// Sends an atomic on its way, by which words get what a store would have left there.
+    #[inline(never)]
+    fn change_recorded(&mut self, warp: u8, decoded: &Decoded, f: AtomicFn, mem: &MemOp) {
+        let mut address = [0; LANES];
+        if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
+            return;
+        }
+        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
+        let tag = self.tag(warp);
+        let words = |at: u64| u64::from(recorded::word(at + 4, tag)) << 32 | u64::from(recorded::word(at, tag));
+        let operands = [&address, &address.map(words), &[0; LANES]];
+        let op = AtomicOp { f, ty: mem.ty };
+        self.address_unit.start_atomic((warp, operation, mask), op, decoded.writes, operands);
+        self.warps.stores_sent(warp, 1);
+        if decoded.writes {
+            self.streams.loads(warp, operation, false);
+            self.scoreboard.reserve(warp, &decoded.inst.writes, true);
+        }
+    }
+
+    /// Addresses of an access of `bytes` bytes a lane; false if the trace has none.
+    #[inline(always)]
+    fn aligned_addresses(&self, warp: u8, bytes: u8, address: &mut [u64; LANES]) -> bool {
+        let is_known = self.streams.addresses(warp, address);
+        // No hardware sends what is not aligned.
+        let aligned = !(u64::from(bytes) - 1);
+        address.iter_mut().for_each(|address| *address &= aligned);
+        is_known
     }
 
     /// A number that tells stores of different CTAs, warps and steps apart, as far as a byte can.
@@ -162,7 +197,11 @@ impl SmCore {
         if !self.streams.addresses(warp, &mut address) {
             return;
         }
-        let cycles = self.shared.cycles(&address, self.stacks.active(warp), mem.bytes());
+        let mask = self.stacks.active(warp);
+        let cycles = match decoded.inst.op {
+            Op::Atomic(..) => self.shared.atomic_cycles(&address, mask, mem.bytes()),
+            _ => self.shared.cycles(&address, mask, mem.bytes()),
+        };
         self.counters.shared_conflicts += u64::from(cycles - 1);
         self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
         let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
@@ -179,13 +218,14 @@ impl SmCore {
         }
     }
 
-    /// Takes the data of a load.
+    /// Takes the data of a load, or what an atomic has found.
     #[inline(never)]
     pub(super) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
         let (warp, operation) = (reply.warp, reply.pc);
         let decoded = &loaded.table[operation as usize];
-        self.count_reply(at, reply, Warps::loaded);
+        let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
+        self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
         let bytes = u32::from(decoded.bytes);
         let (_, last) = self.address_unit.answered(warp, operation, bytes);
         let beats = decoded.bytes.div_ceil(BEAT_BYTES);

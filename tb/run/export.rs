@@ -191,9 +191,14 @@ impl Recorder<'_> {
         }
         for (space, mask, addresses) in parts.into_values() {
             match space {
-                Space::Param | Space::Const => {
+                Space::Param => {
                     let opcode = sass::access(kind, mem, space, bytes, has_dest);
                     self.push(step, &opcode, 0, mask, None);
+                }
+                Space::Const => {
+                    let opcode = sass::access(kind, mem, space, bytes, has_dest);
+                    let addresses = addresses.map(|address| self.program.const_base + address);
+                    self.push(step, &opcode, bytes, mask, Some(&addresses));
                 }
                 Space::Local => {
                     // Words of the lanes lie side by side, so that a wider access is one for each word.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use isa::trace::{KernelTrace, Packing};
 use rtl::kernel::{Mode, Simulator};
+use rtl::l2::L2Stats;
 use rtl::machine::{Machine, Part};
 use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
 use tb::config::{Request, Resolved};
@@ -13,7 +14,7 @@ use tb::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Ver
 use tb::trace::source::TraceSource;
 use tb::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
-use super::{Setup, launch, root};
+use super::{Setup, kernels, launch, root};
 
 const SMALL: Size = Size { ctas: 5, iterations: 6 };
 
@@ -170,6 +171,58 @@ fn generic_accesses_go_where_their_addresses_lead() {
     assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0]);
 }
 
+/// Counters of a warp that does this and then ends.
+fn alone(instructions: &str) -> Counters {
+    Traced::ampere(&format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
+}
+
+fn atomics(counters: &Counters) -> (u64, u64) {
+    (counters.l1.iter().map(|l1| l1.atomics).sum(), counters.l2.iter().map(L2Stats::atomics).sum())
+}
+
+#[test]
+fn atomics_of_a_trace_are_carried_out_by_the_l2() {
+    for opcode in ["1 R2 ATOMG.E.ADD 2 R4 R6 4", "0 RED.E.ADD 2 R4 R6 4", "1 R2 ATOMG.E.CAS.64 2 R4 R6 8"] {
+        let counters = alone(&format!("0000 000000ff {opcode} 1 0x1000 32 0"));
+        assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (2, 2)), "{opcode}");
+    }
+}
+
+#[test]
+fn loads_find_the_words_that_atomics_have_left() {
+    let counters = alone(
+        "0000 ffffffff 1 R2 ATOMG.E.ADD.64 2 R4 R6 8 1 0x1000 8 0\n0010 ffffffff 0 MEMBAR.SC.GPU 0 0 0\n\
+         0020 ffffffff 1 R8 LDG.E 1 R4 4 1 0x1000 4 0\n0030 ffffffff 1 R9 ATOMG.E.EXCH 2 R4 R6 4 1 0x1080 0 0",
+    );
+    assert_eq!((lines(&counters).0, atomics(&counters).0), (1, 2 + 32));
+}
+
+#[test]
+fn barriers_and_fences_wait_for_atomics_as_for_stores() {
+    let waits = |opcode: &str, next: &str| {
+        let text = format!("0000 ffffffff 0 {opcode} 1 0x1000 4 0\n0010 ffffffff 0 {next} 0 0 0");
+        let counters = alone(&text);
+        let drain = StallReason::ALL.iter().position(|reason| *reason == StallReason::StoreDrain).unwrap();
+        counters.stalls[0][drain] > 20
+    };
+    for next in ["BAR.SYNC", "MEMBAR.SC.GPU"] {
+        assert!(waits("RED.E.ADD 2 R4 R6 4", next) && waits("STG.E 2 R4 R6 4", next), "{next}");
+        assert!(!waits("LDG.E 1 R4 4", next), "{next}");
+    }
+}
+
+/// A constant cache serves one word at a time, and a double in one piece.
+#[test]
+fn constants_with_addresses_go_to_their_cache() {
+    let constants = |opcode: &str| {
+        let counters = alone(&format!("0000 ffffffff {opcode}"));
+        (lines(&counters), counters.const_cache.iter().map(|cache| cache.accesses).sum::<u64>())
+    };
+    assert_eq!(constants("1 R2 LDC 1 R4 4 1 0x1000 0 0"), ((0, 0), 1));
+    assert_eq!(constants("1 R2 LDC.64 1 R4 8 1 0x1000 8 0"), ((0, 0), 32));
+    assert_eq!(constants("1 R2 LDC 1 R4 0 0"), ((0, 0), 0));
+}
+
 #[test]
 fn instructions_of_no_lane_are_issued_and_touch_nothing() {
     let text = "0000 00000000 1 R2 LDG.E 1 R4 4 1 0x0 7 0\n0010 ffffffff 0 EXIT 0 0 0";
@@ -203,11 +256,13 @@ fn a_line_that_is_wrong_is_named_when_the_run_comes_to_it() {
 
 #[test]
 fn an_address_that_the_machine_does_not_have_is_refused_with_the_way_out() {
-    let text = "0000 00000001 1 R2 LDG.E 1 R4 4 1 0x7f0000000000 0 0";
-    let error = Traced::ampere(text).tries(&Setup::default()).unwrap_err().to_string();
-    let expected = "CTA (0,0,0), which ends here, touches 0x7f0000000000, but the machine has 32 address bits: \
-                    `--set addr_bits=47` gives it enough";
-    assert!(error.ends_with(expected), "{error}");
+    for opcode in ["LDG.E", "LDC"] {
+        let text = format!("0000 00000001 1 R2 {opcode} 1 R4 4 1 0x7f0000000000 0 0");
+        let error = Traced::ampere(&text).tries(&Setup::default()).unwrap_err().to_string();
+        let expected = "CTA (0,0,0), which ends here, touches 0x7f0000000000, but the machine has 32 address bits: \
+                        `--set addr_bits=47` gives it enough";
+        assert!(error.ends_with(expected), "{error}");
+    }
 }
 
 #[test]
@@ -279,23 +334,52 @@ fn exported(kernel: &str, packing: Packing) -> Traced {
     Traced { folder, list }
 }
 
+/// What a run asks for: lines of loads and stores, lines of constants, atomics of the L1s and of the L2,
+/// warp instructions in all and by pipe.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    lines: (u64, u64),
+    constants: u64,
+    atomics: (u64, u64),
+    warp_instructions: u64,
+    per_pipe: [u64; 8],
+}
+
+impl Asked {
+    fn of(counters: &Counters) -> Self {
+        let per_pipe = counters
+            .cores
+            .iter()
+            .fold([0; 8], |sum: [u64; 8], core| std::array::from_fn(|pipe| sum[pipe] + core.per_pipe[pipe]));
+        Self {
+            lines: lines(counters),
+            constants: counters.const_cache.iter().map(|cache| cache.accesses).sum(),
+            atomics: atomics(counters),
+            warp_instructions: counters.warp_instructions(),
+            per_pipe,
+        }
+    }
+}
+
+/// Kernels whose atomics say where a thread goes on: lines depend on who came first.
+const RACING: [&str; 1] = ["mrigridding"];
+
 #[test]
 fn an_exported_kernel_asks_for_what_the_kernel_asks_for() {
-    for kernel in ["vadd", "syrk", "bfs", "pathfinder", "gaussian", "cutcp", "lbm_soa"] {
-        let program = Setup::default().passes(&launch(kernel, "small.toml")).counters;
-        let trace = exported(kernel, Packing::Plain).passes(&Setup::default()).counters;
-        assert_eq!(lines(&trace), lines(&program), "{kernel}");
-        assert_eq!(trace.warp_instructions(), program.warp_instructions(), "{kernel}");
-        let per_pipe = |counters: &Counters| {
-            counters.cores.iter().fold([0; 8], |sum, core| std::array::from_fn(|pipe| sum[pipe] + core.per_pipe[pipe]))
-        };
-        assert_eq!(per_pipe(&trace), per_pipe(&program), "{kernel}");
+    for kernel in kernels() {
+        let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
+        let trace = exported(&kernel, Packing::Plain).passes(&Setup::default()).counters;
+        let [program, mut trace] = [&program, &trace].map(Asked::of);
+        if RACING.contains(&&*kernel) {
+            trace.lines = program.lines;
+        }
+        assert_eq!(trace, program, "{kernel}");
     }
 }
 
 #[test]
 fn an_exported_kernel_takes_the_time_that_the_kernel_takes() {
-    for kernel in ["vadd", "syrk", "bfs", "gesummv", "cutcp"] {
+    for kernel in ["vadd", "syrk", "bfs", "gesummv", "cutcp", "histo", "conv", "mriq", "spmv_jds"] {
         let program = Setup::default().passes(&launch(kernel, "small.toml")).counters;
         let trace = exported(kernel, Packing::Zstd).passes(&Setup::default()).counters;
         assert_eq!(trace.cycles, program.cycles, "{kernel}");
