@@ -1,5 +1,6 @@
 //! Random structured kernels: nested branches and loops that depend on data, guards, exits,
-//! global, shared and vector accesses to each thread's own places, barriers between them.
+//! global, shared, local, generic and vector accesses and atomics to each thread's own places, barriers
+//! between them.
 
 use std::fmt::Write;
 
@@ -48,7 +49,7 @@ impl Generator {
     fn statement(&mut self, depth: u32) {
         let (a, b, c) = (self.register(), self.register(), self.register());
         let at = self.next(8) * 4;
-        match self.next(if depth < 4 { 13 } else { 9 }) {
+        match self.next(if depth < 4 { 20 } else { 16 }) {
             0 => self.line(format_args!("add.u32 %r{a}, %r{b}, %r{c};")),
             1 => self.line(format_args!("mad.lo.u32 %r{a}, %r{b}, 77, %r{c};")),
             2 => self.line(format_args!("max.s32 %r{a}, %r{b}, %r{c};")),
@@ -60,7 +61,17 @@ impl Generator {
             8 => self.line(format_args!(
                 "rem.u32 %r{a}, %r{b}, 1000; cvt.rn.f32.u32 %f1, %r{a}; cvt.rzi.u32.f32 %r{a}, %f1;"
             )),
-            9 | 10 => {
+            9 => self.line(format_args!("atom.shared.add.u32 %r{a}, [%r4+{at}], %r{b};")),
+            10 => self.line(format_args!("red.global.max.u32 [%rd2+{at}], %r{a}; ld.global.u32 %r{b}, [%rd2+{at}];")),
+            11 => self.line(format_args!("atom.global.cas.b32 %r{a}, [%rd2+{at}], %r{b}, %r{c};")),
+            12 => self.line(format_args!("add.cc.u32 %r{a}, %r{b}, %r{c}; addc.u32 %r{b}, %r{c}, %r{a};")),
+            13 => self.line(format_args!("st.local.u32 [spill+{at}], %r{a}; ld.local.s16 %r{b}, [spill+{at}];")),
+            14 => self.line(format_args!(
+                "and.b32 %r31, %r{a}, 1; setp.eq.u32 %p5, %r31, 0; selp.b64 %rd5, %rd4, %rd2, %p5;
+                 st.u32 [%rd5+{at}], %r{b}; ld.u16 %r{c}, [%rd5+{at}];"
+            )),
+            15 => self.line(format_args!("st.global.u32 [%rd2+{at}], %r{c}; membar.gl;")),
+            16 | 17 => {
                 let label = self.label();
                 let bit = self.next(5);
                 self.line(format_args!("shr.u32 %r31, %r{a}, {bit}; and.b32 %r31, %r31, 1; setp.eq.u32 %p2, %r31, 0;"));
@@ -70,7 +81,7 @@ impl Generator {
                 self.statements(depth + 1);
                 self.line(format_args!("END{label}:"));
             }
-            11 => {
+            18 => {
                 let (label, counter) = (self.label(), 40 + depth);
                 self.line(format_args!("and.b32 %r{counter}, %r{a}, 3;\nLOOP{label}:"));
                 self.statements(depth + 1);
@@ -85,10 +96,11 @@ impl Generator {
 /// A kernel of some top-level blocks with barriers in between.
 fn kernel(seed: u64) -> Kernel {
     let mut generator = Generator { random: seed | 1, text: String::new(), labels: 0 };
-    let prologue = "mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 5; mul.wide.u32 %rd3, %r0, 64; add.u64 %rd3, %rd1, %rd3;
+    let prologue = ".local .align 8 .b8 spill[32]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 5; mul.wide.u32 %rd3, %r0, 64; add.u64 %rd3, %rd1, %rd3;
         ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd3]; ld.global.v4.u32 {%r12, %r13, %r14, %r15}, [%rd3+16];
         st.shared.v2.u32 [%r4], {%r8, %r9}; st.shared.v2.u32 [%r4+8], {%r10, %r11};
-        st.shared.v2.u32 [%r4+16], {%r8, %r9}; st.shared.v2.u32 [%r4+24], {%r10, %r11};\n";
+        st.shared.v2.u32 [%r4+16], {%r8, %r9}; st.shared.v2.u32 [%r4+24], {%r10, %r11};
+        cvt.u64.u32 %rd4, %r4; cvta.shared.u64 %rd4, %rd4;\n";
     generator.text.push_str(prologue);
     for _ in 0..1 + generator.next(3) {
         generator.statements(0);
