@@ -136,21 +136,7 @@ pub const SUPPORTED: &[&str] = &[
 
 /// Lowers the kernel `name` of `module`, to virtual registers.
 pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program, PtxError> {
-    let Some(function) = module.kernels().find(|k| k.name.text == name) else {
-        let names: Vec<&str> = module.kernels().map(|k| k.name.text).collect();
-        let message = format!("there is no kernel `{name}` in this file");
-        let help = match names.as_slice() {
-            [] => "the file defines no kernel".to_string(),
-            _ => format!("it defines {}", names.join(", ")),
-        };
-        return Err(PtxError::new(source, Span::default(), "in this file", message).with_help(help));
-    };
-    if module.address_size != 64 {
-        let message = format!("`.address_size {}`, expected 64", module.address_size);
-        return Err(PtxError::new(source, function.name.span, "this kernel", message)
-            .with_help("addresses of 32 bits are not supported"));
-    }
-    let mut lowering = Lowering::new(source, module, function)?;
+    let (mut lowering, function) = Lowering::of(source, module, name)?;
     lowering.entry(function)?;
     lowering.finish(function)
 }
@@ -158,18 +144,16 @@ pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program
 /// Everything that keeps the kernel `name` from being lowered, in the order of the text: an
 /// instruction that is refused does not hide those behind it. Empty if [`lower`] succeeds.
 pub fn refusals(source: &Source, module: &Module<'_>, name: &str) -> Vec<PtxError> {
-    let first = match lower(source, module, name) {
-        Ok(_) => return Vec::new(),
-        Err(first) => first,
+    let (mut lowering, function) = match Lowering::of(source, module, name) {
+        Ok(begun) => begun,
+        Err(error) => return vec![error],
     };
-    let Some(function) = module.kernels().find(|k| k.name.text == name) else { return vec![first] };
-    let Ok(mut lowering) = Lowering::new(source, module, function) else { return vec![first] };
     lowering.refused = Some(Vec::new());
-    let last = lowering.entry(function).err();
-    let mut refused: Vec<PtxError> = lowering.refused.into_iter().flatten().chain(last).collect();
+    let stopped = lowering.entry(function).err();
+    let mut refused: Vec<PtxError> = lowering.refused.take().into_iter().flatten().chain(stopped).collect();
     if refused.is_empty() {
-        // Only the end of the body is wrong, such as a label that is missing.
-        refused.push(first);
+        // Only the end of the body can be wrong, such as a label that is missing.
+        return lowering.finish(function).err().into_iter().collect();
     }
     refused.sort_by_key(|error| (error.line(), error.column()));
     // A function is lowered once for every call.
@@ -222,6 +206,25 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
+    /// Finds a kernel and begins with it.
+    fn of(source: &'a Source, module: &'a Module<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
+        let Some(function) = module.kernels().find(|k| k.name.text == name) else {
+            let names: Vec<&str> = module.kernels().map(|k| k.name.text).collect();
+            let message = format!("there is no kernel `{name}` in this file");
+            let help = match names.as_slice() {
+                [] => "the file defines no kernel".to_string(),
+                _ => format!("it defines {}", names.join(", ")),
+            };
+            return Err(PtxError::new(source, Span::default(), "in this file", message).with_help(help));
+        };
+        if module.address_size != 64 {
+            let message = format!("`.address_size {}`, expected 64", module.address_size);
+            return Err(PtxError::new(source, function.name.span, "this kernel", message)
+                .with_help("addresses of 32 bits are not supported"));
+        }
+        Ok((Lowering::new(source, module, function)?, function))
+    }
+
     fn new(source: &'a Source, module: &'a Module<'a>, function: &'a Function<'a>) -> Result<Self, PtxError> {
         let layout = lay_out(source, module, function)?;
         let mut scopes = Scopes::new();
