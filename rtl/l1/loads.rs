@@ -1,5 +1,7 @@
 //! What each load instruction of a kernel found in the caches of the LSU: statistics, no hardware.
 
+use super::watch::Outcome;
+
 /// Line requests of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadStats {
@@ -16,6 +18,24 @@ pub struct LoadStats {
 }
 
 impl LoadStats {
+    /// Counts what became of a load at the tags; a refused one comes again.
+    pub(super) fn count(&mut self, outcome: Outcome) {
+        let of_outcome = match outcome {
+            Outcome::Hit => &mut self.hits,
+            Outcome::HitPending => &mut self.hit_pending,
+            Outcome::Miss(_) => &mut self.misses,
+            _ => return,
+        };
+        *of_outcome += 1;
+        self.accesses += 1;
+    }
+
+    /// Counts a load that left on the bypass path.
+    pub(super) fn count_bypass(&mut self) {
+        self.bypasses += 1;
+        self.accesses += 1;
+    }
+
     /// Adds the counters of the same instruction elsewhere.
     pub fn add(&mut self, other: &Self) {
         let Self { accesses, hits, hit_pending, misses, bypasses } = other;

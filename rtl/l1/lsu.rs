@@ -406,8 +406,7 @@ impl Lsu {
             stats.accesses += 1;
             stats.bypasses += 1;
             if let Some(load) = self.loads.get_mut(pc as usize) {
-                load.accesses += 1;
-                load.bypasses += 1;
+                load.count_bypass();
             }
             self.shown = Shown::Bypass;
             if let Some(watch) = &mut self.watch {
@@ -443,16 +442,7 @@ impl Lsu {
         if kind == AccessKind::Load
             && let Some(load) = self.loads.get_mut(pc as usize)
         {
-            let count = match outcome {
-                Outcome::Hit => Some(&mut load.hits),
-                Outcome::HitPending => Some(&mut load.hit_pending),
-                Outcome::Miss(_) => Some(&mut load.misses),
-                _ => None,
-            };
-            if let Some(count) = count {
-                *count += 1;
-                load.accesses += 1;
-            }
+            load.count(outcome);
         }
         self.count(at.cycle, id, kind, outcome)
     }
