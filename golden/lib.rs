@@ -15,7 +15,10 @@
 //! | [`mod@reference`] | kernels: expected results in double precision, and how to compare      |
 
 pub mod coalescer;
+pub mod consistency;
 pub mod dram;
+
+pub mod hybrid;
 pub mod index;
 pub mod interp;
 pub mod l1;

@@ -2,12 +2,12 @@
 
 use super::Geometry;
 
-/// A set-associative cache with LRU replacement and no data.
+/// A set-associative cache with LRU replacement and no data; it notes a `T` with each line.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines<T> {
     geometry: Geometry,
-    /// Per set: lines from least to most recently used, and whether they are dirty.
-    sets: Vec<Vec<(u64, bool)>>,
+    /// Per set: lines from least to most recently used, each with its note.
+    sets: Vec<Vec<(u64, T)>>,
 }
 
 /// What an access found and did.
@@ -19,37 +19,59 @@ pub(super) struct Reached {
     pub(super) wrote_back: bool,
 }
 
-impl Lines {
-    pub(super) fn new(geometry: Geometry) -> Self {
-        Self { geometry, sets: vec![Vec::with_capacity(geometry.ways); geometry.index.sets()] }
+impl<T> Lines<T> {
+    pub(crate) fn new(geometry: Geometry) -> Self {
+        let sets = (0..geometry.index.sets()).map(|_| Vec::with_capacity(geometry.ways)).collect();
+        Self { geometry, sets }
     }
 
-    /// Reads or writes a line; one that is not there takes the place of the least recently used.
-    pub(super) fn reach(&mut self, line: u64, write: bool) -> Reached {
+    /// The note of a line, which becomes the most recently used of its set.
+    pub(crate) fn find(&mut self, line: u64) -> Option<&mut T> {
+        let set = self.set(line);
+        let at = set.iter().position(|(other, _)| *other == line)?;
+        set[at..].rotate_left(1);
+        set.last_mut().map(|(_, note)| note)
+    }
+
+    /// The note of a line, whose place in the order stays as it is.
+    pub(crate) fn note(&mut self, line: u64) -> Option<&mut T> {
+        self.set(line).iter_mut().find(|(other, _)| *other == line).map(|(_, note)| note)
+    }
+
+    /// Puts in a line that is not there, as the most recently used, and returns the one that gives way.
+    pub(crate) fn insert(&mut self, line: u64, note: T) -> Option<(u64, T)> {
         let ways = self.geometry.ways;
         let set = self.set(line);
-        let found = set.iter().position(|(other, _)| *other == line);
-        let (dirty, gave_way) = match found {
-            Some(at) => (set.remove(at).1, None),
-            None => (false, (set.len() == ways).then(|| set.remove(0))),
-        };
-        set.push((line, dirty || write));
-        Reached { hit: found.is_some(), wrote_back: gave_way.is_some_and(|(_, dirty)| dirty) }
+        let gave_way = (set.len() == ways).then(|| set.remove(0));
+        set.push((line, note));
+        gave_way
     }
 
-    /// Throws a line out; true if it was there.
-    pub(super) fn remove(&mut self, line: u64) -> bool {
+    /// Throws a line out and returns its note.
+    pub(crate) fn remove(&mut self, line: u64) -> Option<T> {
         let set = self.set(line);
-        let held = set.len();
-        set.retain(|(other, _)| *other != line);
-        set.len() < held
+        let at = set.iter().position(|(other, _)| *other == line)?;
+        Some(set.remove(at).1)
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.sets.iter_mut().for_each(Vec::clear);
     }
 
-    fn set(&mut self, line: u64) -> &mut Vec<(u64, bool)> {
+    fn set(&mut self, line: u64) -> &mut Vec<(u64, T)> {
         &mut self.sets[self.geometry.index.set_of_line(line)]
+    }
+}
+
+/// The note says whether the line is dirty.
+impl Lines<bool> {
+    /// Reads or writes a line; one that is not there takes the place of the least recently used.
+    pub(super) fn reach(&mut self, line: u64, write: bool) -> Reached {
+        if let Some(dirty) = self.find(line) {
+            *dirty |= write;
+            return Reached { hit: true, wrote_back: false };
+        }
+        let gave_way = self.insert(line, write);
+        Reached { hit: false, wrote_back: gave_way.is_some_and(|(_, dirty)| dirty) }
     }
 }

@@ -13,7 +13,7 @@
 //! Atomic operations are counted as stores: they evict from the L1 and write in the L2. Only accesses to
 //! global memory are counted; constants, textures and local memory have caches or lines of their own.
 
-mod lines;
+pub(crate) mod lines;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -66,8 +66,8 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct Caches {
     config: Config,
-    l1: Vec<Lines>,
-    l2: Vec<Lines>,
+    l1: Vec<Lines<bool>>,
+    l2: Vec<Lines<bool>>,
 }
 
 /// What the warps of a launch asked for and found.
@@ -200,7 +200,7 @@ impl Caches {
             profile.stores.warps += 1;
             profile.stores.transactions += count;
             for request in requests {
-                profile.stores.l1_evictions += u64::from(self.l1[sm].remove(request.line));
+                profile.stores.l1_evictions += u64::from(self.l1[sm].remove(request.line).is_some());
                 profile.stores.l2_hits += u64::from(self.reach_l2(request.line, true, &mut profile.write_backs));
             }
             return;
@@ -231,7 +231,7 @@ impl Caches {
 }
 
 /// Whether the instruction itself keeps a load out of the L1.
-fn is_uncached(mem: &MemOp) -> bool {
+pub(crate) fn is_uncached(mem: &MemOp) -> bool {
     mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv)
 }
 

@@ -186,7 +186,7 @@ proptest! {
             if store {
                 let event = Event::Store { line, space: L1Space::Global, queue_used: 0 };
                 let evicted = twin.step(event).unwrap() == Outcome::Write(WriteOutcome::Evicted);
-                prop_assert_eq!(lines.remove(line), evicted);
+                prop_assert_eq!(lines.remove(line).is_some(), evicted);
                 continue;
             }
             let outcome = twin.step(Event::Load { line, waiter: (), queue_used: 0 }).unwrap();

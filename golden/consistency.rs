@@ -1,0 +1,252 @@
+//! # What a load may return
+//! Judges every value that a load brought back, by the memory model that anssari2012 (sections 2.1 and
+//! 3.2) takes from CUDA:
+//!
+//! * A compute unit sees its own stores: a load returns the last of them before it, or something that
+//!   reached memory later. It never returns one of its own stores that comes after it.
+//! * Coherent operations see memory as it is at their place in its order, and what a compute unit has
+//!   seen through one of them it does not unsee.
+//! * When a kernel has ended, everybody sees what it left in memory.
+//!
+//! Otherwise a load may return anything that was in memory since the kernel began, however old, and the
+//! stores of others in any order: L1s are not coherent.
+//!
+//! A cell is whatever is written as one, a byte or a word. Stores are told of twice, when the compute
+//! unit issues them and when they reach memory ([`Checker::store`], [`Checker::perform`]); loads when they are
+//! issued and when they have returned ([`Checker::begin`], [`Checker::end`]).
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+
+/// A load between its issue and its return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "what it returns is judged by `Checker::end`"]
+pub struct Loading {
+    cu: usize,
+    cell: u64,
+    /// Stores issued so far, by anybody.
+    issued: u64,
+    since: Since,
+}
+
+/// The oldest that a load may return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    /// A version in memory's order, and why not an older one.
+    Version(usize, Rule),
+    /// The store with this number, which had not reached memory.
+    Store(u64),
+}
+
+/// The parts of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// A compute unit sees its own stores.
+    OwnStore,
+    /// A compute unit does not see stores that it has yet to issue.
+    OwnFuture,
+    /// Coherent operations see memory as it is, and what they saw stays seen.
+    Coherent,
+    /// What a kernel left in memory is seen by the next.
+    KernelEnd,
+    /// A value comes from somewhere.
+    NeverWritten,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OwnStore => "a compute unit sees its own stores",
+            Self::OwnFuture => "a compute unit does not see stores that it has yet to issue",
+            Self::Coherent => "coherent operations see memory as it is, and what they saw stays seen",
+            Self::KernelEnd => "what a kernel left in memory is seen by the next",
+            Self::NeverWritten => "a value that is read was written",
+        })
+    }
+}
+
+/// A value that no store explains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Compute unit that read it.
+    pub cu: usize,
+    /// Cell.
+    pub cell: u64,
+    /// Value.
+    pub value: u64,
+    /// What should have come at the earliest.
+    pub expected: u64,
+    /// The rule that is broken.
+    pub rule: Rule,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cu, cell, value, expected, rule } = self;
+        write!(f, "compute unit {cu} read {value:#x} at {cell:#x}, expected {expected:#x} or newer: {rule}")
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// The checker.
+#[derive(Clone, Debug, Default)]
+pub struct Checker {
+    cells: HashMap<u64, Cell>,
+    own: HashMap<(usize, u64), Own>,
+    issued: u64,
+}
+
+/// Versions from before a kernel that are kept, so that an old value is told from one never written.
+const REMEMBERED: usize = 16;
+
+/// What a cell held in memory, in memory's order.
+#[derive(Clone, Debug)]
+struct Cell {
+    versions: Vec<Version>,
+    /// The version with which the kernel began.
+    first: usize,
+}
+
+/// What a cell held in memory at some time.
+#[derive(Clone, Copy, Debug)]
+struct Version {
+    value: u64,
+    /// The compute unit that wrote it and the number of its store.
+    writer: Option<(usize, u64)>,
+}
+
+/// What a compute unit knows of a cell.
+#[derive(Clone, Debug, Default)]
+struct Own {
+    /// Its stores that have not reached memory: number and value.
+    under_way: VecDeque<(u64, u64)>,
+    /// The oldest version that it may still see, if the kernel's first is too old.
+    since: Option<(usize, Rule)>,
+}
+
+impl Checker {
+    /// Memory is 0 everywhere.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says what a cell holds before anybody writes it.
+    pub fn initialise(&mut self, cell: u64, value: u64) {
+        self.cells.insert(cell, Cell { versions: vec![Version { value, writer: None }], first: 0 });
+    }
+
+    fn cell(&mut self, cell: u64) -> &mut Cell {
+        self.cells.entry(cell).or_insert_with(|| Cell { versions: vec![Version { value: 0, writer: None }], first: 0 })
+    }
+
+    /// A compute unit issues a store.
+    pub fn store(&mut self, cu: usize, cell: u64, value: u64) {
+        self.issued += 1;
+        self.own.entry((cu, cell)).or_default().under_way.push_back((self.issued, value));
+    }
+
+    /// The oldest store of a compute unit to a cell that has not reached memory does.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn perform(&mut self, cu: usize, cell: u64) {
+        let next = self.own.get_mut(&(cu, cell)).and_then(|own| own.under_way.pop_front());
+        let Some((number, value)) = next else { panic!("compute unit {cu} has no store to {cell:#x} under way") };
+        self.write(cu, cell, value, number, Rule::OwnStore);
+    }
+
+    fn write(&mut self, cu: usize, cell: u64, value: u64, number: u64, rule: Rule) {
+        let versions = &mut self.cell(cell).versions;
+        versions.push(Version { value, writer: Some((cu, number)) });
+        let last = versions.len() - 1;
+        self.own.entry((cu, cell)).or_default().since = Some((last, rule));
+    }
+
+    /// A compute unit issues a load.
+    pub fn begin(&self, cu: usize, cell: u64) -> Loading {
+        let own = self.own.get(&(cu, cell));
+        let under_way = own.and_then(|own| own.under_way.back());
+        let since = match (under_way, own.and_then(|own| own.since)) {
+            (Some(&(number, _)), _) => Since::Store(number),
+            (None, Some((version, rule))) => Since::Version(version, rule),
+            (None, None) => Since::Version(self.cells.get(&cell).map_or(0, |cell| cell.first), Rule::KernelEnd),
+        };
+        Loading { cu, cell, issued: self.issued, since }
+    }
+
+    /// A load has returned.
+    ///
+    /// # Errors
+    /// If no store explains the value.
+    pub fn end(&mut self, load: Loading, value: u64) -> Result<(), Violation> {
+        let Loading { cu, cell, issued, since } = load;
+        let under_way = self.own.get(&(cu, cell)).map_or(VecDeque::new(), |own| own.under_way.clone());
+        let versions = &self.cell(cell).versions;
+        let violates = |rule, expected| Err(Violation { cu, cell, value, expected, rule });
+        let (first, rule) = match since {
+            Since::Version(version, rule) => (version, rule),
+            Since::Store(number) => {
+                if let Some(&(_, own)) = under_way.iter().find(|(other, _)| *other == number) {
+                    return if value == own { Ok(()) } else { violates(Rule::OwnStore, own) };
+                }
+                let performed = versions.iter().rposition(|version| version.writer == Some((cu, number)));
+                (performed.unwrap_or(0), Rule::OwnStore)
+            }
+        };
+        let is_future =
+            |version: &Version| version.writer.is_some_and(|(writer, number)| writer == cu && number > issued);
+        let mut explains = versions.iter().enumerate().filter(|(_, version)| version.value == value).peekable();
+        if explains.clone().any(|(at, version)| at >= first && !is_future(version)) {
+            return Ok(());
+        }
+        let expected = versions[first].value;
+        let from_future = under_way.iter().any(|(number, own)| *number > issued && *own == value);
+        match explains.peek() {
+            Some((_, version)) if is_future(version) => violates(Rule::OwnFuture, expected),
+            Some(_) => violates(rule, expected),
+            None if from_future => violates(Rule::OwnFuture, expected),
+            None => violates(Rule::NeverWritten, expected),
+        }
+    }
+
+    /// A coherent operation takes its place in memory's order: it read and wrote such values there.
+    ///
+    /// # Errors
+    /// If it read something else than memory held.
+    pub fn coherent(&mut self, cu: usize, cell: u64, read: Option<u64>, write: Option<u64>) -> Result<(), Violation> {
+        let versions = &self.cell(cell).versions;
+        let last = versions.len() - 1;
+        let expected = versions[last].value;
+        if let Some(value) = read {
+            if value != expected {
+                return Err(Violation { cu, cell, value, expected, rule: Rule::Coherent });
+            }
+            self.own.entry((cu, cell)).or_default().since = Some((last, Rule::Coherent));
+        }
+        if let Some(value) = write {
+            self.issued += 1;
+            self.write(cu, cell, value, self.issued, Rule::Coherent);
+        }
+        Ok(())
+    }
+
+    /// A kernel has ended.
+    ///
+    /// # Panics
+    /// If a store has not reached memory.
+    pub fn end_kernel(&mut self) {
+        let is_done = self.own.values().all(|own| own.under_way.is_empty());
+        assert!(is_done, "a kernel ends while stores are on their way to memory");
+        self.own.clear();
+        for Cell { versions, first } in self.cells.values_mut() {
+            versions.drain(..versions.len().saturating_sub(REMEMBERED));
+            *first = versions.len() - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "consistency_tests.rs"]
+mod tests;

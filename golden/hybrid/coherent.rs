@@ -1,0 +1,122 @@
+//! The coherent domain: L2 banks with an atomic buffer each, and DRAM (anssari2012 sections 3.2, 3.4).
+
+use super::SECTORS;
+use super::counts::Counts;
+use crate::untimed::Geometry;
+use crate::untimed::lines::Lines;
+
+/// The L2.
+#[derive(Clone, Copy, Debug)]
+pub struct L2Config {
+    /// Banks; L1 lines go round among them in turn.
+    pub banks: usize,
+    /// Each of them, in L2 lines.
+    pub bank: Geometry,
+}
+
+/// L2 and atomic buffers.
+#[derive(Clone, Debug)]
+pub(super) struct Coherent {
+    banks: Vec<Bank>,
+}
+
+#[derive(Clone, Debug)]
+struct Bank {
+    /// With each line, whether it is dirty.
+    lines: Lines<bool>,
+    /// The line that atomic operations went to last. It is changed only here until another access to
+    /// it, or another line, sends it back to the L2.
+    buffer: Option<u64>,
+}
+
+impl Coherent {
+    pub(super) fn new(config: L2Config) -> Self {
+        let bank = || Bank { lines: Lines::new(config.bank), buffer: None };
+        Self { banks: (0..config.banks).map(|_| bank()).collect() }
+    }
+
+    /// The bank of an L1 line's sector, and its number there.
+    fn locate(&mut self, line: u64, sector: usize) -> (&mut Bank, u64) {
+        let banks = self.banks.len() as u64;
+        let own = line / banks * SECTORS as u64 + sector as u64;
+        (&mut self.banks[(line % banks) as usize], own)
+    }
+
+    /// Reads a sector. One that is not there stays only if it is to.
+    pub(super) fn read(&mut self, line: u64, sector: usize, allocates: bool, counts: &mut Counts) {
+        let (bank, own) = self.locate(line, sector);
+        bank.flush_if(own, counts);
+        bank.read(own, allocates, counts);
+    }
+
+    /// Writes a sector; one that is not there is fetched, unless every byte is written.
+    pub(super) fn write(&mut self, line: u64, sector: usize, whole: bool, counts: &mut Counts) {
+        let (bank, own) = self.locate(line, sector);
+        bank.flush_if(own, counts);
+        bank.write(own, whole, counts);
+    }
+
+    /// Changes words of a sector in the atomic buffer.
+    pub(super) fn atomic(&mut self, line: u64, sector: usize, counts: &mut Counts) {
+        let (bank, own) = self.locate(line, sector);
+        if bank.buffer == Some(own) {
+            counts.buffer_hits += 1;
+            return;
+        }
+        bank.flush(counts);
+        bank.read(own, true, counts);
+        bank.buffer = Some(own);
+    }
+
+    /// The atomic buffers go to the L2.
+    pub(super) fn flush_buffers(&mut self, counts: &mut Counts) {
+        self.banks.iter_mut().for_each(|bank| bank.flush(counts));
+    }
+}
+
+impl Bank {
+    fn flush_if(&mut self, line: u64, counts: &mut Counts) {
+        if self.buffer == Some(line) {
+            self.flush(counts);
+        }
+    }
+
+    fn flush(&mut self, counts: &mut Counts) {
+        if let Some(line) = self.buffer.take() {
+            self.write(line, true, counts);
+        }
+    }
+
+    fn read(&mut self, line: u64, allocates: bool, counts: &mut Counts) {
+        counts.l2_accesses += 1;
+        if self.lines.find(line).is_some() {
+            counts.l2_hits += 1;
+            counts.l2_reads += 1;
+            return;
+        }
+        counts.dram_reads += 1;
+        if allocates {
+            self.insert(line, false, counts);
+        }
+    }
+
+    fn write(&mut self, line: u64, whole: bool, counts: &mut Counts) {
+        counts.l2_accesses += 1;
+        if let Some(dirty) = self.lines.find(line) {
+            *dirty = true;
+            counts.l2_hits += 1;
+            counts.l2_writes += 1;
+            return;
+        }
+        counts.dram_reads += u64::from(!whole);
+        self.insert(line, true, counts);
+    }
+
+    fn insert(&mut self, line: u64, dirty: bool, counts: &mut Counts) {
+        counts.l2_writes += 1;
+        if let Some((_, true)) = self.lines.insert(line, dirty) {
+            counts.l2_reads += 1;
+            counts.dram_writes += 1;
+        }
+    }
+}
