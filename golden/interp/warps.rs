@@ -58,6 +58,8 @@ pub struct WarpMemory<'a> {
     pub mask: u32,
     /// Address of every lane; 0 where the lane does not take part.
     pub addresses: [u64; LANES],
+    /// Warps of the SM that have not ended, this one included.
+    pub resident: usize,
 }
 
 /// An instruction that one warp issues.
@@ -77,6 +79,8 @@ pub struct WarpStep<'a> {
     pub access: Option<(Access, &'a MemOp)>,
     /// Address of every lane of the mask in that space; 0 for the others.
     pub addresses: [u64; LANES],
+    /// Warps of the SM that have not ended, this one included.
+    pub resident: usize,
 }
 
 impl<'a> WarpStep<'a> {
@@ -87,7 +91,8 @@ impl<'a> WarpStep<'a> {
         if !matches!(mem.space, Space::Global | Space::Generic) {
             return None;
         }
-        let mut asked = WarpMemory { sm: self.sm, pc: self.pc, mem, access, mask: 0, addresses: [0; LANES] };
+        let &WarpStep { sm, pc, resident, .. } = self;
+        let mut asked = WarpMemory { sm, pc, mem, access, mask: 0, addresses: [0; LANES], resident };
         for lane in lanes(self.mask) {
             if let Some(address) = global(mem.space, self.addresses[lane]) {
                 asked.mask |= 1 << lane;
@@ -174,13 +179,14 @@ impl Sm<'_> {
     fn turn(&mut self, memory: &mut FlatMemory, observer: &mut dyn FnMut(&WarpStep<'_>)) -> Result<bool, InterpError> {
         let Some(warps) = self.slots.first().map(|slot| slot.warps.len()) else { return Ok(false) };
         let all = warps * self.slots.len();
+        let resident = self.slots.iter().flat_map(|slot| &slot.warps).filter(|warp| !warp.stack.is_empty()).count();
         for turn in 0..all {
             let at = (self.next + turn) % all;
             let slot = &mut self.slots[at / warps];
             if slot.can_run(at % warps) {
                 self.next = at + 1;
                 std::mem::swap(&mut slot.cta.memory, memory);
-                let ran = slot.issue(at % warps, self.id, observer);
+                let ran = slot.issue(at % warps, (self.id, resident), observer);
                 std::mem::swap(&mut slot.cta.memory, memory);
                 return ran.map(|()| true);
             }
@@ -238,13 +244,18 @@ impl Slot<'_> {
     }
 
     /// Runs one instruction of a warp that can run.
-    fn issue(&mut self, warp: usize, sm: usize, observer: &mut dyn FnMut(&WarpStep<'_>)) -> Result<(), InterpError> {
+    fn issue(
+        &mut self,
+        warp: usize,
+        (sm, resident): (usize, usize),
+        observer: &mut dyn FnMut(&WarpStep<'_>),
+    ) -> Result<(), InterpError> {
         let Warp { first, alive, stack } = &mut self.warps[warp];
         let Some(Entry { pc, until, mask }) = stack.pop() else { return Ok(()) };
         let code = self.cta.code;
         let inst = &code.insts[pc as usize];
         let access = accessed(&inst.op);
-        let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES] };
+        let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
         if inst.guard.is_some() || access.is_some() {
             let frame = code.frame.len();
             for lane in lanes(mask) {

@@ -191,7 +191,7 @@ impl Caches {
     }
 
     fn access(&mut self, access: &WarpMemory<'_>, profile: &mut Profile) {
-        let WarpMemory { sm, pc, mem, access, mask, addresses } = *access;
+        let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
         // A misaligned lane ends the launch as soon as the instruction runs.
         let Ok(requests) = coalesce(&lanes, self.config.line_bytes) else { return };
@@ -231,7 +231,8 @@ impl Caches {
 }
 
 /// Whether the instruction itself keeps a load out of the L1.
-pub(crate) fn is_uncached(mem: &MemOp) -> bool {
+#[must_use]
+pub fn is_uncached(mem: &MemOp) -> bool {
     mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv)
 }
 

@@ -60,7 +60,7 @@ impl Recording {
     }
 
     fn add(&mut self, access: &WarpMemory<'_>, line_bytes: usize, numbers: &mut BTreeMap<u32, usize>) {
-        let WarpMemory { sm, pc, mem, access, mask, addresses } = *access;
+        let WarpMemory { sm, pc, mem, access, mask, addresses, resident: _ } = *access;
         let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
         // A misaligned lane ends the launch as soon as the instruction runs.
         let Ok(requests) = coalesce(&lanes, line_bytes) else { return };

@@ -429,6 +429,9 @@ pub(super) enum Figure {
     /// Area, leakage and energy of the published caches, beside CACTI and our model
     #[value(name = "anssari2012/table4.3")]
     AnssariTable43,
+    /// Sharing tracker and selective bypass without time: DRAM traffic, miss rates and energy
+    #[value(name = "anssari2012/fig4")]
+    AnssariFig4,
     /// How far estimates are from memories that CACTI computed
     #[value(name = "area/errors")]
     AreaErrors,

@@ -1,5 +1,6 @@
 //! `warpsieve reproduce`: measures what a paper shows and writes it down beside the paper's own figures.
 
+mod anssari2012;
 mod errors;
 mod suite;
 mod table43;
@@ -59,12 +60,13 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
 type Draw = fn(&ReproduceArguments, &Path) -> Result<Page, Report>;
 
 /// Each figure and what draws it, given the folder of the kernels.
-const FIGURES: [(Figure, Draw); 6] = [
+const FIGURES: [(Figure, Draw); 7] = [
     (Figure::Suite, suite::suite),
     (Figure::Xie2013Fig2, xie2013::fig2),
     (Figure::Xie2013Fig4, xie2013::fig4),
     (Figure::Xie2013Listings, xie2013::listings),
     (Figure::AnssariTable43, |_, _| table43::table43()),
+    (Figure::AnssariFig4, anssari2012::fig4),
     (Figure::AreaErrors, |_, _| errors::errors()),
 ];
 

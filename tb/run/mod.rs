@@ -10,6 +10,7 @@ mod counters;
 mod drive;
 mod export;
 mod functional;
+mod hybrid;
 mod launches;
 mod livelock;
 mod loads;
@@ -36,6 +37,7 @@ use thiserror::Error;
 
 pub use counters::{Counters, ratio};
 pub use export::{Exported, export};
+pub use hybrid::hybrid;
 pub use loads::LoadCounters;
 pub use profile::{KernelProfile, profile};
 pub use record::{KernelRecording, Recordings, record};

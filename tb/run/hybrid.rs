@@ -1,0 +1,58 @@
+//! Runs a launch file on the shared and distributed caches of anssari2012 without time
+//! ([`golden::hybrid`]), in the interleaving of its section 4.1: one warp instruction of each compute unit in turn.
+
+use std::path::Path;
+
+use golden::coalescer::{WarpAccess, coalesce};
+use golden::hybrid::{Config, Counts, Hybrid, LINE_BYTES, Source};
+use golden::interp::{Access, WarpMemory, run_warps};
+use golden::untimed::is_uncached;
+use rtl::machine::MachineConfig;
+
+use super::RunError;
+use super::prepare::prepare;
+use super::untimed::each_launch;
+
+/// What each of several systems does with a launch file, all of them in one run of the interpreter.
+/// `machine` says how many SMs there are, which are the compute units, and what each holds.
+///
+/// # Errors
+/// Bad input, or an illegal access of the kernel.
+pub fn hybrid(launch: &Path, machine: &MachineConfig, systems: &[Config]) -> Result<Vec<Counts>, RunError> {
+    let prepared = prepare(launch, None, machine)?;
+    let mut systems: Vec<_> = systems.iter().map(|config| Hybrid::new(*config)).collect();
+    each_launch(&prepared, machine, &mut |launch, sms, memory| {
+        run_warps(launch, sms, memory, &mut |asked| access(&mut systems, asked))?;
+        systems.iter_mut().for_each(Hybrid::end_kernel);
+        Ok(())
+    })?;
+    Ok(systems.iter().map(|system| *system.counts()).collect())
+}
+
+/// An instruction of a warp, on every system. A line that is asked for comes at once.
+fn access(systems: &mut [Hybrid], asked: &WarpMemory<'_>) {
+    let &WarpMemory { sm: cu, mem, access, mask, addresses, resident, .. } = asked;
+    let lanes = WarpAccess { active: mask, addresses, width: mem.bytes() as usize };
+    // A misaligned lane ends the launch as soon as the instruction runs.
+    let Ok(requests) = coalesce(&lanes, LINE_BYTES) else { return };
+    for system in systems {
+        let contentious = system.config().is_contentious(requests.len(), resident);
+        for request in &requests {
+            let (line, bytes) = (request.line, request.byte_mask);
+            match access {
+                Access::Atomic => system.atomic(cu, line, bytes, request.lanes.count_ones().into()),
+                Access::Load if is_uncached(mem) => system.coherent_load(cu, line, bytes),
+                Access::Store if mem.volatile => system.coherent_store(cu, line, bytes),
+                Access::Store => drop(system.store(cu, line, bytes)),
+                Access::Load => {
+                    let source = system.load(cu, line, bytes, contentious);
+                    let stays = !(contentious && system.config().bypass_l1);
+                    if matches!(source, Source::Remote(_) | Source::Coherent) && stays {
+                        system.fill(cu, line);
+                        system.deliver_notices();
+                    }
+                }
+            }
+        }
+    }
+}
