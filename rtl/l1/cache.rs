@@ -172,6 +172,20 @@ impl Cache {
         Some((line, waiter, self.mshr.ready_entries() != filled))
     }
 
+    /// True if a scheme of this cache decides by its own state which loads go past it.
+    pub fn chooses(&self) -> bool {
+        false
+    }
+
+    /// Whether a load at the head goes past the cache in this cycle; changes nothing. If it does, the
+    /// status function does not see it.
+    pub fn sends_past(&self, _at: &Edge<'_>, _request: &LineAccess) -> bool {
+        false
+    }
+
+    /// A load has left on the bypass path.
+    pub fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess) {}
+
     /// The status function of a load (khairy2015 section 3.1).
     pub fn load(
         &mut self,

@@ -405,6 +405,9 @@ impl Lsu {
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
             stats.accesses += 1;
             stats.bypasses += 1;
+            if self.caches[CacheId::L1d as usize].chooses() {
+                self.caches[CacheId::L1d as usize].went_past(at, head);
+            }
             if let Some(load) = self.loads.get_mut(pc as usize) {
                 load.count_bypass();
             }
@@ -487,6 +490,12 @@ impl Block for Lsu {
         let filled = self.take_reply(&mut io.mem_rsp, at);
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
+        if let Some(head) = self.queue.front()
+            && self.caches[CacheId::L1d as usize].chooses()
+            && !self.bypasses()
+        {
+            self.head_bypasses = self.caches[CacheId::L1d as usize].sends_past(at, head);
+        }
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let (had_head, had_room) = (!self.queue.is_empty(), self.queue.has_room());
