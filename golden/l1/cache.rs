@@ -1,7 +1,8 @@
 //! # L1 data cache by lists
 //! Predicts what the L1D does with each event, given the events in the order in which the cache
 //! took them (li2015 section 2.2, khairy2015 section 3.1): write-evict for global stores, write-back
-//! for local ones, no write-allocate, allocate on miss, LRU.
+//! for local ones, no write-allocate, allocate on miss, LRU or another policy. A cache with decoupled
+//! tags (li2015 section 4) is the same behind a filter.
 //!
 //! A set is a list of lines from least to most recently used; a way without a line does not exist
 //! here, so the twin knows lines, never way numbers. Within one cycle the events follow each other
@@ -12,10 +13,12 @@
 
 use std::fmt::Debug;
 
+use super::decoupled::{self, Filter, Standing};
 use super::event::{
     Breach, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, Space, Victim, WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict};
+use super::replacement::{Newcomer, Policy, Replacement};
 use crate::index::SetIndex;
 
 /// Geometry of the cache.
@@ -33,6 +36,10 @@ pub struct Config {
     pub miss_queue: usize,
     /// Which failing condition is reported first.
     pub fail_order: FailOrder,
+    /// Which line makes room.
+    pub policy: Policy,
+    /// Which lines are let in, if not all.
+    pub filter: Option<decoupled::Config>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +58,32 @@ pub struct Cache<W> {
     config: Config,
     /// Per set: lines from least to most recently used.
     sets: Vec<Vec<(u64, Status)>>,
+    replacement: Replacement,
+    filter: Option<Filter>,
     mshr: Mshr<W>,
+}
+
+/// Where a line stands in what a set holds.
+fn standing(held: &[(u64, Status)], line: u64) -> Standing {
+    match held.iter().find(|(other, _)| *other == line) {
+        None => Standing::Candidate,
+        Some((_, Status::Valid)) => Standing::Clean,
+        Some((_, Status::Reserved { .. } | Status::Modified)) => Standing::Bound,
+    }
 }
 
 impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// An empty cache.
     pub fn new(config: Config) -> Self {
         let mshr = Mshr::new(config.mshr_entries, config.mshr_slots);
-        Cache { config, sets: vec![Vec::new(); config.index.sets()], mshr }
+        let sets = config.index.sets();
+        Cache {
+            config,
+            sets: vec![Vec::new(); sets],
+            replacement: Replacement::new(config.policy, sets),
+            filter: config.filter.map(|filter| Filter::new(filter, sets)),
+            mshr,
+        }
     }
 
     /// What `event` must lead to in the present state.
@@ -67,10 +92,12 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// If no correct cache lets the event happen.
     pub fn predict(&self, event: &Event<W>) -> Result<Outcome<W>, Breach> {
         match *event {
+            Event::Load { line, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
             Event::Load { line, queue_used, .. } => Ok(Outcome::Load(self.predict_load(line, queue_used))),
             Event::Store { line, space, queue_used } => self.predict_store(line, space, queue_used).map(Outcome::Write),
             Event::Atomic { line, queue_used } => self.predict_overtaking(line, queue_used).map(Outcome::Write),
-            Event::Bypass { line } => match self.status(line) {
+            Event::Bypass { line, chosen: true } if !self.is_filtered(line) => Err(Breach::Admitted(line)),
+            Event::Bypass { line, .. } => match self.status(line) {
                 Some(Status::Modified) => Err(Breach::Modified(line)),
                 _ => Ok(Outcome::Done),
             },
@@ -80,6 +107,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 Ok(Outcome::Filled { kept, waiters })
             }
             Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
+            Event::Switch { .. } => Ok(Outcome::Done),
             Event::Flush => match self.mshr.used() {
                 0 => Ok(Outcome::Done),
                 used => Err(Breach::FlushBusy(used)),
@@ -123,7 +151,9 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         let set = self.set_of(line);
         let lines: Vec<String> = self.sets[set].iter().map(|(line, status)| format!("{line:#x} {status:?}")).collect();
         let draining = if self.mshr.is_draining(line) { ", the line is draining" } else { "" };
-        format!("set {set} holds, oldest first, [{}]; {mshr}{draining}", lines.join(", "))
+        let counts: Vec<String> = self.known(set).iter().map(|(line, count)| format!("{line:#x} {count}")).collect();
+        let known = if self.filter.is_some() { format!(", counts [{}]", counts.join(", ")) } else { String::new() };
+        format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
     }
 
     /// Invariant: the lines reserved in the sets are exactly those pending in the MSHR, no set is
@@ -140,7 +170,23 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         let once = |set: &Vec<(u64, Status)>| {
             set.iter().all(|(line, _)| set.iter().filter(|(other, _)| other == line).count() == 1)
         };
-        self.mshr.pending_lines().eq(reserved) && self.sets.iter().all(|set| set.len() <= self.config.ways && once(set))
+        let is_known = |set: usize, held: &Vec<(u64, Status)>| {
+            self.filter.as_ref().is_none_or(|filter| filter.is_consistent(set, held.iter().map(|(line, _)| *line)))
+        };
+        self.mshr.pending_lines().eq(reserved)
+            && self.sets.iter().all(|set| set.len() <= self.config.ways && once(set))
+            && self.sets.iter().enumerate().all(|(set, held)| is_known(set, held))
+    }
+
+    /// The lines that the filter knows in a set, the one used longest ago first, with their counts.
+    pub fn known(&self, set: usize) -> &[(u64, u32)] {
+        self.filter.as_ref().map_or(&[], |filter| filter.known(set))
+    }
+
+    /// Whether a load of the line goes past.
+    pub fn is_filtered(&self, line: u64) -> bool {
+        let filter = self.filter.as_ref().filter(|_| self.status(line).is_none());
+        filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
     fn predict_load(&self, line: u64, queue_used: usize) -> LoadOutcome {
@@ -193,25 +239,21 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// Carries out an outcome that [`Cache::predict`] gave for this very state.
     fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
         match (*event, *outcome) {
-            (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => self.touch(line),
+            (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => self.touch(line, true),
             (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 self.mshr.alloc(line, waiter);
-                self.touch(line);
+                self.touch(line, true);
             }
-            (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::Miss { victim })) => {
-                if let Some(victim) = victim {
-                    self.remove(victim.line);
-                }
+            (Event::Load { line, waiter, pc, .. }, Outcome::Load(LoadOutcome::Miss { victim })) => {
                 self.mshr.alloc(line, waiter);
-                let set = self.set_of(line);
-                self.sets[set].push((line, Status::Reserved { doomed: false }));
+                self.place(line, pc, victim.map(|victim| victim.line));
             }
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => {
-                self.touch(line);
+                self.touch(line, false);
                 self.set_status(line, Status::Modified);
             }
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Evicted)) => {
-                self.remove(line)
+                self.drop_line(line)
             }
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Pending)) => {
                 self.set_status(line, Status::Reserved { doomed: true });
@@ -222,14 +264,20 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 if kept {
                     self.set_status(line, Status::Valid);
                 } else {
-                    self.remove(line);
+                    self.drop_line(line);
                 }
             }
             (Event::Drain, _) => {
                 self.mshr.pop();
             }
-            (Event::Flush, _) => self.sets.iter_mut().for_each(Vec::clear),
-            // Refusals, stores that miss and bypasses leave no trace.
+            (Event::Bypass { line, chosen: true }, _) => self.pass(line),
+            (Event::Switch { original }, _) => self.switch(original),
+            (Event::Flush, _) => {
+                self.sets.iter_mut().for_each(Vec::clear);
+                self.replacement.forget_lines();
+                self.filter.iter_mut().for_each(Filter::clear);
+            }
+            // Refusals, stores that miss and other bypasses leave no trace.
             _ => {}
         }
         Ok(())
@@ -237,16 +285,58 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
 
     /// The line that would give way for `line`, and whether it needs one and there is none.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
-        let set = &self.sets[self.set_of(line)];
-        if set.len() < self.config.ways {
+        let number = self.set_of(line);
+        let set = &self.sets[number];
+        let is_short = |filter: &Filter| filter.is_short(number, line, |other| standing(set, other));
+        if set.len() < self.config.ways && !self.filter.as_ref().is_some_and(is_short) {
             return (None, false);
         }
-        let victim = set.iter().find_map(|(line, status)| match status {
-            Status::Reserved { .. } => None,
-            Status::Valid => Some(Victim { line: *line, modified: false }),
-            Status::Modified => Some(Victim { line: *line, modified: true }),
-        });
+        let may_go = set.iter().filter(|(_, status)| !matches!(status, Status::Reserved { .. }));
+        let victim = self.replacement.victim(may_go.map(|(line, _)| *line));
+        let victim = victim.map(|line| Victim { line, modified: self.status(line) == Some(Status::Modified) });
         (victim, victim.is_none())
+    }
+
+    /// A line gets a place, perhaps that of another.
+    fn place(&mut self, line: u64, pc: u32, victim: Option<u64>) {
+        let number = self.set_of(line);
+        let set = &mut self.sets[number];
+        if let Some(filter) = &mut self.filter {
+            filter.placed(number, line, victim, |other| standing(set, other));
+        }
+        set.retain(|(other, _)| Some(*other) != victim);
+        let could_go = |status: Status| !matches!(status, Status::Reserved { .. });
+        let stay: Vec<_> = set.iter().map(|(other, status)| (*other, could_go(*status))).collect();
+        self.replacement.came(Newcomer { line, pc, set: number }, victim, &stay);
+        set.push((line, Status::Reserved { doomed: false }));
+    }
+
+    /// A load goes past by choice.
+    fn pass(&mut self, line: u64) {
+        let number = self.set_of(line);
+        let set = &mut self.sets[number];
+        let lost = self.filter.as_mut().and_then(|filter| filter.passed(number, line, |other| standing(set, other)));
+        if let Some(lost) = lost {
+            set.retain(|(other, _)| *other != lost);
+            self.replacement.left(lost);
+        }
+    }
+
+    /// A line goes because of a store.
+    fn drop_line(&mut self, line: u64) {
+        let number = self.set_of(line);
+        self.sets[number].retain(|(other, _)| *other != line);
+        self.replacement.left(line);
+        if let Some(filter) = &mut self.filter {
+            filter.lost(number, line);
+        }
+    }
+
+    fn switch(&mut self, original: bool) {
+        let Self { config, sets, filter, .. } = self;
+        if let Some(filter) = filter {
+            filter.switch(original, |line| standing(&sets[config.index.set_of_line(line)], line));
+        }
     }
 
     fn set_of(&self, line: u64) -> usize {
@@ -266,15 +356,14 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     }
 
     /// Makes the line the most recently used of its set.
-    fn touch(&mut self, line: u64) {
+    fn touch(&mut self, line: u64, by_load: bool) {
         let set = self.set_of(line);
         // The sort is stable: all the others keep their order.
         self.sets[set].sort_by_key(|(other, _)| *other == line);
-    }
-
-    fn remove(&mut self, line: u64) {
-        let set = self.set_of(line);
-        self.sets[set].retain(|(other, _)| *other != line);
+        self.replacement.used(line);
+        if let Some(filter) = &mut self.filter {
+            filter.used(set, line, by_load);
+        }
     }
 }
 

@@ -124,6 +124,8 @@ pub enum Event<W> {
     Load {
         /// Line number.
         line: u64,
+        /// Instruction that loads.
+        pc: u32,
         /// Who waits for the data.
         waiter: W,
         /// Miss-queue slots in use.
@@ -149,6 +151,13 @@ pub enum Event<W> {
     Bypass {
         /// Line number.
         line: u64,
+        /// Whether the cache chose it, rather than the instruction or the configuration.
+        chosen: bool,
+    },
+    /// The cache lets every line in from now on, or those that its filter admits.
+    Switch {
+        /// Every line.
+        original: bool,
     },
     /// Data of a line arrive.
     Fill {
@@ -168,9 +177,9 @@ impl<W> Event<W> {
             Event::Load { line, .. }
             | Event::Store { line, .. }
             | Event::Atomic { line, .. }
-            | Event::Bypass { line }
+            | Event::Bypass { line, .. }
             | Event::Fill { line } => Some(line),
-            Event::Drain | Event::Flush => None,
+            Event::Switch { .. } | Event::Drain | Event::Flush => None,
         }
     }
 }
@@ -191,7 +200,7 @@ pub enum Outcome<W> {
     },
     /// Of a drain: the waiter, if there was one.
     Drained(Option<Replay<W>>),
-    /// Of a bypass or a flush.
+    /// Of a bypass, a switch or a flush.
     Done,
 }
 
@@ -202,6 +211,10 @@ pub enum Breach {
     Fill(NotPending),
     /// A bypass or global access of a modified local line, whose only current copy is here.
     Modified(u64),
+    /// A load was looked up whose line is not admitted.
+    NotAdmitted(u64),
+    /// A load was sent past by choice whose line is here or is admitted.
+    Admitted(u64),
     /// The kernel ends with lines on their way.
     FlushBusy(usize),
 }
@@ -212,6 +225,10 @@ impl fmt::Display for Breach {
             Breach::Fill(error) => error.fmt(f),
             Breach::Modified(line) => {
                 write!(f, "line {line:#x} is modified local data, but is accessed past the L1D or as global")
+            }
+            Breach::NotAdmitted(line) => write!(f, "line {line:#x} is not admitted, but its load does not go past"),
+            Breach::Admitted(line) => {
+                write!(f, "the load of line {line:#x} goes past, though the line is here or admitted")
             }
             Breach::FlushBusy(used) => {
                 write!(f, "flush with {used} MSHR entries in use, expected 0")

@@ -1,5 +1,9 @@
 //! Untimed twins of the L1 data cache and its parts.
 
 pub mod cache;
+pub mod decoupled;
+pub mod dueling;
 pub mod event;
 pub mod mshr;
+pub mod replacement;
+pub mod reuse;

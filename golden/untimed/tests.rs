@@ -6,6 +6,7 @@ use super::*;
 use crate::index::Function;
 use crate::l1::cache::{self, Cache};
 use crate::l1::event::{Event, FailOrder, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
+use crate::l1::replacement::Policy;
 use crate::l2::{self, Bank};
 
 const BASE: u64 = 0x10_0000;
@@ -181,6 +182,8 @@ proptest! {
             mshr_slots: 1,
             miss_queue: 8,
             fail_order: FailOrder::MshrFirst,
+            policy: Policy::Lru,
+            filter: None,
         });
         for (line, store) in steps {
             if store {
@@ -189,7 +192,7 @@ proptest! {
                 prop_assert_eq!(lines.remove(line).is_some(), evicted);
                 continue;
             }
-            let outcome = twin.step(Event::Load { line, waiter: (), queue_used: 0 }).unwrap();
+            let outcome = twin.step(Event::Load { line, pc: 0, waiter: (), queue_used: 0 }).unwrap();
             if let Outcome::Load(LoadOutcome::Miss { victim }) = outcome {
                 let is_clean = victim.is_none_or(|victim| !victim.modified);
                 prop_assert!(is_clean);

@@ -162,6 +162,15 @@ impl IndexUnit {
         self.rows.len() as u32
     }
 
+    /// The line of a tag in a set: the function is undone by trying the low bits, which it maps one to
+    /// one.
+    #[must_use]
+    pub fn line(&self, tag: u64, set: u32) -> u64 {
+        let upper = tag << self.bits();
+        // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
+        upper | u64::from(self.low_bits_of(set ^ self.index(upper)))
+    }
+
     /// Inputs of the XOR tree of every index bit; 1 is a wire.
     pub fn fan_ins(&self) -> impl Iterator<Item = u32> + '_ {
         self.rows.iter().map(|row| row.count_ones())

@@ -295,6 +295,14 @@ impl<T: Payload> Array<T> {
         }
     }
 
+    /// Changes every cell in one cycle, each by itself (a flash line, no port).
+    pub fn flash(&mut self, change: impl Fn(&mut T)) {
+        self.cells.iter_mut().for_each(change);
+        if self.digest.is_some() {
+            self.record();
+        }
+    }
+
     /// One row without using a port: for waves, reports and checks, and in `eval` only after
     /// [`Self::take_reads`].
     #[must_use]

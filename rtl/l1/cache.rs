@@ -17,11 +17,14 @@
 use super::access::{AccessKind, MemorySpace};
 use super::coalescer::LineAccess;
 use super::config::{CacheConfig, FailOrder, L1Config};
+use super::decoupled::Moves;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
 use super::pending::Pending;
+use super::replacement::Source;
 use super::stats::L1Stats;
-use super::tags::{Probe, Tags, Victim};
+use super::tag_store::TagStore;
+use super::tags::{Probe, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome};
 use crate::cells::line::LineData;
@@ -67,7 +70,7 @@ pub(super) struct Cache {
     path: String,
     id: CacheId,
     fail_order: FailOrder,
-    tags: Tags,
+    tags: TagStore,
     data: Array<LineData>,
     ways: u32,
     mshr: Mshr,
@@ -90,10 +93,14 @@ impl Cache {
             collide: Collide::New,
         };
         let index = IndexUnit::new(index, sets, line_bytes, line_bits);
+        let tags = match id {
+            CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits),
+            CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits),
+        };
         Self {
             id,
             fail_order: l1.fail_order,
-            tags: Tags::new(&path, sets, ways, index, line_bits),
+            tags,
             data: Array::new(data, line_bytes),
             ways,
             mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
@@ -127,9 +134,9 @@ impl Cache {
         self.tags.clear();
     }
 
-    /// Every reserved way has exactly one pending MSHR entry.
+    /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
     pub fn is_consistent(&self) -> bool {
-        self.tags.reserved() == self.mshr.pending_lines()
+        self.tags.reserved() == self.mshr.pending_lines() && self.tags.is_consistent()
     }
 
     /// The set of a line.
@@ -174,17 +181,35 @@ impl Cache {
 
     /// True if a scheme of this cache decides by its own state which loads go past it.
     pub fn chooses(&self) -> bool {
-        false
+        self.tags.decoupled().is_some()
     }
 
     /// Whether a load at the head goes past the cache in this cycle; changes nothing. If it does, the
     /// status function does not see it.
-    pub fn sends_past(&self, _at: &Edge<'_>, _request: &LineAccess) -> bool {
-        false
+    pub fn sends_past(&self, at: &Edge<'_>, request: &LineAccess) -> bool {
+        let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
+        is_load && self.tags.decoupled().is_some_and(|tags| tags.sends_past(at, request.line))
     }
 
-    /// A load has left on the bypass path.
-    pub fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess) {}
+    /// A load that was chosen to go past has left on the bypass path.
+    pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess) {
+        if let Some(tags) = self.tags.decoupled_mut() {
+            tags.went_past(at, request.line);
+        }
+    }
+
+    /// Admits every load, or as the threshold says.
+    pub fn set_original(&mut self, original: bool) {
+        if let Some(tags) = self.tags.decoupled_mut() {
+            tags.set_original(original);
+        }
+    }
+
+    /// Brings the counters up to date that the tags keep.
+    pub fn settle(&mut self) {
+        let Moves { promotions, demotions } = self.tags.moves();
+        (self.stats.promotions, self.stats.demotions) = (promotions, demotions);
+    }
 
     /// The status function of a load (khairy2015 section 3.1).
     pub fn load(
@@ -213,7 +238,7 @@ impl Cache {
                 Outcome::HitPending
             }
             Probe::Absent => {
-                let victim = self.tags.victim(set);
+                let victim = self.tags.victim(set, line);
                 let entry = self.mshr.free_for(line);
                 let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
                 let queue_full = queue.room() < needed;
@@ -236,7 +261,7 @@ impl Cache {
         request: &LineAccess,
         queue: &mut MissQueue,
     ) -> Option<(u64, bool)> {
-        let &LineAccess { line, id, slot, lanes, .. } = request;
+        let &LineAccess { line, pc, id, slot, lanes, .. } = request;
         let set_way = set * self.ways + victim.way;
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
         if let Some((old, true)) = old {
@@ -252,7 +277,7 @@ impl Cache {
             });
         }
         self.stats.evictions += u64::from(victim.holds);
-        self.tags.claim(at, set, victim.way, line);
+        self.tags.claim(at, set, victim, Source { line, pc });
         self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
             entry.kind = MissKind::Read;

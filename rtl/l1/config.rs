@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::decoupled::DecoupledConfig;
+use super::dueling::{DuelingConfig, Leaders};
+use super::replacement::ReplacementConfig;
 use crate::config::Rules;
 use crate::index::IndexConfig;
 use crate::noc::packet::LINE_BYTES;
@@ -26,6 +29,16 @@ pub enum Bypass {
     All,
 }
 
+/// How tags and lines of data belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Organisation {
+    /// A tag a line.
+    Plain,
+    /// More tags than lines (li2015 section 4).
+    Decoupled,
+}
+
 /// The L1 data cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +61,14 @@ pub struct L1Config {
     pub bypass: Bypass,
     /// Set index function.
     pub index: IndexConfig,
+    /// Which line makes room.
+    pub replacement: ReplacementConfig,
+    /// How tags and lines belong together.
+    pub organisation: Organisation,
+    /// Tags of the decoupled organisation.
+    pub decoupled: DecoupledConfig,
+    /// Which SMs use the decoupled organisation as such.
+    pub dueling: DuelingConfig,
 }
 
 impl L1Config {
@@ -71,6 +92,18 @@ impl L1Config {
         // With one entry, a set full of modified local lines would refuse every miss for ever.
         let why = "a miss that displaces a modified line queues write-back and read at once";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
+        rules.group("replacement", |rules| self.replacement.validate(self.sets, rules));
+        rules.group("decoupled", |rules| self.decoupled.validate(rules));
+        rules.group("dueling", |rules| {
+            self.dueling.validate(rules);
+            rules.expect(
+                self.dueling.leaders == Leaders::None || self.organisation == Organisation::Decoupled,
+                "leaders",
+                "given with an l1.organisation of plain",
+                "none, or an l1.organisation of decoupled",
+                "the leaders differ in how they use decoupled tags",
+            );
+        });
     }
 }
 

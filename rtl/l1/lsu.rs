@@ -23,7 +23,8 @@
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
 use super::cache::{Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
-use super::config::{Bypass, CacheConfig, L1Config, LsuConfig};
+use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
+use super::dueling::{Mode, Seen};
 use super::loads::LoadStats;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::Waiter;
@@ -81,6 +82,16 @@ pub struct LsuIo<'a> {
     pub mem_req: Tx<'a, Request>,
     /// Replies from the network.
     pub mem_rsp: Rx<'a, Reply>,
+    /// SM dueling, in machines that have it.
+    pub duel: Option<DuelIo<'a>>,
+}
+
+/// The channel ends of an LSU towards SM dueling.
+pub struct DuelIo<'a> {
+    /// The mode of the L1D.
+    pub mode: Rx<'a, Mode>,
+    /// Loads that the L1D accepted, of an SM that leads.
+    pub seen: Option<Tx<'a, Seen>>,
 }
 
 /// Where the LSU sits in its machine.
@@ -112,6 +123,12 @@ pub struct Lsu {
     queue: Fifo<LineAccess>,
     /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
     head_bypasses: bool,
+    /// Probing the tags takes two cycles.
+    probes_twice: bool,
+    /// The head has come into an empty queue and has had the first of them.
+    probing: bool,
+    /// The L1D starts a kernel in the original mode.
+    starts_original: bool,
     /// By [`CacheId`].
     caches: [Cache; CACHES],
     /// Caches with waiters whose line has arrived, a bit each: follows from them, kept for the host's
@@ -154,6 +171,8 @@ struct Changes {
     freed: bool,
     /// The miss queue gave an entry to the network.
     sent: bool,
+    /// The L1D admits other loads than before.
+    switched: bool,
 }
 
 impl Lsu {
@@ -163,14 +182,20 @@ impl Lsu {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, place.line_bits);
         let below = |name| format!("{}.{name}", place.path);
         let [constants, texels] = read_only;
+        let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
+        let starts_original = l1.dueling.starts_original(place.sm);
+        l1d.set_original(starts_original);
         Self {
             bypass: l1.bypass,
             coalescer: Coalescer::new(l1.line_bytes, place.line_bits),
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
             queue: Fifo::new(lsu.access_queue, LineShape { line_bits: place.line_bits }),
             head_bypasses: false,
+            probes_twice: l1.organisation == Organisation::Decoupled && l1.decoupled.probe_extra > 0,
+            probing: false,
+            starts_original,
             caches: [
-                cache(place.path.clone(), CacheId::L1d, &l1.cache()),
+                l1d,
                 cache(below("const_cache"), CacheId::Const, constants),
                 cache(below("texture_cache"), CacheId::Texture, texels),
             ],
@@ -233,6 +258,7 @@ impl Lsu {
     /// If a line is still on its way.
     pub fn flush(&mut self) {
         self.caches.iter_mut().for_each(Cache::flush);
+        self.caches[CacheId::L1d as usize].set_original(self.starts_original);
     }
 
     /// Charges the refusals of a slept span and returns the counters of the L1D. `cycle` is the core
@@ -242,6 +268,7 @@ impl Lsu {
         if let Some(refusal) = &mut self.refused {
             refusal.counted = cycle - 1;
         }
+        self.caches[CacheId::L1d as usize].settle();
         *self.stats()
     }
 
@@ -327,6 +354,46 @@ impl Lsu {
         })
     }
 
+    /// What a scheme of the L1D says of the head: whether it goes past. Returns whether its tags are
+    /// still being probed.
+    #[inline(never)]
+    fn choose(&mut self, at: &Edge<'_>) -> bool {
+        let probing = std::mem::take(&mut self.probing);
+        let l1d = &self.caches[CacheId::L1d as usize];
+        let chosen = || self.queue.front().is_some_and(|head| l1d.sends_past(at, head));
+        self.head_bypasses = !probing && (self.bypasses() || chosen());
+        probing
+    }
+
+    /// Takes a new mode from SM dueling. Returns whether there was one.
+    #[inline(never)]
+    fn switch(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) -> bool {
+        let Some(&Mode { original }) = duel.mode.peek(at) else { return false };
+        duel.mode.drop_head(at);
+        self.caches[CacheId::L1d as usize].set_original(original);
+        if let Some(watch) = &mut self.watch {
+            watch.original = Some(original);
+        }
+        true
+    }
+
+    /// Tells SM dueling of a load that was accepted since the counters were as given.
+    #[inline(never)]
+    fn tell(&self, duel: &mut DuelIo<'_>, before: (u64, u64), at: &mut Edge<'_>) {
+        let (accesses, misses) = self.looked_up();
+        if let Some(seen) = &mut duel.seen
+            && accesses != before.0
+        {
+            seen.push(at, Seen { missed: misses != before.1 });
+        }
+    }
+
+    /// Loads that the L1D accepted, and those among them that it could not serve.
+    fn looked_up(&self) -> (u64, u64) {
+        let stats = self.stats();
+        (stats.accesses, stats.misses + stats.bypasses)
+    }
+
     /// Step 3: one request to the network. Returns whether the head left on the bypass path.
     fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) -> bool {
         let wants_bypass = self.head_bypasses;
@@ -387,6 +454,7 @@ impl Lsu {
         let (Some(Refusal { cache, all, .. }), Some(head)) = (self.refused, self.queue.front()) else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         self.watch.is_none()
+            && !changes.switched
             && !(changes.freed && fails_for(Fail::MshrEntry))
             && !(changes.sent && fails_for(Fail::MissQueue))
             && changes.filled.is_none_or(|filled| filled != (cache, self.caches[cache as usize].set_of(head.line)))
@@ -405,7 +473,8 @@ impl Lsu {
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
             stats.accesses += 1;
             stats.bypasses += 1;
-            if self.caches[CacheId::L1d as usize].chooses() {
+            let chosen = self.caches[CacheId::L1d as usize].chooses() && !self.bypasses();
+            if chosen {
                 self.caches[CacheId::L1d as usize].went_past(at, head);
             }
             if let Some(load) = self.loads.get_mut(pc as usize) {
@@ -413,7 +482,7 @@ impl Lsu {
             }
             self.shown = Shown::Bypass;
             if let Some(watch) = &mut self.watch {
-                watch.access = Some(Access::Bypass { line });
+                watch.access = Some(Access::Bypass { line, chosen });
             }
             return true;
         }
@@ -437,7 +506,7 @@ impl Lsu {
         if let Some(watch) = &mut self.watch {
             let waiter = Waiter { slot, lanes };
             watch.access = Some(match kind {
-                AccessKind::Load => Access::Load { cache: id, line, waiter, queue_used, outcome },
+                AccessKind::Load => Access::Load { cache: id, line, pc, waiter, queue_used, outcome },
                 AccessKind::Store => Access::Store { line, space, queue_used, outcome },
                 AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
             });
@@ -484,26 +553,28 @@ impl Block for Lsu {
         if let Some(watch) = &mut self.watch {
             *watch = Watch::default();
         }
+        let switched = io.duel.as_mut().is_some_and(|duel| self.switch(duel, at));
         if self.pending.has_done() && io.core_rsp.ready(at) {
             io.core_rsp.push_with(at, |reply| self.pending.take(reply));
         }
         let filled = self.take_reply(&mut io.mem_rsp, at);
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
-        if let Some(head) = self.queue.front()
-            && self.caches[CacheId::L1d as usize].chooses()
-            && !self.bypasses()
-        {
-            self.head_bypasses = self.caches[CacheId::L1d as usize].sends_past(at, head);
-        }
+        let probing = self.caches[CacheId::L1d as usize].chooses() && self.choose(at);
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let (had_head, had_room) = (!self.queue.is_empty(), self.queue.has_room());
-        let left = !self.refused_again(&Changes { filled, freed, sent }) && self.access(at, bypassed);
+        let changes = Changes { filled, freed, sent, switched };
+        let before = if io.duel.is_some() { self.looked_up() } else { (0, 0) };
+        let left = !probing && (bypassed || !self.refused_again(&changes)) && self.access(at, bypassed);
+        if let Some(duel) = &mut io.duel {
+            self.tell(duel, before, at);
+        }
         if left {
             self.queue.drop_front();
         }
         if self.coalescer.busy() && had_room {
+            self.probing = self.probes_twice && self.queue.is_empty();
             self.queue.push_with(|request| self.coalescer.emit(request));
         }
         if left || !had_head {
@@ -519,7 +590,7 @@ impl Block for Lsu {
 
         // A refused or stalled head waits for a fill, a drained waiter, a sent request or room in
         // the network; each of these either is one of the conditions below or wakes this block.
-        let head_moves = !self.queue.is_empty() && (left || !had_head);
+        let head_moves = !self.queue.is_empty() && (left || !had_head || probing);
         let shows_past = self.queue.is_empty() && self.shown != Shown::Idle;
         let can_emit = self.coalescer.busy() && self.queue.has_room();
         // The channels are asked last, and only as long as nothing else keeps the block awake.
@@ -546,6 +617,9 @@ impl Block for Lsu {
             pending,
             queue,
             head_bypasses: _,
+            probes_twice,
+            probing,
+            starts_original: _,
             caches,
             ready: _,
             drain_turn,
@@ -561,6 +635,9 @@ impl Block for Lsu {
         to.probe_state("status", *shown);
         to.probe_sized("fails", refused.map_or(0, |refusal| u64::from(refusal.all)), NUM_FAILS as u32);
         to.flag("bypass_turn", *bypass_turn);
+        if *probes_twice {
+            to.flag("probing", *probing);
+        }
         to.sized("write_backs", u64::from(*write_backs), 16);
         let head = queue.front();
         to.probe_sized("head_valid", u64::from(head.is_some()), 1);

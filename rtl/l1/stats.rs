@@ -25,6 +25,10 @@ pub struct L1Stats {
     pub atomics: u64,
     /// Lines that gave way to another.
     pub evictions: u64,
+    /// Lines that got a place after they had been candidates for one: only in decoupled tags.
+    pub promotions: u64,
+    /// Lines that lost their place and remained as candidates, or nothing: only in decoupled tags.
+    pub demotions: u64,
     /// Cycles in which the head was refused, by reason.
     pub fails: [u64; NUM_FAILS],
     /// Cycles in which each condition failed, whichever was reported.
@@ -53,6 +57,8 @@ impl L1Stats {
             store_misses: _,
             atomics: _,
             evictions,
+            promotions: _,
+            demotions: _,
             fails,
             failing: _,
         } = self;

@@ -1,6 +1,6 @@
 //! # Tag store of the baseline L1D
-//! Set-associative tags with true LRU (li2015 section 2.2). One probe and one fill a cycle; a fill is
-//! forwarded to the probe of the same cycle.
+//! Set-associative tags, with true LRU (li2015 section 2.2) or another policy. One probe and one fill a
+//! cycle; a fill is forwarded to the probe of the same cycle.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
@@ -9,9 +9,10 @@
 //! | `claim` | in  | set, way, line | the victim's way is reserved for the line             |
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
 //!
-//! Victim: the lowest invalid way, else the least recently used way that holds data; a reserved way
-//! is never a victim, because its fill is on the way.
+//! Victim: the lowest invalid way, else the way of the highest rank that holds data; a reserved way is
+//! never a victim, because its fill is on the way.
 
+use super::replacement::{RankShape, Ranked, Replacement, ReplacementConfig, Source};
 use crate::index::IndexUnit;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
@@ -46,8 +47,8 @@ pub struct TagEntry {
     pub status: Status,
     /// Line address above the index bits.
     pub tag: u64,
-    /// Rank in its set, 0 the most recently used.
-    pub lru: u8,
+    /// Rank in its set.
+    pub rank: u8,
     /// A store overtook the line on its way: it must not stay.
     pub inv_on_fill: bool,
 }
@@ -57,19 +58,23 @@ pub struct TagEntry {
 pub struct TagShape {
     /// Bits of the tag.
     pub tag_bits: u32,
-    /// Bits of the LRU rank: none for a direct-mapped cache.
-    pub lru_bits: u32,
+    /// Of the rank.
+    pub rank: RankShape,
+}
+
+impl Ranked for TagEntry {
+    fn rank(&mut self) -> &mut u8 {
+        &mut self.rank
+    }
 }
 
 impl Payload for TagEntry {
     type Shape = TagShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
-        let Self { status, tag, lru, inv_on_fill } = self;
+        let Self { status, tag, rank, inv_on_fill } = self;
         to.state("status", *status);
         to.sized("tag", *tag, shape.tag_bits);
-        if shape.lru_bits > 0 {
-            to.sized("lru", u64::from(*lru), shape.lru_bits);
-        }
+        shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
     }
 }
@@ -108,14 +113,21 @@ pub enum Probe {
 #[derive(Clone, Debug)]
 pub struct Tags {
     entries: Array<TagEntry>,
+    replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
 }
 
 impl Tags {
-    /// All ways invalid, ranked by way number.
+    /// All ways invalid.
     #[must_use]
-    pub fn new(path: &str, sets: u32, ways: u32, index: IndexUnit, line_bits: u32) -> Self {
+    pub fn new(
+        path: &str,
+        (sets, ways): (u32, u32),
+        policy: ReplacementConfig,
+        index: IndexUnit,
+        line_bits: u32,
+    ) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.tags"),
             storage: Storage::Sram,
@@ -125,8 +137,9 @@ impl Tags {
             writes: 2,
             collide: Collide::New,
         };
-        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), lru_bits: ways.next_power_of_two().ilog2() };
-        let mut tags = Self { entries: Array::new(spec, shape), index, line_bits };
+        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways) };
+        let replacement = Replacement::new(policy, path, sets, ways);
+        let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits };
         tags.clear();
         tags
     }
@@ -163,7 +176,7 @@ impl Tags {
             let claim = match entry.status {
                 Status::Invalid => u32::MAX,
                 Status::Reserved => 0,
-                Status::Valid | Status::Modified => u32::from(entry.lru) + 1,
+                Status::Valid | Status::Modified => u32::from(entry.rank) + 1,
             };
             if claim > first {
                 (way, status, first) = (candidate, entry.status, claim);
@@ -173,23 +186,28 @@ impl Tags {
         (first != 0).then_some(victim)
     }
 
-    /// Makes a way the most recently used of its set, and modified if it was stored to.
+    /// A way was used, and is modified if it was stored to.
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+        self.replacement.learn(at, set, way);
         self.entries.update_row(at, set, |row| {
-            promote(row, way as usize);
+            self.replacement.touch(row, way as usize);
             if stored {
                 row[way as usize].status = Status::Modified;
             }
         });
     }
 
-    /// Reserves a way for a line.
-    pub fn claim(&mut self, at: &Edge<'_>, set: u32, way: u32, line: u64) {
-        let tag = line >> self.index.bits();
+    /// Reserves the way of a victim for a line.
+    pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
+        let Victim { way, holds, modified: _ } = victim;
+        let tag = source.line >> self.index.bits();
+        let rank = self.replacement.start(at, (set, way), holds, source);
         self.entries.update_row(at, set, |row| {
-            promote(row, way as usize);
+            self.replacement.insert(row, way as usize, rank, holds, |_, entry| {
+                matches!(entry.status, Status::Valid | Status::Modified)
+            });
             let entry = &mut row[way as usize];
-            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, lru: entry.lru };
+            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, rank: entry.rank };
         });
     }
 
@@ -224,7 +242,7 @@ impl Tags {
 
     /// Forgets everything (kernel end).
     pub fn clear(&mut self) {
-        self.entries.clear_with(|_, way| TagEntry { lru: way as u8, ..TagEntry::default() });
+        self.entries.clear_with(|_, way| TagEntry { rank: self.replacement.reset(way), ..TagEntry::default() });
     }
 
     /// Reserved ways, for invariants.
@@ -238,32 +256,23 @@ impl Tags {
     /// Starts to keep a digest.
     pub fn record(&mut self) {
         self.entries.record();
+        self.replacement.record();
     }
 
     /// Lists the array, the comparators and the index unit.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, index, line_bits } = self;
+        let Self { entries, replacement, index, line_bits } = self;
         let ways = entries.spec().columns;
         to.array("entries", entries);
+        replacement.describe(to);
         to.part("index", |to| index.describe(to));
         to.logic("hit", Logic::Comparator { width: *line_bits - index.bits(), count: ways });
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
     }
 
-    /// The line that a way holds, read by the probe of this cycle: the index function is undone by
-    /// trying the low bits, which it maps one to one.
+    /// The line that a way holds, read by the probe of this cycle.
     #[must_use]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {
-        let upper = self.entries.row(set)[way as usize].tag << self.index.bits();
-        // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
-        upper | u64::from(self.index.low_bits_of(set ^ self.index.index(upper)))
+        self.index.line(self.entries.row(set)[way as usize].tag, set)
     }
-}
-
-fn promote(row: &mut [TagEntry], way: usize) {
-    let rank = row[way].lru;
-    for entry in row.iter_mut() {
-        entry.lru += u8::from(entry.lru < rank);
-    }
-    row[way].lru = 0;
 }

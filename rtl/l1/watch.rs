@@ -52,6 +52,8 @@ pub enum Access {
         cache: CacheId,
         /// Line address.
         line: u64,
+        /// Program counter of the load.
+        pc: u32,
         /// Who waits.
         waiter: Waiter,
         /// Miss-queue entries in use when it was decided.
@@ -83,16 +85,36 @@ pub enum Access {
     Bypass {
         /// Line address.
         line: u64,
+        /// A scheme of the L1D chose it; otherwise its instruction or the configuration did.
+        chosen: bool,
     },
 }
 
-/// Events of one edge, in the order in which they happened: fill, drain, access.
+/// Events of one edge, in the order in which they happened: mode, fill, drain, access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
+    /// The L1D now admits every load, or those that its threshold admits (SM dueling).
+    pub original: Option<bool>,
     /// A line arrived: where, its address, and whether it stays.
     pub fill: Option<(CacheId, u64, bool)>,
     /// A waiter left an MSHR: of which cache, line and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
     /// The access at the tags.
     pub access: Option<Access>,
+}
+
+impl Watch {
+    /// The load that the L1D accepted, if it did: its line, and whether it missed or went past.
+    #[must_use]
+    pub fn accepted_load(&self) -> Option<(u64, bool)> {
+        match self.access? {
+            Access::Bypass { line, .. } => Some((line, true)),
+            Access::Load { cache: CacheId::L1d, line, outcome, .. } => match outcome {
+                Outcome::Miss(_) => Some((line, true)),
+                Outcome::Hit | Outcome::HitPending => Some((line, false)),
+                _ => None,
+            },
+            Access::Load { .. } | Access::Store { .. } | Access::Atomic { .. } => None,
+        }
+    }
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Rules, Violation};
 use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
-use crate::l1::config::{CacheConfig, L1Config, LsuConfig};
+use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
+use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::noc::packet::LINE_BYTES;
 use crate::noc::xbar::XbarConfig;
@@ -108,6 +109,12 @@ impl MachineConfig {
         rules.group("l2", |rules| self.l2.validate(LINE_BYTES as u32, self.dram.burst_bytes(), rules));
         rules.group("dram", |rules| self.dram.validate(rules));
         rules.into_violations()
+    }
+
+    /// Whether the SMs duel about their L1Ds: one alone has nobody to duel with.
+    #[must_use]
+    pub fn has_duel(&self) -> bool {
+        self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
     }
 
     /// The clocks on their common tick, if they have one.

@@ -250,6 +250,9 @@ impl Machine {
             return Err(NotIdle);
         }
         self.lsus.iter_mut().for_each(Lsu::flush);
+        if let Some(duel) = &mut self.duel {
+            duel.block.restart();
+        }
         Ok(())
     }
 

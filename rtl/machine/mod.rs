@@ -1,6 +1,7 @@
 //! The machine: which blocks there are, how they are wired, and what a host may do with them.
 
 pub mod config;
+mod duel;
 mod host;
 mod wiring;
 

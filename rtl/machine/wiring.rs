@@ -15,6 +15,8 @@
 //!                     ▼ │                       DRAM clock
 //!                    dram
 //! ```
+//! Beside them, in machines whose SMs duel: dueling, told by the L1s of two SMs, telling all.
+//!
 //! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
 //! boundary between the SM side and the memory side: either side sees the other only after the
 //! link's delay, credits included.
@@ -22,6 +24,7 @@
 use std::iter::once;
 
 use super::MachineConfig;
+use super::duel::Duel;
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest, DramShape};
 use crate::kernel::{
@@ -63,6 +66,8 @@ pub enum Part {
     L2(usize),
     /// DRAM channel of a partition.
     Dram(usize),
+    /// SM dueling.
+    Dueling,
 }
 
 /// All blocks and all channels.
@@ -86,6 +91,7 @@ pub struct Machine {
     deliver: Vec<Chan<Reply>>,
     dram_req: Vec<Chan<DramRequest>>,
     dram_rsp: Vec<Chan<DramReply>>,
+    pub(super) duel: Option<Box<Duel>>,
     /// Some core has stopped at a fault: the host asks after every edge.
     pub(super) faulted: bool,
 }
@@ -195,6 +201,7 @@ impl Machine {
                 }),
                 &dram,
             ),
+            duel: config.has_duel().then(|| Box::new(Duel::new(config, id(Part::Dueling), l1))),
             faulted: false,
             config: config.clone(),
             clocks,
@@ -208,7 +215,8 @@ impl Machine {
         match block.domain {
             CORE if slot < sms => Part::Core(slot),
             CORE if slot < 2 * sms => Part::Lsu(slot - sms),
-            CORE => Part::Dispatcher,
+            CORE if slot == 2 * sms => Part::Dispatcher,
+            CORE => Part::Dueling,
             XBAR if slot == 0 => Part::RequestXbar,
             XBAR => Part::ReplyXbar,
             L2 => Part::L2(slot),
@@ -231,21 +239,31 @@ impl Machine {
         for channels in self.channels_mut() {
             channels.record();
         }
+        if let Some(duel) = &mut self.duel {
+            duel.seen.record();
+            duel.mode.record();
+        }
     }
 
     /// Digest of every beat that crossed any channel, since [`Self::record`].
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
-        self.channels().iter().fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
+        let all = self.channels().into_iter().chain(self.duel_channels());
+        all.fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
     }
 
     /// True when no channel holds a beat.
     #[must_use]
     pub(super) fn channels_empty(&self) -> bool {
-        self.channels().iter().all(|channels| channels.are_empty())
+        self.channels().into_iter().chain(self.duel_channels()).all(Channels::are_empty)
     }
 
-    /// Every channel of the machine, like by like.
+    /// The channels of SM dueling.
+    fn duel_channels(&self) -> impl Iterator<Item = &dyn Channels> {
+        self.duel.iter().flat_map(|duel| [&duel.seen as &dyn Channels, &duel.mode])
+    }
+
+    /// Every other channel of the machine, like by like.
     fn channels(&self) -> [&dyn Channels; 10] {
         [
             &self.launch,
@@ -307,6 +325,7 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
         Part::Core(i) => (CORE, i),
         Part::Lsu(i) => (CORE, sms + i),
         Part::Dispatcher => (CORE, 2 * sms),
+        Part::Dueling => (CORE, 2 * sms + 1),
         Part::RequestXbar => (XBAR, 0),
         Part::ReplyXbar => (XBAR, 1),
         Part::L2(i) => (L2, i),
@@ -330,8 +349,10 @@ impl Machine {
 
     fn wired_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
-        self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
-            (lsu, LsuIo { core_req: mem.rx(), core_rsp: wb.tx(), mem_req: inject.tx(), mem_rsp: deliver.rx() })
+        let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
+        self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
+            let duel = duels.next();
+            (lsu, LsuIo { core_req: mem.rx(), core_rsp: wb.tx(), mem_req: inject.tx(), mem_rsp: deliver.rx(), duel })
         })
     }
 
@@ -375,7 +396,7 @@ fn nth<P>(mut parts: impl Iterator<Item = P>, i: usize) -> P {
 impl Blocks for Machine {
     fn population(&self) -> Vec<u8> {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
-        vec![2 * sms + 1, 2, partitions, partitions]
+        vec![2 * sms + 1 + u8::from(self.duel.is_some()), 2, partitions, partitions]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -391,6 +412,7 @@ impl Blocks for Machine {
                 lsu.eval(io, at)
             }
             Part::Dispatcher => self.eval_dispatcher(at),
+            Part::Dueling => self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)),
             Part::RequestXbar => self.eval_request_xbar(at),
             Part::ReplyXbar => self.eval_reply_xbar(at),
             Part::L2(i) => {
@@ -416,7 +438,8 @@ impl Blocks for Machine {
                 });
                 self.faulted |= faulted;
                 due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
-                due.each(2 * sms, once(self), at, Self::eval_dispatcher);
+                due.each(2 * sms, once(&mut *self), at, Self::eval_dispatcher);
+                due.each(2 * sms + 1, self.duel.iter_mut(), at, |duel, at| duel.eval(at));
             }
             XBAR => {
                 due.each(0, once(&mut *self), at, Self::eval_request_xbar);
@@ -440,9 +463,17 @@ impl Blocks for Machine {
                 to.part("l1", |to| {
                     self.mem[i].describe("core_req", None, to);
                     self.deliver[i].describe("mem_rsp", None, to);
+                    if let Some(duel) = &self.duel {
+                        duel.mode[i].describe("mode", None, to);
+                    }
                     self.lsus[i].describe(to);
                 });
             }),
+            Part::Dueling => {
+                if let Some(duel) = &self.duel {
+                    duel.describe(to);
+                }
+            }
             Part::Dispatcher => to.part("dispatcher", |to| {
                 for (i, done) in (0..).zip(&self.done) {
                     done.describe("done", Some(i), to);

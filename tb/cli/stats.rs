@@ -6,7 +6,9 @@ use std::slice::from_ref;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
+use rtl::l1::config::{L1Config, Organisation};
 use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
@@ -50,6 +52,8 @@ pub struct Stats<'a> {
     stalls: Map<String, Value>,
     /// Of each load instruction.
     loads: Vec<Load<'a>>,
+    /// How lines of the L1Ds were asked for again; only with `--check`.
+    reuse: Option<Reuse>,
     check: &'static str,
     host: Host,
     units: Units,
@@ -82,6 +86,22 @@ impl<'a> Load<'a> {
     }
 }
 
+/// Histograms over the loads of all SMs.
+#[derive(Debug, Serialize)]
+struct Reuse {
+    /// Loads of a line asked for before, by the accesses in between: 0, up to 1, 3, 7 and so on.
+    distances: [u64; DISTANCES],
+    /// Lines by how often they were asked for again: 0, 1, 2 and so on.
+    reuses: [u64; REUSES],
+}
+
+impl Reuse {
+    fn of(seen: Histograms) -> Self {
+        let Histograms { distances, reuses } = seen;
+        Self { distances, reuses }
+    }
+}
+
 /// Accesses are loads; stores are counted apart.
 #[derive(Debug, Serialize)]
 struct L1 {
@@ -94,6 +114,9 @@ struct L1 {
     store_misses: u64,
     atomics: u64,
     evictions: u64,
+    /// Lines that got a place after they had been candidates for one, and lines that lost theirs.
+    promotions: Option<u64>,
+    demotions: Option<u64>,
     reservation_fails: ReservationFails,
 }
 
@@ -237,7 +260,7 @@ impl<'a> Stats<'a> {
             warp_instructions: counters.warp_instructions(),
             thread_instructions: counters.thread_instructions(),
             ipc: counters.ipc(),
-            l1: L1::of(&counters.l1),
+            l1: L1::of(&counters.l1, &resolved.config.l1),
             const_cache: ReadOnly::of(&counters.const_cache),
             texture_cache: ReadOnly::of(&counters.texture_cache),
             l2: L2::of(&counters.l2, &resolved.config.l2),
@@ -246,6 +269,7 @@ impl<'a> Stats<'a> {
             dram: Dram::of(&counters.dram),
             stalls: stalls(&counters.stalls),
             loads: report.loads.iter().map(Load::of).collect(),
+            reuse: report.reuse.map(Reuse::of),
             check: match report.verdict {
                 Verdict::Off => "off",
                 Verdict::Passed => "passed",
@@ -254,7 +278,7 @@ impl<'a> Stats<'a> {
             host: Host { wall_seconds: seconds, cycles_per_second: rate },
             units: Units {
                 sm: Sm::all(counters),
-                l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit))).collect(),
+                l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config.l1)).collect(),
                 const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit), &resolved.config.l2)).collect(),
@@ -265,8 +289,9 @@ impl<'a> Stats<'a> {
 }
 
 impl L1 {
-    fn of(units: &[L1Stats]) -> Self {
+    fn of(units: &[L1Stats], config: &L1Config) -> Self {
         let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
+        let decoupled = (config.organisation == Organisation::Decoupled).then_some(());
         Self {
             accesses: sum(|unit| unit.accesses),
             hits: sum(|unit| unit.hits),
@@ -277,6 +302,8 @@ impl L1 {
             store_misses: sum(|unit| unit.store_misses),
             atomics: sum(|unit| unit.atomics),
             evictions: sum(|unit| unit.evictions),
+            promotions: decoupled.map(|()| sum(|unit| unit.promotions)),
+            demotions: decoupled.map(|()| sum(|unit| unit.demotions)),
             reservation_fails: ReservationFails::of(units),
         }
     }

@@ -22,7 +22,7 @@ pub(super) struct Summary<'a> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunReport { outcome, verdict, kernels, counters, loads: _, simulating, written, notes: _, digests: _ } =
+        let RunReport { outcome, verdict, kernels, counters, loads: _, reuse: _, simulating, written, notes: _, digests: _ } =
             self.report;
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
         let machine: Vec<_> = machine.map(String::as_str).collect();

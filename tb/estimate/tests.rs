@@ -114,6 +114,15 @@ fn what_only_the_other_design_has_stands_as_less() {
     assert_eq!(missing.um2, 0.0);
 }
 
+/// The widths of li2015 section 4.1, with a third bit for the free lines, which start at 4.
+#[test]
+fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
+    let decoupled = fermi(&["decoupled"], &[]).against(&fermi(&[], &[]));
+    let l1 = at(&decoupled, "sm0.l1").delta.unwrap();
+    assert_eq!((l1.bits, decoupled.delta.unwrap().bits), (5_984, 15 * 5_984));
+    assert!(l1.flops <= 2 && l1.um2 > 0.0, "{l1:?}");
+}
+
 #[test]
 fn sms_alike_are_one_row() {
     let machine = fermi(&[], &[]);

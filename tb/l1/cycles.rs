@@ -27,8 +27,11 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::decoupled::DecoupledConfig;
+use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::Lsu;
+use rtl::l1::replacement::ReplacementConfig;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
@@ -65,6 +68,10 @@ fn l1() -> L1Config {
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
         index: IndexConfig::Linear,
+        replacement: ReplacementConfig::Lru,
+        organisation: Organisation::Plain,
+        decoupled: DecoupledConfig::LI2015,
+        dueling: DuelingConfig::OFF,
     }
 }
 
@@ -100,7 +107,7 @@ impl Player {
         Self {
             lsu,
             links: Links::new(16, [1, 1]),
-            lockstep: Lockstep::new("sm3.l1", l1, [&READ_ONLY; 2]).unwrap(),
+            lockstep: Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2]).unwrap(),
             wake: Wake::new(&[1, 1]),
             cycle: 0,
             warps: 0,
@@ -232,7 +239,7 @@ fn show_request(request: &Request) -> String {
 
 fn show_access(access: &Access) -> String {
     match *access {
-        Access::Bypass { line } => format!("{line}:bypass"),
+        Access::Bypass { line, .. } => format!("{line}:bypass"),
         Access::Load { line, outcome, .. }
         | Access::Store { line, outcome, .. }
         | Access::Atomic { line, outcome, .. } => match outcome {

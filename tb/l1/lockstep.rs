@@ -7,16 +7,20 @@ use std::fmt;
 
 use golden::index::{Function, IndexError, Poly, SetIndex};
 use golden::l1::cache::{Cache, Config};
+use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
     Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
     Outcome as TwinOutcome, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::Replay;
+use golden::l1::replacement::Policy;
 use rtl::index::IndexConfig;
 use rtl::l1::access::MemorySpace;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{CacheConfig, FailOrder, L1Config};
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, Organisation};
+use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mshr::Waiter;
+use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 
 /// Where and when the cache and its twin disagreed, and about what.
@@ -49,12 +53,14 @@ pub struct Lockstep {
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
 impl Lockstep {
-    /// Empty twins of the caches at `path`; `read_only` are those of constants and texels.
+    /// Empty twins of the caches of SM `sm` at `path`; `read_only` are those of constants and texels.
     ///
     /// # Errors
     /// If the index function does not fit the geometry.
-    pub fn new(path: &str, l1: &L1Config, read_only: [&CacheConfig; 2]) -> Result<Self, IndexError> {
-        let twin = |cache: &CacheConfig| {
+    pub fn new(path: &str, sm: u8, l1: &L1Config, read_only: [&CacheConfig; 2]) -> Result<Self, IndexError> {
+        let filter =
+            (l1.organisation == Organisation::Decoupled).then(|| filter(&l1.decoupled, l1.dueling.starts_original(sm)));
+        let twin = |cache: &CacheConfig, policy: Policy, filter: Option<Filter>| {
             Ok(Cache::new(Config {
                 index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
                 ways: cache.ways as usize,
@@ -65,10 +71,15 @@ impl Lockstep {
                     FailOrder::MshrFirst => TwinOrder::MshrFirst,
                     FailOrder::QueueFirst => TwinOrder::QueueFirst,
                 },
+                policy,
+                filter,
             }))
         };
         let [constants, texels] = read_only;
-        Ok(Self { path: path.to_owned(), twins: [twin(&l1.cache())?, twin(constants)?, twin(texels)?] })
+        let l1d = twin(&l1.cache(), policy(l1.replacement), filter)?;
+        let read_only = [twin(constants, Policy::Lru, None)?, twin(texels, Policy::Lru, None)?];
+        let [constants, texels] = read_only;
+        Ok(Self { path: path.to_owned(), twins: [l1d, constants, texels] })
     }
 
     /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
@@ -96,7 +107,10 @@ impl Lockstep {
     }
 
     fn follow(&mut self, seen: &Watch) -> Result<(), String> {
-        let Watch { fill, drain, access } = *seen;
+        let Watch { original, fill, drain, access } = *seen;
+        if let Some(original) = original {
+            self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
+        }
         if let Some((cache, line, kept)) = fill {
             let event = Event::Fill { line };
             // The cache does not count the waiters of a line: each of them is compared as it leaves.
@@ -109,8 +123,8 @@ impl Lockstep {
         self.drain(drain)?;
         match access {
             None => Ok(()),
-            Some(Access::Load { cache, line, waiter, queue_used, outcome }) => {
-                let event = Event::Load { line, waiter, queue_used: queue_used as usize };
+            Some(Access::Load { cache, line, pc, waiter, queue_used, outcome }) => {
+                let event = Event::Load { line, pc, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(load(outcome)?))
             }
             Some(Access::Store { line, space, queue_used, outcome }) => {
@@ -126,7 +140,9 @@ impl Lockstep {
                 let event = Event::Atomic { line, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Bypass { line }) => self.check(CacheId::L1d, Event::Bypass { line }, &TwinOutcome::Done),
+            Some(Access::Bypass { line, chosen }) => {
+                self.check(CacheId::L1d, Event::Bypass { line, chosen }, &TwinOutcome::Done)
+            }
         }
     }
 
@@ -149,6 +165,41 @@ impl Lockstep {
             CacheId::Const => format!("const_cache: {difference}"),
             CacheId::Texture => format!("texture_cache: {difference}"),
         })
+    }
+}
+
+fn policy(config: ReplacementConfig) -> Policy {
+    match config {
+        ReplacementConfig::Lru => Policy::Lru,
+        ReplacementConfig::Srrip => Policy::Srrip,
+        ReplacementConfig::Brrip => Policy::Brrip,
+        ReplacementConfig::Drrip => Policy::Drrip,
+        ReplacementConfig::Ship { signature: Signature::Pc, bits } => Policy::ShipByPc { bits },
+        ReplacementConfig::Ship { signature: Signature::Region, bits } => Policy::ShipByRegion { bits },
+    }
+}
+
+fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
+    // How long a probe takes is timing, of which the twin knows nothing.
+    let &DecoupledConfig {
+        tag_ways,
+        threshold,
+        threshold_cmp,
+        rc_init,
+        age_mode,
+        tag_victim,
+        store_evict_ages,
+        probe_extra: _,
+    } = config;
+    Filter {
+        tags: tag_ways as usize,
+        threshold,
+        above: threshold_cmp == Comparison::Above,
+        first: rc_init,
+        ages_twice: age_mode == AgeMode::Twice,
+        forgets_any: tag_victim == TagVictim::Any,
+        stores_age: store_evict_ages,
+        starts_original,
     }
 }
 
@@ -216,6 +267,7 @@ fn reasons(all: u8) -> Fails {
 mod tests {
     use super::*;
     use rtl::l1::config::Bypass;
+    use rtl::l1::dueling::DuelingConfig;
 
     fn lockstep() -> Lockstep {
         let l1 = L1Config {
@@ -228,15 +280,19 @@ mod tests {
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
             index: IndexConfig::Linear,
+            replacement: ReplacementConfig::Lru,
+            organisation: Organisation::Plain,
+            decoupled: DecoupledConfig::LI2015,
+            dueling: DuelingConfig::OFF,
         };
         let read_only = CacheConfig { ways: 2, ..l1.cache() };
-        Lockstep::new("sm3.l1", &l1, [&read_only; 2]).unwrap()
+        Lockstep::new("sm3.l1", 3, &l1, [&read_only; 2]).unwrap()
     }
 
     fn load_of(line: u64, outcome: Outcome) -> Watch {
         let waiter = Waiter { slot: 1, lanes: 1 };
         let cache = CacheId::L1d;
-        Watch { access: Some(Access::Load { cache, line, waiter, queue_used: 0, outcome }), ..Watch::default() }
+        Watch { access: Some(Access::Load { cache, line, pc: 0, waiter, queue_used: 0, outcome }), ..Watch::default() }
     }
 
     #[test]
@@ -245,7 +301,7 @@ mod tests {
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
         let arrived =
-            Watch { fill: Some((CacheId::L1d, 7, true)), drain: Some((CacheId::L1d, 7, waiter)), access: None };
+            Watch { fill: Some((CacheId::L1d, 7, true)), drain: Some((CacheId::L1d, 7, waiter)), ..Watch::default() };
         lockstep.step(9, &arrived).unwrap();
         lockstep.step(10, &load_of(7, Outcome::Hit)).unwrap();
         assert!(lockstep.is_consistent());
@@ -264,7 +320,7 @@ mod tests {
     fn a_waiter_that_stays_too_long_is_reported() {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
-        let late = Watch { fill: Some((CacheId::L1d, 7, true)), drain: None, access: None };
+        let late = Watch { fill: Some((CacheId::L1d, 7, true)), ..Watch::default() };
         let text = lockstep.step(9, &late).unwrap_err().to_string();
         assert!(text.starts_with("cycle 9, sm3.l1: Drain: the cache says Drained(None)"), "{text}");
     }

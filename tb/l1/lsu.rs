@@ -10,6 +10,7 @@
 //! | counters agree with the events, and accesses are conserved                  | `random_programs_*` |
 //! | sleeping, evaluating all, any order and the lint agree beat for beat        | `random_programs_*` |
 //! | memory ends as the program left it                                          | `random_programs_*` |
+//! | the same with decoupled tags and other replacement policies                 | `decoupled_tags_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
 
 use std::collections::BTreeSet;
@@ -23,7 +24,10 @@ use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::LINE_BYTES;
@@ -68,6 +72,10 @@ fn case(seed: u64, length: usize) -> Case {
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
         bypass: if pick(0, 4) == 0 { Bypass::All } else { Bypass::None },
         index,
+        replacement: ReplacementConfig::Lru,
+        organisation: Organisation::Plain,
+        decoupled: DecoupledConfig::LI2015,
+        dueling: DuelingConfig::OFF,
     };
     let lsu =
         LsuConfig { slots: pick(1, 8) as u32, access_queue: pick(1, 4) as u32, request_latency: 1, reply_latency: 1 };
@@ -82,6 +90,40 @@ fn case(seed: u64, length: usize) -> Case {
         }
     });
     Case { l1, read_only, lsu, seed, length }
+}
+
+/// The same with another policy, and decoupled tags of any kind.
+fn decoupled_case(seed: u64, length: usize) -> Case {
+    let mut case = case(seed, length);
+    let pick = |n: u64, most: u64| mix(seed, 1000 + n) % (most + 1);
+    let l1 = &mut case.l1;
+    l1.bypass = if pick(0, 9) == 0 { Bypass::All } else { Bypass::None };
+    let signature = if pick(1, 1) == 0 { Signature::Pc } else { Signature::Region };
+    l1.replacement = match pick(2, 5) {
+        0 => ReplacementConfig::Srrip,
+        1 => ReplacementConfig::Brrip,
+        2 => ReplacementConfig::Ship { signature, bits: 1 + pick(3, 7) as u32 },
+        3 => {
+            (l1.sets, l1.index) = (8, IndexConfig::Linear);
+            ReplacementConfig::Drrip
+        }
+        _ => ReplacementConfig::Lru,
+    };
+    if pick(4, 3) == 0 {
+        return case;
+    }
+    l1.organisation = Organisation::Decoupled;
+    l1.decoupled = DecoupledConfig {
+        tag_ways: l1.ways.saturating_sub(1).max(1) + pick(5, 5) as u32,
+        threshold: pick(6, 3) as u32,
+        threshold_cmp: if pick(7, 3) == 0 { Comparison::Above } else { Comparison::AtLeast },
+        rc_init: pick(8, 4).saturating_sub(2) as u32,
+        age_mode: if pick(9, 1) == 0 { AgeMode::Twice } else { AgeMode::Once },
+        tag_victim: if pick(10, 2) == 0 { TagVictim::Any } else { TagVictim::Candidate },
+        store_evict_ages: pick(11, 1) == 0,
+        probe_extra: pick(12, 1) as u32,
+    };
+    case
 }
 
 const ATOMICS: [(AtomicFn, Type); 11] = [
@@ -198,7 +240,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let period = u64::from(manners.periods[0]);
     let lsu = rig::lsu(&case.l1, case.read_only.each_ref(), &case.lsu);
     let mut rig = Rig::new(lsu, program.clone(), manners);
-    let mut lockstep = Lockstep::new("sm3.l1", &case.l1, case.read_only.each_ref()).unwrap();
+    let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref()).unwrap();
     let mut scoreboard = Scoreboard::new(program);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
     let (mut answered, mut refusals, mut events) = (0, [[0; 4]; 3], Vec::new());
@@ -263,6 +305,15 @@ proptest! {
         prop_assert_eq!(&run(&case, shuffled, |_| ()), &asleep, "shuffled");
         let lint = Mode { lint: true, shuffle: Some(!seed), ..Mode::default() };
         prop_assert_eq!(&run(&case, lint, |_| ()), &asleep, "lint");
+    }
+
+    #[test]
+    fn decoupled_tags_and_other_policies_serve_random_programs_right_and_alike(seed: u64, length in 1usize..120) {
+        let case = decoupled_case(seed, length);
+        let asleep = run(&case, Mode::default(), |_| ());
+        for mode in [Mode { evaluate_all: true, ..Mode::default() }, Mode { lint: true, ..Mode::default() }] {
+            prop_assert_eq!(&run(&case, mode, |_| ()), &asleep, "{:?}", mode);
+        }
     }
 }
 
@@ -345,8 +396,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
 
 #[test]
 fn every_case_is_a_legal_configuration() {
-    for seed in 0..1000 {
-        let Case { l1, read_only, lsu, .. } = case(seed, 1);
+    for seed in 0..2000 {
+        let Case { l1, read_only, lsu, .. } = if seed % 2 == 0 { case(seed, 1) } else { decoupled_case(seed, 1) };
         let mut rules = Rules::default();
         l1.validate(&mut rules);
         lsu.validate(&mut rules);

@@ -1,6 +1,10 @@
 //! The LSU and its caches against their golden twins.
 
+pub mod dueling;
 pub mod lockstep;
+mod rig;
+mod scoreboard;
+pub(crate) mod streams;
 
 #[cfg(test)]
 mod coalescer;
@@ -10,7 +14,3 @@ mod cycles;
 mod lsu;
 #[cfg(test)]
 mod mshr;
-#[cfg(test)]
-mod rig;
-#[cfg(test)]
-mod scoreboard;

@@ -71,6 +71,7 @@ impl Links {
             core_rsp: self.core_rsp.tx(),
             mem_req: self.mem_req.tx(),
             mem_rsp: self.mem_rsp.rx(),
+            duel: None,
         }
     }
 }

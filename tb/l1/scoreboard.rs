@@ -75,7 +75,7 @@ impl Scoreboard {
                 return;
             }
             Access::Load { line, waiter, .. } => ("load", line, Some(waiter.lanes)),
-            Access::Bypass { line } => ("load", line, None),
+            Access::Bypass { line, .. } => ("load", line, None),
             Access::Store { line, .. } => ("store", line, None),
             Access::Atomic { line, .. } => ("atomic", line, None),
         };

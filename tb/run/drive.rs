@@ -128,6 +128,7 @@ impl<'o> Drive<'o> {
             results = files;
             failed.extend(counters.unconserved());
         }
+        let reuse = self.shadow.as_ref().map(Shadow::reuse);
         if let Some(shadow) = self.shadow.take() {
             failed.extend(shadow.finish(&self.machine, is_done));
         }
@@ -158,6 +159,7 @@ impl<'o> Drive<'o> {
             kernels: self.kernels,
             counters,
             loads: self.loads,
+            reuse,
             simulating: self.simulating,
             written,
             notes,

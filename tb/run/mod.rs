@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use golden::l1::reuse::Histograms;
 use miette::Diagnostic;
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
@@ -144,6 +145,8 @@ pub struct RunReport {
     pub counters: Counters,
     /// Of each load instruction of a program; none of a trace.
     pub loads: Vec<LoadCounters>,
+    /// How the L1Ds' lines were asked for again, if the golden models looked on.
+    pub reuse: Option<Histograms>,
     /// Host time spent simulating.
     pub simulating: Duration,
     /// Files written, waveform and save file included.

@@ -5,6 +5,7 @@ use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
 use golden::dram::timing::Timing;
 use golden::interp;
+use golden::l1::reuse::{Histograms, Reuse};
 use golden::memory::FlatMemory;
 use golden::reference::{Array, Rule, compare};
 use rtl::dram::command::CommandKind;
@@ -13,6 +14,7 @@ use rtl::kernel::Simulator;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 
 use super::prepare::{Kernel, Prepared};
+use crate::l1::dueling::DuelLockstep;
 use crate::l1::lockstep::Lockstep;
 use crate::launch::Comparison;
 
@@ -25,6 +27,10 @@ const MAX_REPORTS: usize = 8;
 pub(super) struct Shadow {
     memory: FlatMemory,
     l1s: Vec<Lockstep>,
+    duel: Option<DuelLockstep>,
+    /// Lines that the loads of each SM ask its L1D for.
+    streams: Vec<Reuse>,
+    reuse: Histograms,
     dram: Vec<Vec<Command>>,
     checker: Checker,
     banks_per_group: u32,
@@ -36,10 +42,13 @@ impl Shadow {
     /// Models of a machine whose memory holds this before the first launch.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
-        let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), &config.l1, read_only).map_err(|e| e.to_string());
+        let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only).map_err(|e| e.to_string());
         Ok(Self {
             memory,
-            l1s: (0..config.num_sms).map(l1).collect::<Result<_, _>>()?,
+            l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
+            duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
+            streams: vec![Reuse::default(); config.num_sms as usize],
+            reuse: Histograms::default(),
             dram: vec![Vec::new(); config.num_partitions as usize],
             checker: Checker::new(golden_timing(&config.dram), config.dram.refresh != Refresh::Off),
             banks_per_group: config.dram.banks_per_group,
@@ -52,12 +61,24 @@ impl Shadow {
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
         let lsus = sim.evaluated(usize::from(CORE)) >> machine.lsus().len();
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
+        if let Some(duel) = &mut self.duel
+            && lsus != 0
+        {
+            duel.advance(cycle);
+        }
         for i in 0..machine.lsus().len() {
             if lsus >> i & 1 != 0
                 && let Some(watch) = machine.take_watch(i)
-                && let Err(mismatch) = self.l1s[i].step(cycle, &watch)
             {
-                self.report(mismatch.to_string());
+                if let Err(mismatch) = self.l1s[i].step(cycle, &watch) {
+                    self.report(mismatch.to_string());
+                }
+                if let Some((line, _)) = watch.accepted_load() {
+                    self.streams[i].see(line);
+                }
+                if let Some(Err(mismatch)) = self.duel.as_mut().map(|duel| duel.step(cycle, i, &watch)) {
+                    self.report(mismatch);
+                }
             }
         }
         let mut drams = sim.evaluated(usize::from(DRAM));
@@ -91,6 +112,11 @@ impl Shadow {
         self.reports.is_empty()
     }
 
+    /// How lines were asked for again, over all SMs and all kernels that have ended.
+    pub(super) fn reuse(&self) -> Histograms {
+        self.reuse
+    }
+
     /// A launch has ended.
     pub(super) fn ended(&mut self, machine: &Machine) {
         for (i, lsu) in machine.lsus().iter().enumerate() {
@@ -107,6 +133,8 @@ impl Shadow {
                 self.report(mismatch.to_string());
             }
         }
+        self.duel.iter_mut().for_each(DuelLockstep::restart);
+        self.streams.iter_mut().for_each(|stream| self.reuse.add(&stream.end()));
     }
 
     /// The host wrote a buffer.

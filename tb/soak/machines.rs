@@ -119,12 +119,36 @@ impl Draw {
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass", &["all", "none"]);
+        self.decoupled();
         for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
             self.sets(cache, 7, usual_log2, true);
             self.range(&format!("{cache}.ways"), 1, 32);
             self.range(&format!("{cache}.mshr_entries"), 1, 64);
             self.range(&format!("{cache}.mshr_merges"), 1, 64);
         }
+    }
+
+    /// Half of the L1Ds that change have decoupled tags; DRRIP needs sets of which others may have too few.
+    fn decoupled(&mut self) {
+        let policies = ["srrip", "brrip", "ship", "lru"];
+        if let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) {
+            let more = if policy == "ship" { ", signature = \"pc\", bits = 6" } else { "" };
+            self.set("l1.replacement", format!("{{ kind = \"{policy}\"{more} }}"));
+        }
+        if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
+            return;
+        }
+        self.set("l1.organisation", "decoupled");
+        self.range("l1.decoupled.tag_ways", 1, 32);
+        self.range("l1.decoupled.threshold", 0, 4);
+        self.range("l1.decoupled.rc_init", 0, 3);
+        self.one_of("l1.decoupled.threshold_cmp", &["above", "at-least"]);
+        self.one_of("l1.decoupled.age_mode", &["twice", "once"]);
+        self.one_of("l1.decoupled.tag_victim", &["any", "candidate"]);
+        self.range("l1.decoupled.probe_extra", 0, 1);
+        self.one_of("l1.dueling.leaders", &["pinned", "join-once", "none"]);
+        self.range("l1.dueling.interval", 20, 500);
+        self.range("l1.dueling.min_accesses", 1, 20);
     }
 
     fn l2(&mut self) {

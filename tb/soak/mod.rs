@@ -4,6 +4,7 @@
 //! `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
 
 mod frc;
+mod l1;
 mod machines;
 mod mutate;
 mod readers;
@@ -78,6 +79,7 @@ pub struct Begun {
 pub fn soaks() -> &'static [Soak] {
     &[
         Soak { name: "machines", about: machines::ABOUT, draw: machines::draw },
+        Soak { name: "l1", about: l1::ABOUT, draw: l1::draw },
         Soak { name: "frc", about: frc::ABOUT, draw: frc::draw },
         Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },
         Soak { name: "ptx", about: readers::ABOUT_PTX, draw: readers::draw_ptx },

@@ -23,7 +23,26 @@ fn list_designs_names_slot_and_source() {
     let pric = ended.out.lines().find(|line| line.starts_with("pric ")).unwrap();
     assert!(pric.contains("  index  ") && pric.ends_with("khairy2015 section 4.3"), "{pric}");
     let entries = listed("designs");
-    assert_eq!(names(&entries), ["baseline", "pric", "fermi-hash", "bypass-all", "transient", "frc", "li2015-clocks"]);
+    assert_eq!(
+        names(&entries),
+        [
+            "baseline",
+            "pric",
+            "fermi-hash",
+            "bypass-all",
+            "decoupled",
+            "decoupled-t0",
+            "decoupled-dueling",
+            "srrip",
+            "brrip",
+            "drrip",
+            "ship",
+            "ship-mem",
+            "transient",
+            "frc",
+            "li2015-clocks"
+        ]
+    );
     assert_eq!((&entries[0]["slot"], &entries[1]["slot"]), (&Value::Null, &"index".into()));
 }
 

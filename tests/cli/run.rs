@@ -50,6 +50,17 @@ fn quiet_prints_nothing() {
 }
 
 #[test]
+fn reuse_is_counted_if_checked_and_moves_if_tags_are_decoupled() {
+    let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
+    assert!(stats["reuse"].is_null() && stats["l1"]["promotions"].is_null() && stats["l1"]["demotions"].is_null());
+    let (_, stats) = with_stats(&["run", SMALL, "--quiet", "--check", "--design", "decoupled"]);
+    assert!(stats["l1"]["promotions"].is_u64() && stats["l1"]["demotions"].is_u64());
+    let sum = |key: &str| stats["reuse"][key].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+    let (again, lines): (u64, u64) = (sum("distances"), sum("reuses"));
+    assert_eq!(again + lines, stats["l1"]["accesses"].as_u64().unwrap());
+}
+
+#[test]
 fn statistics_have_every_key_of_schema_1() {
     let (_, stats) = with_stats(&["run", SMALL, "--quiet"]);
     let top = [
@@ -73,6 +84,7 @@ fn statistics_have_every_key_of_schema_1() {
         "dram",
         "stalls",
         "loads",
+        "reuse",
         "check",
         "host",
         "units",
@@ -88,6 +100,8 @@ fn statistics_have_every_key_of_schema_1() {
         "store_misses",
         "atomics",
         "evictions",
+        "promotions",
+        "demotions",
         "reservation_fails",
     ];
     assert_eq!(keys(&stats["l1"]), sorted(l1));

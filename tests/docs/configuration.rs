@@ -9,10 +9,13 @@ use tb::config::{Request, Resolved};
 use toml::{Table, Value};
 
 /// The files that declare configuration.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 10] = [
     "rtl/machine/config.rs",
     "rtl/sm/config.rs",
     "rtl/l1/config.rs",
+    "rtl/l1/decoupled.rs",
+    "rtl/l1/dueling.rs",
+    "rtl/l1/replacement.rs",
     "rtl/index/mod.rs",
     "rtl/noc/xbar.rs",
     "rtl/l2/config.rs",

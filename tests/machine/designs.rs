@@ -93,3 +93,46 @@ fn with_an_frc_no_miss_waits_for_a_way() {
     assert!(sum(&conventional, |bank| bank.miss_delay) > 5 * sum(&frc, |bank| bank.miss_delay));
     assert!(times(&conventional, &frc) > 1.1, "{} and {} cycles", conventional.cycles, frc.cycles);
 }
+
+const DECOUPLED: [&str; 3] = ["decoupled", "decoupled-t0", "decoupled-dueling"];
+const REPLACEMENT: [&str; 5] = ["srrip", "brrip", "drrip", "ship", "ship-mem"];
+
+#[test]
+fn decoupled_tags_and_replacement_policies_pass_every_check() {
+    for kernel in ["bfs", "gesummv", "histo", "sgemm", "transpose"] {
+        let small = launch(kernel, "small.toml");
+        for design in DECOUPLED.iter().chain(&REPLACEMENT) {
+            Setup::checked().designs(&[design]).passes(&small);
+        }
+        Setup::checked().designs(&["decoupled-dueling", "ship", "pric"]).passes(&small);
+        Setup::checked().designs(&["decoupled-dueling"]).sets(&["l1.dueling.leaders=join-once"]).passes(&small);
+    }
+}
+
+/// li2015 section 4.3: a threshold of zero sends all accesses to the L1D.
+#[test]
+fn with_threshold_0_every_kernel_takes_the_cycles_of_the_baseline() {
+    for kernel in ["bfs", "gesummv", "sgemm", "vadd"] {
+        let (mut decoupled, baseline) =
+            (counters(kernel, "small.toml", &["decoupled-t0"]), counters(kernel, "small.toml", &[]));
+        for l1 in &mut decoupled.l1 {
+            (l1.promotions, l1.demotions) = (0, 0);
+        }
+        assert!(decoupled == baseline, "{kernel}: {decoupled:?}\n{baseline:?}");
+    }
+}
+
+#[test]
+fn one_sm_has_nobody_to_duel_with() {
+    let alone = |design| {
+        let setup = Setup::checked().designs(&[design]).sets(&["num_sms=1"]);
+        setup.passes(&launch("bfs", "small.toml")).counters
+    };
+    assert!(alone("decoupled-dueling") == alone("decoupled"));
+}
+
+#[test]
+fn a_line_asked_for_once_goes_past_decoupled_tags() {
+    let l1 = counters("vadd", "small.toml", &["decoupled"]).l1;
+    assert!(l1.iter().all(|l1| l1.misses == 0 && l1.hits == 0 && l1.bypasses == l1.accesses));
+}

@@ -9,11 +9,20 @@ use crate::index::Function;
 /// One set, so that every line competes with every other.
 fn one_set(ways: usize) -> Cache<u32> {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
-    Cache::new(Config { index, ways, mshr_entries: 4, mshr_slots: 2, miss_queue: 8, fail_order: FailOrder::MshrFirst })
+    Cache::new(Config {
+        index,
+        ways,
+        mshr_entries: 4,
+        mshr_slots: 2,
+        miss_queue: 8,
+        fail_order: FailOrder::MshrFirst,
+        policy: Policy::Lru,
+        filter: None,
+    })
 }
 
 fn load_with(cache: &mut Cache<u32>, line: u64, queue_used: usize) -> LoadOutcome {
-    match cache.step(Event::Load { line, waiter: 0, queue_used }) {
+    match cache.step(Event::Load { line, pc: 0, waiter: 0, queue_used }) {
         Ok(Outcome::Load(outcome)) => outcome,
         other => panic!("a load gave {other:?}"),
     }
@@ -221,9 +230,9 @@ fn an_atomic_drops_the_copy_and_dooms_a_line_on_its_way() {
 fn a_bypass_of_a_modified_line_is_a_breach() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    assert_eq!(cache.step(Event::Bypass { line: 1 }), Ok(Outcome::Done));
+    assert_eq!(cache.step(Event::Bypass { chosen: false, line: 1 }), Ok(Outcome::Done));
     store(&mut cache, 1, Space::Local).unwrap();
-    assert_eq!(cache.step(Event::Bypass { line: 1 }), Err(Breach::Modified(1)));
+    assert_eq!(cache.step(Event::Bypass { chosen: false, line: 1 }), Err(Breach::Modified(1)));
 }
 
 #[test]
@@ -240,7 +249,7 @@ fn a_flush_forgets_every_line_and_must_find_the_mshr_empty() {
 fn the_waiters_of_a_filled_line_leave_in_order() {
     let mut cache = one_set(2);
     for waiter in [7, 9] {
-        cache.step(Event::Load { line: 1, waiter, queue_used: 0 }).unwrap();
+        cache.step(Event::Load { line: 1, pc: 0, waiter, queue_used: 0 }).unwrap();
     }
     cache.step(Event::Fill { line: 1 }).unwrap();
     for (waiter, last) in [(7, false), (9, true)] {
@@ -253,11 +262,11 @@ fn the_waiters_of_a_filled_line_leave_in_order() {
 fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    let event = Event::Load { line: 2, waiter: 5, queue_used: 3 };
+    let event = Event::Load { line: 2, pc: 0, waiter: 5, queue_used: 3 };
     let error = cache.check(event, &Outcome::Load(LoadOutcome::Hit)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Load { line: 2, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
+        "Load { line: 2, pc: 0, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
          Load(Miss { victim: None }); set 0 holds, oldest first, [0x1 Valid]; \
          0 of 4 MSHR entries in use"
     );
@@ -276,7 +285,7 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
     let line = 0u64..12;
     prop_oneof![
         4 => (line.clone(), any::<u32>(), 0usize..=8)
-            .prop_map(|(line, waiter, queue_used)| Event::Load { line, waiter, queue_used }),
+            .prop_map(|(line, waiter, queue_used)| Event::Load { line, pc: 0, waiter, queue_used }),
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
             // Upper lines are local, so that no line is both.
             let space = if line < 6 { Space::Global } else { Space::Local };

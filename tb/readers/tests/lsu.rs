@@ -9,8 +9,11 @@ use rtl::kernel::{
     Sleep,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
-use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig};
+use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::decoupled::DecoupledConfig;
+use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::l1::replacement::ReplacementConfig;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 use waves::scope::Glob;
 use waves::view::View;
@@ -49,6 +52,10 @@ impl Bench {
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
             index: IndexConfig::Linear,
+            replacement: ReplacementConfig::Lru,
+            organisation: Organisation::Plain,
+            decoupled: DecoupledConfig::LI2015,
+            dueling: DuelingConfig::OFF,
         };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let access = AccessShape { addr_bits: 32, pc_bits: 16 };
@@ -120,8 +127,13 @@ impl Blocks for Bench {
             return if self.sent < 200 || !self.memory.is_empty() { Sleep::Next } else { Sleep::UntilEvent };
         }
         let Self { lsu, core_req, core_rsp, mem_req, mem_rsp, .. } = self;
-        let io =
-            LsuIo { core_req: core_req.rx(), core_rsp: core_rsp.tx(), mem_req: mem_req.tx(), mem_rsp: mem_rsp.rx() };
+        let io = LsuIo {
+            core_req: core_req.rx(),
+            core_rsp: core_rsp.tx(),
+            mem_req: mem_req.tx(),
+            mem_rsp: mem_rsp.rx(),
+            duel: None,
+        };
         lsu.eval(io, at)
     }
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {

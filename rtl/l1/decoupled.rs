@@ -1,0 +1,634 @@
+//! # Decoupled tag store
+//! More tags than lines (li2015 section 4): a tag counts how often its line was asked for, and only a
+//! line that was asked for often enough gets a place among the data. Loads of all others go past.
+//!
+//! | port        | dir | payload        | contract                                                     |
+//! |-------------|-----|----------------|--------------------------------------------------------------|
+//! | `sends_past`| out | line           | whether a load goes past; part of the probe                  |
+//! | `went_past` | in  | line           | it did: its tag counts it                                    |
+//! | `probe`     | in  | line           | once a cycle; says hit, reserved, or absent from the data    |
+//! | `claim`     | in  | victim, line   | the victim's place among the data is reserved for the line   |
+//! | `touch`, `invalidate`, `overtake`, `fill` | in | set, way | as for the tags of an ordinary cache |
+//!
+//! Ways are those of the data: to the rest of the cache this looks like its ordinary tags. A tag is a
+//! *candidate* as long as its line has no place, then *committed* to one. Places: the lowest free
+//! one, else that of the victim of the data's own replacement policy, whose tag becomes a candidate
+//! again with count 0. Tags: an empty one, else the candidate counted least, of equals the one
+//! used longest ago; a committed tag never goes, so that nothing resident or on its way is forgotten.
+//!
+//! Whoever gets or loses a place lowers the counts of all other tags of the set by one, so that old
+//! candidates fade. A refused access changes nothing, so that retries do not count.
+//!
+//! With threshold 0 every load is admitted, and a tag that loses its place becomes empty: the cache
+//! behaves as an ordinary one, hit for hit (*original* mode, which SM dueling switches).
+//!
+//! Area order: tag comparators, counts with their decrementers, minimum over the counts of a set.
+//! Beyond what li2015 section 6.5 counts there is nothing: whether a place is free and whose it is
+//! follow from the positions in the tags.
+
+use serde::{Deserialize, Serialize};
+
+use super::replacement::{RankShape, Ranked, Replacement, ReplacementConfig, Source};
+use super::tags::{Probe, Victim};
+use crate::config::Rules;
+use crate::index::IndexUnit;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+};
+
+/// The decoupled tag store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecoupledConfig {
+    /// Tags of a set.
+    pub tag_ways: u32,
+    /// Count at which a line is admitted; 0 admits every line.
+    pub threshold: u32,
+    /// Whether reaching the threshold is enough.
+    pub threshold_cmp: Comparison,
+    /// Count of a line asked for the first time.
+    pub rc_init: u32,
+    /// How often an access ages the other tags.
+    pub age_mode: AgeMode,
+    /// Which tags may go.
+    pub tag_victim: TagVictim,
+    /// Whether a line lost to a store ages the other tags as an evicted one does.
+    pub store_evict_ages: bool,
+    /// Cycles that probing more tags takes longer.
+    pub probe_extra: u32,
+}
+
+/// How a count is compared with the threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Comparison {
+    /// Admitted once the count reaches the threshold.
+    AtLeast,
+    /// Admitted once the count exceeds it.
+    Above,
+}
+
+/// How often an access ages the other tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgeMode {
+    /// Once, even if one line goes and another comes.
+    Once,
+    /// Once for the line that goes and once for the one that comes.
+    Twice,
+}
+
+/// Which tags may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TagVictim {
+    /// Candidates.
+    Candidate,
+    /// Those with clean data too, which lose their places then.
+    Any,
+}
+
+impl DecoupledConfig {
+    /// Table 3 and section 6.5 of li2015.
+    pub const LI2015: Self = Self {
+        tag_ways: 8,
+        threshold: 2,
+        threshold_cmp: Comparison::AtLeast,
+        rc_init: 0,
+        age_mode: AgeMode::Once,
+        tag_victim: TagVictim::Candidate,
+        store_evict_ages: true,
+        probe_extra: 1,
+    };
+
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        let most = u64::from(COUNT_MAX);
+        rules.range("tag_ways", u64::from(self.tag_ways), 1..=1024, "a set is read in one cycle");
+        rules.range("threshold", u64::from(self.threshold), 0..=most, "counts have 6 bits (li2015 section 4.1)");
+        rules.range("rc_init", u64::from(self.rc_init), 0..=most, "counts have 6 bits (li2015 section 4.1)");
+        rules.range("probe_extra", u64::from(self.probe_extra), 0..=1, "the probe has one or two stages");
+    }
+}
+
+/// State of a tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Status {
+    #[default]
+    Empty,
+    Candidate,
+    /// Committed; the line is on its way.
+    Reserved,
+    /// Committed; the line is there.
+    Valid,
+    /// Committed; the line is there and newer than memory's.
+    Modified,
+}
+
+impl Status {
+    fn is_committed(self) -> bool {
+        matches!(self, Self::Reserved | Self::Valid | Self::Modified)
+    }
+
+    fn may_go(self) -> bool {
+        matches!(self, Self::Valid | Self::Modified)
+    }
+}
+
+impl Encoding for Status {
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["EMPTY", "CANDIDATE", "RESERVED", "VALID", "MODIFIED"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+const COUNT_BITS: u32 = 6;
+const COUNT_MAX: u8 = (1 << COUNT_BITS) - 1;
+
+/// A tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Tag {
+    status: Status,
+    tag: u64,
+    /// Rank in the order of uses.
+    tlru: u16,
+    /// Reference count.
+    rc: u8,
+    /// Way of the data, while committed.
+    pos: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TagShape {
+    tag_bits: u32,
+    tlru_bits: u32,
+    pos_bits: u32,
+}
+
+impl Payload for Tag {
+    type Shape = TagShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
+        let Self { status, tag, tlru, rc, pos } = self;
+        to.state("status", *status);
+        to.sized("tag", *tag, shape.tag_bits);
+        if shape.tlru_bits > 0 {
+            to.sized("tlru", u64::from(*tlru), shape.tlru_bits);
+        }
+        to.sized("rc", u64::from(*rc), COUNT_BITS);
+        if shape.pos_bits > 0 {
+            to.sized("pos", u64::from(*pos), shape.pos_bits);
+        }
+    }
+}
+
+/// What stands beside a line of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    rank: u8,
+    /// A store overtook the line on its way: it must not stay.
+    inv_on_fill: bool,
+}
+
+impl Ranked for Line {
+    fn rank(&mut self) -> &mut u8 {
+        &mut self.rank
+    }
+}
+
+impl Payload for Line {
+    type Shape = RankShape;
+    fn fields<F: Fields + ?Sized>(&self, rank: &RankShape, to: &mut F) {
+        let Self { rank: value, inv_on_fill } = self;
+        rank.field(*value, to);
+        to.flag("inv_on_fill", *inv_on_fill);
+    }
+}
+
+/// Free places of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Free(u16);
+
+impl Payload for Free {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
+        let Self(lines) = self;
+        to.sized("lines", u64::from(*lines), *bits);
+    }
+}
+
+/// Lines that got or lost a place: statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// Candidates that got a place.
+    pub promotions: u64,
+    /// Lines that lost theirs, to another line or to a store.
+    pub demotions: u64,
+}
+
+/// The tag store.
+#[derive(Clone, Debug)]
+pub struct Decoupled {
+    config: DecoupledConfig,
+    tags: Array<Tag>,
+    lines: Array<Line>,
+    free: Array<Free>,
+    replacement: Replacement,
+    index: IndexUnit,
+    line_bits: u32,
+    /// Admits every line.
+    original: bool,
+    moves: Moves,
+}
+
+impl Decoupled {
+    /// All tags empty, all places free.
+    #[must_use]
+    pub fn new(
+        path: &str,
+        (sets, ways): (u32, u32),
+        config: &DecoupledConfig,
+        policy: ReplacementConfig,
+        index: IndexUnit,
+        line_bits: u32,
+    ) -> Self {
+        let spec = |name: &str, columns| ArraySpec {
+            path: format!("{path}.tags.{name}"),
+            storage: Storage::Sram,
+            rows: sets,
+            columns,
+            reads: 1,
+            writes: 2,
+            collide: Collide::New,
+        };
+        let bits_for = |count: u32| count.next_power_of_two().ilog2();
+        let shape = TagShape {
+            tag_bits: line_bits - sets.ilog2(),
+            tlru_bits: bits_for(config.tag_ways),
+            pos_bits: bits_for(ways),
+        };
+        let mut store = Self {
+            tags: Array::new(spec("entries", config.tag_ways), shape),
+            lines: Array::new(spec("lines", ways), policy.rank(ways)),
+            free: Array::new(spec("free", 1), u32::BITS - ways.leading_zeros()),
+            replacement: Replacement::new(policy, path, sets, ways),
+            index,
+            line_bits,
+            original: false,
+            moves: Moves::default(),
+            config: config.clone(),
+        };
+        store.clear();
+        store
+    }
+
+    /// Switches between the original mode and the configured threshold. Candidates mean nothing in
+    /// the original mode: they are forgotten, in one cycle; whoever has a place keeps it.
+    pub fn set_original(&mut self, original: bool) {
+        self.original = original;
+        if self.is_original() {
+            self.tags.flash(|tag| {
+                if tag.status == Status::Candidate {
+                    (tag.status, tag.rc) = (Status::Empty, 0);
+                }
+            });
+        }
+    }
+
+    /// Lines that got or lost a place.
+    #[must_use]
+    pub fn moves(&self) -> Moves {
+        self.moves
+    }
+
+    /// The set of a line.
+    #[must_use]
+    pub fn set_of(&self, line: u64) -> u32 {
+        self.index.index(line)
+    }
+
+    /// Whether a load of the line goes past the cache; changes nothing.
+    #[must_use]
+    pub fn sends_past(&self, at: &Edge<'_>, line: u64) -> bool {
+        let set = self.set_of(line);
+        let past = self.count(set, line).is_some_and(|count| !self.admits(count));
+        if past {
+            self.tags.take_reads(at, 1);
+        }
+        past
+    }
+
+    /// A load of the line has gone past the cache.
+    pub fn went_past(&mut self, at: &Edge<'_>, line: u64) {
+        let set = self.set_of(line);
+        let Some(count) = self.count(set, line) else { return };
+        let row = self.tags.row(set);
+        let Some(way) = self.find(set, line).or_else(|| self.tag_victim(row)) else { return };
+        let lost = row[way].status.is_committed();
+        let tag = line >> self.index.bits();
+        self.tags.update_row(at, set, |row| {
+            row[way] = Tag { status: Status::Candidate, tag, rc: count, ..row[way] };
+            promote(row, way);
+            if lost {
+                age(row, &[way], 1);
+            }
+        });
+        if lost {
+            self.free.update(at, set, 0, |free| free.0 += 1);
+            self.moves.demotions += 1;
+        }
+    }
+
+    /// Looks a line up among the data.
+    #[must_use]
+    pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+        self.tags.take_reads(at, 1);
+        let Some(found) = self.find(set, line) else { return Probe::Absent };
+        let Tag { status, pos, .. } = self.tags.row(set)[found];
+        let way = u32::from(pos);
+        match status {
+            Status::Empty | Status::Candidate => Probe::Absent,
+            Status::Reserved => Probe::Reserved { way },
+            Status::Valid => Probe::Present { way, modified: false },
+            Status::Modified => Probe::Present { way, modified: true },
+        }
+    }
+
+    /// The place that a miss of the line takes; `None` if all are reserved. Without a tag to spare a
+    /// line must go even if a place is free: its tag goes to the newcomer.
+    #[must_use]
+    pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
+        let row = self.tags.row(set);
+        let has_tag = self.find(set, line).is_some() || row.iter().any(|tag| !tag.status.is_committed());
+        let ways = self.lines.spec().columns;
+        if has_tag && self.free.row(set)[0].0 > 0 {
+            let way = (0..ways).find(|&way| self.owner(set, way).is_none())?;
+            return Some(Victim { way, holds: false, modified: false });
+        }
+        let mut victim = None;
+        for (way, line) in (0..ways).zip(self.lines.row(set)) {
+            let Some(owner) = self.owner(set, way).filter(|&owner| row[owner].status.may_go()) else { continue };
+            if victim.is_none_or(|(rank, _)| line.rank > rank) {
+                let modified = row[owner].status == Status::Modified;
+                victim = Some((line.rank, Victim { way, holds: true, modified }));
+            }
+        }
+        victim.map(|(_, victim)| victim)
+    }
+
+    /// A line was used, and is modified if it was stored to.
+    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+        let owner = self.owner_of(at, set, way);
+        self.replacement.learn(at, set, way);
+        self.tags.update_row(at, set, |row| {
+            promote(row, owner);
+            let tag = &mut row[owner];
+            if stored {
+                tag.status = Status::Modified;
+            } else {
+                tag.rc = next(tag.rc);
+            }
+        });
+        self.lines.update_row(at, set, |row| self.replacement.touch(row, way as usize));
+    }
+
+    /// Reserves the place of a victim for a line that is admitted.
+    ///
+    /// # Panics
+    /// If the line has a place already.
+    pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
+        let Victim { way, holds, modified: _ } = victim;
+        let Some(count) = self.count(set, source.line) else {
+            self.breach(at, &format!("line {:#x} of set {set} claims a second place", source.line))
+        };
+        let loser = if holds { Some(self.owner_of(at, set, way)) } else { None };
+        let known = self.find(set, source.line);
+        let spare = self.spare(self.tags.row(set));
+        // A tag is chosen as the access found them; only if it found none to spare, the loser's goes.
+        let Some(winner) = known.or(spare).or(loser) else {
+            self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
+        };
+        let rank = self.replacement.start(at, (set, way), holds, source);
+        self.lines.update_row(at, set, |row| {
+            let tags = self.tags.row(set);
+            let might_have_gone =
+                |other: usize, _: &Line| tags.iter().any(|tag| tag.status.may_go() && usize::from(tag.pos) == other);
+            self.replacement.insert(row, way as usize, rank, holds, might_have_gone);
+            row[way as usize].inv_on_fill = false;
+        });
+        let (tag, emptied) = (source.line >> self.index.bits(), self.without_place());
+        let steps = if holds && self.config.age_mode == AgeMode::Twice { 2 } else { 1 };
+        self.tags.update_row(at, set, |row| {
+            if let Some(loser) = loser {
+                (row[loser].status, row[loser].rc) = (emptied, 0);
+            }
+            row[winner] = Tag { status: Status::Reserved, tag, rc: count, pos: way as u8, ..row[winner] };
+            promote(row, winner);
+            age(row, &[winner, loser.unwrap_or(winner)], steps);
+        });
+        if !holds {
+            self.free.update(at, set, 0, |free| free.0 -= 1);
+        }
+        self.moves.promotions += u64::from(known.is_some());
+        self.moves.demotions += u64::from(holds);
+    }
+
+    /// Drops a line.
+    pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        let owner = self.owner_of(at, set, way);
+        let emptied = self.without_place();
+        let steps = u8::from(self.config.store_evict_ages);
+        self.tags.update_row(at, set, |row| {
+            (row[owner].status, row[owner].rc) = (emptied, 0);
+            age(row, &[owner], steps);
+        });
+        self.free.update(at, set, 0, |free| free.0 += 1);
+        self.moves.demotions += 1;
+    }
+
+    /// Marks a reserved place so that its line does not stay.
+    pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        self.lines.update(at, set, way, |line| line.inv_on_fill = true);
+    }
+
+    /// A reserved place gets its line; returns whether it stays.
+    ///
+    /// # Panics
+    /// If the place is not reserved: MSHR and tags disagree.
+    pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+        let owner = self.owner_of(at, set, way);
+        let status = self.tags.row(set)[owner].status;
+        if status != Status::Reserved {
+            self.breach(at, &format!("fill of set {set} way {way}, which is {status:?}"));
+        }
+        let kept = !self.lines.row(set)[way as usize].inv_on_fill;
+        if kept {
+            self.tags.update(at, set, owner as u32, |tag| tag.status = Status::Valid);
+        } else {
+            self.invalidate(at, set, way);
+        }
+        kept
+    }
+
+    /// Forgets everything (kernel end).
+    pub fn clear(&mut self) {
+        let places = self.lines.spec().columns as u16;
+        self.tags.clear_with(|_, way| Tag { tlru: way as u16, ..Tag::default() });
+        self.lines.clear_with(|_, way| Line { rank: self.replacement.reset(way), inv_on_fill: false });
+        self.free.clear_with(|_, _| Free(places));
+    }
+
+    /// Reserved places, for invariants.
+    #[must_use]
+    pub fn reserved(&self) -> u32 {
+        self.rows().map(|row| row.iter().filter(|tag| tag.status == Status::Reserved).count() as u32).sum()
+    }
+
+    /// In every set each committed tag has a place of its own, and the others are free.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let ways = self.lines.spec().columns;
+        (0..).zip(self.rows()).all(|(set, row)| {
+            let committed = row.iter().filter(|tag| tag.status.is_committed()).count() as u32;
+            let owned = (0..ways).filter(|&way| self.owner(set, way).is_some()).count() as u32;
+            committed == owned && owned + u32::from(self.free.row(set)[0].0) == ways
+        })
+    }
+
+    /// Starts to keep digests.
+    pub fn record(&mut self) {
+        self.tags.record();
+        self.lines.record();
+        self.free.record();
+        self.replacement.record();
+    }
+
+    /// Lists arrays, comparators and the index unit.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: _, tags, lines, free, replacement, index, line_bits, original, moves } = self;
+        let (tag_ways, ways) = (tags.spec().columns, lines.spec().columns);
+        to.array("entries", tags);
+        to.array("lines", lines);
+        to.array("free", free);
+        to.flag("original", *original);
+        replacement.describe(to);
+        to.part("index", |to| index.describe(to));
+        to.logic("hit", Logic::Comparator { width: *line_bits - index.bits(), count: tag_ways });
+        to.logic("owner", Logic::Comparator { width: ways.next_power_of_two().ilog2().max(1), count: tag_ways });
+        to.logic("victim", Logic::PriorityEncoder { inputs: ways });
+        to.logic("least_count", Logic::Comparator { width: COUNT_BITS, count: tag_ways });
+        to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
+        to.logic("admitted", Logic::Comparator { width: COUNT_BITS, count: 1 });
+        for _ in 0..tag_ways {
+            to.logic("age", Logic::Adder { width: COUNT_BITS });
+        }
+        to.stat("promotions", moves.promotions);
+        to.stat("demotions", moves.demotions);
+    }
+
+    /// The line that has a place, read by the probe of this cycle.
+    #[must_use]
+    pub fn line_in(&self, set: u32, way: u32) -> u64 {
+        let tag = self.owner(set, way).map_or(0, |owner| self.tags.row(set)[owner].tag);
+        self.index.line(tag, set)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[Tag]> {
+        (0..self.tags.spec().rows).map(|set| self.tags.row(set))
+    }
+
+    fn is_original(&self) -> bool {
+        self.original || (self.config.threshold == 0 && self.config.threshold_cmp == Comparison::AtLeast)
+    }
+
+    /// Whether a line so often asked for gets a place.
+    fn admits(&self, count: u8) -> bool {
+        let (count, threshold) = (u32::from(count), self.config.threshold);
+        self.is_original()
+            || match self.config.threshold_cmp {
+                Comparison::AtLeast => count >= threshold,
+                Comparison::Above => count > threshold,
+            }
+    }
+
+    /// State of a tag that has lost its place.
+    fn without_place(&self) -> Status {
+        if self.is_original() { Status::Empty } else { Status::Candidate }
+    }
+
+    /// What the tag of a line counts with this load; `None` if the line has a place.
+    fn count(&self, set: u32, line: u64) -> Option<u8> {
+        match self.find(set, line).map(|way| self.tags.row(set)[way]) {
+            None => Some(self.config.rc_init as u8),
+            Some(Tag { status: Status::Candidate, rc, .. }) => Some(next(rc)),
+            Some(_) => None,
+        }
+    }
+
+    /// The tag of a line.
+    fn find(&self, set: u32, line: u64) -> Option<usize> {
+        let tag = line >> self.index.bits();
+        self.tags.row(set).iter().position(|entry| entry.tag == tag && entry.status != Status::Empty)
+    }
+
+    /// The tag committed to a place.
+    fn owner(&self, set: u32, way: u32) -> Option<usize> {
+        self.tags.row(set).iter().position(|tag| tag.status.is_committed() && u32::from(tag.pos) == way)
+    }
+
+    fn owner_of(&self, at: &Edge<'_>, set: u32, way: u32) -> usize {
+        let Some(owner) = self.owner(set, way) else {
+            self.breach(at, &format!("set {set} way {way} belongs to no tag"))
+        };
+        owner
+    }
+
+    /// The tag that a new candidate takes: an empty one, else of those that may go the one counted
+    /// least, of equals the one used longest ago.
+    fn tag_victim(&self, row: &[Tag]) -> Option<usize> {
+        let any = self.config.tag_victim == TagVictim::Any;
+        self.least(row, |status| status == Status::Candidate || (any && status == Status::Valid))
+    }
+
+    /// The tag that a line takes which is admitted as a stranger.
+    fn spare(&self, row: &[Tag]) -> Option<usize> {
+        self.least(row, |status| status == Status::Candidate)
+    }
+
+    fn least(&self, row: &[Tag], may_go: impl Fn(Status) -> bool) -> Option<usize> {
+        let empty = row.iter().position(|tag| tag.status == Status::Empty);
+        let rank = |way: &usize| (row[*way].rc, u16::MAX - row[*way].tlru);
+        empty.or_else(|| (0..row.len()).filter(|&way| may_go(row[way].status)).min_by_key(rank))
+    }
+
+    #[cold]
+    fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
+        panic!("cycle {}, {}: {what}", at.cycle, self.tags.spec().path)
+    }
+}
+
+/// A count after one more load.
+fn next(count: u8) -> u8 {
+    (count + 1).min(COUNT_MAX)
+}
+
+/// Moves a tag to the front of the order of uses.
+fn promote(row: &mut [Tag], way: usize) {
+    let last = row[way].tlru;
+    for tag in row.iter_mut() {
+        tag.tlru += u16::from(tag.tlru < last);
+    }
+    row[way].tlru = 0;
+}
+
+/// Lowers the counts of all tags but those concerned.
+fn age(row: &mut [Tag], concerned: &[usize], steps: u8) {
+    for (way, tag) in row.iter_mut().enumerate() {
+        if !concerned.contains(&way) {
+            tag.rc = tag.rc.saturating_sub(steps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! # SM dueling
+//! Finds out while a kernel runs whether its loads are served better by the decoupled L1D or by an
+//! ordinary one, and switches the SMs accordingly (li2015 section 4.3, Table 3): SM 0 leads with the
+//! decoupled L1D, SM 1 with the original mode, and the others follow the leader with fewer misses.
+//!
+//! | port   | dir              | payload | contract                                           |
+//! |--------|------------------|---------|----------------------------------------------------|
+//! | `seen` | in, two leaders  | `Seen`  | a load that the leader's L1D accepted; always taken |
+//! | `mode` | out, every SM    | `Mode`  | the mode of the SM from now on; sent when it changes |
+//!
+//! The original mode wins if its miss rate is lower by more than a margin, otherwise the decoupled one:
+//! on kernels that miss nearly always the two rates are equal but for chance, and the decoupled L1D
+//! gains there nevertheless. Rates are compared without a division:
+//! m0 / a0 - m1 / a1 > margin / 100 is 100 (m0 a1 - m1 a0) > margin a0 a1.
+//!
+//! The timer runs freely; at each of its ends the counters start anew. An interval in which a leader
+//! made too few accesses leaves the modes as they are. Leaders keep their modes if they are pinned;
+//! otherwise the first decision of a kernel holds for them too, and is the last.
+//! Latency: an access counts in the cycle after it was accepted, a mode is in force in the cycle
+//! after the decision. A sleeping block has nothing to count until its timer ends.
+//! Area order: four counters, two products.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Rules;
+use crate::kernel::{Block, Describe, Edge, Fields, FieldsExt, Logic, Payload, RxBank, Sleep, TxBank};
+
+/// SM dueling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DuelingConfig {
+    /// What becomes of the leaders.
+    pub leaders: Leaders,
+    /// Core cycles of an interval.
+    pub interval: u32,
+    /// Percentage points by which the original mode must miss less to win.
+    pub margin: u32,
+    /// Accesses that each leader must make in an interval for it to count.
+    pub min_accesses: u32,
+}
+
+/// What becomes of the leaders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leaders {
+    /// There are none: every SM keeps the configured threshold.
+    None,
+    /// They keep their modes, and every interval decides anew.
+    Pinned,
+    /// They join the others after the first decision of a kernel, which is the last.
+    JoinOnce,
+}
+
+impl DuelingConfig {
+    /// Table 3 of li2015, without leaders.
+    pub const OFF: Self = Self { leaders: Leaders::None, interval: 500, margin: 10, min_accesses: 16 };
+
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        rules.range("interval", u64::from(self.interval), 2..=65_536, "counters are as wide as the timer");
+        rules.range("margin", u64::from(self.margin), 0..=100, "a difference of two miss rates in percent");
+        let why = "an interval without accesses has no miss rate";
+        rules.range("min_accesses", u64::from(self.min_accesses), 1..=u64::from(self.interval.max(1)), why);
+    }
+
+    /// Whether an SM starts a kernel in the original mode.
+    #[must_use]
+    pub fn starts_original(&self, sm: u8) -> bool {
+        self.leaders != Leaders::None && sm != 0
+    }
+}
+
+/// A load that a leader's L1D accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Seen {
+    /// It missed or went past.
+    pub missed: bool,
+}
+
+impl Payload for Seen {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { missed } = self;
+        to.flag("missed", *missed);
+    }
+}
+
+/// The mode of an L1D.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mode {
+    /// Every load is admitted.
+    pub original: bool,
+}
+
+impl Payload for Mode {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { original } = self;
+        to.flag("original", *original);
+    }
+}
+
+/// SMs that lead.
+pub const LEADERS: usize = 2;
+
+/// Channel ends of the block.
+pub struct DuelingIo<'a> {
+    /// What the leaders see.
+    pub seen: RxBank<'a, Seen>,
+    /// Modes of all SMs.
+    pub mode: TxBank<'a, Mode>,
+}
+
+/// Accesses and misses of a leader in this interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Loads accepted.
+    pub accesses: u32,
+    /// Those that missed or went past.
+    pub misses: u32,
+}
+
+/// The duel.
+#[derive(Clone, Debug)]
+pub struct Dueling {
+    config: DuelingConfig,
+    num_sms: usize,
+    tallies: [Tally; LEADERS],
+    /// Cycle in which the interval ends that the counters belong to, if they are not all zero.
+    ends: Option<u64>,
+    /// Mode of those that follow.
+    original: bool,
+    decided: bool,
+}
+
+impl Dueling {
+    /// A duel for `num_sms` SMs.
+    ///
+    /// # Panics
+    /// If there are not even two leaders.
+    #[must_use]
+    pub fn new(config: DuelingConfig, num_sms: u32) -> Self {
+        assert!(num_sms as usize >= LEADERS, "{num_sms} SMs, expected {LEADERS} or more to lead");
+        let num_sms = num_sms as usize;
+        let tallies = [Tally::default(); LEADERS];
+        Self { config, num_sms, tallies, ends: None, original: true, decided: false }
+    }
+
+    /// Starts anew with a kernel; the SMs do so themselves.
+    pub fn restart(&mut self) {
+        (self.tallies, self.ends) = ([Tally::default(); LEADERS], None);
+        (self.original, self.decided) = (true, false);
+    }
+
+    /// Whether the SMs that follow are in the original mode.
+    #[must_use]
+    pub fn original(&self) -> bool {
+        self.original
+    }
+
+    /// The interval is over.
+    fn decide(&mut self, mode: &mut TxBank<'_, Mode>, at: &mut Edge<'_>) {
+        let tallies = std::mem::take(&mut self.tallies);
+        self.ends = None;
+        if self.decided || tallies.iter().any(|tally| tally.accesses < self.config.min_accesses) {
+            return;
+        }
+        let original = original_wins(tallies, self.config.margin);
+        let joins = self.config.leaders == Leaders::JoinOnce;
+        self.decided = joins;
+        for sm in 0..self.num_sms {
+            let is = if sm < LEADERS { sm == 1 } else { self.original };
+            if is != original && (joins || sm >= LEADERS) {
+                mode.at(sm).push(at, Mode { original });
+            }
+        }
+        self.original = original;
+    }
+}
+
+/// Whether the original mode, whose counters come second, misses less by more than `margin` percent.
+#[must_use]
+pub fn original_wins([new, old]: [Tally; LEADERS], margin: u32) -> bool {
+    let [m0, a0, m1, a1] = [new.misses, new.accesses, old.misses, old.accesses].map(i64::from);
+    100 * (m0 * a1 - m1 * a0) > i64::from(margin) * a0 * a1
+}
+
+impl Block for Dueling {
+    type Io<'a> = DuelingIo<'a>;
+
+    fn eval(&mut self, mut io: DuelingIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        if self.ends.is_some_and(|ends| ends <= at.cycle) {
+            self.decide(&mut io.mode, at);
+        }
+        let mut more = false;
+        for (leader, tally) in self.tallies.iter_mut().enumerate() {
+            let mut seen = io.seen.at(leader);
+            if let Some(&Seen { missed }) = seen.peek(at) {
+                seen.drop_head(at);
+                tally.accesses += 1;
+                tally.misses += u32::from(missed);
+                let interval = u64::from(self.config.interval);
+                self.ends = Some((at.cycle / interval + 1) * interval);
+            }
+            more |= seen.waiting(at);
+        }
+        match self.ends {
+            _ if more => Sleep::Next,
+            Some(ends) => Sleep::At(ends),
+            None => Sleep::UntilEvent,
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { config, num_sms: _, tallies: [new, old], ends, original, decided } = self;
+        let bits = u32::BITS - config.interval.leading_zeros();
+        for (accesses, misses, Tally { accesses: a, misses: m }) in
+            [("new_accesses", "new_misses", new), ("original_accesses", "original_misses", old)]
+        {
+            to.sized(accesses, u64::from(*a), bits);
+            to.sized(misses, u64::from(*m), bits);
+        }
+        // The timer itself runs freely: where it stands follows from the cycle.
+        to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
+        to.flag("original", *original);
+        to.flag("decided", *decided);
+        for product in ["m0_a1", "m1_a0", "a0_a1"] {
+            // A product a cycle would do; shift and add, as there is an interval of time.
+            to.logic(product, Logic::Adder { width: 2 * bits });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

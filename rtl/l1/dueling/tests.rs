@@ -1,0 +1,121 @@
+use super::*;
+use crate::kernel::{BlockId, Chan, ChanSpec, Wake};
+
+const OWN: BlockId = BlockId { domain: 0, slot: 0 };
+const PINNED: DuelingConfig = DuelingConfig { leaders: Leaders::Pinned, min_accesses: 1, ..DuelingConfig::OFF };
+
+struct Bench {
+    block: Dueling,
+    seen: Vec<Chan<Seen>>,
+    mode: Vec<Chan<Mode>>,
+    wake: Wake,
+}
+
+fn links<T: Payload<Shape = ()>>(count: usize) -> Vec<Chan<T>> {
+    let spec = |i| ChanSpec { path: format!("link{i}"), depth: 2, latency: 1, credit: 1, from: OWN, to: OWN };
+    (0..count).map(|i| Chan::new(spec(i), ())).collect()
+}
+
+impl Bench {
+    fn new(config: DuelingConfig) -> Self {
+        Self { block: Dueling::new(config, 4), seen: links(LEADERS), mode: links(4), wake: Wake::new(&[1]) }
+    }
+
+    /// Runs an interval in which the leaders make the accesses `(misses, accesses)`, one a cycle, and
+    /// the edge after it. Returns which SMs were sent which mode.
+    fn interval(&mut self, number: u64, leaders: [(u32, u32); LEADERS]) -> Vec<(usize, bool)> {
+        let mut sent = Vec::new();
+        for cycle in number * 500 + 1..=(number + 1) * 500 + 1 {
+            let at = &mut Edge::new(cycle, cycle, &mut self.wake);
+            let nth = (cycle - number * 500 - 1) as u32;
+            for (link, (misses, accesses)) in self.seen.iter_mut().zip(leaders) {
+                if nth < accesses {
+                    link.tx().push(at, Seen { missed: nth < misses });
+                }
+            }
+            for (sm, mode) in self.mode.iter_mut().enumerate() {
+                if let Some(&Mode { original }) = mode.rx().peek(at) {
+                    mode.rx().drop_head(at);
+                    assert_eq!(cycle, (number + 1) * 500 + 1);
+                    sent.push((sm, original));
+                }
+            }
+            let io = DuelingIo { seen: RxBank(&mut self.seen), mode: TxBank(&mut self.mode) };
+            self.block.eval(io, at);
+        }
+        sent
+    }
+}
+
+fn wins([m0, a0, m1, a1]: [u32; 4]) -> bool {
+    let tally = |misses, accesses| Tally { accesses, misses };
+    original_wins([tally(m0, a0), tally(m1, a1)], 10)
+}
+
+#[test]
+fn two_leaders_that_miss_nearly_always_leave_the_decoupled_l1d() {
+    assert!(!wins([396, 400, 394, 400]));
+}
+
+#[test]
+fn fifteen_points_bring_the_original_mode_back() {
+    // 10 (150 x 300 - 180 x 200) = 90,000 > 60,000.
+    assert!(wins([150, 200, 180, 300]));
+}
+
+#[test]
+fn ten_points_exactly_do_not() {
+    assert!(!wins([70, 100, 60, 100]));
+    assert!(wins([71, 100, 60, 100]));
+}
+
+#[test]
+fn followers_switch_after_each_interval_and_pinned_leaders_never() {
+    let mut bench = Bench::new(PINNED);
+    assert_eq!(bench.interval(0, [(99, 100), (99, 100)]), [(2, false), (3, false)]);
+    assert_eq!(bench.interval(1, [(99, 100), (99, 100)]), []);
+    assert_eq!(bench.interval(2, [(99, 100), (50, 100)]), [(2, true), (3, true)]);
+}
+
+#[test]
+fn with_join_once_the_first_decision_holds_for_all_and_is_the_last() {
+    let mut bench = Bench::new(DuelingConfig { leaders: Leaders::JoinOnce, ..PINNED });
+    assert_eq!(bench.interval(0, [(99, 100), (99, 100)]), [(1, false), (2, false), (3, false)]);
+    assert_eq!(bench.interval(1, [(99, 100), (0, 100)]), []);
+    bench.block.restart();
+    assert_eq!(bench.interval(2, [(99, 100), (0, 100)]), [(0, true)]);
+}
+
+#[test]
+fn an_interval_with_too_few_accesses_leaves_the_modes() {
+    let mut bench = Bench::new(DuelingConfig { min_accesses: 16, ..PINNED });
+    assert_eq!(bench.interval(0, [(15, 15), (99, 100)]), []);
+    assert_eq!(bench.interval(1, [(99, 100), (0, 0)]), []);
+    assert_eq!(bench.interval(2, [(16, 16), (16, 16)]), [(2, false), (3, false)]);
+}
+
+#[test]
+fn it_sleeps_until_the_interval_of_an_access_ends() {
+    let mut bench = Bench::new(PINNED);
+    let eval = |bench: &mut Bench, cycle| {
+        let io = DuelingIo { seen: RxBank(&mut bench.seen), mode: TxBank(&mut bench.mode) };
+        bench.block.eval(io, &mut Edge::new(cycle, cycle, &mut bench.wake))
+    };
+    assert_eq!(eval(&mut bench, 7), Sleep::UntilEvent);
+    bench.seen[0].tx().push(&mut Edge::new(1234, 1234, &mut bench.wake), Seen { missed: true });
+    assert_eq!(eval(&mut bench, 1235), Sleep::At(1500));
+    assert_eq!(eval(&mut bench, 1500), Sleep::UntilEvent);
+}
+
+#[test]
+fn a_machine_needs_two_leaders() {
+    assert!(std::panic::catch_unwind(|| Dueling::new(PINNED, 1)).is_err());
+}
+
+#[test]
+fn an_interval_that_can_never_have_enough_accesses_is_refused() {
+    let mut rules = Rules::default();
+    DuelingConfig { interval: 10, ..DuelingConfig::OFF }.validate(&mut rules);
+    let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["min_accesses is 16, expected 1 to 10: an interval without accesses has no miss rate"]);
+}

@@ -1,0 +1,153 @@
+//! # Either tag store
+//! The L1D's tags are those of an ordinary cache or the decoupled ones of li2015 section 4; to the
+//! rest of the cache both look alike, way for way of the data. Which one it is never changes.
+
+use super::config::{L1Config, Organisation};
+use super::decoupled::{Decoupled, Moves};
+use super::replacement::{ReplacementConfig, Source};
+use super::tags::{Probe, Tags, Victim};
+use crate::index::IndexUnit;
+use crate::kernel::{Describe, Edge};
+
+/// The tags of a cache.
+#[derive(Clone, Debug)]
+pub(super) enum TagStore {
+    /// As many tags as lines.
+    Plain(Tags),
+    /// More tags than lines.
+    Decoupled(Box<Decoupled>),
+}
+
+impl TagStore {
+    /// The tags of a read-only cache at `path`.
+    pub fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32) -> Self {
+        Self::Plain(Tags::new(path, geometry, ReplacementConfig::Lru, index, line_bits))
+    }
+
+    /// The tags of the L1D at `path`.
+    pub fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32) -> Self {
+        let (geometry, policy) = ((l1.sets, l1.ways), l1.replacement);
+        match l1.organisation {
+            Organisation::Plain => Self::Plain(Tags::new(path, geometry, policy, index, line_bits)),
+            Organisation::Decoupled => {
+                Self::Decoupled(Box::new(Decoupled::new(path, geometry, &l1.decoupled, policy, index, line_bits)))
+            }
+        }
+    }
+
+    /// The decoupled tags, if it is these.
+    pub fn decoupled(&self) -> Option<&Decoupled> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Decoupled(tags) => Some(tags),
+        }
+    }
+
+    /// As [`Self::decoupled`], to be changed.
+    pub fn decoupled_mut(&mut self) -> Option<&mut Decoupled> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Decoupled(tags) => Some(tags),
+        }
+    }
+
+    /// Lines that got or lost a place; none in ordinary tags.
+    pub fn moves(&self) -> Moves {
+        self.decoupled().map(Decoupled::moves).unwrap_or_default()
+    }
+
+    pub fn set_of(&self, line: u64) -> u32 {
+        match self {
+            Self::Plain(tags) => tags.set_of(line),
+            Self::Decoupled(tags) => tags.set_of(line),
+        }
+    }
+
+    pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+        match self {
+            Self::Plain(tags) => tags.probe(at, set, line),
+            Self::Decoupled(tags) => tags.probe(at, set, line),
+        }
+    }
+
+    pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
+        match self {
+            Self::Plain(tags) => tags.victim(set),
+            Self::Decoupled(tags) => tags.victim(set, line),
+        }
+    }
+
+    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+        match self {
+            Self::Plain(tags) => tags.touch(at, set, way, stored),
+            Self::Decoupled(tags) => tags.touch(at, set, way, stored),
+        }
+    }
+
+    pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
+        match self {
+            Self::Plain(tags) => tags.claim(at, set, victim, source),
+            Self::Decoupled(tags) => tags.claim(at, set, victim, source),
+        }
+    }
+
+    pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        match self {
+            Self::Plain(tags) => tags.invalidate(at, set, way),
+            Self::Decoupled(tags) => tags.invalidate(at, set, way),
+        }
+    }
+
+    pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        match self {
+            Self::Plain(tags) => tags.overtake(at, set, way),
+            Self::Decoupled(tags) => tags.overtake(at, set, way),
+        }
+    }
+
+    pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+        match self {
+            Self::Plain(tags) => tags.fill(at, set, way),
+            Self::Decoupled(tags) => tags.fill(at, set, way),
+        }
+    }
+
+    pub fn line_in(&self, set: u32, way: u32) -> u64 {
+        match self {
+            Self::Plain(tags) => tags.line_in(set, way),
+            Self::Decoupled(tags) => tags.line_in(set, way),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        match self {
+            Self::Plain(tags) => tags.clear(),
+            Self::Decoupled(tags) => tags.clear(),
+        }
+    }
+
+    pub fn reserved(&self) -> u32 {
+        match self {
+            Self::Plain(tags) => tags.reserved(),
+            Self::Decoupled(tags) => tags.reserved(),
+        }
+    }
+
+    pub fn is_consistent(&self) -> bool {
+        self.decoupled().is_none_or(Decoupled::is_consistent)
+    }
+
+    pub fn record(&mut self) {
+        match self {
+            Self::Plain(tags) => tags.record(),
+            Self::Decoupled(tags) => tags.record(),
+        }
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        match self {
+            Self::Plain(tags) => tags.describe(to),
+            Self::Decoupled(tags) => tags.describe(to),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! # SM dueling in lockstep with its golden twin
+//! Follows what the L1Ds of a machine report: the accesses of the two that lead decide in the twin which
+//! mode each SM must be in two cycles later, one for the news to arrive and one for the verdict.
+
+use std::collections::VecDeque;
+
+use golden::l1::dueling::{Duel, Rules};
+use rtl::l1::dueling::{DuelingConfig, Leaders};
+use rtl::l1::watch::Watch;
+
+/// The twin, and the modes that the SMs say they are in.
+#[derive(Clone, Debug)]
+pub struct DuelLockstep {
+    rules: Rules,
+    twin: Duel,
+    modes: Vec<bool>,
+    /// Accesses of leaders that the duel has yet to hear of: when, who, and whether it missed.
+    on_their_way: VecDeque<(u64, usize, bool)>,
+}
+
+impl DuelLockstep {
+    /// The duel of `num_sms` SMs before a kernel.
+    #[must_use]
+    pub fn new(config: &DuelingConfig, num_sms: usize) -> Self {
+        let &DuelingConfig { leaders, interval, margin, min_accesses } = config;
+        let rules = Rules {
+            interval: interval.into(),
+            margin: margin.into(),
+            min_accesses: min_accesses.into(),
+            join_once: leaders == Leaders::JoinOnce,
+        };
+        let modes = (0..num_sms).map(|sm| sm != 0).collect();
+        Self { rules, twin: Duel::new(rules), modes, on_their_way: VecDeque::new() }
+    }
+
+    /// Brings the twin to where it decides about the modes of `cycle`, before any SM is looked at.
+    pub fn advance(&mut self, cycle: u64) {
+        while let Some((heard, leader, missed)) = self.on_their_way.pop_front_if(|(heard, ..)| *heard < cycle) {
+            self.twin.see(heard, leader, missed);
+        }
+        self.twin.advance(cycle.saturating_sub(1));
+    }
+
+    /// Follows an SM over the edge of `cycle`.
+    ///
+    /// # Errors
+    /// If it is in the other mode.
+    pub fn step(&mut self, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {
+        if let Some(original) = seen.original {
+            self.modes[sm] = original;
+        }
+        if let Some((_, missed)) = seen.accepted_load()
+            && sm < 2
+        {
+            self.on_their_way.push_back((cycle + 1, sm, missed));
+        }
+        let (is, expected) = (self.modes[sm], self.twin.is_original(sm));
+        if is == expected {
+            return Ok(());
+        }
+        let name = |original: bool| if original { "original" } else { "decoupled" };
+        Err(format!("cycle {cycle}, sm{sm}.l1: in {} mode, the twin of the duel says {}", name(is), name(expected)))
+    }
+
+    /// A kernel has ended: all starts anew.
+    pub fn restart(&mut self) {
+        self.on_their_way.clear();
+        self.modes.iter_mut().enumerate().for_each(|(sm, mode)| *mode = sm != 0);
+        self.twin = Duel::new(self.rules);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtl::l1::watch::Access;
+
+    use super::*;
+
+    const DUEL: DuelingConfig = DuelingConfig { leaders: Leaders::Pinned, min_accesses: 1, ..DuelingConfig::OFF };
+
+    fn bypass() -> Watch {
+        Watch { access: Some(Access::Bypass { line: 1, chosen: true }), ..Watch::default() }
+    }
+
+    fn at(lockstep: &mut DuelLockstep, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {
+        lockstep.advance(cycle);
+        lockstep.step(cycle, sm, seen)
+    }
+
+    #[test]
+    fn followers_must_switch_in_the_cycle_after_the_verdict() {
+        let mut lockstep = DuelLockstep::new(&DUEL, 3);
+        for sm in [0, 1] {
+            at(&mut lockstep, 10, sm, &bypass()).unwrap();
+        }
+        at(&mut lockstep, 500, 2, &Watch::default()).unwrap();
+        let error = at(&mut lockstep.clone(), 501, 2, &Watch::default()).unwrap_err();
+        assert_eq!(error, "cycle 501, sm2.l1: in original mode, the twin of the duel says decoupled");
+        at(&mut lockstep, 501, 2, &Watch { original: Some(false), ..Watch::default() }).unwrap();
+    }
+
+    #[test]
+    fn an_access_heard_of_at_the_end_of_an_interval_belongs_to_the_next() {
+        let mut lockstep = DuelLockstep::new(&DUEL, 3);
+        at(&mut lockstep, 10, 0, &bypass()).unwrap();
+        at(&mut lockstep, 499, 1, &bypass()).unwrap();
+        at(&mut lockstep, 501, 2, &Watch::default()).unwrap();
+        at(&mut lockstep, 600, 0, &bypass()).unwrap();
+        assert!(at(&mut lockstep, 1001, 2, &Watch::default()).is_err());
+    }
+
+    #[test]
+    fn an_sm_that_switches_unasked_is_reported() {
+        let mut lockstep = DuelLockstep::new(&DUEL, 3);
+        assert!(at(&mut lockstep, 7, 2, &Watch { original: Some(false), ..Watch::default() }).is_err());
+    }
+}

@@ -1,0 +1,259 @@
+//! # Long streams through an L1D of real size
+//! Tens of thousands of line requests with hot lines, lines touched a few times and lines touched once,
+//! on tags of any organisation with any replacement policy, with stalls on both sides: every event in
+//! lockstep with the golden twin, every byte against the order at the tags.
+//!
+//! | testpoint                                                        | test                      |
+//! |------------------------------------------------------------------|---------------------------|
+//! | tags, counts, places and victims are those of the twin           | `a_hundred_thousand_*`    |
+//! | threshold 0 gives the cycles of an ordinary L1D                  | `with_threshold_0_*`      |
+//! | a probe of two stages costs a cycle where nothing else is waited for | `a_longer_probe_*`    |
+
+use rtl::index::IndexConfig;
+use rtl::kernel::Mode;
+use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::replacement::{ReplacementConfig, Signature};
+use rtl::l1::stats::L1Stats;
+use rtl::noc::packet::LINE_BYTES;
+
+use super::lockstep::Lockstep;
+use super::rig::{self, Manners, Rig, Stalls};
+use super::scoreboard::Scoreboard;
+use crate::kit::Random;
+
+/// Lines of local memory lie here, those of global memory below.
+const FIRST_LOCAL: u64 = 1 << 24;
+/// Lines that are touched once or a few times lie above the hot ones.
+const FIRST_COLD: u64 = 1 << 12;
+/// The caches of constants and texels, which the streams leave alone.
+const READ_ONLY: CacheConfig =
+    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 1, index: IndexConfig::Linear };
+/// Cycles without end in sight, for each instruction.
+const MAX_CYCLES: u64 = 100_000;
+
+/// An L1D and what comes to it.
+pub(crate) struct Stream {
+    l1: L1Config,
+    program: Vec<WarpAccess>,
+    manners: Manners,
+}
+
+/// What a stream that ended left behind.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Ended {
+    stats: L1Stats,
+    pub cycles: u64,
+    /// Digests of all beats and of the last state.
+    digests: (u64, u64),
+}
+
+impl Stream {
+    /// Draws an L1D and so many instructions for it.
+    pub fn draw(seed: u64, instructions: usize) -> Self {
+        let mut random = Random::new(seed);
+        let l1 = l1(&mut random);
+        let program = program(&mut random, &l1, instructions);
+        let stalls = |random: &mut Random| Stalls { cycles: random.below(5), spells: random.below(4) };
+        let manners = Manners {
+            seed,
+            pause: [0, 0, 3][random.below(3) as usize],
+            periods: [[1, 1], [2, 3]][random.below(2) as usize],
+            latency: (1 + random.below(100), 1 + random.below(100)),
+            replies: stalls(&mut random),
+            requests: stalls(&mut random),
+        };
+        Self { l1, program, manners }
+    }
+
+    /// Runs it with every check.
+    ///
+    /// # Panics
+    /// If a check fails.
+    pub fn run(&self, mode: Mode) -> Ended {
+        let Self { l1, program, manners } = self;
+        let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
+        let mut rig = Rig::new(rig::lsu(l1, [&READ_ONLY; 2], &lsu_config), program.clone(), *manners);
+        let lockstep = Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2]);
+        let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
+        let mut scoreboard = Scoreboard::new(program.clone());
+        let mut sim = rig.simulator(Mode { digest: true, ..mode });
+        let period = u64::from(manners.periods[0]);
+        let (mut answered, mut cycle) = (0, 0);
+        while let Some(tick) = sim.step(&mut rig) {
+            if tick % period != 0 {
+                continue;
+            }
+            cycle = tick / period;
+            assert!(cycle < MAX_CYCLES * program.len() as u64, "no end in sight: {l1:?}");
+            let Some(watch) = rig.lsu.take_watch() else { panic!("the rig observes") };
+            lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));
+            watch.access.iter().for_each(|access| scoreboard.access(access));
+            rig.answers()[answered..].iter().for_each(|(cycle, reply)| scoreboard.answer(*cycle, reply));
+            answered = rig.answers().len();
+        }
+        assert!(rig.is_idle() && scoreboard.is_done(), "hangs at cycle {cycle}: {l1:?}");
+        assert!(rig.lsu.is_consistent() && lockstep.is_consistent());
+        for (line, bytes) in scoreboard.image().filter(|(line, _)| *line < FIRST_LOCAL) {
+            assert_eq!(&rig.memory(line), bytes, "line {line:#x}");
+        }
+        let stats = rig.lsu.settle(cycle + 1);
+        assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
+        Ended { stats, cycles: cycle, digests: (rig.history(), sim.state_digest(&rig)) }
+    }
+}
+
+fn l1(random: &mut Random) -> L1Config {
+    let sets = 8 << random.below(3);
+    let signature = if random.percent(50) { Signature::Pc } else { Signature::Region };
+    let replacement = match random.below(8) {
+        0 => ReplacementConfig::Srrip,
+        1 => ReplacementConfig::Brrip,
+        2 => ReplacementConfig::Drrip,
+        3 => ReplacementConfig::Ship { signature, bits: 8 },
+        _ => ReplacementConfig::Lru,
+    };
+    L1Config {
+        sets,
+        ways: [1, 2, 4, 4, 8][random.below(5) as usize],
+        line_bytes: LINE_BYTES as u32,
+        mshr_entries: [4, 32][random.below(2) as usize],
+        mshr_merges: [2, 8][random.below(2) as usize],
+        miss_queue: [2, 8][random.below(2) as usize],
+        fail_order: FailOrder::MshrFirst,
+        bypass: Bypass::None,
+        index: IndexConfig::Linear,
+        replacement,
+        organisation: if random.percent(85) { Organisation::Decoupled } else { Organisation::Plain },
+        decoupled: DecoupledConfig {
+            tag_ways: 1 + random.below(16) as u32,
+            threshold: [0, 1, 2, 2, 2, 3][random.below(6) as usize],
+            threshold_cmp: if random.percent(80) { Comparison::AtLeast } else { Comparison::Above },
+            rc_init: [0, 0, 0, 1, 3][random.below(5) as usize],
+            age_mode: if random.percent(70) { AgeMode::Once } else { AgeMode::Twice },
+            tag_victim: if random.percent(70) { TagVictim::Candidate } else { TagVictim::Any },
+            store_evict_ages: random.percent(50),
+            probe_extra: random.below(2) as u32,
+        },
+        dueling: DuelingConfig::OFF,
+    }
+}
+
+fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpAccess> {
+    let lines = u64::from(l1.sets * l1.ways);
+    let (hot, cold) = (1 + random.below(lines), lines * (2 + random.below(8)));
+    let stride = [1, u64::from(l1.sets), 3][random.below(3) as usize];
+    let [hot_percent, stores, locals, divergent] = [20 + random.below(60), random.below(25), random.below(25), 5];
+    let mut next_once = FIRST_COLD * 2;
+    let instruction = |pc: usize| {
+        let space = if random.percent(locals) { MemorySpace::Local } else { MemorySpace::Global };
+        let kind = match space {
+            MemorySpace::Global if random.percent(2) => AccessKind::Reduce,
+            _ if random.percent(stores) => AccessKind::Store,
+            _ => AccessKind::Load,
+        };
+        let count = if random.percent(divergent) { 32 } else { 1 + random.below(2) };
+        let mut lines = [0; LANES];
+        for line in lines.iter_mut().take(count as usize) {
+            *line = if space == MemorySpace::Local {
+                FIRST_LOCAL + random.below(hot)
+            } else if random.percent(hot_percent) {
+                random.below(hot)
+            } else if random.percent(50) {
+                FIRST_COLD + random.below(cold) * stride
+            } else {
+                next_once += 1;
+                next_once
+            };
+        }
+        let line = |lane: usize| lines[lane % count as usize];
+        WarpAccess {
+            kind,
+            space,
+            uncached: random.percent(3),
+            warp: (pc % 48) as u8,
+            pc: pc as u32,
+            size_log2: 2,
+            mask: u32::MAX,
+            address: std::array::from_fn(|lane| line(lane) * LINE_BYTES as u64 + 4 * lane as u64),
+            data: [[random.below(1 << 32) as u32; LANES], [0; LANES]],
+            ..WarpAccess::default()
+        }
+    };
+    (0..instructions).map(instruction).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Line requests served.
+    fn accesses(ended: &Ended) -> u64 {
+        let L1Stats { accesses, store_hits, store_misses, atomics, .. } = ended.stats;
+        accesses + store_hits + store_misses + atomics
+    }
+
+    /// The quiet manners of a memory that keeps up.
+    fn calm(stream: &Stream) -> Stream {
+        let none = Stalls::default();
+        let manners = Manners { pause: 0, replies: none, requests: none, ..stream.manners };
+        Stream { l1: stream.l1.clone(), program: stream.program.clone(), manners }
+    }
+
+    #[test]
+    fn a_hundred_thousand_accesses_of_random_streams_go_as_the_twin_says() {
+        let (mut served, mut promotions, mut demotions, mut seed) = (0, 0, 0, 0);
+        while served < 100_000 {
+            let ended = Stream::draw(seed, 2_000).run(Mode::default());
+            served += accesses(&ended);
+            promotions += ended.stats.promotions;
+            demotions += ended.stats.demotions;
+            seed += 1;
+        }
+        assert!(promotions > 1_000 && demotions > 1_000, "{promotions} and {demotions} lines moved");
+    }
+
+    #[test]
+    fn streams_go_alike_in_every_mode() {
+        for seed in 0..4 {
+            let stream = Stream::draw(seed, 150);
+            let asleep = stream.run(Mode::default());
+            for mode in [Mode { evaluate_all: true, ..Mode::default() }, Mode { lint: true, ..Mode::default() }] {
+                assert_eq!(stream.run(mode), asleep, "seed {seed}, {mode:?}");
+            }
+        }
+    }
+
+    /// li2015 section 4.3: without a threshold the extra tags might be switched off.
+    #[test]
+    fn with_threshold_0_an_l1d_takes_the_cycles_of_an_ordinary_one() {
+        for seed in 0..6 {
+            let mut stream = Stream::draw(seed, 2_000);
+            stream.l1.organisation = Organisation::Plain;
+            let plain = stream.run(Mode::default());
+            stream.l1.organisation = Organisation::Decoupled;
+            stream.l1.decoupled = DecoupledConfig {
+                tag_ways: 2 * stream.l1.ways,
+                threshold: 0,
+                probe_extra: 0,
+                ..DecoupledConfig::LI2015
+            };
+            let Ended { stats, cycles, digests } = stream.run(Mode::default());
+            let stats = L1Stats { promotions: 0, demotions: 0, ..stats };
+            assert_eq!((stats, cycles, digests.0), (plain.stats, plain.cycles, plain.digests.0), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_longer_probe_costs_cycles_but_no_throughput() {
+        let mut stream = calm(&Stream::draw(1, 2_000));
+        (stream.l1.organisation, stream.l1.decoupled) = (Organisation::Decoupled, DecoupledConfig::LI2015);
+        let long = stream.run(Mode::default());
+        stream.l1.decoupled.probe_extra = 0;
+        let short = stream.run(Mode::default());
+        assert_ne!(long.cycles, short.cycles);
+        assert!(long.cycles.abs_diff(short.cycles) * 20 < short.cycles, "{} and {}", long.cycles, short.cycles);
+    }
+}
