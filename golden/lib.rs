@@ -10,6 +10,7 @@
 //! | [`l1`]            | L1D and MSHR: what becomes of each access, fill and departure          |
 //! | [`noc`]           | crossbar: nothing lost, doubled, changed or overtaken                  |
 //! | [`l2`]            | L2 bank: hits, victims, write-backs, bytes                             |
+//! | [`throttle`]      | throttle: limits found by search, lost locality, who may load            |
 //! | [`untimed`]       | all caches at once: what each load of a kernel finds, in a fixed order |
 //! | [`dram`]          | DRAM channel: an independent checker of its commands                   |
 //! | [`mod@reference`] | kernels: expected results in double precision, and how to compare      |
@@ -26,4 +27,5 @@ pub mod l2;
 pub mod memory;
 pub mod noc;
 pub mod reference;
+pub mod throttle;
 pub mod untimed;

@@ -38,4 +38,6 @@ pub mod run;
 #[cfg(test)]
 mod sm;
 pub mod soak;
+#[cfg(test)]
+mod throttle;
 pub mod trace;

@@ -19,6 +19,7 @@ use super::event::{
 };
 use super::mshr::{Mshr, NotPending, Verdict};
 use super::replacement::{Newcomer, Policy, Replacement};
+use super::streaming::{self, Streaming};
 use crate::index::SetIndex;
 
 /// Geometry of the cache.
@@ -40,6 +41,8 @@ pub struct Config {
     pub policy: Policy,
     /// Which lines are let in, if not all.
     pub filter: Option<decoupled::Config>,
+    /// Whether and when it closes.
+    pub streaming: Option<streaming::Config>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,8 @@ enum Status {
     },
     Valid,
     Modified,
+    /// Only its tag is here.
+    Hollow,
 }
 
 /// The twin; `W` names a waiting load.
@@ -61,13 +66,14 @@ pub struct Cache<W> {
     replacement: Replacement,
     filter: Option<Filter>,
     mshr: Mshr<W>,
+    streaming: Option<Streaming>,
 }
 
 /// Where a line stands in what a set holds.
 fn standing(held: &[(u64, Status)], line: u64) -> Standing {
     match held.iter().find(|(other, _)| *other == line) {
         None => Standing::Candidate,
-        Some((_, Status::Valid)) => Standing::Clean,
+        Some((_, Status::Valid | Status::Hollow)) => Standing::Clean,
         Some((_, Status::Reserved { .. } | Status::Modified)) => Standing::Bound,
     }
 }
@@ -83,7 +89,18 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             replacement: Replacement::new(config.policy, sets),
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
+            streaming: config.streaming.map(Streaming::new),
         }
+    }
+
+    /// Whether it closes at all.
+    pub fn streams(&self) -> bool {
+        self.streaming.is_some()
+    }
+
+    /// Whether global loads go past it.
+    pub fn is_closed(&self) -> bool {
+        self.streaming.as_ref().is_some_and(Streaming::is_closed)
     }
 
     /// What `event` must lead to in the present state.
@@ -101,6 +118,12 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 Some(Status::Modified) => Err(Breach::Modified(line)),
                 _ => Ok(Outcome::Done),
             },
+            Event::LetPast { line } => match self.status(line) {
+                Some(Status::Modified) => Err(Breach::Modified(line)),
+                _ if !self.is_closed() => Err(Breach::Open(line)),
+                _ => Ok(Outcome::Done),
+            },
+            Event::Reach { .. } | Event::PeriodEnd { .. } => Ok(Outcome::Done),
             Event::Fill { line } => {
                 let waiters = self.mshr.waiters(line).ok_or(Breach::Fill(NotPending(line)))?;
                 let kept = self.status(line) == Some(Status::Reserved { doomed: false });
@@ -197,7 +220,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 return LoadOutcome::HitPending;
             }
             Some(Status::Reserved { .. }) => Fails { mshr_merge: true, ..Fails::default() },
-            None => {
+            None | Some(Status::Hollow) => {
                 let (victim, line_alloc) = self.victim_for(line);
                 let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified));
                 Fails {
@@ -229,7 +252,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             return Ok(WriteOutcome::Refused { first: Fail::MissQueue, all });
         }
         match self.status(line) {
-            None => Ok(WriteOutcome::Missed),
+            None | Some(Status::Hollow) => Ok(WriteOutcome::Missed),
             Some(Status::Modified) => Err(Breach::Modified(line)),
             Some(Status::Valid) => Ok(WriteOutcome::Evicted),
             Some(Status::Reserved { .. }) => Ok(WriteOutcome::Pending),
@@ -239,14 +262,44 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// Carries out an outcome that [`Cache::predict`] gave for this very state.
     fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
         match (*event, *outcome) {
+            (Event::Load { .. }, Outcome::Load(LoadOutcome::Refused { .. })) => {}
+            (Event::Load { .. }, Outcome::Load(accepted)) => self.note(matches!(accepted, LoadOutcome::Miss { .. })),
+            (Event::LetPast { line }, _) => {
+                let is_known = self.status(line).is_some();
+                self.note(!is_known);
+                if is_known {
+                    self.touch(line, true);
+                } else {
+                    self.keep_tag(line);
+                }
+            }
+            (Event::Reach { cycle }, _) => {
+                if self.streaming.as_mut().is_some_and(|streaming| streaming.reach(cycle)) {
+                    self.drop_hollow();
+                }
+            }
+            (Event::PeriodEnd { may_close }, _) => {
+                if self.streaming.as_mut().is_some_and(|streaming| streaming.end(may_close)) {
+                    self.drop_hollow();
+                }
+            }
+            _ => {}
+        }
+        match (*event, *outcome) {
             (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => self.touch(line, true),
             (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 self.mshr.alloc(line, waiter);
                 self.touch(line, true);
             }
-            (Event::Load { line, waiter, pc, .. }, Outcome::Load(LoadOutcome::Miss { victim })) => {
+            (Event::Load { line, waiter, pc, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
+                let (gone, _) = self.place_for(line);
                 self.mshr.alloc(line, waiter);
-                self.place(line, pc, victim.map(|victim| victim.line));
+                self.place(line, pc, gone);
+            }
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Missed)) => {
+                if self.status(line).is_some() {
+                    self.drop_line(line);
+                }
             }
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => {
                 self.touch(line, false);
@@ -285,6 +338,17 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
 
     /// The line that would give way for `line`, and whether it needs one and there is none.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
+        let (gone, none) = self.place_for(line);
+        let victim = gone.filter(|gone| self.status(*gone) != Some(Status::Hollow));
+        (victim.map(|line| Victim { line, modified: self.status(line) == Some(Status::Modified) }), none)
+    }
+
+    /// The line whose way a miss of `line` takes, if that is not empty: its own tag, else what makes room;
+    /// and whether it needs that and there is none.
+    fn place_for(&self, line: u64) -> (Option<u64>, bool) {
+        if self.status(line).is_some() {
+            return (Some(line), false);
+        }
         let number = self.set_of(line);
         let set = &self.sets[number];
         let is_short = |filter: &Filter| filter.is_short(number, line, |other| standing(set, other));
@@ -293,8 +357,28 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         }
         let may_go = set.iter().filter(|(_, status)| !matches!(status, Status::Reserved { .. }));
         let victim = self.replacement.victim(may_go.map(|(line, _)| *line));
-        let victim = victim.map(|line| Victim { line, modified: self.status(line) == Some(Status::Modified) });
         (victim, victim.is_none())
+    }
+
+    /// A load of `line` went past: its tag takes the way of the least recently used that may be lost.
+    fn keep_tag(&mut self, line: u64) {
+        let set = self.set_of(line);
+        if self.sets[set].len() == self.config.ways {
+            let may_go = |status: &Status| matches!(status, Status::Valid | Status::Hollow);
+            let Some(place) = self.sets[set].iter().position(|(_, status)| may_go(status)) else { return };
+            self.sets[set].remove(place);
+        }
+        self.sets[set].push((line, Status::Hollow));
+    }
+
+    fn drop_hollow(&mut self) {
+        self.sets.iter_mut().for_each(|set| set.retain(|(_, status)| *status != Status::Hollow));
+    }
+
+    fn note(&mut self, missed: bool) {
+        if let Some(streaming) = &mut self.streaming {
+            streaming.note(missed);
+        }
     }
 
     /// A line gets a place, perhaps that of another.

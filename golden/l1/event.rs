@@ -159,6 +159,11 @@ pub enum Event<W> {
         /// Every line.
         original: bool,
     },
+    /// A load that the closed cache lets past; its tag alone stays.
+    LetPast {
+        /// Line number.
+        line: u64,
+    },
     /// Data of a line arrive.
     Fill {
         /// Line number.
@@ -168,6 +173,16 @@ pub enum Event<W> {
     Drain,
     /// The kernel ends.
     Flush,
+    /// Something that is judged by the time of its period follows in this cycle.
+    Reach {
+        /// Core cycle.
+        cycle: u64,
+    },
+    /// Somebody ends the period of the streaming monitor.
+    PeriodEnd {
+        /// Whether the cache may close.
+        may_close: bool,
+    },
 }
 
 impl<W> Event<W> {
@@ -178,8 +193,9 @@ impl<W> Event<W> {
             | Event::Store { line, .. }
             | Event::Atomic { line, .. }
             | Event::Bypass { line, .. }
+            | Event::LetPast { line }
             | Event::Fill { line } => Some(line),
-            Event::Switch { .. } | Event::Drain | Event::Flush => None,
+            Event::Switch { .. } | Event::Drain | Event::Flush | Event::Reach { .. } | Event::PeriodEnd { .. } => None,
         }
     }
 }
@@ -200,7 +216,7 @@ pub enum Outcome<W> {
     },
     /// Of a drain: the waiter, if there was one.
     Drained(Option<Replay<W>>),
-    /// Of a bypass, a switch or a flush.
+    /// Of all that the cache has no choice about.
     Done,
 }
 
@@ -217,6 +233,8 @@ pub enum Breach {
     Admitted(u64),
     /// The kernel ends with lines on their way.
     FlushBusy(usize),
+    /// An open cache lets a load past.
+    Open(u64),
 }
 
 impl fmt::Display for Breach {
@@ -230,6 +248,7 @@ impl fmt::Display for Breach {
             Breach::Admitted(line) => {
                 write!(f, "the load of line {line:#x} goes past, though the line is here or admitted")
             }
+            Breach::Open(line) => write!(f, "a load of line {line:#x} goes past a cache that is open"),
             Breach::FlushBusy(used) => {
                 write!(f, "flush with {used} MSHR entries in use, expected 0")
             }

@@ -7,3 +7,4 @@ pub mod event;
 pub mod mshr;
 pub mod replacement;
 pub mod reuse;
+pub mod streaming;

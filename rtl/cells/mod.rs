@@ -8,9 +8,11 @@
 //! | `fifo`    | bounded queue of registers                                  |
 //! | `line`    | the bytes of a cache line, with byte enables                |
 //! | `lru`     | true LRU of one set of up to 16 ways as a recency stack     |
+//! | `streaming`| closes a cache whose miss rate shows that it is of no use |
 
 pub mod arbiter;
 pub mod atomic;
 pub mod fifo;
 pub mod line;
 pub mod lru;
+pub mod streaming;

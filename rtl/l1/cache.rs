@@ -16,7 +16,7 @@
 
 use super::access::{AccessKind, MemorySpace};
 use super::coalescer::LineAccess;
-use super::config::{CacheConfig, FailOrder, L1Config};
+use super::config::{Bypass, CacheConfig, FailOrder, L1Config};
 use super::decoupled::Moves;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
@@ -28,9 +28,11 @@ use super::tags::{Probe, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome};
 use crate::cells::line::LineData;
+use crate::cells::streaming::Streaming;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
+use crate::throttle::victims::Victims;
 
 /// A cache of the LSU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +76,12 @@ pub(super) struct Cache {
     data: Array<LineData>,
     ways: u32,
     mshr: Mshr,
+    /// Closes the L1D to loads that it is of no use to.
+    streaming: Option<Box<Streaming>>,
+    /// Notices the lines that warps lose, for the throttle.
+    victims: Option<Box<Victims>>,
+    /// The warp of the last miss had lost the line.
+    lost: bool,
     pub stats: L1Stats,
 }
 
@@ -97,6 +105,7 @@ impl Cache {
             CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits),
             CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits),
         };
+        let is_streaming = id == CacheId::L1d && l1.bypass == Bypass::Streaming;
         Self {
             id,
             fail_order: l1.fail_order,
@@ -104,9 +113,29 @@ impl Cache {
             data: Array::new(data, line_bytes),
             ways,
             mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
+            streaming: is_streaming.then(|| Box::new(Streaming::new(&l1.streaming, true))),
+            victims: None,
+            lost: false,
             stats: L1Stats::default(),
             path,
         }
+    }
+
+    /// Lets the core's periods, not its own, decide when the cache closes and opens.
+    pub fn follow_periods(&mut self, config: &L1Config) {
+        if self.streaming.is_some() {
+            self.streaming = Some(Box::new(Streaming::new(&config.streaming, false)));
+        }
+    }
+
+    /// Starts to notice the lines that warps lose.
+    pub fn track_victims(&mut self, victims: Victims) {
+        self.victims = Some(Box::new(victims));
+    }
+
+    /// Whether the warp of the last miss had lost the line.
+    pub fn had_lost(&self) -> bool {
+        self.lost
     }
 
     /// Starts to refuse reads of lines that nobody wrote.
@@ -118,6 +147,9 @@ impl Cache {
     pub fn record(&mut self) {
         self.tags.record();
         self.data.record();
+        if let Some(victims) = &mut self.victims {
+            victims.record();
+        }
     }
 
     /// True if no line is on its way.
@@ -132,6 +164,9 @@ impl Cache {
     pub fn flush(&mut self) {
         assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.path);
         self.tags.clear();
+        if let Some(victims) = &mut self.victims {
+            victims.clear();
+        }
     }
 
     /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
@@ -181,20 +216,64 @@ impl Cache {
 
     /// True if a scheme of this cache decides by its own state which loads go past it.
     pub fn chooses(&self) -> bool {
-        self.tags.decoupled().is_some()
+        self.streaming.is_some() || self.tags.decoupled().is_some()
     }
 
-    /// Whether a load at the head goes past the cache in this cycle; changes nothing. If it does, the
-    /// status function does not see it.
-    pub fn sends_past(&self, at: &Edge<'_>, request: &LineAccess) -> bool {
+    /// Whether a request at the head goes past the cache in this cycle. If it does, the status function
+    /// does not see it.
+    pub fn sends_past(&mut self, at: &Edge<'_>, request: &LineAccess) -> bool {
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
+        if let Some(streaming) = &mut self.streaming {
+            if streaming.reach(at.cycle) && streaming.flushes() {
+                self.tags.drop_hollow(at);
+            }
+            return streaming.is_closed() && is_load && request.space == MemorySpace::Global;
+        }
         is_load && self.tags.decoupled().is_some_and(|tags| tags.sends_past(at, request.line))
     }
 
-    /// A load that was chosen to go past has left on the bypass path.
+    /// The cycle in which a waiting head may have to go another way.
+    pub fn next_choice(&self) -> Option<u64> {
+        self.streaming.as_ref().and_then(|streaming| streaming.ends())
+    }
+
+    /// The core says that a period has ended.
+    pub fn end_period(&mut self, at: &Edge<'_>, may_close: bool) {
+        if let Some(streaming) = &mut self.streaming
+            && streaming.end_period(may_close)
+            && streaming.flushes()
+        {
+            self.tags.drop_hollow(at);
+        }
+    }
+
+    /// A load that was chosen to go past has left on the bypass path: that of a closed cache leaves its
+    /// tag.
     pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess) {
         if let Some(tags) = self.tags.decoupled_mut() {
             tags.went_past(at, request.line);
+        }
+        let Some(streaming) = &mut self.streaming else { return };
+        let set = self.tags.set_of(request.line);
+        let missed = match self.tags.probe(at, set, request.line) {
+            Probe::Present { way, .. } | Probe::Hollow { way } | Probe::Reserved { way } => {
+                self.tags.touch(at, set, way, false);
+                false
+            }
+            Probe::Absent => {
+                self.stats.evictions += u64::from(self.tags.note(at, set, request.line));
+                true
+            }
+        };
+        streaming.count(missed);
+    }
+
+    /// A load has been accepted or refused by the status function.
+    pub fn looked_up(&mut self, outcome: Outcome) {
+        if let Some(streaming) = &mut self.streaming
+            && !matches!(outcome, Outcome::Refused(..))
+        {
+            streaming.count(matches!(outcome, Outcome::Miss(_)));
         }
     }
 
@@ -237,8 +316,11 @@ impl Cache {
                 self.tags.touch(at, set, way, false);
                 Outcome::HitPending
             }
-            Probe::Absent => {
-                let victim = self.tags.victim(set, line);
+            probe @ (Probe::Absent | Probe::Hollow { .. }) => {
+                let victim = match probe {
+                    Probe::Hollow { way } => Some(Victim { way, holds: false, modified: false }),
+                    _ => self.tags.victim(set, line),
+                };
                 let entry = self.mshr.free_for(line);
                 let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
                 let queue_full = queue.room() < needed;
@@ -261,7 +343,7 @@ impl Cache {
         request: &LineAccess,
         queue: &mut MissQueue,
     ) -> Option<(u64, bool)> {
-        let &LineAccess { line, pc, id, slot, lanes, .. } = request;
+        let &LineAccess { line, pc, id, warp, slot, lanes, .. } = request;
         let set_way = set * self.ways + victim.way;
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
         if let Some((old, true)) = old {
@@ -277,6 +359,10 @@ impl Cache {
             });
         }
         self.stats.evictions += u64::from(victim.holds);
+        if let Some(victims) = &mut self.victims {
+            let gone = old.map(|(line, _)| line);
+            self.lost = victims.missed(at, (set, victim.way), gone, (warp, line));
+        }
         self.tags.claim(at, set, victim, Source { line, pc });
         self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
@@ -340,8 +426,17 @@ impl Cache {
                 }
                 Outcome::Overtook
             }
+            Probe::Hollow { way } => {
+                self.tags.invalidate(at, set, way);
+                Outcome::StoreMissed
+            }
             Probe::Absent => Outcome::StoreMissed,
         };
+        if let Some(victims) = &mut self.victims
+            && space == MemorySpace::Global
+        {
+            victims.stored(at, line);
+        }
         let (kind, ticket) = match kind {
             AccessKind::Atomic => (MissKind::Atomic, ticket::bypass(slot, lanes)),
             AccessKind::Reduce => (MissKind::Reduce, ticket::of(slot, lanes)),
@@ -361,10 +456,16 @@ impl Cache {
 
     /// Lists tags, data and MSHR.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { path: _, id, fail_order: _, tags, data, ways: _, mshr, stats } = self;
+        let Self { path: _, id, fail_order: _, tags, data, ways: _, mshr, streaming, victims, lost: _, stats } = self;
         to.part("tags", |to| tags.describe(to));
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
+        if let Some(streaming) = streaming {
+            to.part("streaming", |to| streaming.describe(to));
+        }
+        if let Some(victims) = victims {
+            to.part("victims", |to| victims.describe(to));
+        }
         match id {
             CacheId::L1d => stats.describe(to),
             CacheId::Const | CacheId::Texture => stats.describe_loads(to),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::replacement::ReplacementConfig;
+use crate::cells::streaming::StreamingConfig;
 use crate::config::Rules;
 use crate::index::IndexConfig;
 use crate::noc::packet::LINE_BYTES;
@@ -27,6 +28,8 @@ pub enum Bypass {
     None,
     /// Every global load (li2015 section 6.1, BALL).
     All,
+    /// Every global load while nearly all of them miss (khairy2015 section 4.1).
+    Streaming,
 }
 
 /// How tags and lines of data belong together.
@@ -59,6 +62,8 @@ pub struct L1Config {
     pub fail_order: FailOrder,
     /// Which loads go past the cache.
     pub bypass: Bypass,
+    /// Of the bypass `streaming`.
+    pub streaming: StreamingConfig,
     /// Set index function.
     pub index: IndexConfig,
     /// Which line makes room.
@@ -88,6 +93,15 @@ impl L1Config {
             self.line_bytes,
             "128",
             "an L1 line is the unit of a coalesced warp access",
+        );
+        rules.group("streaming", |rules| self.streaming.validate(rules));
+        let has_plain_tags = self.organisation == Organisation::Plain && self.replacement == ReplacementConfig::Lru;
+        rules.expect(
+            self.bypass != Bypass::Streaming || has_plain_tags,
+            "bypass",
+            "streaming",
+            "another with this l1.organisation and l1.replacement",
+            "a closed cache keeps its tags going in the order of uses, with a tag a line",
         );
         // With one entry, a set full of modified local lines would refuse every miss for ever.
         let why = "a miss that displaces a modified line queues write-back and read at once";

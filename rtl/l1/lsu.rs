@@ -9,6 +9,7 @@
 //! | `core_rsp` | out | `WarpReply`  | one for each instruction taken                             |
 //! | `mem_req`  | out | `Request`    | reads, stores, write-backs, atomics; FIFO within the miss queue |
 //! | `mem_rsp`  | in  | `Reply`      | always sinks, but for a fill whose way still drains        |
+//! | `side`     | both| side band    | misses to the core's throttle, ends of its periods          |
 //!
 //! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
 //! fill path 2 past it, or an acknowledgement; (2) one waiter of the oldest filled MSHR entry gets its bytes, the
@@ -36,6 +37,9 @@ use crate::cells::arbiter::RoundRobin;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
+use crate::throttle::config::{Scheme, ThrottleConfig};
+use crate::throttle::message::{L1Side, Miss};
+use crate::throttle::victims::Victims;
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +88,8 @@ pub struct LsuIo<'a> {
     pub mem_rsp: Rx<'a, Reply>,
     /// SM dueling, in machines that have it.
     pub duel: Option<DuelIo<'a>>,
+    /// What a throttle of the core learns and says.
+    pub side: Option<L1Side<'a>>,
 }
 
 /// The channel ends of an LSU towards SM dueling.
@@ -146,6 +152,8 @@ pub struct Lsu {
     shown: Shown,
     /// The head's refusal, if it was refused when it was probed last.
     refused: Option<Refusal>,
+    /// What the throttle is to learn of this cycle.
+    missed: Option<Miss>,
     watch: Option<Watch>,
 }
 
@@ -207,8 +215,23 @@ impl Lsu {
             loads: Vec::new(),
             shown: Shown::Idle,
             refused: None,
+            missed: None,
             watch: None,
             place,
+        }
+    }
+
+    /// Serves the throttle of a core with so many warps.
+    pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
+        let path = format!("{}.victims", self.place.path);
+        let l1d = &mut self.caches[CacheId::L1d as usize];
+        match throttle.scheme {
+            Scheme::None => {}
+            Scheme::DwtCs => l1d.follow_periods(l1),
+            Scheme::Ccws => {
+                let place = (l1.sets, l1.ways);
+                l1d.track_victims(Victims::new(&throttle.ccws, &path, place, warps, self.place.line_bits));
+            }
         }
     }
 
@@ -359,9 +382,10 @@ impl Lsu {
     #[inline(never)]
     fn choose(&mut self, at: &Edge<'_>) -> bool {
         let probing = std::mem::take(&mut self.probing);
-        let l1d = &self.caches[CacheId::L1d as usize];
-        let chosen = || self.queue.front().is_some_and(|head| l1d.sends_past(at, head));
-        self.head_bypasses = !probing && (self.bypasses() || chosen());
+        let fixed = self.bypasses();
+        let l1d = &mut self.caches[CacheId::L1d as usize];
+        let mut chosen = || self.queue.front().is_some_and(|head| l1d.sends_past(at, head));
+        self.head_bypasses = !probing && (fixed || chosen());
         probing
     }
 
@@ -443,6 +467,20 @@ impl Lsu {
         false
     }
 
+    /// The core's throttle says that a period has ended.
+    #[inline(never)]
+    fn hear(&mut self, side: &mut L1Side<'_>, at: &mut Edge<'_>) {
+        if let Some(link) = &mut side.period
+            && link.waiting(at)
+        {
+            let may_close = link.pop(at).may_close;
+            self.caches[CacheId::L1d as usize].end_period(at, may_close);
+            if let Some(watch) = &mut self.watch {
+                watch.period = Some(may_close);
+            }
+        }
+    }
+
     fn partition(&self, line: u64) -> u8 {
         (line % u64::from(self.place.num_partitions)) as u8
     }
@@ -455,6 +493,7 @@ impl Lsu {
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         self.watch.is_none()
             && !changes.switched
+            && !self.head_bypasses
             && !(changes.freed && fails_for(Fail::MshrEntry))
             && !(changes.sent && fails_for(Fail::MissQueue))
             && changes.filled.is_none_or(|filled| filled != (cache, self.caches[cache as usize].set_of(head.line)))
@@ -468,7 +507,7 @@ impl Lsu {
             self.shown = Shown::Idle;
             return false;
         };
-        let &LineAccess { kind, space, line, slot, lanes, pc, .. } = head;
+        let &LineAccess { kind, space, warp, line, slot, lanes, pc, .. } = head;
         if bypassed {
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
             stats.accesses += 1;
@@ -506,7 +545,7 @@ impl Lsu {
         if let Some(watch) = &mut self.watch {
             let waiter = Waiter { slot, lanes };
             watch.access = Some(match kind {
-                AccessKind::Load => Access::Load { cache: id, line, pc, waiter, queue_used, outcome },
+                AccessKind::Load => Access::Load { cache: id, space, line, pc, waiter, queue_used, outcome },
                 AccessKind::Store => Access::Store { line, space, queue_used, outcome },
                 AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
             });
@@ -515,6 +554,13 @@ impl Lsu {
             && let Some(load) = self.loads.get_mut(pc as usize)
         {
             load.count(outcome);
+        }
+        if kind == AccessKind::Load && id == CacheId::L1d {
+            let l1d = &mut self.caches[CacheId::L1d as usize];
+            l1d.looked_up(outcome);
+            if let Outcome::Miss(_) = outcome {
+                self.missed = Some(Miss { warp, lost: l1d.had_lost() });
+            }
         }
         self.count(at.cycle, id, kind, outcome)
     }
@@ -554,6 +600,9 @@ impl Block for Lsu {
             *watch = Watch::default();
         }
         let switched = io.duel.as_mut().is_some_and(|duel| self.switch(duel, at));
+        if let Some(side) = &mut io.side {
+            self.hear(side, at);
+        }
         if self.pending.has_done() && io.core_rsp.ready(at) {
             io.core_rsp.push_with(at, |reply| self.pending.take(reply));
         }
@@ -572,6 +621,11 @@ impl Block for Lsu {
         }
         if left {
             self.queue.drop_front();
+        }
+        if let Some(side) = &mut io.side
+            && let Some(miss) = self.missed.take()
+        {
+            side.misses.push(at, miss);
         }
         if self.coalescer.busy() && had_room {
             self.probing = self.probes_twice && self.queue.is_empty();
@@ -604,6 +658,10 @@ impl Block for Lsu {
             || self.pending.has_done() && !io.core_rsp.blocked(at)
         {
             Sleep::Next
+        } else if !self.queue.is_empty()
+            && let Some(cycle) = self.caches[CacheId::L1d as usize].next_choice()
+        {
+            Sleep::At(cycle)
         } else {
             Sleep::UntilEvent
         }
@@ -630,6 +688,7 @@ impl Block for Lsu {
             loads: _,
             shown,
             refused,
+            missed: _,
             watch: _,
         } = self;
         to.probe_state("status", *shown);

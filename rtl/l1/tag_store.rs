@@ -2,7 +2,7 @@
 //! The L1D's tags are those of an ordinary cache or the decoupled ones of li2015 section 4; to the
 //! rest of the cache both look alike, way for way of the data. Which one it is never changes.
 
-use super::config::{L1Config, Organisation};
+use super::config::{Bypass, L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
 use super::replacement::{ReplacementConfig, Source};
 use super::tags::{Probe, Tags, Victim};
@@ -21,14 +21,17 @@ pub(super) enum TagStore {
 impl TagStore {
     /// The tags of a read-only cache at `path`.
     pub fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32) -> Self {
-        Self::Plain(Tags::new(path, geometry, ReplacementConfig::Lru, index, line_bits))
+        Self::Plain(Tags::new(path, geometry, (ReplacementConfig::Lru, false), index, line_bits))
     }
 
     /// The tags of the L1D at `path`.
     pub fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32) -> Self {
         let (geometry, policy) = ((l1.sets, l1.ways), l1.replacement);
         match l1.organisation {
-            Organisation::Plain => Self::Plain(Tags::new(path, geometry, policy, index, line_bits)),
+            Organisation::Plain => {
+                let hollow = l1.bypass == Bypass::Streaming;
+                Self::Plain(Tags::new(path, geometry, (policy, hollow), index, line_bits))
+            }
             Organisation::Decoupled => {
                 Self::Decoupled(Box::new(Decoupled::new(path, geometry, &l1.decoupled, policy, index, line_bits)))
             }
@@ -102,6 +105,20 @@ impl TagStore {
         match self {
             Self::Plain(tags) => tags.overtake(at, set, way),
             Self::Decoupled(tags) => tags.overtake(at, set, way),
+        }
+    }
+
+    /// See [`Tags::note`]: decoupled tags do not close.
+    pub fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
+        match self {
+            Self::Plain(tags) => tags.note(at, set, line),
+            Self::Decoupled(_) => false,
+        }
+    }
+
+    pub fn drop_hollow(&mut self, at: &Edge<'_>) {
+        if let Self::Plain(tags) = self {
+            tags.drop_hollow(at);
         }
     }
 

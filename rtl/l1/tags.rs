@@ -8,6 +8,7 @@
 //! | `touch` | in  | set, way       | the accepted access becomes most recently used        |
 //! | `claim` | in  | set, way, line | the victim's way is reserved for the line             |
 //! | `fill`  | in  | set, way       | a reserved way becomes valid, or invalid if overtaken |
+//! | `note`  | in  | set, line      | a tag without data, where a closed cache looks on     |
 //!
 //! Victim: the lowest invalid way, else the way of the highest rank that holds data; a reserved way is
 //! never a victim, because its fill is on the way.
@@ -51,6 +52,8 @@ pub struct TagEntry {
     pub rank: u8,
     /// A store overtook the line on its way: it must not stay.
     pub inv_on_fill: bool,
+    /// Only the tag is here: the line went past the cache while that was closed.
+    pub hollow: bool,
 }
 
 /// Widths of a tag entry.
@@ -60,6 +63,8 @@ pub struct TagShape {
     pub tag_bits: u32,
     /// Of the rank.
     pub rank: RankShape,
+    /// Whether there are tags without data.
+    pub hollow: bool,
 }
 
 impl Ranked for TagEntry {
@@ -71,11 +76,14 @@ impl Ranked for TagEntry {
 impl Payload for TagEntry {
     type Shape = TagShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
-        let Self { status, tag, rank, inv_on_fill } = self;
+        let Self { status, tag, rank, inv_on_fill, hollow } = self;
         to.state("status", *status);
         to.sized("tag", *tag, shape.tag_bits);
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
+        if shape.hollow {
+            to.flag("hollow", *hollow);
+        }
     }
 }
 
@@ -105,6 +113,11 @@ pub enum Probe {
         /// Way.
         way: u32,
     },
+    /// Its tag alone is here: a load would bring its data into this way.
+    Hollow {
+        /// Way.
+        way: u32,
+    },
     /// Not here: [`Tags::victim`] says which way a miss would take.
     Absent,
 }
@@ -119,12 +132,12 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// All ways invalid.
+    /// All ways invalid; `hollow` if there are to be tags without data.
     #[must_use]
     pub fn new(
         path: &str,
         (sets, ways): (u32, u32),
-        policy: ReplacementConfig,
+        (policy, hollow): (ReplacementConfig, bool),
         index: IndexUnit,
         line_bits: u32,
     ) -> Self {
@@ -137,7 +150,7 @@ impl Tags {
             writes: 2,
             collide: Collide::New,
         };
-        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways) };
+        let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };
         let replacement = Replacement::new(policy, path, sets, ways);
         let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits };
         tags.clear();
@@ -159,6 +172,7 @@ impl Tags {
             if entry.tag == tag && entry.status != Status::Invalid {
                 return match entry.status {
                     Status::Reserved => Probe::Reserved { way },
+                    _ if entry.hollow => Probe::Hollow { way },
                     status => Probe::Present { way, modified: status == Status::Modified },
                 };
             }
@@ -170,7 +184,7 @@ impl Tags {
     /// way is reserved.
     #[must_use]
     pub fn victim(&self, set: u32) -> Option<Victim> {
-        let (mut way, mut status, mut first) = (0, Status::Reserved, 0);
+        let (mut way, mut first) = (0, 0);
         for (candidate, entry) in (0..).zip(self.entries.row(set)) {
             // The lowest invalid way goes before all ranks, a reserved one never.
             let claim = match entry.status {
@@ -179,11 +193,12 @@ impl Tags {
                 Status::Valid | Status::Modified => u32::from(entry.rank) + 1,
             };
             if claim > first {
-                (way, status, first) = (candidate, entry.status, claim);
+                (way, first) = (candidate, claim);
             }
         }
-        let victim = Victim { way, holds: status != Status::Invalid, modified: status == Status::Modified };
-        (first != 0).then_some(victim)
+        let &TagEntry { status, hollow, .. } = &self.entries.row(set)[way as usize];
+        let holds = status != Status::Invalid && !hollow;
+        (first != 0).then_some(Victim { way, holds, modified: status == Status::Modified })
     }
 
     /// A way was used, and is modified if it was stored to.
@@ -207,8 +222,40 @@ impl Tags {
                 matches!(entry.status, Status::Valid | Status::Modified)
             });
             let entry = &mut row[way as usize];
-            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, rank: entry.rank };
+            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, hollow: false, rank: entry.rank };
         });
+    }
+
+    /// Puts the tag of a line that goes past the cache in the place of the least recently used one, and
+    /// returns whether the line there gave way. A line on its way or newer than memory's never does: if
+    /// there is nothing else, the tag is not kept.
+    pub fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
+        let rank = |entry: &TagEntry| match entry.status {
+            Status::Invalid => Some(u32::MAX),
+            Status::Valid => Some(entry.rank.into()),
+            Status::Reserved | Status::Modified => None,
+        };
+        let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
+        // Of equal ones, which are invalid, the lowest.
+        let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
+        let old = self.entries.row(set)[way];
+        let tag = line >> self.index.bits();
+        self.entries.update_row(at, set, |row| {
+            self.replacement.touch(row, way);
+            let entry = &mut row[way];
+            *entry = TagEntry { status: Status::Valid, tag, inv_on_fill: false, hollow: true, rank: entry.rank };
+        });
+        old.status == Status::Valid && !old.hollow
+    }
+
+    /// Drops all tags without data in one cycle: a clear line of each, no port.
+    pub fn drop_hollow(&mut self, at: &Edge<'_>) {
+        let cells = self.entries.spec().rows * self.entries.spec().columns;
+        for cell in 0..cells as usize {
+            if self.entries.cell_at(cell).hollow {
+                self.entries.change(at, cell, |entry| (entry.status, entry.hollow) = (Status::Invalid, false));
+            }
+        }
     }
 
     /// Drops a line.

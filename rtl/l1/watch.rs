@@ -50,6 +50,8 @@ pub enum Access {
     Load {
         /// Where it was looked up.
         cache: CacheId,
+        /// Address space.
+        space: MemorySpace,
         /// Line address.
         line: u64,
         /// Program counter of the load.
@@ -90,9 +92,11 @@ pub enum Access {
     },
 }
 
-/// Events of one edge, in the order in which they happened: mode, fill, drain, access.
+/// Events of one edge, in the order in which they happened: end of a period or mode, fill, drain, access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
+    /// The core says that a period has ended, and whether the cache may close.
+    pub period: Option<bool>,
     /// The L1D now admits every load, or those that its threshold admits (SM dueling).
     pub original: Option<bool>,
     /// A line arrived: where, its address, and whether it stays.

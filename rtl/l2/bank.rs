@@ -14,7 +14,8 @@
 //!
 //! What follows is the overlapped flow, in which a line that gives way moves to the write-back queue
 //! while its successor is fetched. The transient flow, candel2018's, with its FRC and with the recalls,
-//! is in `bank/transient`.
+//! is in `bank/transient`. What a bank does not keep while its streaming monitor has it closed is in
+//! `bank/passing`.
 //!
 //! Latency: a request taken in cycle `c` is matched in `c + lookup_latency`; the reply of a hit is
 //! sent in the cycle after. A line whose last burst is taken in cycle `f` serves its first
@@ -45,12 +46,13 @@
 
 mod attend;
 mod evict;
+mod passing;
 mod serve;
 mod swap;
 mod transient;
 
 use super::coherence::RecallIo;
-use super::config::{BankPlace, L2Config};
+use super::config::{BankPlace, L2Bypass, L2Config};
 use super::line::{Tag, TagShape};
 use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
@@ -65,7 +67,7 @@ use crate::kernel::{
     Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Storage, Tx, Wake,
 };
 use crate::noc::packet::{LINE_BYTES, Reply, Request};
-use attend::memory_of;
+use passing::{Passing, memory_of};
 use transient::{MemoryPorts, Transient};
 
 /// Channel ends of a bank.
@@ -122,6 +124,8 @@ pub struct L2Bank {
     refused: Option<(u64, Stall)>,
     /// Why its last look-up failed; a replay in its cycle is no look-up.
     lacking: Option<Stall>,
+    /// Lets lines past that are of no use here.
+    passing: Option<Box<Passing>>,
     /// What the transient flow needs beside all this.
     transient: Box<Transient>,
 }
@@ -133,6 +137,7 @@ impl L2Bank {
         let is_transient = config.is_transient();
         assert!(is_transient || place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
         let ports = MemoryPorts::of(config);
+        let streams = config.bypass == L2Bypass::Streaming;
         let memory = |name: &str, columns, (reads, writes)| ArraySpec {
             path: format!("{path}.{name}"),
             storage: Storage::Sram,
@@ -149,11 +154,11 @@ impl L2Bank {
             bursts: place.bursts(),
             line_bits: place.packets.line_bits,
             sets: config.sets,
-            ways: config.ways + config.frc.ways(),
+            ways: config.ways + config.frc.ways() + if streams { config.mshr_entries } else { 0 },
             waiter: WaiterShape { sm_bits: place.packets.sm_bits, line_bytes: place.line_bytes },
         };
         let burst_bits = local_bits + place.bursts().ilog2();
-        let queue = MemoryShape { burst_bits, line_bytes: place.line_bytes };
+        let queue = MemoryShape { burst_bits, line_bytes: place.line_bytes, masked: streams };
         Self {
             path: path.to_owned(),
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, local_bits),
@@ -161,7 +166,7 @@ impl L2Bank {
             matched: None,
             tags: Array::new(
                 memory("tags", config.ways, ports.tags),
-                TagShape { tag_bits: tag_bits(config, &place), transient: is_transient },
+                TagShape { tag_bits: tag_bits(config, &place), wide: is_transient || streams },
             ),
             recency: Array::new(memory("recency", 1, ports.recency), config.ways),
             data: Array::new(memory("data", config.ways, ports.data), place.line_bytes).by_cell(),
@@ -175,6 +180,7 @@ impl L2Bank {
             stats: L2Stats::default(),
             refused: None,
             lacking: None,
+            passing: streams.then(|| Box::new(Passing::new(path, config, place.line_bytes))),
             transient: Box::new(Transient::new(path, config, &place)),
             config: config.clone(),
             place,
@@ -239,6 +245,9 @@ impl L2Bank {
         self.recency.record();
         self.data.record();
         self.mshr.record();
+        if let Some(passing) = &mut self.passing {
+            passing.lines.record();
+        }
         self.transient.record();
     }
 
@@ -294,10 +303,10 @@ impl L2Bank {
             return true;
         }
         let (id, first, tag, line) = if write_back {
-            let Some(WriteBack { burst, id, line }) = self.write_backs.front() else {
+            let Some(WriteBack { burst, id, mask, line }) = self.write_backs.front() else {
                 self.breach(at, "a write-back's turn without a write-back")
             };
-            (*id, *burst, 0, Some(line))
+            (*id, *burst, 0, Some((line, *mask)))
         } else {
             let Some(&Fetch { burst, id, entry, missed }) = self.fetches.front() else {
                 self.breach(at, "a fetch's turn without a fetch")
@@ -312,8 +321,9 @@ impl L2Bank {
             let DramRequest { write, id: by, burst, tag: of, byte_mask, data } = beat;
             (*write, *by, *burst, *of) = (write_back, id, first + u64::from(sent), tag);
             (*byte_mask, *data) = match line {
-                Some(line) => {
-                    let mask = u64::MAX >> (BURST_BYTES - burst_bytes);
+                Some((line, mask)) => {
+                    let all = u64::MAX >> (BURST_BYTES - burst_bytes);
+                    let mask = (mask >> (sent as usize * burst_bytes)) as u64 & all;
                     (mask, part_of(&line.0, sent as usize * burst_bytes, burst_bytes))
                 }
                 None => (0, [0; BURST_BYTES]),
@@ -342,7 +352,10 @@ impl L2Bank {
         let burst_bytes = self.place.burst_bytes as usize;
         let first = burst as usize * burst_bytes;
         let place = (line.set, line.way);
-        let (memory, (row, column)) = memory_of(&mut self.data, &mut self.transient.frc, self.config.ways, place);
+        let (memory, (row, column)) = match &mut self.transient.frc {
+            None => memory_of(&mut self.data, &mut self.passing, self.config.ways, place),
+            frc => attend::memory_of(&mut self.data, frc, self.config.ways, place),
+        };
         memory.update(at, row, column, |data| {
             if burst_bytes == BURST_BYTES {
                 data.0[first..first + BURST_BYTES].copy_from_slice(&arrived.data);
@@ -438,7 +451,9 @@ impl Block for L2Bank {
         match self.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            _ => Sleep::UntilEvent,
+            // A request that waits may have to go another way in the next period.
+            Some(_) => self.passing.as_ref().and_then(|p| p.streaming.ends()).map_or(Sleep::UntilEvent, Sleep::At),
+            None => Sleep::UntilEvent,
         }
     }
 
@@ -465,6 +480,7 @@ impl Block for L2Bank {
             refused: _,
             // Found again by every look-up.
             lacking: _,
+            passing,
             transient,
         } = self;
         to.part("looking", |to| looking.describe(to));
@@ -478,6 +494,9 @@ impl Block for L2Bank {
             to.part("fetches", |to| fetches.describe(to));
             to.part("write_backs", |to| write_backs.describe(to));
             to.part("turns", |to| turns.describe(to));
+        }
+        if let Some(passing) = passing {
+            passing.describe(to);
         }
         to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
         to.part("replies", |to| replies.describe(to));

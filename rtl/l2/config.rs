@@ -2,6 +2,7 @@
 //! What a design may choose, apart from what the machine fixes for all of its memory side.
 
 use crate::cells::lru::MAX_WAYS;
+use crate::cells::streaming::{Reopen, StreamingConfig};
 use crate::config::Rules;
 use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
@@ -80,6 +81,16 @@ impl FrcConfig {
     }
 }
 
+/// Which misses are not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum L2Bypass {
+    /// None.
+    None,
+    /// Reads and writes while nearly all reads miss (khairy2015 section 4.1).
+    Streaming,
+}
+
 /// Parameters of one bank.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
@@ -102,6 +113,10 @@ pub struct L2Config {
     pub write_back_queue: u32,
     /// Replies waiting for the reply crossbar.
     pub reply_queue: u32,
+    /// Which misses are not kept.
+    pub bypass: L2Bypass,
+    /// Of the bypass `streaming`.
+    pub streaming: StreamingConfig,
     /// What happens to a line that gives way while its successor is on its way.
     pub replacement_flow: ReplacementFlow,
     /// Transient flow: requests waiting for a way of their set.
@@ -152,6 +167,18 @@ impl L2Config {
         rules.range("write_back_queue", self.write_back_queue.into(), 1..=64, "a dirty victim must be able to leave");
         rules.range("reply_queue", self.reply_queue.into(), 1..=64, "a reply must be able to leave");
         rules.range("pending_queue", self.pending_queue.into(), 1..=64, "one line comparator an entry");
+        rules.group("streaming", |rules| {
+            self.streaming.validate(rules);
+            let why = "the ways of a bank fill once and are never emptied";
+            rules.expect(self.streaming.reopen == Reopen::Miss, "reopen", "flush", "miss", why);
+        });
+        rules.expect(
+            self.bypass == L2Bypass::None || !self.is_transient(),
+            "bypass",
+            "streaming",
+            "none with replacement_flow = \"transient\"",
+            "a line passes beside its set, which that flow has no place for",
+        );
         rules.group("frc", |rules| self.frc.validate(self.replacement_flow, self.sets, rules));
     }
 }

@@ -19,6 +19,8 @@ pub enum LineState {
     Invalidating,
     /// On its way out, while it is written to memory.
     WritingBack,
+    /// Only its tag is here, while the bank lets lines past. Streaming only.
+    Hollow,
 }
 
 impl LineState {
@@ -26,6 +28,12 @@ impl LineState {
     #[must_use]
     pub fn is_here(self) -> bool {
         matches!(self, Self::Valid | Self::Modified)
+    }
+
+    /// True if another line may take the way.
+    #[must_use]
+    pub fn may_go(self) -> bool {
+        self.is_here() || self == Self::Hollow
     }
 
     /// True if the line is on its way out.
@@ -37,7 +45,7 @@ impl LineState {
 
 impl Encoding for LineState {
     const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB"];
+    const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB", "HOLLOW"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -48,8 +56,8 @@ impl Encoding for LineState {
 pub struct TagShape {
     /// Bits of a tag.
     pub tag_bits: u32,
-    /// Lines leave from their ways: two more states.
-    pub transient: bool,
+    /// Lines leave from their ways, or tags stay without them: more states.
+    pub wide: bool,
 }
 
 /// A cell of the tag memory.
@@ -65,7 +73,7 @@ impl Payload for Tag {
     type Shape = TagShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
         let Self { tag, state } = self;
-        let (width, names) = if shape.transient { (3, LineState::NAMES) } else { (2, &LineState::NAMES[..4]) };
+        let (width, names) = if shape.wide { (3, LineState::NAMES) } else { (2, &LineState::NAMES[..4]) };
         to.sized("tag", *tag, shape.tag_bits);
         to.field(Field { name: "state", width, value: u64::from(state.code()), names });
     }

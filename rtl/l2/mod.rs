@@ -9,7 +9,7 @@
 //! | `stats`  | counters                                                              |
 //! | `bank`   | the block, in two flows of replacement over the same memories         |
 //!
-//! The overlapped flow is in `bank/serve`. The transient flow, which is candel2018's, has more parts:
+//! The overlapped flow is in `bank/serve`, what goes past a bank in it in `bank/passing`. The transient flow, which is candel2018's, has more parts:
 //!
 //! | file             | holds                                                         |
 //! |------------------|---------------------------------------------------------------|
@@ -35,7 +35,7 @@ mod stats;
 
 pub use bank::{L2Bank, L2Io};
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape};
-pub use config::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
+pub use config::{BankPlace, FrcConfig, L2Bypass, L2Config, ReplacementFlow, VictimBind};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use stats::{L2Stats, Stall};

@@ -44,6 +44,8 @@ pub(super) struct Fetch {
 pub(super) struct MemoryShape {
     pub burst_bits: u32,
     pub line_bytes: u32,
+    /// Parts of lines are written to memory.
+    pub masked: bool,
 }
 
 impl Payload for Fetch {
@@ -63,15 +65,20 @@ pub(super) struct WriteBack {
     pub burst: u64,
     /// Request that drove it out.
     pub id: u32,
+    /// Bytes that are written: all, but of a write that goes past the bank.
+    pub mask: u128,
     pub line: LineData,
 }
 
 impl Payload for WriteBack {
     type Shape = MemoryShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &MemoryShape, to: &mut F) {
-        let Self { burst, id, line } = self;
+        let Self { burst, id, mask, line } = self;
         to.sized("burst", *burst, shape.burst_bits);
         to.bits("id", *id);
+        if shape.masked {
+            to.wide("mask", &mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
+        }
         line.fields(&shape.line_bytes, to);
     }
 }

@@ -13,7 +13,8 @@ use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::noc::packet::LINE_BYTES;
 use crate::noc::xbar::XbarConfig;
-use crate::sm::SmConfig;
+use crate::sm::{SchedulerPolicy, SmConfig};
+use crate::throttle::config::{Scheme, ThrottleConfig};
 
 /// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub struct MachineConfig {
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
+    /// Which warps may issue.
+    pub throttle: ThrottleConfig,
     /// Load-store unit.
     pub lsu: LsuConfig,
     /// L1 data cache.
@@ -101,6 +104,7 @@ impl MachineConfig {
             }
         });
         rules.group("sm", |rules| self.sm.validate(rules));
+        rules.group("throttle", |rules| self.validate_throttle(rules));
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.l1.validate(rules));
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
@@ -115,6 +119,20 @@ impl MachineConfig {
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
+    }
+
+    fn validate_throttle(&self, rules: &mut Rules) {
+        let Self { num_sms, sm, throttle, .. } = self;
+        throttle.validate(*num_sms, rules);
+        let name = match throttle.scheme {
+            Scheme::None => return,
+            Scheme::DwtCs => "dwt-cs",
+            Scheme::Ccws => "ccws",
+        };
+        let why = "a two-level scheduler orders its warps by their queue, not by their age";
+        rules.expect(sm.policy != SchedulerPolicy::TwoLevel, "scheme", name, "none with a two-level scheduler", why);
+        let why = "only one may set the pools of the schedulers";
+        rules.expect(sm.warp_limit == 0, "scheme", name, "none while `sm.warp_limit` is not 0", why);
     }
 
     /// The clocks on their common tick, if they have one.

@@ -19,6 +19,7 @@ use crate::noc::packet::LINE_BYTES;
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
+use crate::throttle::coordinator::Coordinator;
 
 /// Why the host's wish cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -98,6 +99,12 @@ impl Machine {
         // Stores that hit are local ones: those to global memory are seen at the L2.
         let local = self.lsus.iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
         banks + cores + local + self.dispatcher.progress().0
+    }
+
+    /// The coordinator, if a throttle has one.
+    #[must_use]
+    pub fn coordinator(&self) -> Option<&Coordinator> {
+        self.coordinator.as_ref()
     }
 
     /// The CTA dispatcher.
@@ -208,7 +215,8 @@ impl Machine {
         Ok(read)
     }
 
-    /// Loads a kernel into every core and the dispatcher. The caller wakes the dispatcher.
+    /// Loads a kernel into every core and the dispatcher. The caller wakes the dispatcher, and the cores
+    /// if there is a throttle: its periods begin with the kernel, whether a core has warps or not.
     ///
     /// # Errors
     /// Not even one CTA fits an SM.
@@ -219,6 +227,9 @@ impl Machine {
         }
         for lsu in &mut self.lsus {
             lsu.count_loads(image.counted_instructions());
+        }
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.load(image.key());
         }
         self.dispatcher.load(image.grid(), per_sm);
         Ok(())
@@ -241,11 +252,12 @@ impl Machine {
             && self.channels_empty()
     }
 
-    /// Ends a kernel: the L1s forget their lines, because they are not coherent.
+    /// Ends a kernel, `cycle` being its last core cycle: the L1s forget their lines, because they are not
+    /// coherent, and every warp of the next one may issue.
     ///
     /// # Errors
     /// The kernel is still running.
-    pub fn flush_l1(&mut self) -> Result<(), NotIdle> {
+    pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
         if !self.kernel_done() {
             return Err(NotIdle);
         }
@@ -253,6 +265,7 @@ impl Machine {
         if let Some(duel) = &mut self.duel {
             duel.block.restart();
         }
+        self.cores.iter_mut().for_each(|core| core.end_kernel(cycle));
         Ok(())
     }
 

@@ -16,6 +16,7 @@
 //!                    dram
 //! ```
 //! Beside them, in machines whose SMs duel: dueling, told by the L1s of two SMs, telling all.
+//! With a throttle there is a side band beside these: `side`, with the coordinator of `dwt-cs` at its end.
 //!
 //! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
 //! boundary between the SM side and the memory side: either side sees the other only after the
@@ -25,6 +26,7 @@ use std::iter::once;
 
 use super::MachineConfig;
 use super::duel::Duel;
+use super::side::{Ends, SideBand};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest, DramShape};
 use crate::kernel::{
@@ -36,6 +38,8 @@ use crate::l2::{BankPlace, L2Bank, L2Io};
 use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, Request};
 use crate::noc::xbar::{Xbar, XbarIo};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
+use crate::throttle::config::Scheme;
+use crate::throttle::coordinator::{Coordinator, CoordinatorIo};
 
 /// Clock domain of SM cores, LSUs and the dispatcher.
 pub const CORE: u8 = 0;
@@ -58,6 +62,8 @@ pub enum Part {
     Lsu(usize),
     /// CTA dispatcher.
     Dispatcher,
+    /// Coordinator of a throttle that searches.
+    Coordinator,
     /// Request crossbar.
     RequestXbar,
     /// Reply crossbar.
@@ -77,6 +83,7 @@ pub struct Machine {
     pub(super) dispatcher: Dispatcher,
     pub(super) cores: Vec<SmCore>,
     pub(super) lsus: Vec<Lsu>,
+    pub(super) coordinator: Option<Coordinator>,
     pub(super) request_xbar: Xbar<Request>,
     pub(super) reply_xbar: Xbar<Reply>,
     pub(super) banks: Vec<L2Bank>,
@@ -92,6 +99,7 @@ pub struct Machine {
     dram_req: Vec<Chan<DramRequest>>,
     dram_rsp: Vec<Chan<DramReply>>,
     pub(super) duel: Option<Box<Duel>>,
+    side: SideBand,
     /// Some core has stopped at a fault: the host asks after every edge.
     pub(super) faulted: bool,
 }
@@ -139,8 +147,17 @@ impl Machine {
                 line_bits: packets.line_bits,
                 access,
             };
-            Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu)
+            let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
+            lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
+            lsu
         };
+        let sm_core = |i: u32| {
+            let mut core = SmCore::new(&config.sm, &format!("sm{i}.core"), i, config.num_sms);
+            core.set_throttle(&config.throttle);
+            core
+        };
+        let most = (config.sm.warps / config.sm.schedulers) as u8;
+        let coordinates = config.throttle.scheme == Scheme::DwtCs;
         // A plain link is seen at the receiver's next edge, one tick being less than any period.
         let plain = |path: String, depth, from, to| ChanSpec { path, depth, latency: 1, credit: 1, from, to };
         // A delayed link keeps a beat a core cycle in flight.
@@ -159,8 +176,10 @@ impl Machine {
         let per_partition = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { partitions.clone().map(new).collect() };
         Self {
             dispatcher: Dispatcher::new("dispatcher", config.num_sms as usize),
-            cores: sms.clone().map(|i| SmCore::new(&config.sm, &format!("sm{i}.core"), i, config.num_sms)).collect(),
+            cores: sms.clone().map(sm_core).collect(),
             lsus: sms.clone().map(lsu).collect(),
+            coordinator: coordinates
+                .then(|| Coordinator::new(&config.throttle.dwt, "coordinator", config.num_sms, most)),
             request_xbar: Xbar::new("xbar_req", &config.xbar, config.num_sms, config.num_partitions, &packets),
             reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions, config.num_sms, &packets),
             banks: partitions
@@ -202,6 +221,12 @@ impl Machine {
                 &dram,
             ),
             duel: config.has_duel().then(|| Box::new(Duel::new(config, id(Part::Dueling), l1))),
+            side: SideBand::new(
+                &config.throttle,
+                config.num_sms,
+                core_cycles(1),
+                &Ends { core: &core, l1: &l1, coordinator: id(Part::Coordinator) },
+            ),
             faulted: false,
             config: config.clone(),
             clocks,
@@ -216,6 +241,7 @@ impl Machine {
             CORE if slot < sms => Part::Core(slot),
             CORE if slot < 2 * sms => Part::Lsu(slot - sms),
             CORE if slot == 2 * sms => Part::Dispatcher,
+            CORE if slot == 2 * sms + 1 => Part::Coordinator,
             CORE => Part::Dueling,
             XBAR if slot == 0 => Part::RequestXbar,
             XBAR => Part::ReplyXbar,
@@ -264,7 +290,7 @@ impl Machine {
     }
 
     /// Every other channel of the machine, like by like.
-    fn channels(&self) -> [&dyn Channels; 10] {
+    fn channels(&self) -> [&dyn Channels; 14] {
         [
             &self.launch,
             &self.done,
@@ -276,10 +302,14 @@ impl Machine {
             &self.deliver,
             &self.dram_req,
             &self.dram_rsp,
+            &self.side.misses,
+            &self.side.periods,
+            &self.side.reports,
+            &self.side.orders,
         ]
     }
 
-    fn channels_mut(&mut self) -> [&mut dyn Channels; 10] {
+    fn channels_mut(&mut self) -> [&mut dyn Channels; 14] {
         [
             &mut self.launch,
             &mut self.done,
@@ -291,6 +321,10 @@ impl Machine {
             &mut self.deliver,
             &mut self.dram_req,
             &mut self.dram_rsp,
+            &mut self.side.misses,
+            &mut self.side.periods,
+            &mut self.side.reports,
+            &mut self.side.orders,
         ]
     }
 }
@@ -325,7 +359,8 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
         Part::Core(i) => (CORE, i),
         Part::Lsu(i) => (CORE, sms + i),
         Part::Dispatcher => (CORE, 2 * sms),
-        Part::Dueling => (CORE, 2 * sms + 1),
+        Part::Coordinator => (CORE, 2 * sms + 1),
+        Part::Dueling => (CORE, 2 * sms + 2),
         Part::RequestXbar => (XBAR, 0),
         Part::ReplyXbar => (XBAR, 1),
         Part::L2(i) => (L2, i),
@@ -334,7 +369,7 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
     BlockId { domain, slot: slot as u8 }
 }
 
-fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
+pub(super) fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
     specs.into_iter().map(|spec| Chan::new(spec, shape.clone())).collect()
 }
 
@@ -342,17 +377,20 @@ fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
 impl Machine {
     fn wired_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, SmIo<'_>)> {
         let links = self.launch.iter_mut().zip(&mut self.done).zip(&mut self.mem).zip(&mut self.wb);
-        self.cores.iter_mut().zip(links).map(|(core, (((launch, done), mem), wb))| {
-            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() })
+        let mut side = self.side.cores();
+        self.cores.iter_mut().zip(links).map(move |(core, (((launch, done), mem), wb))| {
+            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx(), side: side.lend() })
         })
     }
 
     fn wired_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
+        let mut side = self.side.l1s();
         self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
-            let duel = duels.next();
-            (lsu, LsuIo { core_req: mem.rx(), core_rsp: wb.tx(), mem_req: inject.tx(), mem_rsp: deliver.rx(), duel })
+            let (duel, side) = (duels.next(), side.lend());
+            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, side })
         })
     }
 
@@ -372,6 +410,12 @@ impl Machine {
     fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
         let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
         self.dispatcher.eval(io, at)
+    }
+
+    fn eval_coordinator(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let Some(coordinator) = &mut self.coordinator else { return Sleep::UntilEvent };
+        let SideBand { reports, orders, .. } = &mut self.side;
+        coordinator.eval(CoordinatorIo { report: RxBank(reports), order: TxBank(orders) }, at)
     }
 
     fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -396,7 +440,9 @@ fn nth<P>(mut parts: impl Iterator<Item = P>, i: usize) -> P {
 impl Blocks for Machine {
     fn population(&self) -> Vec<u8> {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
-        vec![2 * sms + 1 + u8::from(self.duel.is_some()), 2, partitions, partitions]
+        // The slot of an absent coordinator stays empty below that of dueling.
+        let beside = if self.duel.is_some() { 2 } else { u8::from(self.coordinator.is_some()) };
+        vec![2 * sms + 1 + beside, 2, partitions, partitions]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -412,6 +458,7 @@ impl Blocks for Machine {
                 lsu.eval(io, at)
             }
             Part::Dispatcher => self.eval_dispatcher(at),
+            Part::Coordinator => self.eval_coordinator(at),
             Part::Dueling => self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)),
             Part::RequestXbar => self.eval_request_xbar(at),
             Part::ReplyXbar => self.eval_reply_xbar(at),
@@ -439,7 +486,10 @@ impl Blocks for Machine {
                 self.faulted |= faulted;
                 due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
                 due.each(2 * sms, once(&mut *self), at, Self::eval_dispatcher);
-                due.each(2 * sms + 1, self.duel.iter_mut(), at, |duel, at| duel.eval(at));
+                if self.coordinator.is_some() {
+                    due.each(2 * sms + 1, once(&mut *self), at, Self::eval_coordinator);
+                }
+                due.each(2 * sms + 2, self.duel.iter_mut(), at, |duel, at| duel.eval(at));
             }
             XBAR => {
                 due.each(0, once(&mut *self), at, Self::eval_request_xbar);
@@ -456,6 +506,12 @@ impl Blocks for Machine {
                 to.part("core", |to| {
                     self.launch[i].describe("launch", None, to);
                     self.wb[i].describe("wb", None, to);
+                    if let Some(misses) = self.side.misses.get(i) {
+                        misses.describe("misses", None, to);
+                    }
+                    if let Some(order) = self.side.orders.get(i) {
+                        order.describe("order", None, to);
+                    }
                     self.cores[i].describe(to);
                 });
             }),
@@ -463,6 +519,9 @@ impl Blocks for Machine {
                 to.part("l1", |to| {
                     self.mem[i].describe("core_req", None, to);
                     self.deliver[i].describe("mem_rsp", None, to);
+                    if let Some(period) = self.side.periods.get(i) {
+                        period.describe("period", None, to);
+                    }
                     if let Some(duel) = &self.duel {
                         duel.mode[i].describe("mode", None, to);
                     }
@@ -479,6 +538,14 @@ impl Blocks for Machine {
                     done.describe("done", Some(i), to);
                 }
                 self.dispatcher.describe(to);
+            }),
+            Part::Coordinator => to.part("coordinator", |to| {
+                for (i, report) in (0..).zip(&self.side.reports) {
+                    report.describe("report", Some(i), to);
+                }
+                if let Some(coordinator) = &self.coordinator {
+                    coordinator.describe(to);
+                }
             }),
             Part::RequestXbar => to.part("xbar_req", |to| {
                 for (i, inject) in (0..).zip(&self.inject) {

@@ -95,6 +95,9 @@ pub struct SmConfig {
     pub schedulers: u32,
     /// Ranking of the warps of a scheduler.
     pub policy: SchedulerPolicy,
+    /// Warps of a scheduler that may issue at a time: the oldest that are neither at a barrier nor at
+    /// their end; 0 for all (khairy2015 section 5, static warp throttling).
+    pub warp_limit: u32,
     /// Execution pipes.
     pub pipes: PipeConfig,
     /// Scratchpad.
@@ -120,6 +123,15 @@ impl SmConfig {
             self.schedulers.into(),
             1..=MAX_SCHEDULERS as u64,
             "warps are split by their low id bits",
+        );
+        let most = self.warps / self.schedulers.max(1);
+        rules.range("warp_limit", self.warp_limit.into(), 0..=most.into(), "a scheduler has no more warps");
+        rules.expect(
+            self.warp_limit == 0 || self.policy != SchedulerPolicy::TwoLevel,
+            "warp_limit",
+            self.warp_limit,
+            "0 with a two-level scheduler",
+            "its warps are ordered by their queue, not by their age",
         );
         rules.group("pipes", |rules| self.pipes.validate(rules));
         rules.group("shared", |rules| {

@@ -9,6 +9,7 @@
 //! | `mem`    | out | `WarpAccess` | one beat a cycle, in issue order                               |
 //! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgement),|
 //! |          |     |              | in any order; always taken at once                             |
+//! | `side`   | both| side band    | what a throttle learns and says; always taken at once          |
 //!
 //! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
 //! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a
@@ -42,10 +43,12 @@ use super::simt_stack::SimtStacks;
 use super::stall::{StallReason, Stalls};
 use super::stream::Streams;
 use super::texture::Fetches;
+use super::throttle::Throttle;
 use super::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{WarpAccess, WarpReply};
+use crate::throttle::message::CoreSide;
 
 /// The ports of a core for one edge.
 pub struct SmIo<'a> {
@@ -57,6 +60,8 @@ pub struct SmIo<'a> {
     pub mem: Tx<'a, WarpAccess>,
     /// Replies of the LSU.
     pub wb: Rx<'a, WarpReply>,
+    /// What a throttle learns and says, if there is one that needs others for it.
+    pub side: Option<CoreSide<'a>>,
 }
 
 /// Instruction counts of a core.
@@ -109,6 +114,9 @@ pub struct SmCore {
     pub(super) fetch: Fetch,
     pub(super) schedulers: [Scheduler; MAX_SCHEDULERS],
     pub(super) ages: Ages,
+    pub(super) throttle: Throttle,
+    /// The pools of the schedulers change.
+    pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
     pub(super) stacks: SimtStacks,
     /// Where the warps of a traced kernel are in the trace.
@@ -147,8 +155,13 @@ impl SmCore {
             identity: Identity { sm, num_sms, num_warps: config.warps },
             loaded: None,
             fetch: Fetch::new(warps),
-            schedulers: std::array::from_fn(|of| Scheduler::new(config.policy, group(of))),
+            schedulers: std::array::from_fn(|of| {
+                let scheduler = Scheduler::new(config.policy, group(of));
+                if config.warp_limit == 0 { scheduler } else { scheduler.throttled() }
+            }),
             ages: Ages::new(warps),
+            throttle: Throttle::limit(config),
+            pooled: config.policy == SchedulerPolicy::TwoLevel || config.warp_limit != 0,
             scoreboard: Scoreboard::new(warps),
             stacks: SimtStacks::new(path, warps, config.schedulers),
             streams: Streams::new(),
@@ -185,6 +198,7 @@ impl SmCore {
         self.scoreboard.size(image.program.regs);
         let (table, constants) = decode(&image, &self.config, self.identity);
         let recorded = image.source.as_ref().map(Recorded::new);
+        self.throttle.load(image.key());
         self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
         Ok(fit)
     }
@@ -273,6 +287,8 @@ impl SmCore {
             StallReason::StoreDrain
         } else if head(Pipe::Global) && self.address_unit.is_busy() {
             StallReason::LsuFull
+        } else if !is(self.pool(usize::from(warp) % self.config.schedulers as usize)) {
+            StallReason::Throttled
         } else {
             StallReason::Issued
         }
@@ -312,6 +328,7 @@ impl SmCore {
             for scheduler in &mut self.schedulers {
                 scheduler.launched(warp);
             }
+            self.throttle.start(warp);
         }
         if loaded.recorded.is_some() {
             self.start_recorded(loaded, launch.cta, slot);
@@ -345,7 +362,7 @@ impl SmCore {
             self.stalls.sleep(scheduler, self.stall_reason(scheduler, ready.all, self.barriers.waiting()));
         }
         self.stalled_until = until;
-        let deadline = until.min(self.pipes.next_due(at.cycle));
+        let deadline = until.min(self.pipes.next_due(at.cycle)).min(self.throttle.due());
         if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
     }
 }
@@ -358,6 +375,11 @@ impl Block for SmCore {
     fn eval(&mut self, mut io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle);
+        let threads = self.counters.thread_instructions;
+        let mut arriving = match &mut io.side {
+            Some(side) => self.begin_throttle(side, at),
+            None => false,
+        };
         let fetched = self.fetch.step(self.warps.live());
         let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.address_unit.send(&mut io.mem, at);
@@ -370,10 +392,9 @@ impl Block for SmCore {
             self.issue(&loaded, at)
         };
         self.write_back(&loaded, at);
-        let mut arriving = io.wb.waiting(at);
-        if arriving {
+        if io.wb.waiting(at) {
             self.take_reply(&loaded, &mut io.wb, at);
-            arriving = io.wb.waiting(at);
+            arriving |= io.wb.waiting(at);
         }
         if fetched.valid {
             self.fill_buffer(&loaded, fetched.warp);
@@ -383,8 +404,8 @@ impl Block for SmCore {
             arriving |= io.launch.waiting(at);
         }
         let reported = self.report_cta(&mut io.done, at);
-        if self.config.policy == SchedulerPolicy::TwoLevel {
-            self.refill_pools();
+        if self.pooled {
+            self.set_pools(&loaded, at.cycle, threads, issued);
         }
         let sending = self.address_unit.can_send() && !lsu_full;
         let sleep = self.sleep(&loaded, at, issued || reported || sending || arriving);
@@ -401,6 +422,8 @@ impl Block for SmCore {
             fetch,
             schedulers,
             ages,
+            throttle,
+            pooled: _,
             scoreboard,
             stacks,
             streams: _,
@@ -433,6 +456,7 @@ impl Block for SmCore {
         });
         to.part("fetch", |to| fetch.describe(to));
         to.part("ages", |to| ages.describe(to));
+        throttle.describe(to);
         to.part("scoreboard", |to| scoreboard.describe(to));
         to.part("simt_stack", |to| stacks.describe(to));
         to.part("barriers", |to| barriers.describe(to));
@@ -488,6 +512,7 @@ pub(super) mod tests {
             registers: 32768,
             schedulers: 2,
             policy: SchedulerPolicy::GreedyThenOldest,
+            warp_limit: 0,
             pipes: PipeConfig {
                 operand_read: 1,
                 result_bus: 2,

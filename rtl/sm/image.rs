@@ -156,6 +156,18 @@ impl KernelImage {
         &self.program
     }
 
+    /// What tells kernels apart in hardware that remembers them: 16 bits of a hash of the name, which
+    /// stands for the address of the entry.
+    #[must_use]
+    pub fn key(&self) -> u16 {
+        let hash = self
+            .program
+            .name
+            .bytes()
+            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        (hash ^ hash >> 16) as u16
+    }
+
     /// Instructions that statistics tell apart: those of the program; none of a trace, whose code comes
     /// with its CTAs.
     #[must_use]

@@ -78,7 +78,6 @@ impl SmCore {
     }
 
     /// Refills the pools of two-level schedulers, judged on the new state.
-    #[inline(never)]
     pub(super) fn refill_pools(&mut self) {
         let live = self.warps.live();
         let waiting = self.barriers.waiting() | self.draining() | self.scoreboard.hazard_memory();
@@ -170,15 +169,19 @@ impl SmCore {
     #[inline(never)]
     pub(super) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
         let group = self.schedulers[scheduler % MAX_SCHEDULERS].in_charge();
+        let ready = ready & group;
+        let able = ready & self.pool(scheduler);
         let live = self.warps.live() & group & !at_barrier;
         let hazard = self.scoreboard.hazard() & live;
         let memory = self.scoreboard.hazard_memory() & live;
         if self.fault.is_some() {
             StallReason::Halted
-        } else if ready & group & self.heads[Pipe::Global as usize] != 0 && self.address_unit.is_busy() {
+        } else if able & self.heads[Pipe::Global as usize] != 0 && self.address_unit.is_busy() {
             StallReason::LsuFull
-        } else if ready & group != 0 {
+        } else if able != 0 {
             StallReason::PipeBusy
+        } else if ready != 0 {
+            StallReason::Throttled
         } else if hazard & !memory != 0 {
             StallReason::ScoreboardAlu
         } else if live & !self.fetch.head() != 0 {

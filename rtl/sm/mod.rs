@@ -29,6 +29,7 @@
 //! | `shared_memory`  | banked scratchpad                                               |
 //! | `address_unit`   | addresses and beats to the LSU                                  |
 //! | `texture`        | texture fetches                                                 |
+//! | `throttle`       | which warps a throttle keeps from issuing                       |
 //! | `stall`          | exactly one reason per scheduler and cycle                      |
 //! | `snapshot`       | what a warp goes on from, for who looks for circles             |
 //! | `image`, `map`, `fault` | what the host loads, and what it is told when it fails   |
@@ -65,6 +66,7 @@ mod snapshot;
 mod stall;
 mod stream;
 mod texture;
+mod throttle;
 mod warps;
 
 pub use self::core::{Counters, SmCore, SmIo, Waiting};

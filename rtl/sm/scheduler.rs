@@ -7,6 +7,9 @@
 //! long joins the queue at its tail, and the first of the queue that does not wait takes its place.
 //! No policy needs both orders, so here the age matrix holds that of the queue.
 //! A warp that spins on shared memory never waits in this sense and keeps its place.
+//!
+//! A throttle narrows the warps down as the pool of a two-level scheduler does: to the oldest of those
+//! that can go on, or to those that may load.
 
 use super::{MAX_WARPS, SchedulerPolicy};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
@@ -66,8 +69,10 @@ pub(super) struct Scheduler {
     policy: SchedulerPolicy,
     /// Warps it serves.
     group: u64,
-    /// Those of them that it may issue: all, or the pool of a two-level scheduler.
+    /// Those of them that it may issue: all, the pool of a two-level scheduler, or what a throttle leaves.
     pool: u64,
+    /// A throttle sets the pool.
+    throttled: bool,
     /// Warps whose states say why it issues nothing. A warp of a pool never waits long, so those
     /// in the queue count only while the pool is empty.
     in_charge: u64,
@@ -80,7 +85,12 @@ pub(super) struct Scheduler {
 impl Scheduler {
     pub(super) fn new(policy: SchedulerPolicy, group: u64) -> Self {
         let pool = if policy == SchedulerPolicy::TwoLevel { 0 } else { group };
-        Self { policy, group, pool, in_charge: group, last: 0, greedy: 0 }
+        Self { policy, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0 }
+    }
+
+    /// The same, with a pool that a throttle sets.
+    pub(super) fn throttled(self) -> Self {
+        Self { throttled: true, ..self }
     }
 
     /// Warps that it may issue.
@@ -117,6 +127,24 @@ impl Scheduler {
         self.greedy &= !(1 << warp);
     }
 
+    /// Lets it issue only the oldest `limit` of the warps that can go on.
+    #[inline(never)]
+    pub(super) fn limit(&mut self, limit: u32, able: u64, ages: &Ages) {
+        let mut rest = self.group & able;
+        self.pool = rest;
+        if rest.count_ones() > limit {
+            for _ in 0..limit {
+                rest &= !(1 << ages.oldest(rest));
+            }
+            self.pool &= !rest;
+        }
+    }
+
+    /// Keeps some of its warps from issuing.
+    pub(super) fn block(&mut self, blocked: u64) {
+        self.pool = self.group & !blocked;
+    }
+
     /// Makes the pool of a two-level scheduler what it is in the next cycle, from the warps that run
     /// and those that wait for long. Done again, it changes nothing.
     #[inline(never)]
@@ -135,10 +163,14 @@ impl Scheduler {
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { policy, group, pool, in_charge: _, last, greedy } = self;
+        let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
         if *policy == SchedulerPolicy::TwoLevel {
             to.sized("pool", packed(*pool, *group), group.count_ones());
             to.logic("refill", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
+        }
+        if *throttled {
+            to.sized("pool", packed(*pool, *group), group.count_ones());
+            to.logic("throttle", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
         to.sized("last", u64::from(*last), 6);
         to.flag("greedy", *greedy != 0);
@@ -253,6 +285,22 @@ mod tests {
         assert_eq!(scheduler.in_charge(), 0b11_1111);
         scheduler.refill(0xff, 0xff, &mut queue);
         assert_eq!((scheduler.pool(), scheduler.in_charge()), (0, 0xff));
+    }
+
+    #[test]
+    fn a_limit_leaves_the_oldest_of_the_warps_that_can_go_on() {
+        let mut ages = Ages::new(8);
+        for warp in [6, 2, 7, 4, 0] {
+            ages.renew(warp);
+        }
+        let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).throttled();
+        scheduler.limit(2, 0b1101_0101, &ages);
+        assert_eq!(scheduler.pool(), 0b0100_0100);
+        // Warp 6 waits at a barrier: the next takes its place.
+        scheduler.limit(2, 0b1001_0101, &ages);
+        assert_eq!(scheduler.pool(), 0b0001_0100);
+        scheduler.limit(2, 0b0000_0001, &ages);
+        assert_eq!(scheduler.pool(), 0b0000_0001);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! # Stall attribution
 //! Each scheduler spends each cycle on exactly one reason. When several warps wait for different
 //! things, the one that ends soonest by its nature counts, so that a cycle is charged to memory
-//! only if nothing shorter held the scheduler back: a busy pipe or LSU, then a result of a pipe,
-//! fetch, memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
+//! only if nothing shorter held the scheduler back: a busy pipe or LSU, then the throttle, a result of a
+//! pipe, fetch, memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
 //! reason that held when the core fell asleep, which cannot have changed since.
 
 use super::scheduler::MAX_SCHEDULERS;
@@ -32,10 +32,12 @@ pub enum StallReason {
     PipeBusy,
     /// The core has stopped at a fault.
     Halted,
+    /// Only warps that the throttle holds back could go on.
+    Throttled,
 }
 
 /// Number of reasons.
-const REASONS: usize = 10;
+const REASONS: usize = 11;
 
 impl StallReason {
     /// Every reason.
@@ -50,6 +52,7 @@ impl StallReason {
         Self::LsuFull,
         Self::PipeBusy,
         Self::Halted,
+        Self::Throttled,
     ];
 
     /// Name in statistics.
@@ -66,6 +69,7 @@ impl StallReason {
             Self::LsuFull => "lsu_full",
             Self::PipeBusy => "pipe_busy",
             Self::Halted => "halted",
+            Self::Throttled => "throttled",
         }
     }
 }
@@ -83,6 +87,7 @@ impl Encoding for StallReason {
         "LSU_FULL",
         "PIPE_BUSY",
         "HALTED",
+        "THROTTLED",
     ];
     fn code(self) -> u8 {
         self as u8
@@ -136,6 +141,12 @@ impl Stalls {
         line.now = StallReason::Issued;
         line.cycles[StallReason::Issued as usize] += 1;
         line.issue = (warp, pc);
+    }
+
+    /// The warp that a scheduler issued in the cycle charged last, if it did.
+    pub(super) fn issued(&self, scheduler: usize) -> Option<u8> {
+        let line = &self.lines[scheduler % MAX_SCHEDULERS];
+        (line.now == StallReason::Issued).then_some(line.issue.0)
     }
 
     /// All schedulers have been charged for `cycle`.

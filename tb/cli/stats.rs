@@ -63,6 +63,8 @@ pub struct Stats<'a> {
 struct Kernel<'a> {
     name: &'a str,
     launches: u64,
+    /// Warps of a scheduler that a throttle found best for it.
+    warp_limit: Option<u8>,
 }
 
 /// A load instruction: its line requests and what they found.
@@ -242,7 +244,9 @@ impl<'a> Stats<'a> {
         let counters = &report.counters;
         let seconds = report.simulating.as_secs_f64();
         let rate = if seconds > 0.0 { counters.cycles as f64 / seconds } else { 0.0 };
-        let kernels = report.kernels.iter().map(|(name, launches)| Kernel { name, launches: *launches });
+        let limit = |name: &str| report.warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
+        let kernels = report.kernels.iter();
+        let kernels = kernels.map(|(name, launches)| Kernel { name, launches: *launches, warp_limit: limit(name) });
         Self {
             schema: SCHEMA,
             outcome: match report.outcome {

@@ -22,8 +22,19 @@ pub(super) struct Summary<'a> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunReport { outcome, verdict, kernels, counters, loads: _, reuse: _, simulating, written, notes: _, digests: _ } =
-            self.report;
+        let RunReport {
+            outcome,
+            verdict,
+            kernels,
+            warp_limits,
+            counters,
+            loads: _,
+            reuse: _,
+            simulating,
+            written,
+            notes: _,
+            digests: _,
+        } = self.report;
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
         let machine: Vec<_> = machine.map(String::as_str).collect();
         writeln!(f, "{} on {}", self.launch.display(), machine.join(" + "))?;
@@ -32,6 +43,10 @@ impl fmt::Display for Summary<'_> {
             _ => format!("{name} x {launches}"),
         });
         row(f, "kernels", &[launched.collect::<Vec<_>>().join(", ")])?;
+        if !warp_limits.is_empty() {
+            let limits = warp_limits.iter().map(|(name, limit)| format!("{name} {limit}"));
+            row(f, "warp limits", &[limits.collect::<Vec<_>>().join(", ")])?;
+        }
         let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
         row(f, "cycles", &[grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())])?;

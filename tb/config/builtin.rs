@@ -58,6 +58,12 @@ pub fn designs() -> &'static [Builtin] {
             design("ship-mem", "designs/ship-mem.toml", include_str!("../../designs/ship-mem.toml")),
             design("transient", "designs/transient.toml", include_str!("../../designs/transient.toml")),
             design("frc", "designs/frc.toml", include_str!("../../designs/frc.toml")),
+            design("swl-1", "designs/swl-1.toml", include_str!("../../designs/swl-1.toml")),
+            design("dwt-cs", "designs/dwt-cs.toml", include_str!("../../designs/dwt-cs.toml")),
+            design("ccws", "designs/ccws.toml", include_str!("../../designs/ccws.toml")),
+            design("streaming", "designs/streaming.toml", include_str!("../../designs/streaming.toml")),
+            design("streaming-l2", "designs/streaming-l2.toml", include_str!("../../designs/streaming-l2.toml")),
+            design("dwt-pric", "designs/dwt-pric.toml", include_str!("../../designs/dwt-pric.toml")),
             design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
         ]
     }

@@ -67,6 +67,7 @@ fn l1() -> L1Config {
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
+        streaming: rig::streaming(),
         index: IndexConfig::Linear,
         replacement: ReplacementConfig::Lru,
         organisation: Organisation::Plain,
@@ -107,7 +108,7 @@ impl Player {
         Self {
             lsu,
             links: Links::new(16, [1, 1]),
-            lockstep: Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2]).unwrap(),
+            lockstep: Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2], true).unwrap(),
             wake: Wake::new(&[1, 1]),
             cycle: 0,
             warps: 0,

@@ -14,10 +14,12 @@ use golden::l1::event::{
 };
 use golden::l1::mshr::Replay;
 use golden::l1::replacement::Policy;
+use golden::l1::streaming;
+use rtl::cells::streaming::Reopen;
 use rtl::index::IndexConfig;
 use rtl::l1::access::MemorySpace;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{CacheConfig, FailOrder, L1Config, Organisation};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mshr::Waiter;
 use rtl::l1::replacement::{ReplacementConfig, Signature};
@@ -53,14 +55,27 @@ pub struct Lockstep {
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
 impl Lockstep {
-    /// Empty twins of the caches of SM `sm` at `path`; `read_only` are those of constants and texels.
+    /// Empty twins of the caches of SM `sm` at `path`; `read_only` are those of constants and texels. Who
+    /// decides when a streaming monitor's periods end is itself or somebody else.
     ///
     /// # Errors
     /// If the index function does not fit the geometry.
-    pub fn new(path: &str, sm: u8, l1: &L1Config, read_only: [&CacheConfig; 2]) -> Result<Self, IndexError> {
+    pub fn new(
+        path: &str,
+        sm: u8,
+        l1: &L1Config,
+        read_only: [&CacheConfig; 2],
+        own_periods: bool,
+    ) -> Result<Self, IndexError> {
         let filter =
             (l1.organisation == Organisation::Decoupled).then(|| filter(&l1.decoupled, l1.dueling.starts_original(sm)));
-        let twin = |cache: &CacheConfig, policy: Policy, filter: Option<Filter>| {
+        let streaming = (l1.bypass == Bypass::Streaming).then(|| streaming::Config {
+            period: own_periods.then_some(l1.streaming.period.into()),
+            miss_percent: l1.streaming.miss_percent as usize,
+            min_accesses: l1.streaming.min_accesses as usize,
+            flush: l1.streaming.reopen == Reopen::Flush,
+        });
+        let twin = |cache: &CacheConfig, policy: Policy, (filter, streaming)| {
             Ok(Cache::new(Config {
                 index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
                 ways: cache.ways as usize,
@@ -73,13 +88,13 @@ impl Lockstep {
                 },
                 policy,
                 filter,
+                streaming,
             }))
         };
         let [constants, texels] = read_only;
-        let l1d = twin(&l1.cache(), policy(l1.replacement), filter)?;
-        let read_only = [twin(constants, Policy::Lru, None)?, twin(texels, Policy::Lru, None)?];
-        let [constants, texels] = read_only;
-        Ok(Self { path: path.to_owned(), twins: [l1d, constants, texels] })
+        let l1d = twin(&l1.cache(), policy(l1.replacement), (filter, streaming))?;
+        let plain = |cache| twin(cache, Policy::Lru, (None, None));
+        Ok(Self { path: path.to_owned(), twins: [l1d, plain(constants)?, plain(texels)?] })
     }
 
     /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
@@ -88,7 +103,7 @@ impl Lockstep {
     /// # Errors
     /// The first event about which the two disagree.
     pub fn step(&mut self, cycle: u64, seen: &Watch) -> Result<(), Mismatch> {
-        self.follow(seen).map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
+        self.follow(cycle, seen).map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
 
     /// Follows the flush at the end of a kernel, before the edge of `cycle`.
@@ -106,8 +121,11 @@ impl Lockstep {
         self.twins.iter().all(Cache::is_consistent)
     }
 
-    fn follow(&mut self, seen: &Watch) -> Result<(), String> {
-        let Watch { original, fill, drain, access } = *seen;
+    fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
+        let Watch { period, original, fill, drain, access } = *seen;
+        if let Some(may_close) = period {
+            self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
+        }
         if let Some(original) = original {
             self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
         }
@@ -121,9 +139,15 @@ impl Lockstep {
             self.check(cache, event, &TwinOutcome::Filled { kept, waiters })?;
         }
         self.drain(drain)?;
+        if access.is_some() {
+            self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
+        }
         match access {
             None => Ok(()),
-            Some(Access::Load { cache, line, pc, waiter, queue_used, outcome }) => {
+            Some(Access::Load { cache, space, line, pc, waiter, queue_used, outcome }) => {
+                if space == MemorySpace::Global && self.twins[cache as usize].is_closed() {
+                    return Err(format!("a load of line {line:#x} is looked up in a cache that is closed"));
+                }
                 let event = Event::Load { line, pc, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(load(outcome)?))
             }
@@ -141,7 +165,9 @@ impl Lockstep {
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
             Some(Access::Bypass { line, chosen }) => {
-                self.check(CacheId::L1d, Event::Bypass { line, chosen }, &TwinOutcome::Done)
+                let streams = self.twins[CacheId::L1d as usize].streams();
+                let event = if chosen && streams { Event::LetPast { line } } else { Event::Bypass { line, chosen } };
+                self.check(CacheId::L1d, event, &TwinOutcome::Done)
             }
         }
     }
@@ -266,7 +292,7 @@ fn reasons(all: u8) -> Fails {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtl::l1::config::Bypass;
+    use crate::l1::rig::streaming;
     use rtl::l1::dueling::DuelingConfig;
 
     fn lockstep() -> Lockstep {
@@ -279,6 +305,7 @@ mod tests {
             miss_queue: 2,
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
+            streaming: streaming(),
             index: IndexConfig::Linear,
             replacement: ReplacementConfig::Lru,
             organisation: Organisation::Plain,
@@ -286,13 +313,14 @@ mod tests {
             dueling: DuelingConfig::OFF,
         };
         let read_only = CacheConfig { ways: 2, ..l1.cache() };
-        Lockstep::new("sm3.l1", 3, &l1, [&read_only; 2]).unwrap()
+        Lockstep::new("sm3.l1", 3, &l1, [&read_only; 2], true).unwrap()
     }
 
     fn load_of(line: u64, outcome: Outcome) -> Watch {
         let waiter = Waiter { slot: 1, lanes: 1 };
-        let cache = CacheId::L1d;
-        Watch { access: Some(Access::Load { cache, line, pc: 0, waiter, queue_used: 0, outcome }), ..Watch::default() }
+        let (cache, space) = (CacheId::L1d, MemorySpace::Global);
+        let access = Access::Load { cache, space, line, pc: 0, waiter, queue_used: 0, outcome };
+        Watch { access: Some(access), ..Watch::default() }
     }
 
     #[test]

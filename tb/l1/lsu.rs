@@ -19,6 +19,7 @@ use isa::lanes::AtomicFn;
 use isa::types::Type;
 use proptest::prelude::*;
 use rtl::cells::atomic::AtomicOp;
+use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::config::Rules;
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
@@ -70,7 +71,13 @@ fn case(seed: u64, length: usize) -> Case {
         mshr_merges: [1, 2, 3, 8][pick(0, 3) as usize],
         miss_queue: pick(2, 4) as u32,
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
-        bypass: if pick(0, 4) == 0 { Bypass::All } else { Bypass::None },
+        bypass: [Bypass::All, Bypass::Streaming, Bypass::Streaming, Bypass::None, Bypass::None][pick(0, 4) as usize],
+        streaming: StreamingConfig {
+            period: pick(40, 400) as u32,
+            miss_percent: pick(30, 90) as u32,
+            min_accesses: pick(1, 8) as u32,
+            reopen: if pick(0, 1) == 0 { Reopen::Miss } else { Reopen::Flush },
+        },
         index,
         replacement: ReplacementConfig::Lru,
         organisation: Organisation::Plain,
@@ -240,7 +247,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let period = u64::from(manners.periods[0]);
     let lsu = rig::lsu(&case.l1, case.read_only.each_ref(), &case.lsu);
     let mut rig = Rig::new(lsu, program.clone(), manners);
-    let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref()).unwrap();
+    let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref(), true).unwrap();
     let mut scoreboard = Scoreboard::new(program);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
     let (mut answered, mut refusals, mut events) = (0, [[0; 4]; 3], Vec::new());

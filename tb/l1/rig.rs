@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
+use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Simulator, Sleep, Tx,
     digest_of,
@@ -33,6 +34,11 @@ pub fn mix(seed: u64, n: u64) -> u64 {
 /// What memory holds before anybody writes.
 pub fn initial_line(line: u64) -> [u8; LINE_BYTES] {
     std::array::from_fn(|i| mix(line, i as u64) as u8)
+}
+
+/// A monitor that would decide every 100 cycles.
+pub fn streaming() -> StreamingConfig {
+    StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss }
 }
 
 /// An LSU for tests, with its messages' widths.
@@ -72,6 +78,7 @@ impl Links {
             mem_req: self.mem_req.tx(),
             mem_rsp: self.mem_rsp.rx(),
             duel: None,
+            side: None,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Stream {
         let Self { l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
         let mut rig = Rig::new(rig::lsu(l1, [&READ_ONLY; 2], &lsu_config), program.clone(), *manners);
-        let lockstep = Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2]);
+        let lockstep = Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2], true);
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
         let mut scoreboard = Scoreboard::new(program.clone());
         let mut sim = rig.simulator(Mode { digest: true, ..mode });
@@ -124,6 +124,7 @@ fn l1(random: &mut Random) -> L1Config {
         miss_queue: [2, 8][random.below(2) as usize],
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
+        streaming: rig::streaming(),
         index: IndexConfig::Linear,
         replacement,
         organisation: if random.percent(85) { Organisation::Decoupled } else { Organisation::Plain },

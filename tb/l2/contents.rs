@@ -6,9 +6,10 @@ use super::{FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, initial_line, line
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
 use golden::index::{Function, SetIndex};
 use golden::l2::{Access, Bank, Outcome, Victim, Write};
+use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
-use rtl::l2::{BankPlace, L2Config};
+use rtl::l2::{BankPlace, L2Bypass, L2Config};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
@@ -28,6 +29,13 @@ fn run_random(seed: u64, place: BankPlace) {
         miss_queue: 1 + random.below(3) as u32,
         write_back_queue: 1 + random.below(3) as u32,
         reply_queue: 1 + random.below(4) as u32,
+        bypass: if random.percent(50) { L2Bypass::Streaming } else { L2Bypass::None },
+        streaming: StreamingConfig {
+            period: 20 + random.below(300) as u32,
+            miss_percent: 1 + random.below(90) as u32,
+            min_accesses: 1 + random.below(8) as u32,
+            reopen: Reopen::Miss,
+        },
         ..small_config()
     };
     let lines = 2 + random.below(20);

@@ -14,6 +14,7 @@
 //! | host access        | peek and poke see what is here, dirty or leaving                            |
 //! | Figure 2           | candel2018's three replacements to the cycle, conventional and with an FRC  |
 //! | transient flow     | each rule of the flow and of the FRC by a case of its own                   |
+//! | passing            | a closed bank: who stays and who goes past as the twin says, order, dirty lines |
 //! | FRC under load     | any size, any bank: byte map, write-backs, recalls, modes, twin             |
 
 #[cfg(test)]
@@ -27,6 +28,8 @@ pub(crate) mod frc;
 mod l1s;
 mod memory;
 #[cfg(test)]
+mod passing;
+#[cfg(test)]
 mod stalls;
 #[cfg(test)]
 mod timing;
@@ -36,12 +39,13 @@ mod transient;
 use crate::kit::{Bench, Sink, Source, link};
 use l1s::{L1s, L1sIo};
 use memory::{Memory, MemoryIo};
+use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Sleep, digest_of};
 use rtl::l2::{
-    BankPlace, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, RecallIo, RecallShape, ReplacementFlow,
-    VictimBind,
+    BankPlace, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo, RecallShape,
+    ReplacementFlow, VictimBind,
 };
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
 
@@ -82,6 +86,8 @@ fn small_config() -> L2Config {
         miss_queue: 4,
         write_back_queue: 4,
         reply_queue: 8,
+        bypass: L2Bypass::None,
+        streaming: StreamingConfig { period: 100, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss },
         replacement_flow: ReplacementFlow::Overlapped,
         pending_queue: 4,
         serve_transient: true,

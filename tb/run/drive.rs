@@ -63,6 +63,7 @@ pub(super) struct Drive<'o> {
     /// Core cycle in which the last launch ended.
     finished: u64,
     kernels: Vec<(String, u64)>,
+    warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
     simulating: Duration,
 }
@@ -97,6 +98,7 @@ impl<'o> Drive<'o> {
             launched: 0,
             finished: 0,
             kernels: Vec::new(),
+            warp_limits: Vec::new(),
             loads: Vec::new(),
             simulating: Duration::ZERO,
         })
@@ -157,6 +159,7 @@ impl<'o> Drive<'o> {
             outcome,
             verdict,
             kernels: self.kernels,
+            warp_limits: self.warp_limits,
             counters,
             loads: self.loads,
             reuse,
@@ -194,6 +197,10 @@ impl<'o> Drive<'o> {
         let end = self.until_done(is_broken, progress);
         self.simulating += started.elapsed();
         loads::add(&mut self.loads, name, image, &self.machine);
+        if let Some(limit) = self.machine.coordinator().and_then(|coordinator| coordinator.limit_of(image.key())) {
+            self.warp_limits.retain(|(known, _)| known != name);
+            self.warp_limits.push((name.to_owned(), limit));
+        }
         if let Some(fault) = self.machine.fault() {
             return Err(RunError::Fault(fault.to_string()).into());
         }
@@ -206,10 +213,10 @@ impl<'o> Drive<'o> {
                 .map_err(|e| RunError::Fault(format!("the functional interpreter stopped: {e}")))?;
             shadow.ended(&self.machine);
         }
-        if !self.machine.is_idle() || self.machine.flush_l1().is_err() {
+        let cycle = self.cycles();
+        if !self.machine.is_idle() || self.machine.end_kernel(cycle).is_err() {
             return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
         }
-        let cycle = self.cycles();
         if let Some(shadow) = &mut self.shadow {
             shadow.flushed(cycle);
         }

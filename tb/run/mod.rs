@@ -141,6 +141,8 @@ pub struct RunReport {
     pub verdict: Verdict,
     /// Kernels launched, in order of their first launch, with their numbers of launches.
     pub kernels: Vec<(String, u64)>,
+    /// Kernels for which a throttle found a limit, with the warps of a scheduler that it leaves.
+    pub warp_limits: Vec<(String, u8)>,
     /// What the blocks counted.
     pub counters: Counters,
     /// Of each load instruction of a program; none of a trace.

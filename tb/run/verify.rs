@@ -12,6 +12,7 @@ use rtl::dram::command::CommandKind;
 use rtl::dram::config::{DramConfig, Refresh};
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
+use rtl::throttle::config::Scheme;
 
 use super::prepare::{Kernel, Prepared};
 use crate::l1::dueling::DuelLockstep;
@@ -42,7 +43,10 @@ impl Shadow {
     /// Models of a machine whose memory holds this before the first launch.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
-        let l1 = |i| Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only).map_err(|e| e.to_string());
+        let own_periods = config.throttle.scheme != Scheme::DwtCs;
+        let l1 = |i| {
+            Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods).map_err(|e| e.to_string())
+        };
         Ok(Self {
             memory,
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,

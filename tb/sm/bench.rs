@@ -274,6 +274,7 @@ impl Blocks for Bench {
                     done: self.done[sm].tx(),
                     mem: self.mem[sm].tx(),
                     wb: self.wb[sm].rx(),
+                    side: None,
                 };
                 self.cores[sm].eval(io, at)
             }
@@ -424,6 +425,7 @@ pub fn fermi() -> SmConfig {
         registers: 32768,
         schedulers: 2,
         policy: SchedulerPolicy::GreedyThenOldest,
+        warp_limit: 0,
         pipes: PipeConfig {
             operand_read: 1,
             result_bus: 2,

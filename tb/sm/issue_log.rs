@@ -1,6 +1,7 @@
 //! Writes down what the schedulers of a core issue, cycle by cycle.
 
 use rtl::kernel::{ArrayView, Block, Describe, Field, Fields, Logic, Mode};
+use rtl::sm::SmCore;
 
 use super::bench::Kernel;
 
@@ -18,9 +19,15 @@ pub fn issues(kernel: &Kernel) -> Vec<Issue> {
     let (mut bench, mut sim) = kernel.start(Mode::default());
     let mut log = Vec::new();
     while let Some(cycle) = sim.step(&mut bench) {
-        let mut probes = Probes { cycle, scheduler: None, valid: false, warp: 0, log: &mut log };
-        bench.cores[0].describe(&mut probes);
+        log.extend(last_issues(&bench.cores[0], cycle));
     }
+    log
+}
+
+/// What a core issued in the cycle that has just been evaluated.
+pub fn last_issues(core: &SmCore, cycle: u64) -> Vec<Issue> {
+    let mut log = Vec::new();
+    core.describe(&mut Probes { cycle, scheduler: None, valid: false, warp: 0, log: &mut log });
     log
 }
 

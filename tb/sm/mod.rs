@@ -14,6 +14,7 @@
 //! | `spaces::*`                | constants, local memory, generic addresses, textures            |
 //! | `warp_ops::*`              | exchanges between lanes, carries, barriers with operands        |
 //! | `shared::*`                | exchange through shared memory, barriers, conflicts             |
+//! | `throttle::*`              | a limit leaves the oldest warps and stands in no barrier's way   |
 //! | `timing::*`                | issue tables: latency, scheduling order, ports, barriers        |
 //! | `limits::*`                | occupancy, launch errors, faults, reports of a core that hangs  |
 
@@ -26,5 +27,6 @@ mod limits;
 mod random;
 mod shared;
 mod spaces;
+mod throttle;
 mod timing;
 mod warp_ops;

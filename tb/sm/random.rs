@@ -118,6 +118,7 @@ fn kernel(seed: u64) -> Kernel {
             kernel.config.policy = SchedulerPolicy::TwoLevel;
             threads *= 3;
         }
+        2 => kernel.config.warp_limit = 1,
         _ => {}
     }
     kernel.dynamic_shared = 32 * threads;

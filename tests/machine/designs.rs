@@ -136,3 +136,22 @@ fn a_line_asked_for_once_goes_past_decoupled_tags() {
     let l1 = counters("vadd", "small.toml", &["decoupled"]).l1;
     assert!(l1.iter().all(|l1| l1.misses == 0 && l1.hits == 0 && l1.bypasses == l1.accesses));
 }
+
+#[test]
+fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
+    let short = ["throttle.dwt.period=300", "l1.streaming.period=300", "l2.streaming.period=300"];
+    for kernel in ["bfs", "syrk", "gesummv", "sgemm", "mm2"] {
+        for design in ["swl-1", "dwt-cs", "ccws", "streaming", "streaming-l2", "dwt-pric"] {
+            Setup::checked().designs(&[design]).sets(&short).passes(&launch(kernel, "small.toml"));
+        }
+    }
+}
+
+/// khairy2015 section 5: the three together are better than the index function alone.
+#[test]
+fn dwt_pric_is_better_than_pric_where_warps_thrash() {
+    let pric = counters("gesummv", "launch.toml", &["pric"]);
+    let both = counters("gesummv", "launch.toml", &["dwt-pric"]);
+    assert!(hit_rate(&both) > hit_rate(&pric), "{} and {}", hit_rate(&both), hit_rate(&pric));
+    assert!(times(&pric, &both) > 1.05, "{} and {} cycles", pric.cycles, both.cycles);
+}

@@ -18,6 +18,7 @@ fn one_set(ways: usize) -> Cache<u32> {
         fail_order: FailOrder::MshrFirst,
         policy: Policy::Lru,
         filter: None,
+        streaming: None,
     })
 }
 

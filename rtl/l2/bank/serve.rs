@@ -4,6 +4,7 @@ use super::super::line::{LineState, Tag};
 use super::super::mshr::Waiter;
 use super::super::queues::{Fetch, Looking, Turn, WriteBack};
 use super::super::stats::Stall;
+use super::passing::memory_of;
 use super::{L2Bank, Match};
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
@@ -28,7 +29,9 @@ impl L2Bank {
                 return Err(Stall::ReplyQueue);
             }
             let &Waiter { id, sm, ticket, .. } = waiter;
-            let data = &self.data.read_cell(at, entry.set, entry.way).0;
+            let place = (entry.set, entry.way);
+            let (memory, (row, column)) = memory_of(&mut self.data, &mut self.passing, self.config.ways, place);
+            let data = &memory.read_cell(at, row, column).0;
             self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), data));
         }
         if kind.writes() {
@@ -41,7 +44,9 @@ impl L2Bank {
             self.stats.changes += u64::from(changed);
         }
         self.stats.replays += 1;
-        if let Some(entry) = self.mshr.served(kind.writes()) {
+        if let Some(entry) = self.mshr.served(kind.writes())
+            && entry.way < self.config.ways
+        {
             let state = if entry.dirty { LineState::Modified } else { LineState::Valid };
             self.tags.update(at, entry.set, entry.way, |cell| cell.state = state);
         }
@@ -55,21 +60,39 @@ impl L2Bank {
             return Ok(false);
         }
         let &Request { kind, id, line, sm, ticket, .. } = request;
+        if let Some(passing) = &mut self.passing {
+            passing.streaming.reach(at.cycle);
+        }
         let matched = self.match_tags(at, line);
         let set = matched.set;
+        if self.passing.is_some() && self.let_past(at, matched)? {
+            self.looked_up(kind, matched, (id, line, sm, ticket));
+            return Ok(true);
+        }
         let way = match matched.way.map(|way| (way, self.tags.row(set)[way as usize].state)) {
             Some((way, LineState::Reserved)) => {
                 self.wait(at, line)?;
                 way
             }
-            Some((way, state)) => {
+            Some((way, state)) if state != LineState::Hollow => {
                 self.hit(at, (set, way), state, can_write)?;
                 way
             }
-            None => self.miss(at, matched, can_write)?,
+            _ => self.miss(at, matched, can_write)?,
         };
-        let recency = self.recency.read(at, set)[0].touched(way);
-        self.recency.write(at, set, 0, recency);
+        self.touch(at, set, way);
+        self.looked_up(kind, matched, (id, line, sm, ticket));
+        Ok(true)
+    }
+
+    /// The oldest request is served or put down.
+    #[inline(always)]
+    fn looked_up(&mut self, kind: RequestKind, matched: Match, (id, line, sm, ticket): (u32, u64, u8, u64)) {
+        if let Some(passing) = &mut self.passing
+            && kind == RequestKind::Read
+        {
+            passing.streaming.count(matched.way.is_none());
+        }
         self.looking.drop_front();
         self.matched = None;
         if kind.is_acknowledged() {
@@ -79,7 +102,6 @@ impl L2Bank {
             });
         }
         self.stats.accesses += u64::from(kind == RequestKind::Read);
-        Ok(true)
     }
 
     /// Matches the line of the oldest request with the tags, unless that was done before.
@@ -173,13 +195,13 @@ impl L2Bank {
 
     /// The line is elsewhere: a way is made free for it, and it is fetched unless it is written whole.
     fn miss(&mut self, at: &Edge<'_>, matched: Match, can_write: bool) -> Result<u32, Stall> {
-        let Match { local, set, tag, way: _ } = matched;
+        let Match { local, set, tag, way } = matched;
         let request = oldest(&self.looking);
         let kind = request.kind;
         let whole =
             kind == RequestKind::Write && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes);
         let id = request.id;
-        let way = self.victim(set).ok_or(Stall::LineAlloc)?;
+        let way = way.or_else(|| self.victim(set)).ok_or(Stall::LineAlloc)?;
         let entry = self.mshr.free();
         if !whole {
             if entry.is_none() {
@@ -228,17 +250,17 @@ impl L2Bank {
             let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
             return empty.map(|way| way as u32);
         }
-        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.is_here())
+        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.may_go())
     }
 
     /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
-    fn evict(&mut self, at: &Edge<'_>, set: u32, way: u32, victim: Tag, id: u32) {
+    pub(super) fn evict(&mut self, at: &Edge<'_>, set: u32, way: u32, victim: Tag, id: u32) {
         self.stats.evictions += u64::from(victim.state.is_here());
         if victim.state == LineState::Modified {
             let first = self.join(set, victim.tag) * u64::from(self.bursts);
             let bytes = &self.data.read_cell(at, set, way).0;
-            self.write_backs.push_with(|WriteBack { burst, id: by, line }| {
-                (*burst, *by) = (first, id);
+            self.write_backs.push_with(|WriteBack { burst, id: by, mask, line }| {
+                (*burst, *by, *mask) = (first, id, u128::MAX);
                 line.0 = *bytes;
             });
             self.turns.push(Turn { write_back: true });
@@ -283,7 +305,7 @@ pub(super) fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u6
 }
 
 /// The request being looked up: there is one in every method that serves it.
-fn oldest(looking: &Fifo<Looking>) -> &Request {
+pub(super) fn oldest(looking: &Fifo<Looking>) -> &Request {
     match looking.front() {
         Some(looking) => &looking.request,
         None => unreachable!("a look-up serves the oldest request"),

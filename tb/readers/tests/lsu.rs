@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Cursor;
 
+use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::index::IndexConfig;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, DescribeExt, Edge, FieldsExt, Mode, Payload, Simulator,
@@ -51,6 +52,7 @@ impl Bench {
             miss_queue: 4,
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
+            streaming: StreamingConfig { period: 100, miss_percent: 90, min_accesses: 1, reopen: Reopen::Miss },
             index: IndexConfig::Linear,
             replacement: ReplacementConfig::Lru,
             organisation: Organisation::Plain,
@@ -133,6 +135,7 @@ impl Blocks for Bench {
             mem_req: mem_req.tx(),
             mem_rsp: mem_rsp.rx(),
             duel: None,
+            side: None,
         };
         lsu.eval(io, at)
     }

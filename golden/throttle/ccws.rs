@@ -1,0 +1,137 @@
+//! # CCWS by lists and single steps
+//! Victim tags as lists of lines, scores that are lowered cycle by cycle, the cutoff by a full sort
+//! (khairy2015 section 5, Table 4).
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Lines that each warp lost, and who brought those that are here.
+#[derive(Clone, Debug)]
+pub struct Victims {
+    sets: u64,
+    ways: usize,
+    /// By warp and set, the line noted or found last at the end.
+    lost: BTreeMap<(u8, u64), Vec<u64>>,
+    owners: HashMap<u64, u8>,
+}
+
+impl Victims {
+    /// Nobody has lost anything; each warp has `sets` lists of `ways` lines.
+    pub fn new(sets: u64, ways: usize) -> Self {
+        Self { sets, ways, lost: BTreeMap::new(), owners: HashMap::new() }
+    }
+
+    /// `warp` misses `line`, for which `old` gives way. Returns whether it had lost the line.
+    pub fn missed(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool {
+        if let Some(old) = old {
+            let owner = self.owners.remove(&old).unwrap_or_default();
+            let list = self.lost.entry((owner, old % self.sets)).or_default();
+            list.retain(|other| *other != old);
+            list.push(old);
+            if list.len() > self.ways {
+                list.remove(0);
+            }
+        }
+        self.owners.insert(line, warp);
+        let list = self.lost.entry((warp, line % self.sets)).or_default();
+        let is_lost = list.contains(&line);
+        // The sort is stable: all others keep their order.
+        list.sort_by_key(|other| *other == line);
+        is_lost
+    }
+
+    /// A store takes the line from everyone.
+    pub fn stored(&mut self, line: u64) {
+        self.lost.values_mut().for_each(|list| list.retain(|other| *other != line));
+    }
+}
+
+/// Scores of the warps that run.
+#[derive(Clone, Debug)]
+pub struct Scores {
+    base: u64,
+    k: u64,
+    /// By warp: score, hits, instructions.
+    warps: BTreeMap<u8, (u64, u64, u64)>,
+}
+
+impl Scores {
+    /// No warp runs.
+    pub fn new(base: u64, k: u64) -> Self {
+        Self { base, k, warps: BTreeMap::new() }
+    }
+
+    /// A warp begins.
+    pub fn start(&mut self, warp: u8) {
+        self.warps.insert(warp, (self.base, 0, 0));
+    }
+
+    /// A warp ends.
+    pub fn end(&mut self, warp: u8) {
+        self.warps.remove(&warp);
+    }
+
+    /// A warp issues.
+    pub fn issued(&mut self, warp: u8) {
+        self.warps.entry(warp).and_modify(|(_, _, instructions)| *instructions += 1);
+    }
+
+    /// A warp has lost locality.
+    pub fn lost(&mut self, warp: u8) {
+        self.warps.entry(warp).and_modify(|(_, hits, _)| *hits += 1);
+        let (hits, instructions) = self.warps.values().fold((0, 0), |(h, i), (_, hits, n)| (h + hits, i + n));
+        let worth = hits * self.k * self.cutoff() / instructions.max(1);
+        let (base, highest) = (self.base, worth.min((1 << 18) - 1));
+        self.warps.entry(warp).and_modify(|(score, ..)| *score = (*score + worth).min(highest).max(base));
+    }
+
+    /// A cycle passes.
+    pub fn pass(&mut self) {
+        self.warps.values_mut().filter(|(score, ..)| *score > self.base).for_each(|(score, ..)| *score -= 1);
+    }
+
+    /// The score of a warp.
+    pub fn score(&self, warp: u8) -> Option<u64> {
+        self.warps.get(&warp).map(|(score, ..)| *score)
+    }
+
+    /// Warps that may load, in ascending order.
+    pub fn admitted(&self) -> Vec<u8> {
+        let mut ranked: Vec<(u64, u8)> = self.warps.iter().map(|(warp, (score, ..))| (*score, *warp)).collect();
+        ranked.sort_by_key(|&(score, warp)| (std::cmp::Reverse(score), warp));
+        let reach = |count: usize| ranked[..count].iter().map(|(score, _)| score).sum::<u64>() >= self.cutoff();
+        let count = (0..=ranked.len()).find(|&count| reach(count)).unwrap_or(ranked.len());
+        let mut admitted: Vec<u8> = ranked[..count].iter().map(|(_, warp)| *warp).collect();
+        admitted.sort_unstable();
+        admitted
+    }
+
+    fn cutoff(&self) -> u64 {
+        self.base * self.warps.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_gave_way_is_lost_to_the_warp_that_brought_it_alone() {
+        let mut victims = Victims::new(2, 8);
+        assert!(!victims.missed(None, 1, 10));
+        assert!(!victims.missed(Some(10), 2, 20));
+        assert!(!victims.missed(Some(20), 2, 10));
+        assert!(victims.missed(Some(10), 1, 10));
+        victims.stored(10);
+        assert!(!victims.missed(None, 1, 10));
+    }
+
+    #[test]
+    fn ten_hits_in_a_thousand_instructions_of_24_warps_are_worth_192() {
+        let mut scores = Scores::new(100, 8);
+        (0..24).for_each(|warp| scores.start(warp));
+        scores.warps.insert(3, (100, 9, 1000));
+        scores.lost(7);
+        assert_eq!(scores.score(7), Some(192));
+        assert!(scores.admitted().contains(&7) && scores.admitted().len() == 24);
+    }
+}

@@ -1,0 +1,168 @@
+//! # DWT-CS by tables
+//! The search for the number of warps, given what all cores counted in each period and each sample
+//! (khairy2015 section 4.2). Knows no cycle and no message: a table of counts goes in, a table of limits
+//! comes out.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// What a core counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Loads that missed.
+    pub misses: u64,
+    /// Thread instructions.
+    pub instructions: u64,
+}
+
+/// Whose counts start the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// All together.
+    Sum,
+    /// Any alone.
+    Any,
+    /// Those of the core with this number, the first being 1.
+    Core(usize),
+}
+
+/// Parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Cores.
+    pub cores: usize,
+    /// Warps of a scheduler.
+    pub most: usize,
+    /// Misses per thousand instructions above which a period counts.
+    pub mpki: u64,
+    /// Such periods in a row.
+    pub above: usize,
+    /// Kernels remembered.
+    pub memo: usize,
+    /// Whose counts start it.
+    pub trigger: Trigger,
+}
+
+/// What the cores are told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing.
+    Nothing,
+    /// To try these limits, core by core.
+    Sample(Vec<usize>),
+    /// To keep this limit.
+    Fixed(usize),
+}
+
+/// The search.
+#[derive(Clone, Debug)]
+pub struct Search {
+    config: Config,
+    kernel: u16,
+    /// Whether each period so far had too many misses.
+    periods: Vec<bool>,
+    /// Limits being tried.
+    tried: Vec<usize>,
+    /// What the round before came to, for a core that has nobody beside it.
+    before: Option<(u64, usize)>,
+    known: VecDeque<(u16, usize)>,
+}
+
+impl Search {
+    /// Before the first kernel.
+    pub fn new(config: Config) -> Self {
+        Self { config, kernel: 0, periods: Vec::new(), tried: Vec::new(), before: None, known: VecDeque::new() }
+    }
+
+    /// A kernel begins.
+    pub fn begin(&mut self, kernel: u16) {
+        self.kernel = kernel;
+        (self.periods, self.tried, self.before) = (Vec::new(), Vec::new(), None);
+    }
+
+    fn is_above(&self, of: impl Iterator<Item = Counts>) -> bool {
+        let (misses, instructions) = of.fold((0, 0), |(m, i), counts| (m + counts.misses, i + counts.instructions));
+        misses * 1000 > instructions * self.config.mpki
+    }
+
+    /// A period has ended.
+    pub fn period(&mut self, counts: &[Counts]) -> Answer {
+        let is_above = match self.config.trigger {
+            Trigger::Sum => self.is_above(counts.iter().copied()),
+            Trigger::Any => counts.iter().any(|&alone| self.is_above(std::iter::once(alone))),
+            Trigger::Core(number) => self.is_above(std::iter::once(counts[number - 1])),
+        };
+        self.periods.push(is_above);
+        let above = self.config.above;
+        if self.periods.len() < above || !self.periods[self.periods.len() - above..].iter().all(|above| *above) {
+            return Answer::Nothing;
+        }
+        match self.known.iter().find(|(kernel, _)| *kernel == self.kernel) {
+            Some((_, limit)) => Answer::Fixed(*limit),
+            None => {
+                let numbers = 1..=self.config.cores;
+                self.tried = numbers.map(|number| number.min(self.config.most)).collect();
+                Answer::Sample(self.tried.clone())
+            }
+        }
+    }
+
+    /// A sample has ended, in which the cores got so many instructions done.
+    pub fn sampled(&mut self, instructions: &[u64]) -> Answer {
+        let done = instructions.iter().copied().zip(self.tried.iter().copied()).chain(self.before);
+        let Some((count, winner)) = done.filter(|(count, _)| *count > 0).max_by_key(|&(n, limit)| (n, Reverse(limit)))
+        else {
+            return Answer::Fixed(self.config.most);
+        };
+        let highest = self.tried.iter().copied().max().unwrap_or(self.config.most);
+        if winner == highest && highest < self.config.most {
+            if self.config.cores == 1 {
+                self.before = Some((count, winner));
+                self.tried = vec![winner + 1];
+            } else {
+                let fresh = (winner + 1..=self.config.most).take(self.config.cores - 1);
+                self.tried = fresh.chain(std::iter::repeat(winner)).take(self.config.cores).collect();
+            }
+            return Answer::Sample(self.tried.clone());
+        }
+        if self.known.len() == self.config.memo {
+            self.known.pop_front();
+        }
+        self.known.push_back((self.kernel, winner));
+        Answer::Fixed(winner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: Config = Config { cores: 15, most: 24, mpki: 10, above: 3, memo: 8, trigger: Trigger::Sum };
+
+    fn thrash(search: &mut Search) -> Answer {
+        let counts = [Counts { misses: 101, instructions: 10_000 }; 15];
+        (0..2).for_each(|_| assert_eq!(search.period(&counts), Answer::Nothing));
+        search.period(&counts)
+    }
+
+    #[test]
+    fn the_second_round_tries_sixteen_to_twenty_four_on_nine_cores_beside_six_at_fifteen() {
+        let mut search = Search::new(CONFIG);
+        assert_eq!(thrash(&mut search), Answer::Sample((1..=15).collect()));
+        let fifteenth: Vec<u64> = (1..=15).collect();
+        let expected: Vec<usize> = (16..=24).chain([15; 6]).collect();
+        assert_eq!(search.sampled(&fifteenth), Answer::Sample(expected));
+        assert_eq!(search.sampled(&[9; 15]), Answer::Fixed(15));
+        search.begin(0);
+        assert_eq!(thrash(&mut search), Answer::Fixed(15));
+    }
+
+    #[test]
+    fn of_equal_counts_the_lower_limit_wins_and_a_core_without_warps_never() {
+        let mut search = Search::new(CONFIG);
+        thrash(&mut search);
+        let mut counts = [0; 15];
+        (counts[3], counts[7]) = (40, 40);
+        assert_eq!(search.sampled(&counts), Answer::Fixed(4));
+    }
+}

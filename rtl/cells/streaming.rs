@@ -1,0 +1,217 @@
+//! # Streaming monitor
+//! Tells from the miss rate of a period whether a cache is of use; if not, loads go past it, and its
+//! tags alone go on, so that the miss rate shows when it would be of use again (khairy2015 section 4.1).
+//!
+//! At the end of a period an open cache closes if more than `miss_percent` of the accesses missed, a closed
+//! one opens if fewer did. At equality, or with fewer than `min_accesses`, it stays as it is. Periods end
+//! at the multiples of their length, or where somebody else says, who may forbid to close.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Rules;
+use crate::kernel::{Describe, FieldsExt, Logic};
+
+/// Bits of the counters and of the timer.
+const BITS: u32 = 14;
+
+/// What becomes of tags without data when the cache opens again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reopen {
+    /// The first load of such a line misses and brings the data into its way.
+    Miss,
+    /// They are dropped at once.
+    Flush,
+}
+
+/// The monitor's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamingConfig {
+    /// Cycles of a period (khairy2015 Table 4: 10K).
+    pub period: u32,
+    /// Misses in a hundred accesses above which the cache closes (Table 4: 90).
+    pub miss_percent: u32,
+    /// Accesses of a period below which nothing is decided.
+    pub min_accesses: u32,
+    /// What becomes of tags without data.
+    pub reopen: Reopen,
+}
+
+impl StreamingConfig {
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        let Self { period, miss_percent, min_accesses, reopen: _ } = self;
+        rules.range("period", u64::from(*period), 1..=16_383, "the timer has 14 bits");
+        rules.range("miss_percent", u64::from(*miss_percent), 1..=100, "a part of a hundred");
+        rules.range("min_accesses", u64::from(*min_accesses), 1..=16_383, "the counters have 14 bits");
+    }
+}
+
+/// The monitor.
+#[derive(Clone, Debug)]
+pub struct Streaming {
+    config: StreamingConfig,
+    accesses: u32,
+    misses: u32,
+    closed: bool,
+    /// Cycle in which the running period ends; `None` if somebody else says when.
+    ends: Option<u64>,
+    closings: u64,
+}
+
+impl Streaming {
+    /// A monitor of an open cache, with periods of its own or those that somebody else ends.
+    #[must_use]
+    pub fn new(config: &StreamingConfig, own_periods: bool) -> Self {
+        let ends = own_periods.then_some(config.period.into());
+        Self { config: config.clone(), accesses: 0, misses: 0, closed: false, ends, closings: 0 }
+    }
+
+    /// Whether tags without data are dropped when the cache opens.
+    #[must_use]
+    pub fn flushes(&self) -> bool {
+        self.config.reopen == Reopen::Flush
+    }
+
+    /// The cycle in which the running period ends, if it ends by itself.
+    #[must_use]
+    pub fn ends(&self) -> Option<u64> {
+        self.ends
+    }
+
+    /// Whether the cache is closed, in the period reached.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn decided(&self, may_close: bool) -> bool {
+        let (missed, bound) = (100 * self.misses, self.config.miss_percent * self.accesses);
+        if self.accesses < self.config.min_accesses {
+            self.closed
+        } else if self.closed {
+            missed >= bound
+        } else {
+            missed > bound && may_close
+        }
+    }
+
+    /// Ends the periods that are over before anything of `cycle` counts. The one in which something was
+    /// counted last decides; after it nothing was counted, so nothing was decided. Returns whether the cache
+    /// has opened.
+    pub fn reach(&mut self, cycle: u64) -> bool {
+        let period = u64::from(self.config.period);
+        match self.ends {
+            Some(end) if cycle >= end => {
+                self.ends = Some((cycle / period + 1) * period);
+                self.end_period(true)
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends a period. Returns whether the cache has opened.
+    pub fn end_period(&mut self, may_close: bool) -> bool {
+        let was_closed = self.closed;
+        self.closed = self.decided(may_close);
+        self.closings += u64::from(self.closed && !was_closed);
+        (self.accesses, self.misses) = (0, 0);
+        was_closed && !self.closed
+    }
+
+    /// Counts an accepted load.
+    pub fn count(&mut self, missed: bool) {
+        // No more than one a cycle, but periods that somebody else ends may be long.
+        if self.accesses < (1 << BITS) - 1 {
+            self.accesses += 1;
+            self.misses += u32::from(missed);
+        }
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: _, accesses, misses, closed, ends, closings } = self;
+        to.flag("closed", *closed);
+        to.sized("accesses", u64::from(*accesses), BITS);
+        to.sized("misses", u64::from(*misses), BITS);
+        if let Some(end) = ends {
+            // The timer counts to where the host has noted its end.
+            to.sized("timer", end % (1 << BITS), BITS);
+            to.logic("timer", Logic::Adder { width: BITS });
+        }
+        to.logic("rate", Logic::Adder { width: BITS + 7 });
+        to.stat("closings", *closings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn monitor(own_periods: bool) -> Streaming {
+        let config = StreamingConfig { period: 10_000, miss_percent: 90, min_accesses: 32, reopen: Reopen::Miss };
+        Streaming::new(&config, own_periods)
+    }
+
+    fn count(monitor: &mut Streaming, misses: u32, accesses: u32) {
+        (0..accesses).for_each(|number| monitor.count(number < misses));
+    }
+
+    #[test]
+    fn nine_hundred_misses_in_a_thousand_keep_a_cache_open_and_one_more_closes_it() {
+        let mut open = monitor(true);
+        count(&mut open, 900, 1000);
+        open.reach(10_000);
+        assert!(!open.is_closed());
+        count(&mut open, 901, 1000);
+        open.reach(19_999);
+        assert!(!open.is_closed());
+        open.reach(20_000);
+        assert!(open.is_closed());
+    }
+
+    #[test]
+    fn a_closed_cache_opens_below_nine_hundred_misses_in_a_thousand() {
+        let mut shut = monitor(true);
+        count(&mut shut, 1000, 1000);
+        shut.reach(10_000);
+        count(&mut shut, 900, 1000);
+        assert!(!shut.reach(20_000) && shut.is_closed());
+        count(&mut shut, 899, 1000);
+        assert!(shut.reach(30_000) && !shut.is_closed());
+    }
+
+    #[test]
+    fn too_few_accesses_decide_nothing() {
+        let mut open = monitor(true);
+        count(&mut open, 31, 31);
+        open.reach(10_000);
+        assert!(!open.is_closed());
+        count(&mut open, 32, 32);
+        open.reach(20_000);
+        assert!(open.is_closed());
+    }
+
+    #[test]
+    fn periods_end_at_multiples_of_their_length_however_late_somebody_looks() {
+        let mut open = monitor(true);
+        count(&mut open, 100, 100);
+        open.reach(57_000);
+        assert!(open.is_closed());
+        assert_eq!(open.ends(), Some(60_000));
+    }
+
+    #[test]
+    fn who_ends_the_period_may_forbid_to_close_but_not_to_open() {
+        let mut open = monitor(false);
+        count(&mut open, 100, 100);
+        open.end_period(false);
+        assert!(!open.is_closed());
+        count(&mut open, 100, 100);
+        open.end_period(true);
+        assert!(open.is_closed());
+        count(&mut open, 0, 100);
+        assert!(open.end_period(false));
+    }
+}

@@ -1,0 +1,149 @@
+//! Passing: how a bank closed by its streaming monitor serves what it does not keep (khairy2015 section
+//! 4.1). A part of the bank, in the overlapped flow only.
+//!
+//! A read of a line that is not here fetches it into a line of the passing memory, whose number is that of its
+//! MSHR entry; reads of the same line wait there together, and then it is gone. Its tag alone is kept. A write goes
+//! to memory as it is. Atomics are done here in any case, so they bring their line as in an open bank,
+//! and lines that are here are served from here, because they may be newer than memory.
+//!
+//! Order: a write or an atomic to a line that is passing waits until it is gone. Beyond that the queues
+//! to memory keep the order of look-ups, and the DRAM controller that of one address.
+//!
+//! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
+
+use super::super::config::L2Config;
+use super::super::line::{LineState, Tag};
+use super::super::queues::{Fetch, Turn, WriteBack};
+use super::super::stats::Stall;
+use super::serve::oldest;
+use super::{L2Bank, Match};
+use crate::cells::line::LineData;
+use crate::cells::streaming::Streaming;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
+use crate::noc::packet::RequestKind;
+
+/// The monitor, and the lines on their way past the bank.
+#[derive(Clone, Debug)]
+pub(super) struct Passing {
+    pub(super) streaming: Streaming,
+    pub(super) lines: Array<LineData>,
+}
+
+impl Passing {
+    pub(super) fn new(path: &str, config: &L2Config, line_bytes: u32) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.passing"),
+            storage: Storage::Sram,
+            rows: config.mshr_entries,
+            columns: 1,
+            reads: 1,
+            writes: 1,
+            collide: Collide::New,
+        };
+        Self { streaming: Streaming::new(&config.streaming, true), lines: Array::new(spec, line_bytes) }
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { streaming, lines } = self;
+        to.part("streaming", |to| streaming.describe(to));
+        to.array("passing", lines);
+    }
+}
+
+/// The memory in which a line arrives or waits, and its cell there: beyond the ways it is passing.
+#[inline(always)]
+pub(super) fn memory_of<'a>(
+    data: &'a mut Array<LineData>,
+    passing: &'a mut Option<Box<Passing>>,
+    ways: u32,
+    (set, way): (u32, u32),
+) -> (&'a mut Array<LineData>, (u32, u32)) {
+    match passing {
+        Some(passing) if way >= ways => (&mut passing.lines, (way - ways, 0)),
+        _ => (data, (set, way)),
+    }
+}
+
+impl L2Bank {
+    /// Serves the oldest request, whose line was matched with the tags, if it goes past the bank.
+    #[inline(never)]
+    pub(super) fn let_past(&mut self, at: &Edge<'_>, matched: Match) -> Result<bool, Stall> {
+        let Match { set, way, .. } = matched;
+        let state = way.map(|way| self.tags.row(set)[way as usize].state);
+        if state.is_some_and(|state| state != LineState::Hollow) {
+            return Ok(false);
+        }
+        let request = oldest(&self.looking);
+        let kind = request.kind;
+        if let Some(entry) = self.mshr.find(request.line) {
+            // Whoever writes must wait until the line has passed.
+            if kind != RequestKind::Read || !self.mshr.has_room(entry) {
+                return Err(Stall::MshrMerge);
+            }
+            self.stats.hit_pending += 1;
+            self.mshr.merge(at, entry, oldest(&self.looking));
+            self.keep_tag(at, matched, way);
+            return Ok(true);
+        }
+        let is_closed = self.passing.as_ref().is_some_and(|passing| passing.streaming.is_closed());
+        match kind {
+            _ if !is_closed => Ok(false),
+            RequestKind::Read => self.pass_read(at, matched).map(|()| true),
+            RequestKind::Write => self.pass_write(matched).map(|()| true),
+            RequestKind::Atomic | RequestKind::Reduce => Ok(false),
+        }
+    }
+
+    /// Fetches a line past the bank.
+    fn pass_read(&mut self, at: &Edge<'_>, matched: Match) -> Result<(), Stall> {
+        let Match { local, set, way, .. } = matched;
+        let entry = self.mshr.free().ok_or(Stall::MshrEntry)?;
+        if !self.fetches.has_room() {
+            return Err(Stall::MissQueue);
+        }
+        let place = way.or_else(|| self.victim(set));
+        let is_dirty = |way: u32| self.tags.row(set)[way as usize].state == LineState::Modified;
+        if place.is_some_and(is_dirty) && !self.write_backs.has_room() {
+            return Err(Stall::WriteBackQueue);
+        }
+        self.keep_tag(at, matched, place);
+        let request = oldest(&self.looking);
+        let id = request.id;
+        self.mshr.allocate(at, entry, (set, self.config.ways + entry), request);
+        let burst = local * u64::from(self.bursts);
+        self.fetches.push(Fetch { burst, id, entry: entry as u8, missed: at.cycle });
+        self.turns.push(Turn { write_back: false });
+        self.stats.fetches += 1;
+        self.stats.misses += 1;
+        Ok(())
+    }
+
+    /// The line of the oldest request leaves its tag in a way, if it has one.
+    fn keep_tag(&mut self, at: &Edge<'_>, Match { set, tag, .. }: Match, place: Option<u32>) {
+        let Some(way) = place else { return };
+        let old = self.tags.row(set)[way as usize];
+        if old.state != LineState::Hollow || old.tag != tag {
+            self.evict(at, set, way, old, oldest(&self.looking).id);
+            self.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Hollow });
+        }
+        self.touch(at, set, way);
+    }
+
+    /// Sends a write past the bank.
+    fn pass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
+        if !self.write_backs.has_room() {
+            return Err(Stall::WriteBackQueue);
+        }
+        let request = oldest(&self.looking);
+        self.room_for_ack(request)?;
+        let first = local * u64::from(self.bursts);
+        self.write_backs.push_with(|WriteBack { burst, id, mask, line }| {
+            (*burst, *id, *mask) = (first, request.id, request.byte_mask);
+            line.0 = request.data;
+        });
+        self.turns.push(Turn { write_back: true });
+        self.stats.write_misses += 1;
+        self.stats.changes += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,261 @@
+//! # DWT-CS coordinator
+//! Tells from the counts of all cores when the L1Ds thrash, lets every core try another number of warps,
+//! and gives all of them the number with which a core got most done (khairy2015 section 4.2).
+//!
+//! | port     | dir         | payload  | contract                                                    |
+//! |----------|-------------|----------|-------------------------------------------------------------|
+//! | `report` | in, per SM  | `Report` | one a period of the monitor, one a sample; always taken     |
+//! | `order`  | out, per SM | `Order`  | to all in one cycle; a core has none before its next report |
+//!
+//! Latency: the last report of a period or a sample is answered in the cycle in which it arrives. With
+//! links of 16 cycles each way, periods of 10,000 cycles and N = M = 3 the cores sample from cycle 30,032
+//! of a kernel and know their limit at 60,064.
+//!
+//! Which limits: in the first round core `i`, counted from 1, tries `i` warps a scheduler. If the
+//! highest limit tried wins, higher ones may be better: the next round tries those above it on as many cores
+//! as it takes, while the others keep to it for comparison, the last core always. A lone core has
+//! nobody beside it, so its last round is what it compares with.
+//! The most thread instructions win, of equal ones the fewer warps. A core without warps counts none and
+//! cannot win; if no core counted any, nobody is held back and nothing is noted.
+//!
+//! Area: the sums, the best count, the memo.
+
+use super::config::{DwtConfig, Persist, Trigger};
+use super::memo::Memo;
+use super::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, Report};
+use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, RxBank, Sleep, TxBank};
+
+/// Most cores: their counts add up in 6 bits more than each has.
+const MAX_CORES: u32 = 64;
+
+/// Channel ends of the coordinator, by core.
+pub struct CoordinatorIo<'a> {
+    /// What the cores counted.
+    pub report: RxBank<'a, Report>,
+    /// What they are to do.
+    pub order: TxBank<'a, Order>,
+}
+
+/// What it waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Periods with too many misses.
+    #[default]
+    Monitor,
+    /// The counts of a sample.
+    Sample,
+    /// The end of the kernel.
+    Fixed,
+}
+
+impl Encoding for Phase {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["MONITOR", "SAMPLE", "FIXED"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// What lasts as long as a kernel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Search {
+    phase: Phase,
+    /// Cores that have reported.
+    got: u64,
+    misses: u64,
+    instructions: u64,
+    /// A core whose word counts alone had too many misses.
+    hot: bool,
+    /// Periods in a row with too many misses.
+    streak: u8,
+    /// The highest limit tried in the rounds before.
+    base: u8,
+    /// Most instructions of a sample, and its limit.
+    best: Option<(u32, u8)>,
+}
+
+/// The coordinator.
+#[derive(Clone, Debug)]
+pub struct Coordinator {
+    path: String,
+    config: DwtConfig,
+    num_cores: u32,
+    /// Warps of a scheduler.
+    most: u8,
+    key: u16,
+    search: Search,
+    memo: Memo,
+    /// Samples taken so far.
+    rounds: u64,
+}
+
+impl Coordinator {
+    /// A coordinator of cores whose schedulers have `most` warps each; `path` names it in messages.
+    ///
+    /// # Panics
+    /// If there are no cores or more than 64.
+    #[must_use]
+    pub fn new(config: &DwtConfig, path: &str, num_cores: u32, most: u8) -> Self {
+        assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 64: one bit each");
+        Self {
+            path: path.to_owned(),
+            num_cores,
+            most,
+            key: 0,
+            search: Search::default(),
+            memo: Memo::new(config.memo),
+            rounds: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// The limit found for a kernel.
+    #[must_use]
+    pub fn limit_of(&self, key: u16) -> Option<u8> {
+        self.memo.find(key)
+    }
+
+    /// A kernel is loaded between two launches.
+    pub fn load(&mut self, key: u16) {
+        if self.config.persist == Persist::Off || self.key != key {
+            self.search = Search::default();
+        }
+        self.key = key;
+    }
+
+    /// Warps a scheduler that core `core`, counted from 0, tries in a round that starts from `base`.
+    fn limit_in(&self, core: u32, base: u8) -> u8 {
+        let (number, above) = (core + 1, u32::from(base) + core + 1);
+        let most = u32::from(self.most);
+        let limit = match base {
+            0 => number.min(most),
+            _ if above <= most && (number < self.num_cores || self.num_cores == 1) => above,
+            _ => u32::from(base),
+        };
+        limit as u8
+    }
+
+    /// The highest limit of that round.
+    fn highest_in(&self, base: u8) -> u8 {
+        (0..self.num_cores).map(|core| self.limit_in(core, base)).max().unwrap_or(self.most)
+    }
+
+    fn take(&mut self, core: u32, report: &Report) {
+        let &Report { sampled, misses, instructions } = report;
+        let limit = self.limit_in(core, self.search.base);
+        let search = &mut self.search;
+        if sampled != (search.phase == Phase::Sample) {
+            return;
+        }
+        search.got |= 1 << core;
+        if sampled {
+            let (most, of) = search.best.unwrap_or((0, self.most));
+            if instructions > most || instructions == most && most > 0 && limit < of {
+                search.best = Some((instructions, limit));
+            }
+        } else {
+            search.misses += u64::from(misses);
+            search.instructions += u64::from(instructions);
+            let counts_alone = match self.config.trigger {
+                Trigger::Sum => false,
+                Trigger::AnyCore => true,
+                Trigger::CoordinatorOnly => core + 1 == self.config.coordinator,
+            };
+            search.hot |= counts_alone && Report::is_above(misses.into(), instructions.into(), &self.config);
+        }
+    }
+
+    /// All have reported: what they are to do, from which base.
+    fn decide(&mut self) -> Option<OrderKind> {
+        let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
+        let search = &mut self.search;
+        (search.got, search.misses, search.instructions, search.hot) = (0, 0, 0, false);
+        if phase == Phase::Sample {
+            let highest = self.highest_in(base);
+            let Some((_, winner)) = best else { return Some(self.fix(self.most)) };
+            if winner == highest && highest < self.most {
+                return Some(self.sample(highest));
+            }
+            self.memo.note(self.key, winner);
+            return Some(self.fix(winner));
+        }
+        let above = hot || self.config.trigger == Trigger::Sum && Report::is_above(misses, instructions, &self.config);
+        search.streak = if above { search.streak + 1 } else { 0 };
+        if u32::from(search.streak) < self.config.above {
+            return None;
+        }
+        search.streak = 0;
+        Some(match self.memo.find(self.key) {
+            Some(limit) => self.fix(limit),
+            None => self.sample(0),
+        })
+    }
+
+    fn sample(&mut self, base: u8) -> OrderKind {
+        let search = &mut self.search;
+        search.phase = Phase::Sample;
+        search.base = base;
+        if self.num_cores > 1 {
+            search.best = None;
+        }
+        self.rounds += 1;
+        OrderKind::Sample
+    }
+
+    fn fix(&mut self, limit: u8) -> OrderKind {
+        self.search.phase = Phase::Fixed;
+        self.search.base = limit;
+        OrderKind::Fixed
+    }
+}
+
+impl Block for Coordinator {
+    type Io<'a> = CoordinatorIo<'a>;
+
+    fn eval(&mut self, mut io: CoordinatorIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        let mut more = false;
+        for core in 0..self.num_cores {
+            let mut link = io.report.at(core as usize);
+            if let Some(&report) = link.peek(at) {
+                link.drop_head(at);
+                self.take(core, &report);
+                more |= link.waiting(at);
+            }
+        }
+        let all = u64::MAX >> (u64::BITS - self.num_cores);
+        if self.search.got == all
+            && let Some(kind) = self.decide()
+        {
+            for core in 0..self.num_cores {
+                let base = self.search.base;
+                let limit = if kind == OrderKind::Fixed { base } else { self.limit_in(core, base) };
+                let mut link = io.order.at(core as usize);
+                let ready = link.ready(at);
+                assert!(ready, "cycle {}, {}: core {core} has not had its last order yet", at.cycle, self.path);
+                link.push(at, Order { kind, limit });
+            }
+        }
+        if more { Sleep::Next } else { Sleep::UntilEvent }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { path: _, config: _, num_cores, most: _, key, search, memo, rounds } = self;
+        let Search { phase, got, misses, instructions, hot, streak, base, best } = search;
+        let more_bits = MAX_CORES.ilog2();
+        to.state("phase", *phase);
+        to.bits("key", *key);
+        to.sized("got", *got, *num_cores);
+        to.sized("misses", *misses, MISS_BITS + more_bits);
+        to.sized("instructions", *instructions, INSTRUCTION_BITS + more_bits);
+        to.flag("hot", *hot);
+        to.sized("streak", u64::from(*streak), 3);
+        to.sized("base", u64::from(*base), LIMIT_BITS);
+        let (count, limit) = best.unwrap_or((0, 0));
+        to.sized("best_count", u64::from(count), INSTRUCTION_BITS);
+        to.sized("best_limit", u64::from(limit), LIMIT_BITS);
+        to.part("memo", |to| memo.describe(to));
+        to.stat("rounds", *rounds);
+        to.logic("sum", Logic::Adder { width: INSTRUCTION_BITS + more_bits });
+        to.logic("most", Logic::Comparator { width: INSTRUCTION_BITS, count: *num_cores });
+    }
+}

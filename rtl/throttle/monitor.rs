@@ -1,0 +1,302 @@
+//! # DWT-CS monitor of a core
+//! Counts misses and thread instructions, reports them at the end of every period, and holds the limit
+//! under which the core's schedulers work (khairy2015 section 4.2). A part of the SM core.
+//!
+//! | port     | dir | payload    | contract                                                        |
+//! |----------|-----|------------|-----------------------------------------------------------------|
+//! | `obey`   | in  | `Order`    | the limit of a sample or of the rest of the kernel               |
+//! | `tick`   | out | `Tick`     | once a cycle; something only where a period ends                 |
+//! | `count`  | in  | counts     | what the core issued, what its L1D missed                        |
+//!
+//! A period counts the instructions issued in its cycles. A miss is counted a cycle after it happened,
+//! which is when the core learns of it. The first period begins with the first cycle of the kernel.
+
+use super::config::{DwtConfig, Persist};
+use super::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, PeriodEnd, Report};
+use crate::kernel::{Describe, Encoding, FieldsExt, Logic};
+
+/// Where the core is in the search for its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Every warp issues, every period is reported.
+    #[default]
+    Monitor,
+    /// Tries a limit.
+    Sample,
+    /// Has reported how the limit did.
+    Wait,
+    /// Knows the limit.
+    Fixed,
+}
+
+impl Encoding for Phase {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["MONITOR", "SAMPLE", "WAIT", "FIXED"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// When the running period ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    /// No kernel runs; the next one's first period lasts so many cycles.
+    Stopped(u32),
+    /// In this cycle.
+    Ends(u64),
+}
+
+/// What leaves the core at the end of a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick {
+    /// To the L1D.
+    pub period: PeriodEnd,
+    /// To the coordinator.
+    pub report: Option<Report>,
+}
+
+/// The monitor.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    config: DwtConfig,
+    /// Warps of a scheduler, which is a limit that holds nobody back.
+    most: u8,
+    phase: Phase,
+    limit: u8,
+    timer: Timer,
+    misses: u32,
+    instructions: u32,
+    /// Periods of the sample that are over.
+    sampled: u8,
+    /// Kernel loaded last.
+    key: u16,
+}
+
+impl Monitor {
+    /// A monitor of a core whose schedulers have `most` warps each.
+    #[must_use]
+    pub fn new(config: &DwtConfig, most: u8) -> Self {
+        Self {
+            most,
+            phase: Phase::Monitor,
+            limit: most,
+            timer: Timer::Stopped(config.period),
+            misses: 0,
+            instructions: 0,
+            sampled: 0,
+            key: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Warps of a scheduler that may issue.
+    #[must_use]
+    pub fn limit(&self) -> u8 {
+        self.limit
+    }
+
+    /// A kernel is loaded between two launches.
+    pub fn load(&mut self, key: u16) {
+        if self.config.persist == Persist::Off || self.key != key {
+            *self = Self::new(&self.config, self.most);
+        }
+        self.key = key;
+    }
+
+    /// The kernel has ended, `cycle` being the last one.
+    pub fn end_kernel(&mut self, cycle: u64) {
+        match (self.config.persist, self.timer) {
+            (Persist::Kernel, Timer::Ends(end)) => self.timer = Timer::Stopped(end.saturating_sub(cycle).max(1) as u32),
+            (Persist::Kernel, Timer::Stopped(_)) => {}
+            (Persist::Off, _) => *self = Self::new(&self.config, self.most),
+        }
+    }
+
+    /// The cycle in which the core must be awake, if any.
+    #[must_use]
+    pub fn due(&self) -> Option<u64> {
+        match self.timer {
+            Timer::Stopped(_) => None,
+            Timer::Ends(end) => Some(end),
+        }
+    }
+
+    /// Begins a cycle of a running kernel; says what leaves if a period ends with the cycle before.
+    pub fn tick(&mut self, cycle: u64) -> Option<Tick> {
+        match self.timer {
+            Timer::Stopped(left) => {
+                self.timer = Timer::Ends(cycle + u64::from(left));
+                None
+            }
+            Timer::Ends(end) if cycle < end => None,
+            Timer::Ends(_) => {
+                self.timer = Timer::Ends(cycle + u64::from(self.config.period));
+                Some(self.end_period())
+            }
+        }
+    }
+
+    fn end_period(&mut self) -> Tick {
+        let Self { misses, instructions, .. } = *self;
+        let counts = Report { sampled: self.phase == Phase::Sample, misses, instructions };
+        let is_above = Report::is_above(misses.into(), instructions.into(), &self.config);
+        let may_close = match self.phase {
+            Phase::Monitor => !is_above,
+            // What a sample shows must not depend on the L1D being shut in it.
+            Phase::Sample | Phase::Wait => false,
+            Phase::Fixed => true,
+        };
+        self.misses = 0;
+        let report = match self.phase {
+            Phase::Monitor => {
+                self.instructions = 0;
+                Some(counts)
+            }
+            Phase::Sample => {
+                self.sampled += 1;
+                let is_over = u32::from(self.sampled) == self.config.sample;
+                if is_over {
+                    self.phase = Phase::Wait;
+                }
+                is_over.then_some(counts)
+            }
+            Phase::Wait | Phase::Fixed => None,
+        };
+        Tick { period: PeriodEnd { may_close }, report }
+    }
+
+    /// Takes an order that has arrived in `cycle`.
+    pub fn obey(&mut self, order: Order, cycle: u64) {
+        self.limit = order.limit;
+        self.misses = 0;
+        self.instructions = 0;
+        match order.kind {
+            OrderKind::Sample => {
+                self.phase = Phase::Sample;
+                self.sampled = 0;
+                self.timer = Timer::Ends(cycle + u64::from(self.config.period));
+            }
+            OrderKind::Fixed => self.phase = Phase::Fixed,
+        }
+    }
+
+    /// Counts a miss of which the core learns in this cycle.
+    pub fn count_miss(&mut self) {
+        self.misses += 1;
+    }
+
+    /// Counts the thread instructions issued in this cycle, which matter until the limit is known.
+    pub fn count(&mut self, threads: u32) {
+        if matches!(self.phase, Phase::Monitor | Phase::Sample) {
+            self.instructions += threads;
+        }
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: _, most: _, phase, limit, timer, misses, instructions, sampled, key } = self;
+        to.state("phase", *phase);
+        to.sized("limit", u64::from(*limit), LIMIT_BITS);
+        // The timer counts down to where the host has noted its end.
+        let (runs, end) = match timer {
+            Timer::Stopped(left) => (false, u64::from(*left)),
+            Timer::Ends(end) => (true, *end),
+        };
+        to.flag("timer_runs", runs);
+        to.sized("timer", end % (1 << 14), 14);
+        to.sized("misses", u64::from(*misses), MISS_BITS);
+        to.sized("instructions", u64::from(*instructions), INSTRUCTION_BITS);
+        to.sized("sampled", u64::from(*sampled), 3);
+        to.bits("key", *key);
+        to.logic("is_above", Logic::Adder { width: INSTRUCTION_BITS + 4 });
+        to.logic("timer", Logic::Adder { width: 14 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Trigger;
+    use super::*;
+
+    /// khairy2015 Table 4.
+    fn config() -> DwtConfig {
+        DwtConfig {
+            period: 10_000,
+            mpki: 10,
+            above: 3,
+            sample: 3,
+            latency: 16,
+            trigger: Trigger::Sum,
+            coordinator: 8,
+            memo: 8,
+            persist: Persist::Off,
+        }
+    }
+
+    #[test]
+    fn misses_count_against_a_hundredth_of_the_instructions_and_equality_does_not() {
+        assert!(Report::is_above(101, 10_000, &config()));
+        assert!(!Report::is_above(100, 10_000, &config()));
+    }
+
+    #[test]
+    fn a_period_ends_ten_thousand_cycles_after_the_kernel_began_and_counts_anew() {
+        let mut monitor = Monitor::new(&config(), 24);
+        assert_eq!(monitor.tick(7), None);
+        monitor.count(64);
+        monitor.count_miss();
+        assert_eq!(monitor.tick(10_006), None);
+        let report = Report { sampled: false, misses: 1, instructions: 64 };
+        let period = PeriodEnd { may_close: false };
+        assert_eq!(monitor.tick(10_007), Some(Tick { period, report: Some(report) }));
+        let report = Report::default();
+        assert_eq!(monitor.tick(20_007), Some(Tick { period: PeriodEnd { may_close: true }, report: Some(report) }));
+    }
+
+    #[test]
+    fn a_sample_is_reported_once_after_its_periods_and_keeps_its_limit() {
+        let mut monitor = Monitor::new(&config(), 24);
+        monitor.tick(0);
+        monitor.count(500);
+        monitor.obey(Order { kind: OrderKind::Sample, limit: 5 }, 30_032);
+        monitor.count(32);
+        let reports = [40_032, 50_032, 60_032, 70_032].map(|cycle| monitor.tick(cycle).and_then(|tick| tick.report));
+        let report = Report { sampled: true, misses: 0, instructions: 32 };
+        assert_eq!(reports, [None, None, Some(report), None]);
+        assert_eq!((monitor.phase(), monitor.limit()), (Phase::Wait, 5));
+        monitor.obey(Order { kind: OrderKind::Fixed, limit: 2 }, 60_064);
+        assert_eq!((monitor.phase(), monitor.limit()), (Phase::Fixed, 2));
+    }
+
+    #[test]
+    fn the_end_of_a_kernel_lifts_the_limit() {
+        let mut monitor = Monitor::new(&config(), 24);
+        monitor.tick(0);
+        monitor.obey(Order { kind: OrderKind::Fixed, limit: 2 }, 50);
+        monitor.end_kernel(70);
+        assert_eq!((monitor.phase(), monitor.limit(), monitor.due()), (Phase::Monitor, 24, None));
+    }
+
+    #[test]
+    fn a_timer_that_persists_goes_on_with_the_next_launch_of_its_kernel() {
+        let mut monitor = Monitor::new(&DwtConfig { persist: Persist::Kernel, ..config() }, 24);
+        monitor.load(9);
+        monitor.tick(0);
+        monitor.count(32);
+        monitor.end_kernel(4_000);
+        monitor.load(9);
+        monitor.tick(5_000);
+        assert_eq!(monitor.due(), Some(11_000));
+        assert_eq!(monitor.tick(11_000).and_then(|tick| tick.report).map(|report| report.instructions), Some(32));
+        monitor.end_kernel(12_000);
+        monitor.load(8);
+        monitor.tick(12_001);
+        assert_eq!(monitor.due(), Some(22_001));
+    }
+}

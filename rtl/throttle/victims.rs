@@ -1,0 +1,175 @@
+//! # CCWS victim tags of an L1D
+//! Remembers the lines that each warp brought and others displaced, so that a miss to one of them shows
+//! that the warp has lost locality (khairy2015 section 5, Table 4). A part of the L1D.
+//!
+//! | port     | dir | payload             | contract                                                |
+//! |----------|-----|---------------------|---------------------------------------------------------|
+//! | `missed` | in  | way, old line, miss | an accepted miss; says whether its warp had lost the line |
+//! | `stored` | in  | line                | a global store drops the line everywhere                 |
+//!
+//! A miss first notes the line that gives way with the warp that brought it, then looks for its own line
+//! among those of its warp. What it finds stays. Tags of a warp slot stay when another warp takes it.
+//! The set of a line is its low address bits; replacement is true LRU.
+//! Area: 16 tags a warp, the owner of every line.
+
+use super::config::CcwsConfig;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
+
+/// Bits of a warp slot.
+const WARP_BITS: u32 = 6;
+
+/// A displaced line of a warp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct VictimTag {
+    valid: bool,
+    line: u64,
+    /// Rank in its set, 0 the most recently used.
+    lru: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct VictimShape {
+    line_bits: u32,
+    lru_bits: u32,
+}
+
+impl Payload for VictimTag {
+    type Shape = VictimShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &VictimShape, to: &mut F) {
+        let Self { valid, line, lru } = self;
+        to.flag("valid", *valid);
+        to.sized("line", *line, shape.line_bits);
+        if shape.lru_bits > 0 {
+            to.sized("lru", u64::from(*lru), shape.lru_bits);
+        }
+    }
+}
+
+/// The warp that brought a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Owner(u8);
+
+impl Payload for Owner {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
+        let Self(warp) = self;
+        to.sized("warp", u64::from(*warp), WARP_BITS);
+    }
+}
+
+/// The victim tags of all warps.
+#[derive(Clone, Debug)]
+pub struct Victims {
+    /// Sets of a warp.
+    sets: u32,
+    line_bits: u32,
+    /// A row for each set of each warp.
+    tags: Array<VictimTag>,
+    /// By set and way of the L1D.
+    owners: Array<Owner>,
+}
+
+impl Victims {
+    /// Empty tags of an L1D at `path` with these sets and ways, for so many warps.
+    #[must_use]
+    pub fn new(config: &CcwsConfig, path: &str, (sets, ways): (u32, u32), warps: u32, line_bits: u32) -> Self {
+        let &CcwsConfig { victims, victim_ways, .. } = config;
+        let spec = |name: &str, storage, rows, columns, reads, writes| ArraySpec {
+            path: format!("{path}.{name}"),
+            storage,
+            rows,
+            columns,
+            reads,
+            writes,
+            collide: Collide::New,
+        };
+        let victim_sets = victims / victim_ways;
+        let shape = VictimShape { line_bits, lru_bits: victim_ways.next_power_of_two().ilog2() };
+        let mut all = Self {
+            sets: victim_sets,
+            line_bits,
+            // The owner's row takes the line that gives way, the requester's is searched.
+            tags: Array::new(spec("tags", Storage::Cam, warps * victim_sets, victim_ways, 1, 2), shape),
+            owners: Array::new(spec("owners", Storage::Sram, sets, ways, 1, 1), ()),
+        };
+        all.clear();
+        all
+    }
+
+    /// Forgets everything, at the end of a kernel.
+    pub fn clear(&mut self) {
+        self.tags.clear_with(|_, way| VictimTag { lru: way as u8, ..VictimTag::default() });
+        self.owners.clear_with(|_, _| Owner::default());
+    }
+
+    /// Starts to keep digests.
+    pub fn record(&mut self) {
+        self.tags.record();
+        self.owners.record();
+    }
+
+    fn row_of(&self, warp: u8, line: u64) -> u32 {
+        u32::from(warp) * self.sets + (line % u64::from(self.sets)) as u32
+    }
+
+    /// `warp` brings `line` into a way of the L1D from which `old` gives way. Returns whether the warp
+    /// had lost the line.
+    pub fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
+        if let Some(old) = old {
+            let Owner(owner) = self.owners.read(at, set)[way as usize];
+            let row = self.row_of(owner, old);
+            self.tags.update_row(at, row, |row| note(row, old));
+        }
+        self.owners.write(at, set, way, Owner(warp));
+        let row = self.row_of(warp, line);
+        let found = position(self.tags.read(at, row), line);
+        if let Some(found) = found {
+            self.tags.update_row(at, row, |row| promote(row, found));
+        }
+        found.is_some()
+    }
+
+    /// A store takes the line from everyone.
+    pub fn stored(&mut self, at: &Edge<'_>, line: u64) {
+        let sets = self.sets;
+        let first = (line % u64::from(sets)) as u32;
+        for row in (first..self.tags.spec().rows).step_by(sets as usize) {
+            if let Some(found) = position(self.tags.row(row), line) {
+                // One match line a row clears its cell: no write port.
+                let columns = self.tags.spec().columns;
+                self.tags.change(at, (row * columns) as usize + found, |tag| tag.valid = false);
+            }
+        }
+    }
+
+    /// Lists the tags and the owners.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { sets: _, line_bits, tags, owners } = self;
+        to.array("tags", tags);
+        to.array("owners", owners);
+        to.logic("lost", Logic::Comparator { width: *line_bits, count: tags.spec().columns });
+    }
+}
+
+fn position(row: &[VictimTag], line: u64) -> Option<usize> {
+    row.iter().position(|tag| tag.valid && tag.line == line)
+}
+
+/// Notes a line in a set: where it is already, else in the place used least recently.
+fn note(row: &mut [VictimTag], line: u64) {
+    let last = row.len() as u8 - 1;
+    let free = || row.iter().position(|tag| !tag.valid);
+    let oldest = || row.iter().position(|tag| tag.lru == last);
+    let Some(place) = position(row, line).or_else(free).or_else(oldest) else { return };
+    promote(row, place);
+    row[place].valid = true;
+    row[place].line = line;
+}
+
+fn promote(row: &mut [VictimTag], place: usize) {
+    let rank = row[place].lru;
+    for tag in row.iter_mut() {
+        tag.lru += u8::from(tag.lru < rank);
+    }
+    row[place].lru = 0;
+}

@@ -1,0 +1,116 @@
+//! Victim tags and scores in lockstep with their twins.
+
+use golden::throttle::ccws::{Scores as ScoresTwin, Victims as VictimsTwin};
+use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic, Wake};
+use rtl::throttle::config::CcwsConfig;
+use rtl::throttle::scores::Scores;
+use rtl::throttle::victims::Victims;
+
+use crate::kit::Random;
+
+/// khairy2015 Table 4.
+const CONFIG: CcwsConfig = CcwsConfig { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
+const SETS: u32 = 32;
+const WAYS: u32 = 4;
+const WARPS: u8 = 48;
+
+fn victims() -> Victims {
+    Victims::new(&CONFIG, "sm0.l1.victims", (SETS, WAYS), WARPS.into(), 25)
+}
+
+/// A million accesses to an L1D whose replacement is random: the tags must know only what gives way.
+#[test]
+fn a_million_accesses_lose_what_the_twin_says() {
+    let (mut victims, mut twin) = (victims(), VictimsTwin::new(2, 8));
+    let mut lines = [[None; WAYS as usize]; SETS as usize];
+    let (mut random, mut wake, mut lost) = (Random::new(5), Wake::new(&[1]), 0);
+    for cycle in 0..1_000_000 {
+        let at = Edge::new(cycle, cycle, &mut wake);
+        let line = random.below(700);
+        let set = (line % u64::from(SETS)) as usize;
+        if random.percent(5) {
+            victims.stored(&at, line);
+            twin.stored(line);
+            lines[set].iter_mut().filter(|way| **way == Some(line)).for_each(|way| *way = None);
+        } else if !lines[set].contains(&Some(line)) {
+            let (warp, way) = (random.below(WARPS.into()) as u8 / 8, random.below(WAYS.into()) as usize);
+            let old = lines[set][way].replace(line);
+            let found = victims.missed(&at, (set as u32, way as u32), old, (warp, line));
+            assert_eq!(found, twin.missed(old, warp, line), "cycle {cycle}: warp {warp}, line {line:#x}");
+            lost += u32::from(found);
+        }
+    }
+    assert!(lost > 10_000, "{lost}");
+}
+
+#[test]
+fn forty_eight_warps_have_768_victim_tags() {
+    struct Cells(Vec<(&'static str, u32)>);
+    impl Fields for Cells {
+        fn field(&mut self, _: Field) {}
+        fn wide(&mut self, _: &'static str, _: &[u8]) {}
+    }
+    impl Describe for Cells {
+        fn enter(&mut self, _: &'static str, _: Option<u32>) {}
+        fn leave(&mut self) {}
+        fn probe(&mut self, _: Field) {}
+        fn stat(&mut self, _: &'static str, _: u64) {}
+        fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+            self.0.push((name, array.spec().rows * array.spec().columns));
+        }
+        fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+        fn logic(&mut self, _: &'static str, _: Logic) {}
+    }
+    let mut cells = Cells(Vec::new());
+    victims().describe(&mut cells);
+    assert_eq!(cells.0, [("tags", 768), ("owners", 128)]);
+}
+
+/// Warps begin, issue, lose locality and end at random; in every cycle the same ones may load.
+#[test]
+fn scores_admit_whom_the_twin_admits_in_every_cycle() {
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let warps = 2 + random.below(47) as u8;
+        let busy = [1, 20, 90][random.below(3) as usize];
+        let (mut scores, mut twin) = (Scores::new(&CONFIG, warps.into()), ScoresTwin::new(100, 8));
+        let (mut live, mut held) = (0u64, 0);
+        for cycle in 0..60_000 {
+            let warp = random.below(warps.into()) as u8;
+            let is_live = live >> warp & 1 != 0;
+            match random.below(1000) {
+                0 | 1 if is_live => {
+                    live &= !(1 << warp);
+                    twin.end(warp);
+                }
+                0..20 if !is_live => {
+                    live |= 1 << warp;
+                    scores.start(warp);
+                    twin.start(warp);
+                }
+                number if is_live && number < 20 + busy => {
+                    scores.lost(warp, cycle, live);
+                    twin.lost(warp);
+                }
+                _ if is_live => {
+                    scores.issued(warp);
+                    twin.issued(warp);
+                }
+                _ => {}
+            }
+            let admitted = scores.admit(cycle, live);
+            let expected = twin.admitted().iter().fold(0, |all, warp| all | 1u64 << warp);
+            assert_eq!(admitted, expected, "seed {seed}, cycle {cycle}");
+            held += u32::from(admitted != live);
+            for warp in (0..warps).filter(|warp| live >> warp & 1 != 0) {
+                assert_eq!(
+                    Some(scores.score(warp, cycle)),
+                    twin.score(warp),
+                    "seed {seed}, cycle {cycle}, warp {warp}"
+                );
+            }
+            twin.pass();
+        }
+        assert!(held > 0, "seed {seed}: nobody was ever held back");
+    }
+}

@@ -1,0 +1,249 @@
+//! The coordinator of DWT-CS with the monitors of its cores, and against its twin.
+
+use golden::throttle::dwt::{Answer, Config as TwinConfig, Counts, Search, Trigger as TwinTrigger};
+use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Payload, RxBank, TxBank, Wake};
+use rtl::throttle::config::{DwtConfig, Persist, Trigger};
+use rtl::throttle::coordinator::{Coordinator, CoordinatorIo};
+use rtl::throttle::message::{Order, OrderKind, Report};
+use rtl::throttle::monitor::{Monitor, Phase};
+
+use crate::kit::Random;
+
+/// khairy2015 Table 4, with N = M = 3.
+fn config() -> DwtConfig {
+    DwtConfig {
+        period: 10_000,
+        mpki: 10,
+        above: 3,
+        sample: 3,
+        latency: 16,
+        trigger: Trigger::Sum,
+        coordinator: 8,
+        memo: 8,
+        persist: Persist::Off,
+    }
+}
+
+fn links<T: Payload<Shape = ()>>(name: &str, cores: u32, latency: u32) -> Vec<Chan<T>> {
+    let block = |slot| BlockId { domain: 0, slot };
+    let spec = |core: u32| ChanSpec {
+        path: format!("{name}{core}"),
+        depth: latency + 3,
+        latency: latency.into(),
+        credit: 1,
+        from: block(0),
+        to: block(1),
+    };
+    (0..cores).map(|core| Chan::new(spec(core), ())).collect()
+}
+
+/// Monitors whose cores do what a function says, and their coordinator.
+struct Bench {
+    monitors: Vec<Monitor>,
+    coordinator: Coordinator,
+    reports: Vec<Chan<Report>>,
+    orders: Vec<Chan<Order>>,
+    wake: Wake,
+    cycle: u64,
+    /// Phases and limits of all cores whenever any of them has changed.
+    log: Vec<(u64, Vec<(Phase, u8)>)>,
+}
+
+impl Bench {
+    fn new(config: &DwtConfig, cores: u32, most: u8) -> Self {
+        Self {
+            monitors: (0..cores).map(|_| Monitor::new(config, most)).collect(),
+            coordinator: Coordinator::new(config, "coordinator", cores, most),
+            reports: links("report", cores, config.latency),
+            orders: links("order", cores, config.latency),
+            wake: Wake::new(&[1]),
+            cycle: 0,
+            log: Vec::new(),
+        }
+    }
+
+    /// Runs one launch of a kernel for so many cycles from cycle 0 of its own. In a cycle, core `i` under
+    /// limit `k` issues `threads(i, k)` thread instructions; it misses every `miss_every` cycles.
+    fn launch(&mut self, key: u16, cycles: u64, miss_every: u64, threads: impl Fn(usize, u8) -> u32) {
+        let start = self.cycle;
+        self.monitors.iter_mut().for_each(|monitor| monitor.load(key));
+        self.coordinator.load(key);
+        self.log.clear();
+        while self.cycle < start + cycles {
+            let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
+            for (core, monitor) in self.monitors.iter_mut().enumerate() {
+                if let Some(report) = monitor.tick(self.cycle).and_then(|tick| tick.report) {
+                    self.reports[core].tx().push(at, report);
+                }
+                let mut order = self.orders[core].rx();
+                if order.waiting(at) {
+                    monitor.obey(order.pop(at), self.cycle);
+                }
+                if self.cycle.is_multiple_of(miss_every) {
+                    monitor.count_miss();
+                }
+                monitor.count(threads(core, monitor.limit()));
+            }
+            let io = CoordinatorIo { report: RxBank(&mut self.reports), order: TxBank(&mut self.orders) };
+            self.coordinator.eval(io, at);
+            let state: Vec<_> = self.monitors.iter().map(|monitor| (monitor.phase(), monitor.limit())).collect();
+            if self.log.last().is_none_or(|(_, last)| *last != state) {
+                self.log.push((self.cycle - start, state));
+            }
+            self.cycle += 1;
+        }
+        self.monitors.iter_mut().for_each(|monitor| monitor.end_kernel(self.cycle - 1));
+    }
+
+    /// The cycles in which the cores went over to sampling, and to which limits.
+    fn of(&self, phase: Phase) -> Vec<(u64, Vec<u8>)> {
+        let all = |state: &[(Phase, u8)]| state.iter().all(|(of, _)| *of == phase);
+        let found = self.log.iter().filter(|(_, state)| all(state));
+        found.map(|(cycle, state)| (*cycle, state.iter().map(|(_, limit)| *limit).collect())).collect()
+    }
+}
+
+/// Most done with five warps.
+fn best_at_five(_: usize, limit: u8) -> u32 {
+    32 - u32::from(limit.abs_diff(5))
+}
+
+#[test]
+fn cores_sample_in_cycle_30_032_and_know_the_limit_in_60_064() {
+    let mut bench = Bench::new(&config(), 15, 24);
+    bench.launch(1, 70_000, 3, best_at_five);
+    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
+    assert_eq!(bench.of(Phase::Wait), [(60_032, (1..=15).collect())]);
+    assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![5; 15])]);
+}
+
+#[test]
+fn a_kernel_known_from_before_gets_its_limit_without_sampling() {
+    let mut bench = Bench::new(&config(), 15, 24);
+    bench.launch(1, 61_000, 3, best_at_five);
+    bench.launch(1, 31_000, 3, |_, _| 7);
+    assert_eq!(bench.of(Phase::Sample), []);
+    assert_eq!(bench.of(Phase::Fixed), [(30_032, vec![5; 15])]);
+    bench.launch(2, 31_000, 3, |_, _| 7);
+    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
+}
+
+#[test]
+fn a_kernel_that_ends_while_it_is_sampled_leaves_nothing_behind() {
+    let mut bench = Bench::new(&config(), 15, 24);
+    bench.launch(1, 50_000, 3, best_at_five);
+    assert_eq!(bench.coordinator.limit_of(1), None);
+    bench.launch(1, 61_000, 3, best_at_five);
+    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
+    assert_eq!(bench.coordinator.limit_of(1), Some(5));
+}
+
+#[test]
+fn if_the_last_core_wins_nine_cores_try_more_warps_beside_six_that_keep_to_fifteen() {
+    let mut bench = Bench::new(&config(), 15, 24);
+    bench.launch(1, 100_000, 2, |_, limit| 40 - u32::from(limit.abs_diff(19)));
+    let second: Vec<u8> = (16..=24).chain([15; 6]).collect();
+    assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect()), (60_064, second)]);
+    assert_eq!(bench.of(Phase::Fixed), [(90_096, vec![19; 15])]);
+}
+
+#[test]
+fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
+    let mut bench = Bench::new(&config(), 15, 24);
+    // One miss in ten cycles of ten threads is ten in a thousand.
+    bench.launch(1, 100_000, 10, |_, _| 10);
+    assert_eq!(bench.of(Phase::Sample), []);
+    bench.launch(2, 29_999, 3, best_at_five);
+    bench.launch(2, 29_999, 3, best_at_five);
+    assert_eq!(bench.of(Phase::Sample), []);
+}
+
+#[test]
+fn a_search_that_persists_goes_on_with_the_next_launch() {
+    let mut bench = Bench::new(&DwtConfig { persist: Persist::Kernel, ..config() }, 15, 24);
+    bench.launch(2, 25_000, 3, best_at_five);
+    bench.launch(2, 25_000, 3, best_at_five);
+    assert_eq!(bench.of(Phase::Sample), [(5_033, (1..=15).collect())]);
+}
+
+#[test]
+fn a_core_without_warps_cannot_win() {
+    let mut bench = Bench::new(&config(), 15, 24);
+    bench.launch(1, 70_000, 3, |core, limit| if core == 4 { 0 } else { best_at_five(core, limit) });
+    assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
+}
+
+/// Random counts of any number of cores at random times; the orders must be what the twin says.
+#[test]
+fn the_coordinator_does_what_its_twin_says() {
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let (cores, most) = (1 + random.below(20) as u32, 1 + random.below(32) as u8);
+        let number = 1 + random.below(cores.into()) as u32;
+        let above = 1 + random.below(3) as u32;
+        let (trigger, twin_trigger) = [
+            (Trigger::Sum, TwinTrigger::Sum),
+            (Trigger::AnyCore, TwinTrigger::Any),
+            (Trigger::CoordinatorOnly, TwinTrigger::Core(number as usize)),
+        ][random.below(3) as usize];
+        let config = DwtConfig { above, trigger, coordinator: number, memo: 2, latency: 3, ..config() };
+        let mut coordinator = Coordinator::new(&config, "coordinator", cores, most);
+        let mut twin = Search::new(TwinConfig {
+            cores: cores as usize,
+            most: most.into(),
+            mpki: 10,
+            above: above as usize,
+            memo: 2,
+            trigger: twin_trigger,
+        });
+        let (mut reports, mut orders) = (links("report", cores, 3), links::<Order>("order", cores, 3));
+        let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
+        for _launch in 0..8 {
+            let key = random.below(4) as u16;
+            coordinator.load(key);
+            twin.begin(key);
+            let (mut is_sampled, mut turns) = (false, 0);
+            loop {
+                turns += 1;
+                let counts: Vec<Counts> = (0..cores)
+                    .map(|_| Counts { misses: random.below(160), instructions: random.below(40) * 250 })
+                    .collect();
+                let answer = if is_sampled {
+                    twin.sampled(&counts.iter().map(|counts| counts.instructions).collect::<Vec<_>>())
+                } else {
+                    twin.period(&counts)
+                };
+                let times: Vec<u64> = (0..cores).map(|_| cycle + random.below(4)).collect();
+                let mut got: Vec<Option<Order>> = vec![None; cores as usize];
+                let end = cycle + 12;
+                while cycle < end {
+                    let at = &mut Edge::new(cycle, cycle, &mut wake);
+                    for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
+                        let Counts { misses, instructions } = counts[core];
+                        let (misses, instructions) = (misses as u32, instructions as u32);
+                        reports[core].tx().push(at, Report { sampled: is_sampled, misses, instructions });
+                    }
+                    for (got, link) in got.iter_mut().zip(&mut orders) {
+                        if link.rx().waiting(at) {
+                            *got = Some(link.rx().pop(at));
+                        }
+                    }
+                    let io = CoordinatorIo { report: RxBank(&mut reports), order: TxBank(&mut orders) };
+                    coordinator.eval(io, at);
+                    cycle += 1;
+                }
+                let order = |kind, limit: &usize| Some(Order { kind, limit: *limit as u8 });
+                let expected = match &answer {
+                    Answer::Nothing => vec![None; cores as usize],
+                    Answer::Sample(limits) => limits.iter().map(|limit| order(OrderKind::Sample, limit)).collect(),
+                    Answer::Fixed(limit) => vec![order(OrderKind::Fixed, limit); cores as usize],
+                };
+                assert_eq!(got, expected, "seed {seed}, cycle {cycle}");
+                is_sampled = matches!(answer, Answer::Sample(_));
+                if turns > 12 || matches!(answer, Answer::Fixed(_)) {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! # Testbenches of the schemes that throttle warps
+//!
+//! | testpoint     | intent                                                                             |
+//! |---------------|------------------------------------------------------------------------------------|
+//! | `dwt::*`      | sampling and result to the cycle; second round, memo; random counts against the twin |
+//! | `ccws::*`     | victim tags and scores against their twins, a million accesses                      |
+//! | `streaming::*`| the monitor against its twin, a million accesses                                    |
+
+mod ccws;
+mod dwt;
+mod streaming;
