@@ -11,6 +11,7 @@
 //! | [`optimize`] | which loads of a PTX file go through the L1, from what they find there        |
 //! | [`readers`] | what a machine says of itself: waveform, dump, structure counts             |
 //! | [`estimate`]| area and leakage of all that a machine is built of                         |
+//! | [`reproduce`] | what reproduced figures are made with: kept runs, charts, rules, pages          |
 //! | [`soak`]    | long random checks, run by name                                             |
 //! | [`trace`]   | what a recorded kernel asks of the memory, and small kernels made up         |
 //! | [`kit`]     | what stands around a device under test: source, sink, stalls, cycle tables  |
@@ -34,6 +35,7 @@ pub mod launch;
 mod noc;
 pub mod optimize;
 pub mod readers;
+pub mod reproduce;
 pub mod run;
 #[cfg(test)]
 mod sm;

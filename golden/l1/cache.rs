@@ -15,9 +15,10 @@ use std::fmt::Debug;
 
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, Space, Victim, WriteOutcome,
+    Breach, Chosen, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, Space, Victim, WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict};
+use super::pdp::Pdp;
 use super::replacement::{Newcomer, Policy, Replacement};
 use super::streaming::{self, Streaming};
 use crate::index::SetIndex;
@@ -43,6 +44,8 @@ pub struct Config {
     pub filter: Option<decoupled::Config>,
     /// Whether and when it closes.
     pub streaming: Option<streaming::Config>,
+    /// Accesses to its set for which a line is protected; 0: none is.
+    pub protecting_distance: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,8 @@ pub struct Cache<W> {
     filter: Option<Filter>,
     mshr: Mshr<W>,
     streaming: Option<Streaming>,
+    /// Of a cache that protects its lines.
+    pdp: Option<Pdp>,
 }
 
 /// Where a line stands in what a set holds.
@@ -90,6 +95,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
             streaming: config.streaming.map(Streaming::new),
+            pdp: (config.protecting_distance > 0).then(|| Pdp::new(config.protecting_distance)),
         }
     }
 
@@ -113,9 +119,12 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             Event::Load { line, queue_used, .. } => Ok(Outcome::Load(self.predict_load(line, queue_used))),
             Event::Store { line, space, queue_used } => self.predict_store(line, space, queue_used).map(Outcome::Write),
             Event::Atomic { line, queue_used } => self.predict_overtaking(line, queue_used).map(Outcome::Write),
-            Event::Bypass { line, chosen: true } if !self.is_filtered(line) => Err(Breach::Admitted(line)),
-            Event::Bypass { line, .. } => match self.status(line) {
+            Event::Bypass { line, chosen: Some(_) } if self.filter.is_some() && !self.is_filtered(line) => {
+                Err(Breach::Admitted(line))
+            }
+            Event::Bypass { line, chosen } => match self.status(line) {
                 Some(Status::Modified) => Err(Breach::Modified(line)),
+                _ if chosen.is_some_and(|chosen| !self.sends_past(line, chosen)) => Err(Breach::Path(line)),
                 _ => Ok(Outcome::Done),
             },
             Event::LetPast { line } => match self.status(line) {
@@ -286,20 +295,29 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             _ => {}
         }
         match (*event, *outcome) {
-            (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => self.touch(line, true),
+            (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => {
+                self.touch(line, true);
+                self.age(line, true);
+            }
             (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 self.mshr.alloc(line, waiter);
                 self.touch(line, true);
+                self.age(line, true);
             }
             (Event::Load { line, waiter, pc, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
                 let (gone, _) = self.place_for(line);
                 self.mshr.alloc(line, waiter);
                 self.place(line, pc, gone);
+                self.age(line, true);
             }
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Missed)) => {
                 if self.status(line).is_some() {
                     self.drop_line(line);
                 }
+            }
+            (Event::Bypass { line, chosen: Some(_) }, _) => {
+                self.pass(line);
+                self.age(line, false);
             }
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => {
                 self.touch(line, false);
@@ -323,12 +341,12 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             (Event::Drain, _) => {
                 self.mshr.pop();
             }
-            (Event::Bypass { line, chosen: true }, _) => self.pass(line),
             (Event::Switch { original }, _) => self.switch(original),
             (Event::Flush, _) => {
                 self.sets.iter_mut().for_each(Vec::clear);
                 self.replacement.forget_lines();
                 self.filter.iter_mut().for_each(Filter::clear);
+                self.pdp.iter_mut().for_each(Pdp::clear);
             }
             // Refusals, stores that miss and other bypasses leave no trace.
             _ => {}
@@ -355,9 +373,49 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         if set.len() < self.config.ways && !self.filter.as_ref().is_some_and(is_short) {
             return (None, false);
         }
-        let may_go = set.iter().filter(|(_, status)| !matches!(status, Status::Reserved { .. }));
-        let victim = self.replacement.victim(may_go.map(|(line, _)| *line));
+        let may_go = |is_free: &dyn Fn(u64) -> bool| {
+            let free = set.iter().filter(|(line, status)| !matches!(status, Status::Reserved { .. }) && is_free(*line));
+            self.replacement.victim(free.map(|(line, _)| *line))
+        };
+        // Only a local load is here when all are protected: a global one goes past.
+        let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));
         (victim, victim.is_none())
+    }
+
+    fn protects(&self, line: u64) -> bool {
+        self.pdp.as_ref().is_some_and(|pdp| pdp.protects(self.set_of(line), line))
+    }
+
+    /// Counts an access: to a line that is now here, or past the cache.
+    fn age(&mut self, line: u64, is_here: bool) {
+        let set = self.set_of(line);
+        if let Some(pdp) = &mut self.pdp {
+            pdp.access(set, is_here.then_some(line));
+        }
+    }
+
+    /// Whether a global load that is not here finds all other lines of a full set protected or on their way.
+    fn is_protected_from(&self, line: u64) -> bool {
+        let set = &self.sets[self.set_of(line)];
+        let gives =
+            |(other, status): &(u64, Status)| !matches!(status, Status::Reserved { .. }) && !self.protects(*other);
+        self.pdp.is_some() && self.status(line).is_none() && set.len() == self.config.ways && !set.iter().any(gives)
+    }
+
+    /// Whether the cache's schemes send a global load past it.
+    fn sends_past(&self, line: u64, Chosen { refused }: Chosen) -> bool {
+        // The longest queue there can be: its part in the decision is not seen here.
+        let refused_for = match self.predict_load(line, self.config.miss_queue) {
+            LoadOutcome::Refused { all, .. } => all,
+            _ => Fails::default(),
+        };
+        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = refused_for;
+        self.filter.is_some()
+            || self.is_protected_from(line)
+            || line_alloc && refused.line_alloc
+            || mshr_entry && refused.mshr_entry
+            || mshr_merge && refused.mshr_merge
+            || miss_queue && refused.miss_queue
     }
 
     /// A load of `line` went past: its tag takes the way of the least recently used that may be lost.

@@ -151,8 +151,8 @@ pub enum Event<W> {
     Bypass {
         /// Line number.
         line: u64,
-        /// Whether the cache chose it, rather than the instruction or the configuration.
-        chosen: bool,
+        /// Why, if a scheme of the cache sent it there.
+        chosen: Option<Chosen>,
     },
     /// The cache lets every line in from now on, or those that its filter admits.
     Switch {
@@ -235,6 +235,15 @@ pub enum Breach {
     FlushBusy(usize),
     /// An open cache lets a load past.
     Open(u64),
+    /// A load went past the cache, or was admitted, against its schemes.
+    Path(u64),
+}
+
+/// Schemes that send loads past the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Loads go past that would be refused for these reasons.
+    pub refused: Fails,
 }
 
 impl fmt::Display for Breach {
@@ -249,6 +258,7 @@ impl fmt::Display for Breach {
                 write!(f, "the load of line {line:#x} goes past, though the line is here or admitted")
             }
             Breach::Open(line) => write!(f, "a load of line {line:#x} goes past a cache that is open"),
+            Breach::Path(line) => write!(f, "the load of line {line:#x} should have gone the other way"),
             Breach::FlushBusy(used) => {
                 write!(f, "flush with {used} MSHR entries in use, expected 0")
             }

@@ -13,8 +13,10 @@
 //! Atomic operations are counted as stores: they evict from the L1 and write in the L2. Only accesses to
 //! global memory are counted; constants, textures and local memory have caches or lines of their own.
 
+mod admitted;
 pub(crate) mod lines;
 mod record;
+mod reuse;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +32,9 @@ use crate::l2::locate;
 use crate::memory::FlatMemory;
 use lines::Lines;
 
+pub use admitted::Counted;
 pub use record::{Asked, Recording};
+pub use reuse::{DISTANCES, REFERENCES, Reuse};
 
 /// Bytes that the L2 sends at least: what a load that passes by the L1 moves for each part of a line
 /// that it touches (xie2013 section 4.1).

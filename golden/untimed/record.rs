@@ -85,6 +85,16 @@ impl Recording {
         &self.loads
     }
 
+    /// SMs that took part.
+    pub(super) fn sms(&self) -> usize {
+        self.sms
+    }
+
+    /// The SM and the line of every request, of loads and of all others, in order.
+    pub(super) fn requests(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.events.iter().map(|event| (event.sm, event.line))
+    }
+
     /// Lines that each load finds in an L1 that is empty at first, when only some loads go through it.
     ///
     /// # Panics

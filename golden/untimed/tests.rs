@@ -142,6 +142,32 @@ fn a_recording_answers_as_caches_do_whatever_its_loads_say() {
 }
 
 #[test]
+fn reuse_counts_requests_between_two_of_one_line() {
+    // Lines A B C A A, the last by a store: distances 2 and 0; B and C come once.
+    let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0+256]; \
+                ld.global.u32 %r1, [%rd0]; st.global.u32 [%rd0], %r1;";
+    let reuse = recording(body).reuse();
+    assert_eq!((reuse.lines, reuse.requests, reuse.once), ([2, 0, 1, 0], 5, 2));
+    assert_eq!((reuse.distances[0], reuse.distances[2], reuse.distances.iter().sum::<u64>()), (1, 1, 2));
+    let mut twice = reuse;
+    twice.add(&reuse);
+    assert_eq!((twice.lines, twice.requests, twice.distances[2]), ([4, 0, 2, 0], 10, 2));
+}
+
+#[test]
+fn lines_are_admitted_by_the_requests_of_an_sm_or_of_all() {
+    // Lines A A B on each of two SMs, C on neither twice.
+    let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128];";
+    let one = recording(body);
+    let lines: Vec<u64> = one.admitted(Counted::Local, 1).concat();
+    let [a, b] = lines[..] else { panic!("{lines:?}") };
+    assert_eq!(one.admitted(Counted::Local, 2), [[a]]);
+    assert_eq!(one.admitted(Counted::Global, 2), [[a]]);
+    assert_eq!(one.admitted(Counted::Either, 3), [[0_u64; 0]]);
+    assert_eq!(one.admitted(Counted::Either, 1), [[a, b]]);
+}
+
+#[test]
 fn the_l1_forgets_between_launches_and_the_l2_does_not() {
     let mut caches = caches(4, 64);
     let body = "ld.global.u32 %r1, [%rd1];";
@@ -184,6 +210,8 @@ proptest! {
             fail_order: FailOrder::MshrFirst,
             policy: Policy::Lru,
             filter: None,
+            streaming: None,
+            protecting_distance: 0,
         });
         for (line, store) in steps {
             if store {

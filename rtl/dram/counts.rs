@@ -3,7 +3,7 @@
 use crate::kernel::Describe;
 
 /// Counters since reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counts {
     /// Bursts read.
     pub reads: u64,

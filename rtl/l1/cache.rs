@@ -14,12 +14,15 @@
 //! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
 //! hit or of a modified line that gives way.
 
+use std::sync::Arc;
+
 use super::access::{AccessKind, MemorySpace};
 use super::coalescer::LineAccess;
-use super::config::{Bypass, CacheConfig, FailOrder, L1Config};
+use super::config::{Bypass, CacheConfig, FailOrder, L1Config, ProfileScope};
 use super::decoupled::Moves;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
+use super::pdp::Pdp;
 use super::pending::Pending;
 use super::replacement::Source;
 use super::stats::L1Stats;
@@ -82,6 +85,11 @@ pub(super) struct Cache {
     victims: Option<Box<Victims>>,
     /// The warp of the last miss had lost the line.
     lost: bool,
+    /// Of an L1D that protects its lines.
+    pdp: Option<Pdp>,
+    /// The lines that the L1D admits in this kernel, in order: knowledge of an earlier run, no hardware.
+    admitted: Option<Arc<[u64]>>,
+    is_profiled: bool,
     pub stats: L1Stats,
 }
 
@@ -106,6 +114,8 @@ impl Cache {
             CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits),
         };
         let is_streaming = id == CacheId::L1d && l1.bypass == Bypass::Streaming;
+        let is_profiled = id == CacheId::L1d && l1.profiled.scope != ProfileScope::None;
+        let protects = id == CacheId::L1d && l1.protecting_distance > 0;
         Self {
             id,
             fail_order: l1.fail_order,
@@ -116,6 +126,9 @@ impl Cache {
             streaming: is_streaming.then(|| Box::new(Streaming::new(&l1.streaming, true))),
             victims: None,
             lost: false,
+            pdp: protects.then(|| Pdp::new(&path, (sets, ways), l1.protecting_distance as u8)),
+            admitted: None,
+            is_profiled,
             stats: L1Stats::default(),
             path,
         }
@@ -150,6 +163,7 @@ impl Cache {
         if let Some(victims) = &mut self.victims {
             victims.record();
         }
+        self.pdp.iter_mut().for_each(Pdp::record);
     }
 
     /// True if no line is on its way.
@@ -167,6 +181,7 @@ impl Cache {
         if let Some(victims) = &mut self.victims {
             victims.clear();
         }
+        self.pdp.iter_mut().for_each(Pdp::clear);
     }
 
     /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
@@ -216,20 +231,41 @@ impl Cache {
 
     /// True if a scheme of this cache decides by its own state which loads go past it.
     pub fn chooses(&self) -> bool {
-        self.streaming.is_some() || self.tags.decoupled().is_some()
+        self.streaming.is_some() || self.tags.decoupled().is_some() || self.pdp.is_some() || self.is_profiled
     }
 
     /// Whether a request at the head goes past the cache in this cycle. If it does, the status function
     /// does not see it.
     pub fn sends_past(&mut self, at: &Edge<'_>, request: &LineAccess) -> bool {
-        let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
-        if let Some(streaming) = &mut self.streaming {
-            if streaming.reach(at.cycle) && streaming.flushes() {
-                self.tags.drop_hollow(at);
-            }
-            return streaming.is_closed() && is_load && request.space == MemorySpace::Global;
+        let &LineAccess { kind, space, line, .. } = request;
+        if let Some(streaming) = &mut self.streaming
+            && streaming.reach(at.cycle)
+            && streaming.flushes()
+        {
+            self.tags.drop_hollow(at);
         }
-        is_load && self.tags.decoupled().is_some_and(|tags| tags.sends_past(at, request.line))
+        if kind != AccessKind::Load || CacheId::of(space) != self.id {
+            return false;
+        }
+        // A local line may be newer here than in memory.
+        let is_global = space == MemorySpace::Global;
+        if let Some(streaming) = &self.streaming {
+            return is_global && streaming.is_closed();
+        }
+        if let Some(tags) = self.tags.decoupled() {
+            return tags.sends_past(at, line);
+        }
+        is_global && !self.admits(line) || self.is_protected_from(at, request)
+    }
+
+    /// Whether a global load that is not here finds every other line of its set protected.
+    fn is_protected_from(&self, at: &Edge<'_>, &LineAccess { space, line, .. }: &LineAccess) -> bool {
+        let (Some(pdp), Some(tags)) = (&self.pdp, self.tags.as_plain()) else { return false };
+        let set = tags.set_of(line);
+        pdp.read(at, set);
+        space == MemorySpace::Global
+            && tags.look(set, line) == Probe::Absent
+            && tags.victim_among(set, |way| pdp.is_free(set, way)).is_none()
     }
 
     /// The cycle in which a waiting head may have to go another way.
@@ -248,13 +284,17 @@ impl Cache {
     }
 
     /// A load that was chosen to go past has left on the bypass path: that of a closed cache leaves its
-    /// tag.
+    /// tag. One that the profile keeps out is no access to its set.
     pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess) {
+        let admits = self.admits(request.line);
         if let Some(tags) = self.tags.decoupled_mut() {
             tags.went_past(at, request.line);
         }
-        let Some(streaming) = &mut self.streaming else { return };
         let set = self.tags.set_of(request.line);
+        if let Some(pdp) = self.pdp.as_mut().filter(|_| admits) {
+            pdp.age(at, set, None);
+        }
+        let Some(streaming) = &mut self.streaming else { return };
         let missed = match self.tags.probe(at, set, request.line) {
             Probe::Present { way, .. } | Probe::Hollow { way } | Probe::Reserved { way } => {
                 self.tags.touch(at, set, way, false);
@@ -290,6 +330,59 @@ impl Cache {
         (self.stats.promotions, self.stats.demotions) = (promotions, demotions);
     }
 
+    /// Admits these lines alone from now on, which are in order.
+    pub fn admit(&mut self, lines: Arc<[u64]>) {
+        self.admitted = Some(lines);
+    }
+
+    /// Whether the profile, if there is one, admits a line.
+    fn admits(&self, line: u64) -> bool {
+        self.admitted.as_ref().is_none_or(|lines| lines.binary_search(&line).is_ok())
+    }
+
+    /// The conditions for which the load at the head would be refused now, a bit each.
+    #[inline(never)]
+    pub fn failing(&self, line: u64, queue: &MissQueue) -> u8 {
+        let Some(tags) = self.tags.as_plain() else { return 0 };
+        let set = tags.set_of(line);
+        match tags.look(set, line) {
+            Probe::Present { .. } => 0,
+            Probe::Reserved { .. } => match self.mshr.lookup(line) {
+                Lookup::Open(_) => 0,
+                _ => 1 << Fail::MshrMerge as u8,
+            },
+            Probe::Absent | Probe::Hollow { .. } => {
+                let victim = self.victim(set, line);
+                let needed = 1 + u32::from(victim.is_some_and(|victim| victim.modified));
+                conditions(victim.is_none(), self.mshr.free_for(line).is_none(), queue.room() < needed)
+            }
+        }
+    }
+
+    /// The way that gives way to a miss.
+    #[inline]
+    fn victim(&self, set: u32, line: u64) -> Option<Victim> {
+        match &self.pdp {
+            None => self.tags.victim(set, line),
+            Some(pdp) => self.unprotected(pdp, set),
+        }
+    }
+
+    /// The same where lines are protected, but from a local load that found them all so.
+    #[inline(never)]
+    fn unprotected(&self, pdp: &Pdp, set: u32) -> Option<Victim> {
+        let tags = self.tags.as_plain()?;
+        tags.victim_among(set, |way| pdp.is_free(set, way)).or_else(|| tags.victim(set))
+    }
+
+    /// An access was served by a way of its set, or is to be.
+    #[inline]
+    fn served(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        if let Some(pdp) = &mut self.pdp {
+            pdp.age(at, set, Some(way));
+        }
+    }
+
     /// The status function of a load (khairy2015 section 3.1).
     pub fn load(
         &mut self,
@@ -306,6 +399,7 @@ impl Cache {
                 self.tags.touch(at, set, way, false);
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
+                self.served(at, set, way);
                 Outcome::Hit
             }
             Probe::Reserved { way } => {
@@ -314,12 +408,13 @@ impl Cache {
                 };
                 self.mshr.merge(entry, waiter);
                 self.tags.touch(at, set, way, false);
+                self.served(at, set, way);
                 Outcome::HitPending
             }
             probe @ (Probe::Absent | Probe::Hollow { .. }) => {
                 let victim = match probe {
                     Probe::Hollow { way } => Some(Victim { way, holds: false, modified: false }),
-                    _ => self.tags.victim(set, line),
+                    _ => self.victim(set, line),
                 };
                 let entry = self.mshr.free_for(line);
                 let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
@@ -364,6 +459,7 @@ impl Cache {
             self.lost = victims.missed(at, (set, victim.way), gone, (warp, line));
         }
         self.tags.claim(at, set, victim, Source { line, pc });
+        self.served(at, set, victim.way);
         self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
             entry.kind = MissKind::Read;
@@ -377,8 +473,7 @@ impl Cache {
     }
 
     fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
-        let conditions = [(Fail::LineAlloc, line_alloc), (Fail::MshrEntry, mshr_entry), (Fail::MissQueue, miss_queue)];
-        let all = conditions.iter().filter(|(_, fails)| *fails).fold(0, |all, (fail, _)| all | 1 << *fail as u8);
+        let all = conditions(line_alloc, mshr_entry, miss_queue);
         let reported = match self.fail_order {
             _ if line_alloc => Fail::LineAlloc,
             FailOrder::QueueFirst if miss_queue => Fail::MissQueue,
@@ -456,10 +551,28 @@ impl Cache {
 
     /// Lists tags, data and MSHR.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { path: _, id, fail_order: _, tags, data, ways: _, mshr, streaming, victims, lost: _, stats } = self;
+        let Self {
+            path: _,
+            id,
+            fail_order: _,
+            tags,
+            data,
+            ways: _,
+            mshr,
+            streaming,
+            victims,
+            lost: _,
+            pdp,
+            admitted: _,
+            is_profiled: _,
+            stats,
+        } = self;
         to.part("tags", |to| tags.describe(to));
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
+        if let Some(pdp) = pdp {
+            to.part("pdp", |to| pdp.describe(to));
+        }
         if let Some(streaming) = streaming {
             to.part("streaming", |to| streaming.describe(to));
         }
@@ -471,4 +584,10 @@ impl Cache {
             CacheId::Const | CacheId::Texture => stats.describe_loads(to),
         }
     }
+}
+
+/// Failing conditions of a miss, a bit each.
+fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
+    let conditions = [(Fail::LineAlloc, line_alloc), (Fail::MshrEntry, mshr_entry), (Fail::MissQueue, miss_queue)];
+    conditions.iter().filter(|(_, fails)| *fails).fold(0, |all, (fail, _)| all | 1 << *fail as u8)
 }

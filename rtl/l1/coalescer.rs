@@ -127,6 +127,12 @@ impl Coalescer {
         }
     }
 
+    /// The warp of the instruction that is or was last in work.
+    #[must_use]
+    pub fn warp(&self) -> u8 {
+        self.access.warp
+    }
+
     /// True while an instruction has lanes left to send.
     #[must_use]
     pub fn busy(&self) -> bool {

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
+use super::mrpb::{MrpbConfig, StallBypass};
+use super::pdp::DISTANCE_BITS;
 use super::replacement::ReplacementConfig;
 use crate::cells::streaming::StreamingConfig;
 use crate::config::Rules;
@@ -42,6 +44,36 @@ pub enum Organisation {
     Decoupled,
 }
 
+/// Whose requests count towards the lines that a profile admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileScope {
+    /// There is no profile: every line is admitted.
+    None,
+    /// Those of the SM.
+    Local,
+    /// Those of all SMs.
+    Global,
+    /// Either of them.
+    Either,
+}
+
+/// Loads that go through the L1 because an earlier run asked for their lines often enough (li2015 section
+/// 6.1, Profiled-BYPASS).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledConfig {
+    /// Whose requests count.
+    pub scope: ProfileScope,
+    /// Requests of a kernel launch from which on a line is admitted.
+    pub threshold: u32,
+}
+
+impl ProfiledConfig {
+    /// No profile.
+    pub const NONE: Self = Self { scope: ProfileScope::None, threshold: 1 };
+}
+
 /// The L1 data cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +96,10 @@ pub struct L1Config {
     pub bypass: Bypass,
     /// Of the bypass `streaming`.
     pub streaming: StreamingConfig,
+    /// Accesses to its set for which a line is protected; 0: none is.
+    pub protecting_distance: u32,
+    /// Which lines are admitted.
+    pub profiled: ProfiledConfig,
     /// Set index function.
     pub index: IndexConfig,
     /// Which line makes room.
@@ -74,6 +110,8 @@ pub struct L1Config {
     pub decoupled: DecoupledConfig,
     /// Which SMs use the decoupled organisation as such.
     pub dueling: DuelingConfig,
+    /// Queues ahead of the tags.
+    pub mrpb: MrpbConfig,
 }
 
 impl L1Config {
@@ -103,6 +141,28 @@ impl L1Config {
             "another with this l1.organisation and l1.replacement",
             "a closed cache keeps its tags going in the order of uses, with a tag a line",
         );
+        let most = (1 << DISTANCE_BITS) - 1;
+        rules.range("protecting_distance", u64::from(self.protecting_distance), 0..=most, "a line counts in 8 bits");
+        let threshold = u64::from(self.profiled.threshold);
+        rules.group("profiled", |rules| {
+            rules.range("threshold", threshold, 1..=1 << 20, "a line that is never asked for is in no profile");
+        });
+        rules.group("mrpb", |rules| self.mrpb.validate(rules));
+        let others = [
+            ("protecting_distance", self.protecting_distance > 0),
+            ("profiled.scope", self.profiled.scope != ProfileScope::None),
+            ("mrpb.bypass", self.mrpb.bypass != StallBypass::None),
+        ];
+        let is_alone = self.organisation == Organisation::Plain && self.bypass != Bypass::Streaming;
+        for (field, chooses) in others {
+            rules.expect(
+                !chooses || is_alone,
+                field,
+                "set",
+                "not set with l1.organisation = \"decoupled\" or l1.bypass = \"streaming\"",
+                "one scheme decides which loads go past",
+            );
+        }
         // With one entry, a set full of modified local lines would refuse every miss for ever.
         let why = "a miss that displaces a modified line queues write-back and read at once";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);

@@ -21,20 +21,22 @@
 //! fill path 2.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
 
+use std::sync::Arc;
+
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
 use super::cache::{Cache, CacheId};
-use super::coalescer::{Coalescer, LineAccess, LineShape};
+use super::coalescer::{Coalescer, LineAccess};
 use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
 use super::dueling::{Mode, Seen};
 use super::loads::LoadStats;
 use super::miss_queue::{MissKind, MissQueue};
+use super::mrpb::{AccessQueue, StallBypass};
 use super::mshr::Waiter;
 use super::pending::Pending;
 use super::stats::L1Stats;
 use super::ticket;
 use super::watch::{Access, Fail, NUM_FAILS, Outcome, Watch};
 use crate::cells::arbiter::RoundRobin;
-use crate::cells::fifo::Fifo;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 use crate::throttle::config::{Scheme, ThrottleConfig};
@@ -126,7 +128,11 @@ pub struct Lsu {
     coalescer: Coalescer,
     pending: Pending,
     /// Line requests on their way to the tags.
-    queue: Fifo<LineAccess>,
+    queue: AccessQueue,
+    /// Which loads go past the L1D instead of waiting.
+    stall_bypass: StallBypass,
+    /// Whether a scheme decides cycle by cycle what is at the head, or which way it goes.
+    chooses: bool,
     /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
     head_bypasses: bool,
     /// Probing the tags takes two cycles.
@@ -193,11 +199,13 @@ impl Lsu {
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
-        Self {
+        let mut unit = Self {
             bypass: l1.bypass,
             coalescer: Coalescer::new(l1.line_bytes, place.line_bits),
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
-            queue: Fifo::new(lsu.access_queue, LineShape { line_bits: place.line_bits }),
+            queue: AccessQueue::new(lsu.access_queue, &l1.mrpb, place.line_bits),
+            stall_bypass: l1.mrpb.bypass,
+            chooses: false,
             head_bypasses: false,
             probes_twice: l1.organisation == Organisation::Decoupled && l1.decoupled.probe_extra > 0,
             probing: false,
@@ -218,7 +226,10 @@ impl Lsu {
             missed: None,
             watch: None,
             place,
-        }
+        };
+        let choosy = unit.queue.selects() || l1.mrpb.bypass != StallBypass::None;
+        unit.chooses = choosy || unit.caches[CacheId::L1d as usize].chooses();
+        unit
     }
 
     /// Serves the throttle of a core with so many warps.
@@ -257,6 +268,11 @@ impl Lsu {
     #[must_use]
     pub fn loads(&self) -> &[LoadStats] {
         &self.loads
+    }
+
+    /// Has the L1D admit these lines alone from now on, which are in order.
+    pub fn admit(&mut self, lines: Arc<[u64]>) {
+        self.caches[CacheId::L1d as usize].admit(lines);
     }
 
     /// Starts to keep digests of the arrays.
@@ -377,16 +393,31 @@ impl Lsu {
         })
     }
 
-    /// What a scheme of the L1D says of the head: whether it goes past. Returns whether its tags are
-    /// still being probed.
+    /// What is at the head of several queues, and whether a scheme of the L1D sends it past. Returns
+    /// whether its tags are still being probed.
     #[inline(never)]
     fn choose(&mut self, at: &Edge<'_>) -> bool {
+        if self.queue.select(at.cycle) {
+            self.charge(at.cycle);
+            self.refused = None;
+        }
         let probing = std::mem::take(&mut self.probing);
         let fixed = self.bypasses();
-        let l1d = &mut self.caches[CacheId::L1d as usize];
-        let mut chosen = || self.queue.front().is_some_and(|head| l1d.sends_past(at, head));
-        self.head_bypasses = !probing && (fixed || chosen());
+        self.head_bypasses = !probing && (fixed || self.sends_past(at));
         probing
+    }
+
+    fn sends_past(&mut self, at: &Edge<'_>) -> bool {
+        let Some(head) = self.queue.front() else { return false };
+        self.caches[CacheId::L1d as usize].sends_past(at, head) || self.gives_way(head)
+    }
+
+    /// Whether a load goes past the L1D because it would have to wait there.
+    fn gives_way(&self, head: &LineAccess) -> bool {
+        head.kind == AccessKind::Load
+            && head.space == MemorySpace::Global
+            && self.stall_bypass != StallBypass::None
+            && self.stall_bypass.covers(self.caches[CacheId::L1d as usize].failing(head.line, &self.miss_queue))
     }
 
     /// Takes a new mode from SM dueling. Returns whether there was one.
@@ -509,10 +540,10 @@ impl Lsu {
         };
         let &LineAccess { kind, space, warp, line, slot, lanes, pc, .. } = head;
         if bypassed {
+            let chosen = !self.bypasses();
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
             stats.accesses += 1;
             stats.bypasses += 1;
-            let chosen = self.caches[CacheId::L1d as usize].chooses() && !self.bypasses();
             if chosen {
                 self.caches[CacheId::L1d as usize].went_past(at, head);
             }
@@ -609,10 +640,11 @@ impl Block for Lsu {
         let filled = self.take_reply(&mut io.mem_rsp, at);
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
-        let probing = self.caches[CacheId::L1d as usize].chooses() && self.choose(at);
+        let probing = self.chooses && self.choose(at);
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
-        let (had_head, had_room) = (!self.queue.is_empty(), self.queue.has_room());
+        let warp = self.coalescer.warp();
+        let (had_head, had_room) = (self.queue.front().is_some(), self.queue.has_room(warp));
         let changes = Changes { filled, freed, sent, switched };
         let before = if io.duel.is_some() { self.looked_up() } else { (0, 0) };
         let left = !probing && (bypassed || !self.refused_again(&changes)) && self.access(at, bypassed);
@@ -629,7 +661,7 @@ impl Block for Lsu {
         }
         if self.coalescer.busy() && had_room {
             self.probing = self.probes_twice && self.queue.is_empty();
-            self.queue.push_with(|request| self.coalescer.emit(request));
+            self.queue.push_with(at.cycle, warp, |request| self.coalescer.emit(request));
         }
         if left || !had_head {
             self.head_bypasses = self.bypasses();
@@ -646,11 +678,15 @@ impl Block for Lsu {
         // the network; each of these either is one of the conditions below or wakes this block.
         let head_moves = !self.queue.is_empty() && (left || !had_head || probing);
         let shows_past = self.queue.is_empty() && self.shown != Shown::Idle;
-        let can_emit = self.coalescer.busy() && self.queue.has_room();
+        // The head was sent the other way because the queue for memory was full, which it no longer is.
+        let may_turn_back = sent && self.chooses;
+        let can_emit = self.coalescer.busy() && self.queue.has_room(self.coalescer.warp());
         // The channels are asked last, and only as long as nothing else keeps the block awake.
         if head_moves
             || shows_past
             || can_emit
+            || may_turn_back
+            || self.queue.turns()
             || self.ready != 0
             || io.mem_rsp.waiting(at)
             || !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
@@ -674,6 +710,8 @@ impl Block for Lsu {
             coalescer,
             pending,
             queue,
+            stall_bypass: _,
+            chooses: _,
             head_bypasses: _,
             probes_twice,
             probing,

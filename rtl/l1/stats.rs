@@ -5,7 +5,7 @@ use crate::kernel::Describe;
 
 /// Counters of one cache, all over accepted accesses except the refusals, which count cycles. A
 /// read-only cache knows neither bypasses, stores nor atomics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct L1Stats {
     /// Loads accepted: hits, pending hits, misses and bypasses together.
     pub accesses: u64,

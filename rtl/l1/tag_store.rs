@@ -38,6 +38,14 @@ impl TagStore {
         }
     }
 
+    /// The ordinary tags, if it is these.
+    pub fn as_plain(&self) -> Option<&Tags> {
+        match self {
+            Self::Plain(tags) => Some(tags),
+            Self::Decoupled(_) => None,
+        }
+    }
+
     /// The decoupled tags, if it is these.
     pub fn decoupled(&self) -> Option<&Decoupled> {
         match self {

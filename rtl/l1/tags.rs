@@ -166,9 +166,16 @@ impl Tags {
     /// Looks a line up.
     #[must_use]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+        let _ = self.entries.read(at, set);
+        self.look(set, line)
+    }
+
+    /// What the probe of this cycle finds, ahead of it.
+    #[must_use]
+    #[inline]
+    pub fn look(&self, set: u32, line: u64) -> Probe {
         let tag = line >> self.index.bits();
-        let row = self.entries.read(at, set);
-        for (way, entry) in (0..).zip(row) {
+        for (way, entry) in (0..).zip(self.entries.row(set)) {
             if entry.tag == tag && entry.status != Status::Invalid {
                 return match entry.status {
                     Status::Reserved => Probe::Reserved { way },
@@ -184,12 +191,20 @@ impl Tags {
     /// way is reserved.
     #[must_use]
     pub fn victim(&self, set: u32) -> Option<Victim> {
+        self.victim_among(set, |_| true)
+    }
+
+    /// The same among the ways that `may_give` allows; an invalid way needs no leave.
+    #[must_use]
+    #[inline]
+    pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let (mut way, mut first) = (0, 0);
         for (candidate, entry) in (0..).zip(self.entries.row(set)) {
             // The lowest invalid way goes before all ranks, a reserved one never.
             let claim = match entry.status {
                 Status::Invalid => u32::MAX,
                 Status::Reserved => 0,
+                Status::Valid | Status::Modified if !may_give(candidate) => 0,
                 Status::Valid | Status::Modified => u32::from(entry.rank) + 1,
             };
             if claim > first {

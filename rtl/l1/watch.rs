@@ -87,7 +87,7 @@ pub enum Access {
     Bypass {
         /// Line address.
         line: u64,
-        /// A scheme of the L1D chose it; otherwise its instruction or the configuration did.
+        /// A scheme sent it there, not its instruction or the configuration.
         chosen: bool,
     },
 }

@@ -38,7 +38,7 @@ const STALL_NAMES: [&str; STALLS] = [
 
 /// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
 /// apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct L2Stats {
     /// Reads served or put down.
     pub accesses: u64,

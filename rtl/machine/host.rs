@@ -269,6 +269,17 @@ impl Machine {
         Ok(())
     }
 
+    /// Has the L1Ds, one an SM, admit these lines alone from now on, which are in order.
+    ///
+    /// # Panics
+    /// If there are not as many lists as SMs.
+    pub fn admit(&mut self, lines: &[Arc<[u64]>]) {
+        assert_eq!(lines.len(), self.lsus.len(), "a list of lines for each SM");
+        for (lsu, lines) in self.lsus.iter_mut().zip(lines) {
+            lsu.admit(Arc::clone(lines));
+        }
+    }
+
     /// The first fault of any core.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {

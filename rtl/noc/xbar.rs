@@ -54,7 +54,7 @@ struct Passing {
 }
 
 /// What went through one output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct OutputStats {
     /// Packets sent.
     pub packets: u64,

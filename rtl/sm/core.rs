@@ -65,7 +65,7 @@ pub struct SmIo<'a> {
 }
 
 /// Instruction counts of a core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
     /// Instructions issued.
     pub warp_instructions: u64,

@@ -68,9 +68,11 @@ const REPRODUCE_EXAMPLES: &str = "Examples:
   warpsieve reproduce suite
   warpsieve reproduce xie2013/fig2 xie2013/fig4
   warpsieve reproduce suite --quick --output /dev/shm
+  warpsieve reproduce --summary
 
-Each figure is written as Markdown and as CSV. They hold no times of this host: every run gives the
-same bytes.";
+Each figure is written as Markdown and as CSV, with its charts as SVG. They hold no times of this host: every
+run gives the same bytes. Runs are kept below --cache by what decides their result; after an interruption the
+same command goes on where it was.";
 
 const SOAK_EXAMPLES: &str = "Examples:
   warpsieve soak --list
@@ -406,6 +408,15 @@ pub(super) struct ReproduceArguments {
     /// Folder to write to instead of docs/results beside the folder `kernels`
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    /// Folder to keep results of runs in, instead of the user's folder for such things
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+    /// Run nothing: count how many of the judged rows hold in the figures that have been written
+    #[arg(long, conflicts_with = "figures")]
+    pub summary: bool,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table, requires = "summary")]
+    pub format: Format,
     /// Print no progress
     #[arg(long)]
     pub quiet: bool,
@@ -417,6 +428,30 @@ pub(super) enum Figure {
     All,
     /// All kernels: what the machine does with them, and without time beside reference figures
     Suite,
+    /// IPC with all loads past the L1, and who is friendly to it
+    #[value(name = "li2015/table1")]
+    Li2015Table1,
+    /// Larger and more associative caches: L1 or L2
+    #[value(name = "li2015/fig2")]
+    Li2015Fig2,
+    /// How often lines are asked for
+    #[value(name = "li2015/fig3")]
+    Li2015Fig3,
+    /// How soon lines are asked for again
+    #[value(name = "li2015/fig4")]
+    Li2015Fig4,
+    /// Hit rates, and requests without reuse
+    #[value(name = "li2015/fig5")]
+    Li2015Fig5,
+    /// Schemes that figures 8 and 9 compare with
+    #[value(name = "li2015/schemes")]
+    Li2015Schemes,
+    /// No caches, bounded caches and unbounded ones
+    #[value(name = "khairy2015/fig2")]
+    Khairy2015Fig2,
+    /// Pseudo-random sets against higher associativity
+    #[value(name = "khairy2015/fig12")]
+    Khairy2015Fig12,
     /// Particle filter: L2 traffic of 64 sets of cached loads
     #[value(name = "xie2013/fig2")]
     Xie2013Fig2,

@@ -3,15 +3,15 @@
 mod table;
 mod variants;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use miette::{IntoDiagnostic, Report, WrapErr};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use waves::part_file::PartFile;
 
 use super::args::CompareArguments;
+use super::progress::progress_bar;
 use super::{Exit, crash, output};
 use crate::config::Resolved;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict};
@@ -76,17 +76,6 @@ fn run_all(arguments: &CompareArguments, jobs: &[Job<'_>]) -> Result<Vec<Ran>, R
     let ran = pool.install(|| jobs.par_iter().map(run).collect());
     bar.finish_and_clear();
     Ok(ran)
-}
-
-/// Shows how many runs are done, if anybody looks.
-pub(super) fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
-    let shown = !is_quiet && std::io::stderr().is_terminal();
-    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
-    if let Ok(style) = ProgressStyle::with_template("{pos} of {len} runs, {eta} left; last: {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// Says what went wrong with a run, on stderr.

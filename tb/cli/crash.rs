@@ -16,7 +16,7 @@ thread_local! {
 /// Runs `work`; if it panics, the message and the place in the source.
 ///
 /// Whatever `work` was changing is lost: its result is the only thing to be used afterwards.
-pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(listen);
     SEEN.set(Some(String::new()));

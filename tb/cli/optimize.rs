@@ -9,8 +9,8 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
 use super::args::OptimizeArguments;
-use super::compare::progress_bar;
 use super::output::{columns, grouped};
+use super::progress::progress_bar;
 use super::{Exit, crash, output};
 use crate::config::Resolved;
 use crate::optimize::{Decision, Optimised, Subject};

@@ -1,4 +1,4 @@
-//! One line on a terminal that says how far a run is.
+//! One line on a terminal that says how far a run is, or how many of several are done.
 
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -44,4 +44,15 @@ impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Shows how many of several runs are done, if anybody looks.
+pub(crate) fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
+    let shown = !is_quiet && std::io::stderr().is_terminal();
+    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
+    if let Ok(style) = ProgressStyle::with_template("{pos} of {len} runs, {eta} left; last: {msg}") {
+        bar.set_style(style);
+    }
+    bar
 }

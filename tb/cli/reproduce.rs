@@ -2,96 +2,107 @@
 
 mod anssari2012;
 mod errors;
+mod khairy2015;
+mod li2015;
 mod suite;
+mod summary;
 mod table43;
 mod xie2013;
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use comfy_table::{CellAlignment, Table, presets};
 use miette::{Context, IntoDiagnostic, Report};
-use waves::part_file::PartFile;
 
 use super::args::{Figure, ReproduceArguments};
 use super::compare::worse;
 use super::list::kernels_folder;
-use super::{Exit, crash, output};
+use super::{Exit, crash, interrupt, output};
+use crate::reproduce::Halt;
+use crate::reproduce::judge::Class;
+use crate::reproduce::page::Page;
+use crate::reproduce::runs::Runner;
+use crate::reproduce::store::Store;
 
-/// A figure, ready to be written.
-struct Page {
-    /// Of its files, without their endings.
-    name: String,
-    markdown: String,
-    csv: String,
-    exit: Exit,
+/// What a figure is drawn from.
+struct Desk {
+    /// The folder of the kernels.
+    kernels: PathBuf,
+    /// Whether the small sizes are used.
+    is_quick: bool,
+    is_quiet: bool,
+    runner: Runner,
+}
+
+impl Desk {
+    /// The launch file of a kernel: of the small size, or `size`.
+    fn launch(&self, kernel: &str, size: &str) -> PathBuf {
+        let size = if self.is_quick { "small" } else { size };
+        self.kernels.join(kernel).join(format!("{size}.toml"))
+    }
 }
 
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> {
     let kernels = kernels_folder()?;
     let folder = arguments.output.clone().unwrap_or_else(|| kernels.with_file_name("docs").join("results"));
-    fs::create_dir_all(&folder).into_diagnostic().wrap_err_with(|| format!("folder {}", folder.display()))?;
+    if arguments.summary {
+        return summary::summary(&folder, arguments.quick, arguments.format);
+    }
+    let interrupt = interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?;
+    let store = Store::new(arguments.cache.as_deref())?;
+    let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
+    let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
     let asked = &arguments.figures;
     let mut exit = Exit::Done;
     for (figure, draw) in FIGURES {
-        if !asked.is_empty() && !asked.contains(&Figure::All) && !asked.contains(&figure) {
-            continue;
+        if asked.is_empty() || asked.contains(&Figure::All) || asked.contains(&figure) {
+            exit = worse(exit, drawn(draw, &desk, &folder)?);
         }
-        let page = match crash::caught(|| draw(arguments, &kernels)) {
-            Ok(page) => page?,
-            Err(internal) => {
-                output::complain(&internal);
-                exit = Exit::CheckFailed;
-                continue;
-            }
-        };
-        exit = worse(exit, page.exit);
-        for (end, text) in [("md", &page.markdown), ("csv", &page.csv)] {
-            // A name may have a dot of its own.
-            let path = folder.join(format!("{}.{end}", page.name));
-            write(&path, text)?;
-            output::print(&format!("wrote {}\n", path.display()))?;
+        if let Exit::Interrupted(_) = exit {
+            break;
         }
     }
     Ok(exit)
 }
 
-type Draw = fn(&ReproduceArguments, &Path) -> Result<Page, Report>;
-
-/// Each figure and what draws it, given the folder of the kernels.
-const FIGURES: [(Figure, Draw); 7] = [
-    (Figure::Suite, suite::suite),
-    (Figure::Xie2013Fig2, xie2013::fig2),
-    (Figure::Xie2013Fig4, xie2013::fig4),
-    (Figure::Xie2013Listings, xie2013::listings),
-    (Figure::AnssariTable43, |_, _| table43::table43()),
-    (Figure::AnssariFig4, anssari2012::fig4),
-    (Figure::AreaErrors, |_, _| errors::errors()),
-];
-
-fn write(path: &Path, text: &str) -> Result<(), Report> {
-    let written = PartFile::create(path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.keep()
-    });
-    written.map(drop).into_diagnostic().wrap_err("a figure cannot be written")
-}
-
-/// A Markdown table whose columns from `first` on are numbers.
-fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(head.to_vec()).add_rows(rows);
-    table.column_iter_mut().skip(first).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    format!("{table}\n")
-}
-
-/// The same as comma-separated values.
-fn comma_separated(head: &[&str], rows: &[Vec<String>]) -> Result<String, Report> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(head).into_diagnostic()?;
-    for row in rows {
-        writer.write_record(row).into_diagnostic()?;
+/// Draws a figure and writes it, or says on stderr why not.
+fn drawn(draw: Draw, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
+    let page = match crash::caught(|| draw(desk)) {
+        Ok(Ok(page)) => page,
+        Ok(Err(Halt::Input(report))) => return Err(report),
+        Ok(Err(Halt::Interrupted(signal))) => {
+            output::complain("interrupted; what was measured so far is kept");
+            return Ok(Exit::Interrupted(signal as u8));
+        }
+        Ok(Err(Halt::Failed(why))) | Err(why) => {
+            output::complain(&why);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    for path in page.write(folder)? {
+        output::print(&format!("wrote {}\n", path.display()))?;
     }
-    String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
+    // What follows from the paper's text alone must come out; what depends on kernels and inputs is a finding.
+    let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
+    Ok(if holds { Exit::Done } else { Exit::CheckFailed })
 }
+
+type Draw = fn(&Desk) -> Result<Page, Halt>;
+
+/// Each figure and what draws it.
+const FIGURES: [(Figure, Draw); 15] = [
+    (Figure::Suite, suite::suite),
+    (Figure::Li2015Table1, li2015::table1),
+    (Figure::Li2015Fig2, li2015::fig2),
+    (Figure::Li2015Fig3, li2015::fig3),
+    (Figure::Li2015Fig4, li2015::fig4),
+    (Figure::Li2015Fig5, li2015::fig5),
+    (Figure::Li2015Schemes, li2015::schemes),
+    (Figure::Khairy2015Fig2, khairy2015::fig2),
+    (Figure::Khairy2015Fig12, khairy2015::fig12),
+    (Figure::Xie2013Fig2, xie2013::fig2),
+    (Figure::Xie2013Fig4, |_| xie2013::fig4()),
+    (Figure::Xie2013Listings, |_| xie2013::listings()),
+    (Figure::AnssariTable43, |_| table43::table43()),
+    (Figure::AnssariFig4, anssari2012::fig4),
+    (Figure::AreaErrors, |_| errors::errors()),
+];

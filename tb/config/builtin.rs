@@ -65,6 +65,26 @@ pub fn designs() -> &'static [Builtin] {
             design("streaming-l2", "designs/streaming-l2.toml", include_str!("../../designs/streaming-l2.toml")),
             design("dwt-pric", "designs/dwt-pric.toml", include_str!("../../designs/dwt-pric.toml")),
             design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
+            design("mrpb", "designs/mrpb.toml", include_str!("../../designs/mrpb.toml")),
+            design("mrpb-all", "designs/mrpb-all.toml", include_str!("../../designs/mrpb-all.toml")),
+            design("pdp", "designs/pdp.toml", include_str!("../../designs/pdp.toml")),
+            design("profiled", "designs/profiled.toml", include_str!("../../designs/profiled.toml")),
+            design("profiled-local", "designs/profiled-local.toml", include_str!("../../designs/profiled-local.toml")),
+            design(
+                "profiled-global",
+                "designs/profiled-global.toml",
+                include_str!("../../designs/profiled-global.toml"),
+            ),
+            design("ways-16", "designs/ways-16.toml", include_str!("../../designs/ways-16.toml")),
+            design("ways-32", "designs/ways-32.toml", include_str!("../../designs/ways-32.toml")),
+            design("ways-64", "designs/ways-64.toml", include_str!("../../designs/ways-64.toml")),
+            design(
+                "fully-associative",
+                "designs/fully-associative.toml",
+                include_str!("../../designs/fully-associative.toml"),
+            ),
+            design("l1-128k", "designs/l1-128k.toml", include_str!("../../designs/l1-128k.toml")),
+            design("unbounded", "designs/unbounded.toml", include_str!("../../designs/unbounded.toml")),
         ]
     }
 }

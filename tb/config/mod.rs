@@ -30,6 +30,7 @@ use std::path::PathBuf;
 
 pub use builtin::{Builtin, designs, machines};
 pub use load::{About, Slot};
+pub(crate) use print::fnv1a;
 pub use problem::{ConfigError, Problem};
 pub use suggest::suggestion;
 

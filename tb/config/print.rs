@@ -56,10 +56,7 @@ impl Resolved {
             leaves(&field.path, &field.value, &mut lines);
         }
         lines.sort_unstable();
-        let bytes = lines.iter().flat_map(|line| line.bytes());
-        let hash =
-            bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        format!("{hash:016x}")
+        format!("{:016x}", fnv1a(lines.concat().as_bytes()))
     }
 
     fn remark(&self, field: &Field) -> Option<String> {
@@ -74,6 +71,11 @@ impl Resolved {
         }
         Some(remark)
     }
+}
+
+/// FNV-1a of 64 bits.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// `path=value` for every scalar and array, so that the order of keys does not count.

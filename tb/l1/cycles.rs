@@ -27,10 +27,13 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{
+    Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfileScope, ProfiledConfig,
+};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::Lsu;
+use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::ReplacementConfig;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
@@ -41,7 +44,7 @@ use crate::kit::{CycleTable, assert_table};
 
 /// One line of a script; lines are small numbers, data one byte that fills the line.
 #[derive(Clone, Copy)]
-enum Act {
+pub(super) enum Act {
     Load(u64),
     Uncached(u64),
     Store(u64, u8),
@@ -57,7 +60,7 @@ enum Act {
 use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Store, TextureLoad, Uncached};
 
 /// One set of two ways, two MSHR entries of two waiters, room for four requests.
-fn l1() -> L1Config {
+pub(super) fn l1() -> L1Config {
     L1Config {
         sets: 1,
         ways: 2,
@@ -68,11 +71,14 @@ fn l1() -> L1Config {
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
         streaming: rig::streaming(),
+        protecting_distance: 0,
+        profiled: ProfiledConfig::NONE,
         index: IndexConfig::Linear,
         replacement: ReplacementConfig::Lru,
         organisation: Organisation::Plain,
         decoupled: DecoupledConfig::LI2015,
         dueling: DuelingConfig::OFF,
+        mrpb: MrpbConfig::NONE,
     }
 }
 
@@ -165,6 +171,11 @@ impl Player {
             self.show(&watch);
             self.cycle += 1;
         }
+    }
+
+    fn outcomes(mut self, script: &[(u64, Act)]) -> Vec<String> {
+        self.play(script, OPEN);
+        self.tags.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
     fn show(&mut self, watch: &Watch) {
@@ -265,6 +276,20 @@ fn show_access(access: &Access) -> String {
             }
         },
     }
+}
+
+/// What became of each access of a script.
+pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
+    Player::new(l1).outcomes(script)
+}
+
+/// The same where a profile admits some lines.
+pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<String> {
+    let profiled = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 };
+    let mut player = Player::new(&L1Config { profiled, ..l1() });
+    player.lsu.admit(lines.into());
+    player.lockstep.admit(lines);
+    player.outcomes(script)
 }
 
 fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, table: &str) {

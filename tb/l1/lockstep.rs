@@ -3,13 +3,14 @@
 //! which they happened (fill, drain, access), and compares what each led to. Testbenches and
 //! `--check` use it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use golden::index::{Function, IndexError, Poly, SetIndex};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
-    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
+    Chosen, Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
     Outcome as TwinOutcome, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::Replay;
@@ -21,6 +22,7 @@ use rtl::l1::access::MemorySpace;
 use rtl::l1::cache::CacheId;
 use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
@@ -50,6 +52,10 @@ pub struct Lockstep {
     path: String,
     /// By [`CacheId`].
     twins: [Cache<Waiter>; 3],
+    /// Loads that may go past the L1D instead of being refused for these reasons.
+    refused: Fails,
+    /// The lines that the L1D admits, if it does not admit all.
+    admitted: Option<BTreeSet<u64>>,
 }
 
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
@@ -75,7 +81,8 @@ impl Lockstep {
             min_accesses: l1.streaming.min_accesses as usize,
             flush: l1.streaming.reopen == Reopen::Flush,
         });
-        let twin = |cache: &CacheConfig, policy: Policy, (filter, streaming)| {
+        let protecting_distance = l1.protecting_distance.into();
+        let twin = |cache: &CacheConfig, policy: Policy, (filter, streaming, protecting_distance)| {
             Ok(Cache::new(Config {
                 index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
                 ways: cache.ways as usize,
@@ -89,12 +96,19 @@ impl Lockstep {
                 policy,
                 filter,
                 streaming,
+                protecting_distance,
             }))
         };
+        let refused = match l1.mrpb.bypass {
+            StallBypass::None => Fails::default(),
+            StallBypass::Associativity => Fails { line_alloc: true, ..Fails::default() },
+            StallBypass::All => Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true },
+        };
         let [constants, texels] = read_only;
-        let l1d = twin(&l1.cache(), policy(l1.replacement), (filter, streaming))?;
-        let plain = |cache| twin(cache, Policy::Lru, (None, None));
-        Ok(Self { path: path.to_owned(), twins: [l1d, plain(constants)?, plain(texels)?] })
+        let l1d = twin(&l1.cache(), policy(l1.replacement), (filter, streaming, protecting_distance))?;
+        let plain = |cache| twin(cache, Policy::Lru, (None, None, 0));
+        let twins = [l1d, plain(constants)?, plain(texels)?];
+        Ok(Self { path: path.to_owned(), twins, refused, admitted: None })
     }
 
     /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
@@ -113,6 +127,11 @@ impl Lockstep {
     pub fn flush(&mut self, cycle: u64) -> Result<(), Mismatch> {
         let done = ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Flush, &TwinOutcome::Done));
         done.map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
+    }
+
+    /// The L1D admits these lines alone from now on.
+    pub fn admit(&mut self, lines: &[u64]) {
+        self.admitted = Some(lines.iter().copied().collect());
     }
 
     /// The lines reserved in a twin are exactly those that it waits for.
@@ -165,8 +184,13 @@ impl Lockstep {
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
             Some(Access::Bypass { line, chosen }) => {
+                let admits = self.admitted.as_ref().is_none_or(|lines| lines.contains(&line));
                 let streams = self.twins[CacheId::L1d as usize].streams();
-                let event = if chosen && streams { Event::LetPast { line } } else { Event::Bypass { line, chosen } };
+                let event = if chosen && streams {
+                    Event::LetPast { line }
+                } else {
+                    Event::Bypass { line, chosen: (chosen && admits).then_some(Chosen { refused: self.refused }) }
+                };
                 self.check(CacheId::L1d, event, &TwinOutcome::Done)
             }
         }
@@ -293,7 +317,9 @@ fn reasons(all: u8) -> Fails {
 mod tests {
     use super::*;
     use crate::l1::rig::streaming;
+    use rtl::l1::config::ProfiledConfig;
     use rtl::l1::dueling::DuelingConfig;
+    use rtl::l1::mrpb::MrpbConfig;
 
     fn lockstep() -> Lockstep {
         let l1 = L1Config {
@@ -306,11 +332,14 @@ mod tests {
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
             streaming: streaming(),
+            protecting_distance: 0,
+            profiled: ProfiledConfig::NONE,
             index: IndexConfig::Linear,
             replacement: ReplacementConfig::Lru,
             organisation: Organisation::Plain,
             decoupled: DecoupledConfig::LI2015,
             dueling: DuelingConfig::OFF,
+            mrpb: MrpbConfig::NONE,
         };
         let read_only = CacheConfig { ways: 2, ..l1.cache() };
         Lockstep::new("sm3.l1", 3, &l1, [&read_only; 2], true).unwrap()

@@ -25,9 +25,10 @@ use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
@@ -63,6 +64,11 @@ fn case(seed: u64, length: usize) -> Case {
     } else {
         IndexConfig::Linear
     };
+    let bypass = [Bypass::All, Bypass::Streaming, Bypass::Streaming, Bypass::None, Bypass::None][pick(0, 4) as usize];
+    let (mut protecting_distance, mut mrpb) = ([0, 0, 1, 3, 6][mix(seed, 70) as usize % 5], mrpb(seed));
+    if bypass == Bypass::Streaming {
+        (protecting_distance, mrpb.bypass) = (0, StallBypass::None);
+    }
     let l1 = L1Config {
         sets: sets as u32,
         ways: pick(1, 4) as u32,
@@ -71,18 +77,21 @@ fn case(seed: u64, length: usize) -> Case {
         mshr_merges: [1, 2, 3, 8][pick(0, 3) as usize],
         miss_queue: pick(2, 4) as u32,
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
-        bypass: [Bypass::All, Bypass::Streaming, Bypass::Streaming, Bypass::None, Bypass::None][pick(0, 4) as usize],
+        bypass,
         streaming: StreamingConfig {
             period: pick(40, 400) as u32,
             miss_percent: pick(30, 90) as u32,
             min_accesses: pick(1, 8) as u32,
             reopen: if pick(0, 1) == 0 { Reopen::Miss } else { Reopen::Flush },
         },
+        protecting_distance,
+        profiled: ProfiledConfig::NONE,
         index,
         replacement: ReplacementConfig::Lru,
         organisation: Organisation::Plain,
         decoupled: DecoupledConfig::LI2015,
         dueling: DuelingConfig::OFF,
+        mrpb,
     };
     let lsu =
         LsuConfig { slots: pick(1, 8) as u32, access_queue: pick(1, 4) as u32, request_latency: 1, reply_latency: 1 };
@@ -120,6 +129,7 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         return case;
     }
     l1.organisation = Organisation::Decoupled;
+    (l1.protecting_distance, l1.mrpb.bypass) = (0, StallBypass::None);
     l1.decoupled = DecoupledConfig {
         tag_ways: l1.ways.saturating_sub(1).max(1) + pick(5, 5) as u32,
         threshold: pick(6, 3) as u32,
@@ -131,6 +141,20 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         probe_extra: pick(12, 1) as u32,
     };
     case
+}
+
+/// A buffer of one queue, so that requests keep their order, or none.
+fn mrpb(seed: u64) -> MrpbConfig {
+    let pick = |n: u64, of: u64| mix(seed, 71 + n) % of;
+    MrpbConfig {
+        queues: pick(0, 2) as u32,
+        depth: 1 + pick(1, 4) as u32,
+        order: [DrainOrder::Fixed, DrainOrder::RoundRobin, DrainOrder::LongestFirst][pick(2, 3) as usize],
+        greedy: pick(3, 2) == 0,
+        bypass: [StallBypass::None, StallBypass::None, StallBypass::Associativity, StallBypass::All]
+            [pick(4, 4) as usize],
+        latency: pick(5, 2) as u32,
+    }
 }
 
 const ATOMICS: [(AtomicFn, Type); 11] = [

@@ -13,4 +13,8 @@ mod cycles;
 #[cfg(test)]
 mod lsu;
 #[cfg(test)]
+mod mrpb;
+#[cfg(test)]
 mod mshr;
+#[cfg(test)]
+mod schemes;

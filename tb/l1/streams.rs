@@ -12,9 +12,10 @@
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::noc::packet::LINE_BYTES;
@@ -125,6 +126,9 @@ fn l1(random: &mut Random) -> L1Config {
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
         streaming: rig::streaming(),
+        protecting_distance: 0,
+        profiled: ProfiledConfig::NONE,
+        mrpb: MrpbConfig::NONE,
         index: IndexConfig::Linear,
         replacement,
         organisation: if random.percent(85) { Organisation::Decoupled } else { Organisation::Plain },

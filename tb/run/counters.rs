@@ -9,7 +9,7 @@ use rtl::noc::xbar::OutputStats;
 use rtl::sm::{Counters as CoreCounters, StallReason};
 
 /// Counters of every unit, settled at the end of the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
     /// Core cycles from the first launch to the end of the last.
     pub cycles: u64,

@@ -170,6 +170,14 @@ impl<'o> Drive<'o> {
         })
     }
 
+    /// Has the L1Ds admit these lines alone, one list an SM.
+    pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
+        self.machine.admit(lines);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.admit(lines);
+        }
+    }
+
     /// Runs one kernel to its end. `compare` is given the golden models and the machine at rest.
     pub(super) fn launch(
         &mut self,

@@ -6,6 +6,7 @@ use rtl::machine::{Machine, MachineConfig};
 
 use super::drive::{Drive, Launch, Stop};
 use super::prepare::{Kernel, Prepared, iterations};
+use super::profiled::{Admitted, profiled};
 use super::verify::{Shadow, initial_memory, interpret, judge, read_buffer};
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::launch::write_npy;
@@ -21,7 +22,8 @@ pub(super) fn run(
     let machine = filled(prepared, config)?;
     let shadow = || Shadow::new(initial_memory(prepared).map_err(bad)?, config).map_err(bad);
     let shadow = if options.check { Some(shadow()?) } else { None };
-    let mut launches = Launches { prepared, drive: Drive::new(machine, shadow, options)? };
+    let admitted = profiled(prepared, config)?.into_iter();
+    let mut launches = Launches { prepared, admitted, drive: Drive::new(machine, shadow, options)? };
     let ran = launches.steps(progress);
     launches.drive.finish(ran, |machine, failed| {
         let wrong = judge(prepared, machine).map_err(bad)?;
@@ -65,6 +67,9 @@ fn buffer(prepared: &Prepared, machine: &Machine, buffer: usize) -> Result<golde
 
 struct Launches<'a> {
     prepared: &'a Prepared,
+    /// Of the launches to come. A machine whose warps race may need more launches than the profile had:
+    /// the last one's lines stay.
+    admitted: std::vec::IntoIter<Admitted>,
     drive: Drive<'a>,
 }
 
@@ -107,6 +112,9 @@ impl Launches<'_> {
     fn launch(&mut self, kernel: &Kernel, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         let prepared = self.prepared;
         let (name, image, path) = (&*kernel.name, &kernel.image, &*prepared.file.path);
+        if let Some(lines) = self.admitted.next() {
+            self.drive.admit(&lines);
+        }
         let launch = Launch { name, image, path, is_broken: &|| false };
         self.drive.launch(&launch, progress, |shadow, machine| interpret(shadow, kernel, machine, prepared))
     }

@@ -17,8 +17,10 @@ mod loads;
 mod modules;
 mod prepare;
 mod profile;
+mod profiled;
 mod record;
 mod replay;
+mod reuse;
 mod series;
 mod untimed;
 mod verify;
@@ -43,6 +45,7 @@ pub use loads::LoadCounters;
 pub use profile::{KernelProfile, profile};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
+pub use reuse::reuse;
 
 use crate::launch::LaunchError;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use golden::memory::FlatMemory;
 use isa::trace::{Command, KernelTrace, KernelsList, Warning};
+use rtl::l1::config::ProfileScope;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::KernelImage;
 
@@ -79,6 +80,10 @@ pub fn replay(
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
+    if config.l1.profiled.scope != ProfileScope::None {
+        let reason = "a trace cannot be run ahead, as l1.profiled.scope asks for, expected none";
+        return Err(RunError::input(&recording.path, &reason));
+    }
     let mut machine = Machine::new(config);
     machine.record_memory();
     let shadow = || Shadow::new(FlatMemory::new(), config).map_err(|e| RunError::input(&recording.path, &e));

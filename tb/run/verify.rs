@@ -1,6 +1,8 @@
 //! What a run is compared with: the functional interpreter, the golden L1Ds, the DRAM command
 //! checker, and the expected results of the launch file.
 
+use std::sync::Arc;
+
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
 use golden::dram::timing::Timing;
@@ -44,9 +46,8 @@ impl Shadow {
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let own_periods = config.throttle.scheme != Scheme::DwtCs;
-        let l1 = |i| {
-            Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods).map_err(|e| e.to_string())
-        };
+        let l1 =
+            |i| Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods).map_err(|e| e.to_string());
         Ok(Self {
             memory,
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
@@ -109,6 +110,11 @@ impl Shadow {
                 self.dram[i].push(Command { cycle: command.cycle, kind, bank, row, col });
             }
         }
+    }
+
+    /// The L1Ds admit these lines alone from now on.
+    pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
+        self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
 
     /// True as long as no model has disagreed.

@@ -119,7 +119,15 @@ impl Draw {
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass", &["all", "none"]);
-        self.decoupled();
+        if !self.decoupled() {
+            self.one_of("l1.protecting_distance", &[0, 1, 5, 16, 255]);
+            self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
+        }
+        self.one_of("l1.mrpb.queues", &[0, 1, 5, 48]);
+        self.range("l1.mrpb.depth", 1, 32);
+        self.one_of("l1.mrpb.order", &["fixed", "round-robin", "longest-first"]);
+        self.one_of("l1.mrpb.greedy", &["true", "false"]);
+        self.range("l1.mrpb.latency", 0, 1);
         for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
             self.sets(cache, 7, usual_log2, true);
             self.range(&format!("{cache}.ways"), 1, 32);
@@ -128,15 +136,15 @@ impl Draw {
         }
     }
 
-    /// Half of the L1Ds that change have decoupled tags; DRRIP needs sets of which others may have too few.
-    fn decoupled(&mut self) {
+    /// Half of the L1Ds that change have decoupled tags, and returns whether this one does; DRRIP needs sets of which others may have too few.
+    fn decoupled(&mut self) -> bool {
         let policies = ["srrip", "brrip", "ship", "lru"];
         if let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) {
             let more = if policy == "ship" { ", signature = \"pc\", bits = 6" } else { "" };
             self.set("l1.replacement", format!("{{ kind = \"{policy}\"{more} }}"));
         }
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
-            return;
+            return false;
         }
         self.set("l1.organisation", "decoupled");
         self.range("l1.decoupled.tag_ways", 1, 32);
@@ -149,6 +157,7 @@ impl Draw {
         self.one_of("l1.dueling.leaders", &["pinned", "join-once", "none"]);
         self.range("l1.dueling.interval", 20, 500);
         self.range("l1.dueling.min_accesses", 1, 20);
+        true
     }
 
     fn l2(&mut self) {

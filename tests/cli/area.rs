@@ -94,9 +94,9 @@ fn figures_about_area_pass_and_are_written() {
     let ended = warpsieve(&["reproduce", "anssari2012/table4.3", "area/errors", "--output", output]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
-    let table = read("anssari2012-table4.3.md");
+    let table = read("anssari2012/table4.3.md");
     assert!(table.contains("6 of the 6 rows of L1 and L2"), "{table}");
-    assert_eq!(read("anssari2012-table4.3.csv").lines().count(), 1 + 9 * 4);
-    let errors = read("area-errors.md");
+    assert_eq!(read("anssari2012/table4.3.csv").lines().count(), 1 + 9 * 4);
+    let errors = read("area/errors.md");
     assert!(errors.contains("in the 95th percentile, which holds."), "{errors}");
 }

@@ -155,12 +155,12 @@ fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
     let (_folder, path) = folder();
     let figures = ["xie2013/fig2", "xie2013/fig4", "xie2013/listings"];
     done(&[&["reproduce", "--quick", "--quiet", "--output", &path("")], &figures[..]].concat());
-    for (name, rows) in [("xie2013-fig4", 6), ("xie2013-listings", 7)] {
+    for (name, rows) in [("xie2013/fig4", 6), ("xie2013/listings", 7)] {
         let csv = fs::read_to_string(path(&format!("{name}.csv"))).unwrap();
         assert_eq!(csv.lines().skip(1).filter(|line| line.ends_with(",equal")).count(), rows, "{csv}");
         assert_eq!(csv.lines().count(), rows + 1);
     }
-    let points = fs::read_to_string(path("xie2013-fig2-quick.csv")).unwrap();
+    let points = fs::read_to_string(path("xie2013/fig2-quick.csv")).unwrap();
     assert_eq!(points.lines().count(), 65);
-    assert!(fs::read_to_string(path("xie2013-fig2-quick.md")).unwrap().contains("extreme is best"));
+    assert!(fs::read_to_string(path("xie2013/fig2-quick.md")).unwrap().contains("extreme is best"));
 }

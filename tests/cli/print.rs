@@ -40,7 +40,19 @@ fn list_designs_names_slot_and_source() {
             "ship-mem",
             "transient",
             "frc",
-            "li2015-clocks"
+            "li2015-clocks",
+            "mrpb",
+            "mrpb-all",
+            "pdp",
+            "profiled",
+            "profiled-local",
+            "profiled-global",
+            "ways-16",
+            "ways-32",
+            "ways-64",
+            "fully-associative",
+            "l1-128k",
+            "unbounded"
         ]
     );
     assert_eq!((&entries[0]["slot"], &entries[1]["slot"]), (&Value::Null, &"index".into()));

@@ -1,5 +1,6 @@
 //! What designs change, and that they can be put together.
 
+use rtl::l1::watch::Fail;
 use tb::config::{designs, machines};
 use tb::run::Counters;
 
@@ -77,6 +78,31 @@ fn the_transient_flow_and_the_frc_give_every_result() {
             Setup::checked().designs(&[design]).sets(&least).passes(&small);
         }
     }
+}
+
+/// Buffers of one request, so that queues fill up and stand in one another's way.
+#[test]
+fn schemes_that_send_loads_past_the_l1_give_every_result() {
+    let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];
+    let other = ["l1.mrpb.order=\"round-robin\"", "l1.mrpb.greedy=true", "l1.protecting_distance=5"];
+    for design in ["mrpb", "mrpb-all", "pdp", "profiled"] {
+        for kernel in ["bfs", "syrk", "transpose"] {
+            let small = launch(kernel, "small.toml");
+            Setup::checked().designs(&[design]).passes(&small);
+            Setup::checked().designs(&[design]).sets(&least).passes(&small);
+            Setup::checked().designs(&[design]).sets(&other).passes(&small);
+        }
+    }
+}
+
+/// khairy2015 section 5: requests of a warp reach the cache together, and none waits for a way.
+#[test]
+fn mrpb_ends_the_wait_for_ways_of_a_set() {
+    let fails = |design| {
+        let counters = counters("syrk", "launch.toml", &[design]);
+        counters.l1.iter().map(|l1| l1.fails[Fail::LineAlloc as usize]).sum::<u64>()
+    };
+    assert!(fails("baseline") > 1000 && fails("mrpb") == 0, "{} and {}", fails("baseline"), fails("mrpb"));
 }
 
 /// candel2018 section 5: misses of one set are fetched side by side.

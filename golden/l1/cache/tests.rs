@@ -9,6 +9,11 @@ use crate::index::Function;
 /// One set, so that every line competes with every other.
 fn one_set(ways: usize) -> Cache<u32> {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
+    protecting(index, ways, 0)
+}
+
+/// A cache that protects its lines for so many accesses to their set; not at all if 0.
+fn protecting(index: SetIndex, ways: usize, protecting_distance: u64) -> Cache<u32> {
     Cache::new(Config {
         index,
         ways,
@@ -19,7 +24,43 @@ fn one_set(ways: usize) -> Cache<u32> {
         policy: Policy::Lru,
         filter: None,
         streaming: None,
+        protecting_distance,
     })
+}
+
+/// A load whose line arrives at once: `-` if it goes past the cache, else what became of it and of another
+/// line.
+fn reach(cache: &mut Cache<u32>, line: u64) -> String {
+    let chosen = Some(Chosen { refused: Fails::default() });
+    if cache.step(Event::Bypass { line, chosen }).is_ok() {
+        return "-".to_owned();
+    }
+    match load(cache, line) {
+        LoadOutcome::Hit => "hit".to_owned(),
+        LoadOutcome::Miss { victim } => {
+            cache.step(Event::Fill { line }).unwrap();
+            cache.step(Event::Drain).unwrap();
+            victim.map_or("in".to_owned(), |victim| format!("for {}", victim.line))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_protected_line_stays_and_the_load_goes_past() {
+    let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
+    let mut cache = protecting(index, 2, 3);
+    // Lines A B C A C, as 1 2 3 1 3.
+    assert_eq!([1, 2, 3, 1, 3].map(|line| reach(&mut cache, line)), ["in", "in", "-", "hit", "for 2"]);
+    // The line that was not touched for two accesses has one left, so that the third goes past.
+    assert_eq!([4, 4].map(|line| reach(&mut cache, line)), ["-", "for 1"]);
+}
+
+#[test]
+fn a_distance_of_one_protects_nothing() {
+    let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
+    let mut cache = protecting(index, 1, 1);
+    assert_eq!([1, 2, 1].map(|line| reach(&mut cache, line)), ["in", "for 1", "for 2"]);
 }
 
 fn load_with(cache: &mut Cache<u32>, line: u64, queue_used: usize) -> LoadOutcome {
@@ -231,9 +272,9 @@ fn an_atomic_drops_the_copy_and_dooms_a_line_on_its_way() {
 fn a_bypass_of_a_modified_line_is_a_breach() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    assert_eq!(cache.step(Event::Bypass { chosen: false, line: 1 }), Ok(Outcome::Done));
+    assert_eq!(cache.step(Event::Bypass { line: 1, chosen: None }), Ok(Outcome::Done));
     store(&mut cache, 1, Space::Local).unwrap();
-    assert_eq!(cache.step(Event::Bypass { chosen: false, line: 1 }), Err(Breach::Modified(1)));
+    assert_eq!(cache.step(Event::Bypass { line: 1, chosen: None }), Err(Breach::Modified(1)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::index::{Function, SetIndex};
 use crate::l1::cache::{Cache, Config as CacheConfig};
-use crate::l1::event::{Event, FailOrder, LoadOutcome, Outcome, Space, WriteOutcome};
+use crate::l1::event::{Chosen, Event, FailOrder, Fails, LoadOutcome, Outcome, Space, WriteOutcome};
 use crate::l1::replacement::Policy;
 
 const LI2015: Config = Config {
@@ -25,13 +25,15 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
         fail_order: FailOrder::MshrFirst,
         policy: Policy::Lru,
         filter,
+        streaming: None,
+        protecting_distance: 0,
     })
 }
 
 /// A load whose fill comes at once: `byp`, `hit` or `miss`.
 fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     if cache.is_filtered(line) {
-        cache.step(Event::Bypass { line, chosen: true }).unwrap();
+        cache.step(Event::Bypass { line, chosen: Some(Chosen { refused: Fails::default() }) }).unwrap();
         return "byp";
     }
     match cache.step(Event::Load { line, pc: 0, waiter: (), queue_used: 0 }).unwrap() {
@@ -103,7 +105,7 @@ fn a_store_starts_the_history_of_its_line_anew() {
 #[test]
 fn an_uncached_load_is_not_counted() {
     let mut cache = cache(0, Some(LI2015));
-    cache.step(Event::Bypass { line: 0, chosen: false }).unwrap();
+    cache.step(Event::Bypass { line: 0, chosen: None }).unwrap();
     assert_eq!(counts(&cache), "");
 }
 

@@ -52,7 +52,7 @@ impl Bench {
                 self.tags.touch(at, 0, way, false);
                 "pending"
             }
-            Probe::Absent => match self.tags.victim(0, line) {
+            Probe::Absent | Probe::Hollow { .. } => match self.tags.victim(0, line) {
                 None => "fail",
                 Some(victim) => {
                     self.tags.claim(at, 0, victim, Source { line, pc: 0 });
@@ -71,7 +71,7 @@ impl Bench {
         match self.tags.probe(at, 0, line(name)) {
             Probe::Present { way, .. } => self.tags.invalidate(at, 0, way),
             Probe::Reserved { way } => self.tags.overtake(at, 0, way),
-            Probe::Absent => {}
+            Probe::Absent | Probe::Hollow { .. } => {}
         }
         assert!(self.tags.is_consistent());
     }

@@ -1,7 +1,5 @@
 //! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy without time.
 
-use std::path::Path;
-
 use ::area::{Table43, Technology};
 use golden::hybrid::{Config, Counts, L2Config, Protections, SharerList, TrackerConfig};
 use golden::index::{Function, SetIndex};
@@ -9,11 +7,12 @@ use golden::untimed::Geometry;
 use miette::{IntoDiagnostic, Report};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::super::Exit;
-use super::super::args::ReproduceArguments;
-use super::super::compare::progress_bar;
-use super::{Page, comma_separated, table};
+use super::super::progress::progress_bar;
+use super::Desk;
 use crate::config::{Request, Resolved};
+use crate::reproduce::Halt;
+use crate::reproduce::judge::{self, Class};
+use crate::reproduce::page::{Page, comma_separated};
 use crate::run::{hybrid, ratio};
 
 /// Benchmarks of Table 4.2, as the thesis names them, and the kernels of the suite that stand for them.
@@ -69,24 +68,22 @@ impl Row {
     }
 }
 
-pub(super) fn fig4(arguments: &ReproduceArguments, kernels: &Path) -> Result<Page, Report> {
+pub(super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let sets = SETS.map(str::to_owned).into();
-    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets })?;
+    let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
+    let resolved = Resolved::new(&request).map_err(Report::from)?;
     let systems = systems().into_diagnostic()?;
-    let size = if arguments.quick { "small.toml" } else { "thesis.toml" };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(arguments.jobs.unwrap_or(0)));
-    let pool = pool.build().into_diagnostic()?;
-    let bar = progress_bar(arguments.quiet, BENCHMARKS.len());
-    let measured: Result<Vec<Row>, Report> = pool.install(|| {
+    let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
+    let measured: Result<Vec<Row>, Report> = desk.runner.pool().install(|| {
         let row = |&(name, kernel): &(&'static str, &str)| {
-            let counts = hybrid(&kernels.join(kernel).join(size), &resolved.config, &systems)?;
+            let counts = hybrid(&desk.launch(kernel, "thesis"), &resolved.config, &systems)?;
             bar.inc(1);
             Ok(Row { name, counts })
         };
         BENCHMARKS.par_iter().map(row).collect()
     });
     bar.finish_and_clear();
-    page(arguments.quick, &measured?)
+    page(desk.is_quick, &measured?)
 }
 
 fn systems() -> Result<Vec<Config>, golden::index::IndexError> {
@@ -140,14 +137,6 @@ fn total(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
     energy(costs, system, &row.counts[system], hop_mm).iter().sum()
 }
 
-/// Something that the thesis states, and whether it holds here.
-struct Claim {
-    what: &'static str,
-    theirs: &'static str,
-    ours: String,
-    holds: bool,
-}
-
 fn mean(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
     rows.iter().map(of).sum::<f64>() / rows.len() as f64
 }
@@ -157,7 +146,8 @@ fn change(value: f64) -> String {
     format!("{:+.1} %", 100.0 * (value - 1.0))
 }
 
-fn claims(costs: &Table43, rows: &[Row]) -> Vec<Claim> {
+fn claims(costs: &Table43, rows: &[Row]) -> Vec<judge::Row> {
+    let claim = |what, theirs, ours: String, holds| judge::Row::claim(Class::Sign, what, &ours, theirs, holds);
     let named = |names: &'static [&str]| rows.iter().filter(move |row| names.contains(&row.name));
     let changes = |names: &'static [&str], of: &dyn Fn(&Row) -> f64| {
         named(names).map(|row| format!("{} {}", row.name, change(of(row)))).collect::<Vec<_>>().join(", ")
@@ -182,84 +172,74 @@ fn claims(costs: &Table43, rows: &[Row]) -> Vec<Claim> {
         &["BFS", "Gridding", "Histo", "LBM AoS", "LBM SoA", "MRIQ", "SGEMM", "SPMV", "Stencil"];
     const LOCAL: &[&str] = &["BFS", "Gridding", "Histo", "LBM AoS", "LBM SoA", "MRIQ", "SPMV", "Stencil"];
     vec![
-        Claim {
-            what: "4.1: DRAM data with a tracker, 128 KB, mean",
-            theirs: "up to -9 %",
-            ours: change(tracker_128),
-            holds: tracker_128 < 1.0,
-        },
-        Claim {
-            what: "4.1: a tracker with 128 KB against 256 KB without",
-            theirs: "comparable",
-            ours: changes(SMALL, &doubled),
-            holds: named(SMALL).all(|row| doubled(row) < 1.05),
-        },
-        Claim {
-            what: "4.1: LBM, tracker alone, 1 MB",
-            theirs: "no gain",
-            ours: changes(LBM, &lbm),
-            holds: named(LBM).all(|row| (lbm(row) - 1.0).abs() < 0.02),
-        },
-        Claim {
-            what: "4.1: tracker and policy, 1 MB, mean",
-            theirs: "-22 %",
-            ours: change(dram(BOTH + LARGEST)),
-            holds: dram(BOTH + LARGEST) < 1.0,
-        },
-        Claim {
-            what: "4.1: tracker and policy with 256 KB against 1 MB without, mean",
-            theirs: "on par",
-            ours: change(dram(BOTH + 1)),
-            holds: dram(BOTH + 1) < 1.1,
-        },
-        Claim {
-            what: "4.2: L1 miss rate by the policy",
-            theirs: "small increase",
-            ours: named(SENSITIVE)
+        claim("4.1: DRAM data with a tracker, 128 KB, mean", "up to -9 %", change(tracker_128), tracker_128 < 1.0),
+        claim(
+            "4.1: a tracker with 128 KB against 256 KB without",
+            "comparable",
+            changes(SMALL, &doubled),
+            named(SMALL).all(|row| doubled(row) < 1.05),
+        ),
+        claim(
+            "4.1: LBM, tracker alone, 1 MB",
+            "no gain",
+            changes(LBM, &lbm),
+            named(LBM).all(|row| (lbm(row) - 1.0).abs() < 0.02),
+        ),
+        claim("4.1: tracker and policy, 1 MB, mean", "-22 %", change(dram(BOTH + LARGEST)), dram(BOTH + LARGEST) < 1.0),
+        claim(
+            "4.1: tracker and policy with 256 KB against 1 MB without, mean",
+            "on par",
+            change(dram(BOTH + 1)),
+            dram(BOTH + 1) < 1.1,
+        ),
+        claim(
+            "4.2: L1 miss rate by the policy",
+            "small increase",
+            named(SENSITIVE)
                 .map(|row| format!("{} {:+.1} points", row.name, 100.0 * policy_misses(row)))
                 .collect::<Vec<_>>()
                 .join(", "),
-            holds: named(SENSITIVE).all(|row| (0.0..0.15).contains(&policy_misses(row))),
-        },
-        Claim {
-            what: "4.3: loads that do not contend pass the L2 by: helped",
-            theirs: "BFS, CutCP, SPMV",
-            ours: changes(HELPED, &l2_bypassed),
-            holds: named(HELPED).all(|row| l2_bypassed(row) < 1.0),
-        },
-        Claim {
-            what: "4.3: the same: hurt by write misses",
-            theirs: "Gridding, Histo, MRIQ, SGEMM",
-            ours: changes(HURT, &l2_bypassed),
-            holds: named(HURT).all(|row| l2_bypassed(row) > 1.0),
-        },
-        Claim {
-            what: "4.4: one sharer instead of sixteen",
-            theirs: "the same, except CutCP",
-            ours: format!(
+            named(SENSITIVE).all(|row| (0.0..0.15).contains(&policy_misses(row))),
+        ),
+        claim(
+            "4.3: loads that do not contend pass the L2 by: helped",
+            "BFS, CutCP, SPMV",
+            changes(HELPED, &l2_bypassed),
+            named(HELPED).all(|row| l2_bypassed(row) < 1.0),
+        ),
+        claim(
+            "4.3: the same: hurt by write misses",
+            "Gridding, Histo, MRIQ, SGEMM",
+            changes(HURT, &l2_bypassed),
+            named(HURT).all(|row| l2_bypassed(row) > 1.0),
+        ),
+        claim(
+            "4.4: one sharer instead of sixteen",
+            "the same, except CutCP",
+            format!(
                 "CutCP {}; others at most {}",
                 change(of(rows, "CutCP", one)),
                 change(most(named(SHARED_BY_FEW), one))
             ),
-            holds: named(SHARED_BY_FEW).all(|row| (one(row) - 1.0).abs() < 0.02),
-        },
-        Claim {
-            what: "4.5: four isolated trackers instead of one",
-            theirs: "the same, except CutCP and SGEMM",
-            ours: format!(
+            named(SHARED_BY_FEW).all(|row| (one(row) - 1.0).abs() < 0.02),
+        ),
+        claim(
+            "4.5: four isolated trackers instead of one",
+            "the same, except CutCP and SGEMM",
+            format!(
                 "CutCP {}, SGEMM {}; others at most {}",
                 change(of(rows, "CutCP", four)),
                 change(of(rows, "SGEMM", four)),
                 change(most(named(LOCAL), four))
             ),
-            holds: named(LOCAL).all(|row| (four(row) - 1.0).abs() < 0.02),
-        },
-        Claim {
-            what: "4.6: energy with tracker and policy, 1 MB, mean",
-            theirs: "-28 %",
-            ours: change(saved(BOTH + LARGEST)),
-            holds: saved(BOTH + LARGEST) < 1.0,
-        },
+            named(LOCAL).all(|row| (four(row) - 1.0).abs() < 0.02),
+        ),
+        claim(
+            "4.6: energy with tracker and policy, 1 MB, mean",
+            "-28 %",
+            change(saved(BOTH + LARGEST)),
+            saved(BOTH + LARGEST) < 1.0,
+        ),
     ]
 }
 
@@ -271,20 +251,16 @@ fn most<'a>(rows: impl Iterator<Item = &'a Row>, value: impl Fn(&Row) -> f64) ->
     rows.map(value).fold(0.0, f64::max)
 }
 
-fn page(quick: bool, rows: &[Row]) -> Result<Page, Report> {
+fn page(quick: bool, rows: &[Row]) -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
-    let name = if quick { "anssari2012-fig4-quick" } else { "anssari2012-fig4" };
-    let command = if quick { "anssari2012/fig4 --quick" } else { "anssari2012/fig4" };
-    let claims = claims(costs, rows);
-    let holding = claims.iter().filter(|claim| claim.holds).count();
-    let stated: Vec<_> = claims
-        .iter()
-        .map(|claim| {
-            let verdict = if claim.holds { "yes" } else { "**no**" };
-            vec![claim.what.to_owned(), claim.theirs.to_owned(), claim.ours.clone(), verdict.to_owned()]
-        })
-        .collect();
+    let title = "anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy without time";
+    let mut page = Page::new("anssari2012/fig4", quick, title);
+    page.text(TEXT);
+    page.judged(claims(costs, rows));
+    if !quick {
+        page.text(REASONS);
+    }
     let fixed = |value: f64| format!("{value:.3}");
     let mut dram: Vec<Vec<String>> = rows
         .iter()
@@ -295,6 +271,8 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, Report> {
     let heads = ["L2", "tracker", "both"].iter().flat_map(|what| SIZES.map(|kb| format!("{what} {kb}")));
     let heads: Vec<String> = std::iter::once("benchmark".to_owned()).chain(heads).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    page.text("## Figure 4.1: DRAM data, of the baseline with 1 MB");
+    page.table(&heads, dram, 1);
     let others = rows.iter().map(|row| {
         let rates = [TRACKER + LARGEST, BOTH + LARGEST].map(|system| format!("{:.1}", 100.0 * row.miss_rate(system)));
         let systems = [BOTH + LARGEST, BYPASS_L2, LAST_SHARER, TWO, FOUR].map(|system| fixed(row.dram(system)));
@@ -302,7 +280,16 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, Report> {
         let energies = [TRACKER, BOTH].map(|system| fixed(total(costs, row, system + LARGEST, HOP_MM) / base));
         std::iter::once(row.name.to_owned()).chain(rates).chain(systems).chain(energies).collect()
     });
-    let other_heads = [
+    let hops = [5.0, 10.0, 20.0].map(|mm| {
+        let saved = mean(rows, |row| total(costs, row, BOTH + LARGEST, mm) / total(costs, row, BASELINE + LARGEST, mm));
+        format!("{} at {mm} mm", change(saved))
+    });
+    page.text("## Figures 4.2 to 4.6, L2 of 1 MB");
+    page.text(&format!(
+        "Miss rates of the L1, DRAM data as above, energy of that of the baseline with a hop of {HOP_MM} mm ({}).",
+        hops.join(", ")
+    ));
+    let heads = [
         "benchmark",
         "miss % tracker",
         "miss % both",
@@ -314,26 +301,9 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, Report> {
         "energy tracker",
         "energy both",
     ];
-    let hops = [5.0, 10.0, 20.0].map(|mm| {
-        let saved = mean(rows, |row| total(costs, row, BOTH + LARGEST, mm) / total(costs, row, BASELINE + LARGEST, mm));
-        format!("{} at {mm} mm", change(saved))
-    });
-    let markdown = format!(
-        "# anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy without time\n\n\
-         `cargo run --release -- reproduce {command}` writes this page and the CSV file beside it.\n\n\
-         {TEXT}\n\
-         {holding} of {} statements hold.\n\n{}\n{}\n\
-         ## Figure 4.1: DRAM data, of the baseline with 1 MB\n\n{}\n\
-         ## Figures 4.2 to 4.6, L2 of 1 MB\n\n\
-         Miss rates of the L1, DRAM data as above, energy of that of the baseline with a hop of {HOP_MM} mm ({}).\n\n{}",
-        claims.len(),
-        table(&["figure", "thesis", "here", "holds"], stated, 4),
-        if quick { "" } else { REASONS },
-        table(&heads, dram, 1),
-        hops.join(", "),
-        table(&other_heads, others.collect(), 1),
-    );
-    Ok(Page { name: name.to_owned(), markdown, csv: counted(costs, rows)?, exit: Exit::Done })
+    page.table(&heads, others.collect(), 1);
+    page.csv = counted(costs, rows)?;
+    Ok(page)
 }
 
 const TEXT: &str = "The caches of Table 4.1 answer at once; compute units take turns, one warp instruction each, as in section 4.1. DRAM

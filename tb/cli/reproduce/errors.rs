@@ -1,18 +1,18 @@
 //! How far estimates are from memories that CACTI computed.
 
 use ::area::{Errors, Metric, Node, Technology};
-use comfy_table::{CellAlignment, Table, presets};
-use miette::{IntoDiagnostic, Report};
+use miette::IntoDiagnostic;
 
-use super::super::Exit;
-use super::Page;
+use crate::reproduce::Halt;
+use crate::reproduce::judge::{Class, Row};
+use crate::reproduce::page::{Page, comma_separated, table};
 
 const HEAD: [&str; 6] = ["what", "figure", "memories", "median %", "95th percentile %", "worst %"];
 
 /// Errors that area must stay below: median and 95th percentile.
 const MOST: (f64, f64) = (0.04, 0.12);
 
-pub(super) fn errors() -> Result<Page, Report> {
+pub(super) fn errors() -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
     let mut rows = Vec::new();
     let mut add = |what: &str, metric: Metric, errors: &Errors| {
@@ -34,9 +34,6 @@ pub(super) fn errors() -> Result<Page, Report> {
     }
     let area = technology.left_out(Metric::Area, None);
     let holds = area.quantile(0.5) < MOST.0 && area.quantile(0.95) < MOST.1;
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(HEAD).add_rows(rows.clone());
-    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     let markdown = format!(
         "# Errors of the area model\n\n\
          `cargo run --release -- reproduce area/errors` writes this page and the CSV file beside it.\n\n\
@@ -44,20 +41,22 @@ pub(super) fn errors() -> Result<Page, Report> {
          far from it as those of any estimate; corners of the grid have none and are not counted. *Between points*: memories that\n\
          are no powers of two, which CACTI computed for this and no estimate uses. *CAMs*: by the forms fitted to these very\n\
          points; their read energy is that of a search.\n\n\
-         {table}\n\n\
+         {}\n\
          Asked for area: below {:.0} % in the median and {:.0} % in the 95th percentile, which {}.\n",
+        table(&HEAD, rows.clone(), 2),
         100.0 * MOST.0,
         100.0 * MOST.1,
         if holds { "holds" } else { "DOES NOT HOLD" },
     );
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer
-        .write_record(["what", "figure", "memories", "median_percent", "p95_percent", "worst_percent"])
-        .into_diagnostic()?;
-    for row in &rows {
-        writer.write_record(row).into_diagnostic()?;
-    }
-    let csv = String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()?;
-    let exit = if holds { Exit::Done } else { Exit::CheckFailed };
-    Ok(Page { name: "area-errors".to_owned(), markdown, csv, exit })
+    let head = ["what", "figure", "memories", "median_percent", "p95_percent", "worst_percent"];
+    let (median, high) = (area.quantile(0.5), area.quantile(0.95));
+    let row = Row::claim(
+        Class::Exact,
+        "area errors, median and 95th percentile",
+        &format!("{:.1} %, {:.1} %", 100.0 * median, 100.0 * high),
+        &format!("below {:.0} %, {:.0} %", 100.0 * MOST.0, 100.0 * MOST.1),
+        holds,
+    );
+    let csv = comma_separated(&head, &rows)?;
+    Ok(Page { name: "area/errors".to_owned(), markdown, csv, rows: vec![row], ..Page::default() })
 }

@@ -7,18 +7,18 @@ mod reference;
 use std::path::{Path, PathBuf};
 
 use golden::untimed::{Load, Profile};
-use miette::{IntoDiagnostic, Report};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use miette::Report;
 use rtl::sm::StallReason;
+use serde::{Deserialize, Serialize};
 
-use super::super::args::ReproduceArguments;
-use super::super::compare::{progress_bar, worse};
 use super::super::list::{name_of, sorted};
-use super::super::profile::{L2, l2};
-use super::super::{Exit, crash, output};
-use super::Page;
-use crate::config::{Request, Resolved};
-use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, profile, ratio, run};
+use super::super::profile::l2;
+use super::Desk;
+use crate::config::Resolved;
+use crate::reproduce::Halt;
+use crate::reproduce::page::Page;
+use crate::reproduce::runs::{Clocked, Point, Trouble};
+use crate::run::{profile, ratio};
 use reference::{Reference, references};
 
 /// A launch file to measure.
@@ -35,19 +35,26 @@ struct Row<'a> {
     kernel: String,
     file: String,
     untimed: Untimed,
-    clocked: Option<Clocked>,
+    clocked: Option<Shown>,
     reference: Option<&'a Reference>,
 }
 
-/// Caches without time.
+/// What loads ask of caches without time, and find there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Untimed {
     warp_instructions: u64,
-    loads: Load,
-    l2: L2,
+    /// Warp instructions that load.
+    loads: u64,
+    /// Lines they ask for, and most of one of them.
+    lines: u64,
+    most: u64,
+    l1_hits: u64,
+    l2_accesses: u64,
+    l2_hits: u64,
 }
 
 /// The clocked machine. Rates are parts of one, and none where nothing was asked for.
-struct Clocked {
+struct Shown {
     cycles: u64,
     ipc: f64,
     warp_instructions: u64,
@@ -59,58 +66,39 @@ struct Clocked {
     check: &'static str,
 }
 
-pub(super) fn suite(arguments: &ReproduceArguments, kernels: &Path) -> Result<Page, Report> {
-    let references = references(&kernels.join("suite.csv"))?;
-    let jobs = jobs(kernels, arguments.quick, &references)?;
-    let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: Vec::new() };
-    let resolved = Resolved::new(&request)?;
-    let threads = usize::from(arguments.jobs.unwrap_or(0));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
-    let bar = progress_bar(arguments.quiet, jobs.len());
-    let measured: Vec<_> = pool.install(|| {
-        let measured = |job: &Job<'_>| {
-            let ran = crash::caught(|| measure(job, &resolved));
-            bar.set_message(job.path.display().to_string());
-            bar.inc(1);
-            ran
-        };
-        jobs.par_iter().map(measured).collect()
-    });
-    bar.finish_and_clear();
+pub(super) fn suite(desk: &Desk) -> Result<Page, Halt> {
+    let references = references(&desk.kernels.join("suite.csv"))?;
+    let jobs = jobs(desk, &references)?;
+    let point = |job: &Job<'_>| Point::new(&job.path, "fermi", &[], &[]);
+    let points: Vec<_> = jobs.iter().map(point).collect();
+    let untimed = desk.runner.measure("untimed", &points, &untimed)?;
+    let points: Vec<_> = jobs.iter().filter(|job| job.is_clocked).map(point).collect();
+    let mut clocked = desk.runner.clocked(&points)?.into_iter();
     let mut rows = Vec::new();
-    let mut exit = Exit::Done;
-    for (job, measured) in jobs.into_iter().zip(measured) {
-        let Job { kernel, path, reference, .. } = job;
-        match measured {
-            Ok(measured) => {
-                let (untimed, report) = measured?;
-                let clocked = report.map(|report| {
-                    exit = worse(exit, complain(&path, &report));
-                    Clocked::new(&report)
-                });
-                rows.push(Row { kernel, file: name_of(&path), untimed, clocked, reference });
-            }
-            Err(internal) => {
-                output::complain(&format!("{}: {internal}", path.display()));
-                exit = Exit::CheckFailed;
-            }
-        }
+    for (job, untimed) in jobs.into_iter().zip(untimed) {
+        let Job { kernel, path, is_clocked, reference } = job;
+        let clocked = if is_clocked { clocked.next() } else { None };
+        rows.push(Row { kernel, file: name_of(&path), untimed, clocked: clocked.as_ref().map(Shown::new), reference });
     }
-    let name = if arguments.quick { "suite-quick" } else { "suite" };
-    Ok(Page { name: name.to_owned(), markdown: page::markdown(&rows, arguments.quick), csv: page::csv(&rows)?, exit })
+    let markdown = page::markdown(&rows, desk.is_quick);
+    Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
 }
 
 /// The main size of every kernel on both models; other sizes with a reference without time only. The
 /// small sizes have no references.
-fn jobs<'a>(kernels: &Path, quick: bool, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
-    let main = if quick { "small.toml" } else { "launch.toml" };
+fn jobs<'a>(desk: &Desk, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
-    for folder in sorted(kernels)?.into_iter().filter(|folder| folder.join(main).is_file()) {
+    for folder in sorted(&desk.kernels)? {
         let kernel = name_of(&folder);
+        let path = desk.launch(&kernel, "launch");
+        if !path.is_file() {
+            continue;
+        }
+        let main = name_of(&path);
         let of_kernel = || references.iter().filter(|reference| reference.kernel == kernel);
         let reference = of_kernel().find(|reference| reference.launch == main);
-        jobs.push(Job { kernel: kernel.clone(), path: folder.join(main), is_clocked: true, reference });
-        for other in of_kernel().filter(|other| other.launch != main && !quick) {
+        jobs.push(Job { kernel: kernel.clone(), path, is_clocked: true, reference });
+        for other in of_kernel().filter(|other| other.launch != main && !desk.is_quick) {
             let path = folder.join(&other.launch);
             jobs.push(Job { kernel: kernel.clone(), path, is_clocked: false, reference: Some(other) });
         }
@@ -118,38 +106,29 @@ fn jobs<'a>(kernels: &Path, quick: bool, references: &'a [Reference]) -> Result<
     Ok(jobs)
 }
 
-fn measure(job: &Job<'_>, resolved: &Resolved) -> Result<(Untimed, Option<RunReport>), RunError> {
+fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, Trouble> {
     let mut all = Profile::default();
     let mut loads = Load::default();
-    for kernel in profile(&job.path, None, &resolved.config)? {
+    for kernel in profile(launch, None, &resolved.config)? {
         let kernel = kernel.all();
         loads.add(&kernel.all_loads());
         all.add(&kernel);
     }
-    let untimed = Untimed { warp_instructions: all.warp_instructions, loads, l2: l2(&all) };
-    let clocked = job.is_clocked.then(|| run(&job.path, &resolved.config, &RunOptions::default(), &mut |_| {}));
-    Ok((untimed, clocked.transpose()?))
+    let l2 = l2(&all);
+    Ok(Untimed {
+        warp_instructions: all.warp_instructions,
+        loads: loads.warps,
+        lines: loads.transactions,
+        most: loads.most,
+        l1_hits: loads.l1_hits,
+        l2_accesses: l2.accesses,
+        l2_hits: l2.hits,
+    })
 }
 
-/// Says what went wrong with a run, on stderr.
-fn complain(path: &Path, report: &RunReport) -> Exit {
-    let name = path.display();
-    match (&report.outcome, &report.verdict) {
-        (Outcome::NoProgress(waiting), _) => {
-            output::complain(&format!("{name}: no progress: nothing can move any more\n{waiting}"));
-            Exit::NoProgress
-        }
-        (_, Verdict::Failed(checks)) => {
-            output::complain(&format!("{name}: check failed:\n{}", checks.join("\n")));
-            Exit::CheckFailed
-        }
-        _ => Exit::Done,
-    }
-}
-
-impl Clocked {
-    fn new(report: &RunReport) -> Self {
-        let counters = &report.counters;
+impl Shown {
+    fn new(clocked: &Clocked) -> Self {
+        let counters = &clocked.counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
         let l2_hits = l2(|unit| unit.hits + unit.hit_pending + unit.write_hits + unit.write_pending)
@@ -163,12 +142,7 @@ impl Clocked {
             l1: part(l1(|unit| unit.hits + unit.hit_pending), l1(|unit| unit.accesses)),
             l2: part(l2_hits, l2_hits + l2_misses),
             shares: counters.scheduler_shares(),
-            check: match (&report.outcome, &report.verdict) {
-                (Outcome::Finished, Verdict::Passed) => "passed",
-                (Outcome::Finished, Verdict::Off) => "off",
-                (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
-                _ => "no progress",
-            },
+            check: if clocked.is_checked { "passed" } else { "off" },
         }
     }
 }

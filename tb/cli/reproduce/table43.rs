@@ -1,24 +1,24 @@
 //! anssari2012 Table 4.3: area, leakage and energy of the memory system's structures.
 
 use ::area::{Published, Table43, Technology};
-use comfy_table::{CellAlignment, Table, presets};
-use miette::{IntoDiagnostic, Report};
+use miette::IntoDiagnostic;
 
-use super::super::Exit;
-use super::Page;
+use crate::reproduce::Halt;
+use crate::reproduce::judge::{Class, Row};
+use crate::reproduce::page::{self, Page, comma_separated};
 
 /// Figures of a row: as the page calls them, and how far CACTI's may be off the published ones.
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
 
-pub(super) fn table43() -> Result<Page, Report> {
+pub(super) fn table43() -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
     let table = technology.table43();
     let judged = |row: &&Published| !row.not_reproduced;
     let passed = |row: &&Published| FIGURES.iter().enumerate().all(|(at, (_, most))| error(row, at).abs() < *most);
     let (of, ok) = (table.rows.iter().filter(judged).count(), table.rows.iter().filter(judged).filter(passed).count());
-    let mut head = vec!["structure".to_owned()];
+    let mut head = vec!["structure"];
     for (figure, _) in FIGURES {
-        head.extend([figure.to_owned(), "CACTI 6.5".to_owned(), "%".to_owned(), "grid (ratio)".to_owned()]);
+        head.extend([figure, "CACTI 6.5", "%", "grid (ratio)"]);
     }
     let rows: Vec<_> = table.rows.iter().map(|row| (row, model(&technology, table, row))).collect();
     let cells = rows.iter().map(|(row, model)| {
@@ -31,9 +31,7 @@ pub(super) fn table43() -> Result<Page, Report> {
         }
         cells
     });
-    let mut printed = Table::new();
-    printed.load_preset(presets::ASCII_MARKDOWN).set_header(head.clone()).add_rows(cells);
-    printed.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let printed = page::table(&head, cells.collect(), 1);
     let Table43 {
         source, node, setting, dram_pj_per_access, dram_bytes_per_access, interconnect_pj_per_byte_mm, ..
     } = table;
@@ -43,7 +41,7 @@ pub(super) fn table43() -> Result<Page, Report> {
          Area and leakage are of the whole chip at {nm} nm, energies of one access of a line. For each figure: as published; by\n\
          {setting}, with its difference in percent; and by the model that\n\
          `warpsieve area` uses, from CACTI 7.0's RAMs of least area (data, tags, and the box around both).\n\n\
-         {printed}\n\n\
+         {printed}\n\
          Within 6 % in area and 10 % in the rest by CACTI 6.5: {ok} of the {of} rows of L1 and L2. That setting is the best of several\n\
          hundred, a description of the fit and no proof of what the authors used. The rows of the sharing tracker are given as they\n\
          come: no setting of CACTI was found that gives their energies, or two trackers smaller than one of twice their size.\n\n\
@@ -52,19 +50,18 @@ pub(super) fn table43() -> Result<Page, Report> {
          Other energies of the table: {dram_pj_per_access} pJ for {dram_bytes_per_access} bytes of GDDR5, {interconnect_pj_per_byte_mm} pJ a byte and millimetre of interconnect.\n",
         nm = node.nm(),
     );
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let names = ["structure", "figure", "published", "cacti_6_5", "grid"];
-    writer.write_record(names).into_diagnostic()?;
+    let mut lines = Vec::new();
     for (row, model) in &rows {
         for (at, (figure, _)) in FIGURES.iter().enumerate() {
             let model = model[at].map_or(String::new(), |value| format!("{value:.4}"));
             let (published, cacti) = (row.published[at].to_string(), row.cacti[at].to_string());
-            writer.write_record([&row.name, &(*figure).to_owned(), &published, &cacti, &model]).into_diagnostic()?;
+            lines.push(vec![row.name.clone(), (*figure).to_owned(), published, cacti, model]);
         }
     }
-    let csv = String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()?;
-    let exit = if ok == of { Exit::Done } else { Exit::CheckFailed };
-    Ok(Page { name: "anssari2012-table4.3".to_owned(), markdown, csv, exit })
+    let csv = comma_separated(&["structure", "figure", "published", "cacti_6_5", "grid"], &lines)?;
+    let row =
+        Row::claim(Class::Exact, "rows of L1 and L2 that CACTI 6.5 gives", &ok.to_string(), &of.to_string(), ok == of);
+    Ok(Page { name: "anssari2012/table4.3".to_owned(), markdown, csv, rows: vec![row], ..Page::default() })
 }
 
 fn error(row: &Published, at: usize) -> f64 {

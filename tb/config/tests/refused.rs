@@ -69,7 +69,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:11: `l1.bypass` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" }",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, bypass, index",
+             fail_order, bypass, protecting_distance, index, profiled, mrpb",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
     );

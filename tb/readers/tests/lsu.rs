@@ -10,10 +10,11 @@ use rtl::kernel::{
     Sleep,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
-use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::ReplacementConfig;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 use waves::scope::Glob;
@@ -53,11 +54,14 @@ impl Bench {
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
             streaming: StreamingConfig { period: 100, miss_percent: 90, min_accesses: 1, reopen: Reopen::Miss },
+            protecting_distance: 0,
+            profiled: ProfiledConfig::NONE,
             index: IndexConfig::Linear,
             replacement: ReplacementConfig::Lru,
             organisation: Organisation::Plain,
             decoupled: DecoupledConfig::LI2015,
             dueling: DuelingConfig::OFF,
+            mrpb: MrpbConfig::NONE,
         };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let access = AccessShape { addr_bits: 32, pc_bits: 16 };

@@ -4,8 +4,8 @@ use miette::{IntoDiagnostic, Report};
 use rtl::sm::StallReason;
 
 use super::super::super::output::grouped;
-use super::super::table;
 use super::Row;
+use crate::reproduce::page::table;
 use crate::run::ratio;
 
 /// Instructions, and lines a load, count as different from this factor on.
@@ -26,22 +26,22 @@ struct Pair {
 
 impl Row<'_> {
     fn pairs(&self) -> [Pair; 5] {
-        let loads = &self.untimed.loads;
+        let untimed = &self.untimed;
         let part = |part, whole| (whole > 0).then(|| 100.0 * ratio(part, whole));
         let theirs = self.reference;
         let pair = |what, ours, theirs, by_factor| Pair { what, ours, theirs, by_factor };
-        let average = (loads.warps > 0).then(|| ratio(loads.transactions, loads.warps));
+        let average = (untimed.loads > 0).then(|| ratio(untimed.lines, untimed.loads));
         [
             pair(
                 "warp instructions",
-                Some(self.untimed.warp_instructions as f64),
+                Some(untimed.warp_instructions as f64),
                 theirs.and_then(|t| t.warp_instructions).map(|n| n as f64),
                 true,
             ),
             pair("lines a load", average, theirs.and_then(|t| t.average), true),
-            pair("most lines", Some(loads.most as f64), theirs.and_then(|t| t.most).map(|n| n as f64), true),
-            pair("L1 %", part(loads.l1_hits, loads.transactions), theirs.and_then(|t| t.l1), false),
-            pair("L2 %", part(self.untimed.l2.hits, self.untimed.l2.accesses), theirs.and_then(|t| t.l2), false),
+            pair("most lines", Some(untimed.most as f64), theirs.and_then(|t| t.most).map(|n| n as f64), true),
+            pair("L1 %", part(untimed.l1_hits, untimed.lines), theirs.and_then(|t| t.l1), false),
+            pair("L2 %", part(untimed.l2_hits, untimed.l2_accesses), theirs.and_then(|t| t.l2), false),
         ]
     }
 

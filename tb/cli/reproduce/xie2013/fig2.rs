@@ -1,18 +1,18 @@
 //! Figure 2: the particle filter with each of 64 sets of loads bypassed.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use miette::{IntoDiagnostic, Report};
+use miette::Report;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::super::super::Exit;
-use super::super::super::args::ReproduceArguments;
-use super::super::super::compare::progress_bar;
 use super::super::super::output::grouped;
-use super::super::{Page, comma_separated, table};
+use super::super::super::progress::progress_bar;
+use super::super::Desk;
 use crate::config::{Request, Resolved};
 use crate::optimize::Subject;
+use crate::reproduce::Halt;
+use crate::reproduce::judge::{Class, Row};
+use crate::reproduce::page::{Page, comma_separated, table};
 use crate::run::ratio;
 
 /// Loads that are chosen from; all others are cached.
@@ -39,19 +39,18 @@ struct Point {
     l2_bytes: u64,
 }
 
-pub(in super::super) fn fig2(arguments: &ReproduceArguments, kernels: &Path) -> Result<Page, Report> {
+pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
     let sets = SETS.map(str::to_owned).into();
-    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets })?;
-    let size = if arguments.quick { "small.toml" } else { "paper.toml" };
-    let subject = Subject::new(&kernels.join("particlefilter").join(size), None, &resolved.config)?;
+    let resolved =
+        Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets }).map_err(Report::from)?;
+    let launch = desk.launch("particlefilter", "paper");
+    let subject = Subject::new(&launch, None, &resolved.config).map_err(Report::from)?;
     let asked = subject.lines_asked();
     let mut loads: Vec<usize> = asked.keys().copied().collect();
     loads.sort_by_key(|load| std::cmp::Reverse(asked[load]));
     loads.truncate(LOADS);
     loads.sort_unstable();
-    let threads = usize::from(arguments.jobs.unwrap_or(0));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
-    let bar = progress_bar(arguments.quiet, 1 << loads.len());
+    let bar = progress_bar(desk.is_quiet, 1 << loads.len());
     let point = |mask: usize| {
         let bypassed: Vec<usize> = (0..loads.len()).filter(|i| mask >> i & 1 != 0).map(|i| loads[i]).collect();
         let cached: BTreeSet<usize> = asked.keys().copied().filter(|load| !bypassed.contains(load)).collect();
@@ -59,16 +58,16 @@ pub(in super::super) fn fig2(arguments: &ReproduceArguments, kernels: &Path) -> 
         bar.inc(1);
         Point { bypassed, l2_bytes }
     };
-    let mut points: Vec<Point> = pool.install(|| (0..1 << loads.len()).into_par_iter().map(point).collect());
+    let mut points: Vec<Point> =
+        desk.runner.pool().install(|| (0..1 << loads.len()).into_par_iter().map(point).collect());
     bar.finish_and_clear();
     points.sort_by_key(|point| (point.bypassed.len(), point.bypassed.clone()));
-    draw(arguments.quick, &subject, &loads, &points)
+    draw(desk.is_quick, &subject, &loads, &points)
 }
 
 /// Points from caching all to bypassing all.
-fn draw(quick: bool, subject: &Subject, loads: &[usize], points: &[Point]) -> Result<Page, Report> {
-    let (command, name) =
-        if quick { ("xie2013/fig2 --quick", "xie2013-fig2-quick") } else { ("xie2013/fig2", "xie2013-fig2") };
+fn draw(quick: bool, subject: &Subject, loads: &[usize], points: &[Point]) -> Result<Page, Halt> {
+    let command = if quick { "xie2013/fig2 --quick" } else { "xie2013/fig2" };
     let bytes = |at: Option<&Point>| at.map_or(0, |point| point.l2_bytes);
     let (all_cached, all_bypassed) = (bytes(points.first()), bytes(points.last()));
     let least = bytes(points.iter().min_by_key(|point| point.l2_bytes));
@@ -78,8 +77,10 @@ fn draw(quick: bool, subject: &Subject, loads: &[usize], points: &[Point]) -> Re
         let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
         vec![names, grouped(point.l2_bytes), format!("{:.3}", ratio(point.l2_bytes, all_cached))]
     };
-    let finding =
-        if least < all_cached.min(all_bypassed) { "**as in the paper**, neither extreme is best" } else { ALL_CACHED };
+    let holds = least < all_cached.min(all_bypassed);
+    let finding = if holds { "**as in the paper**, neither extreme is best" } else { ALL_CACHED };
+    let ours = format!("all {}, none {}, best {}", grouped(all_cached), grouped(all_bypassed), grouped(least));
+    let judged = Row::claim(Class::Sign, "L2 bytes of cached loads", &ours, "neither extreme is best", holds);
     let verdict = format!(
         "Caching all asks for {} bytes, bypassing all for {}, the best set for {}: {finding}.\n",
         grouped(all_cached),
@@ -108,5 +109,5 @@ fn draw(quick: bool, subject: &Subject, loads: &[usize], points: &[Point]) -> Re
         vec![names.join(" "), point.l2_bytes.to_string()]
     };
     let csv = comma_separated(&["bypassed", "l2_bytes"], &points.iter().map(plain).collect::<Vec<_>>())?;
-    Ok(Page { name: name.to_owned(), markdown, csv, exit: Exit::Done })
+    Ok(Page { name: Page::name("xie2013/fig2", quick), markdown, csv, rows: vec![judged], ..Page::default() })
 }

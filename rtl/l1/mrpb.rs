@@ -1,0 +1,223 @@
+//! # Access queue of the L1, and memory request prioritisation buffer
+//! Line requests on their way from the coalescer to the tags: one queue, or, as MRPB, a queue for each
+//! warp, so that requests of a warp reach the cache together (khairy2015 section 5, li2015 section 6.1).
+//!
+//! | port       | dir | payload      | contract                                                           |
+//! |------------|-----|--------------|--------------------------------------------------------------------|
+//! | `push`     | in  | `LineAccess` | one a cycle, into the queue of its warp, which has room            |
+//! | `select`   | in  | cycle        | ahead of all else in a cycle: which queue is drained now           |
+//! | `front`    | out | `LineAccess` | the oldest request of that queue                                   |
+//!
+//! Latency: a request is seen in the cycle after its push, in a buffer of several queues `latency` cycles
+//! later. Ordering: requests of one warp keep their order; a fixed order may keep a warp of a high number
+//! waiting for as long as those below it have requests, which ends as they wait for data. A head that is refused
+//! stays selected only as long as the order says so. Area: the queues, one comparator tree of their levels.
+
+use serde::{Deserialize, Serialize};
+
+use super::coalescer::{LineAccess, LineShape};
+use super::watch::Fail;
+use crate::cells::fifo::Fifo;
+use crate::config::Rules;
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+
+/// Which queue is drained next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrainOrder {
+    /// The lowest that holds a request.
+    Fixed,
+    /// The next one that does.
+    RoundRobin,
+    /// The one that holds most, the lowest of several.
+    LongestFirst,
+}
+
+/// Which refused loads go past the cache instead of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StallBypass {
+    /// None.
+    None,
+    /// Those that find every way of their set reserved (khairy2015 Table 4).
+    Associativity,
+    /// All (li2015 section 6.1).
+    All,
+}
+
+/// The buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MrpbConfig {
+    /// Queues; warps share them by number. 0: there is no buffer but the access queue of the LSU.
+    pub queues: u32,
+    /// Requests of a queue.
+    pub depth: u32,
+    /// Which queue is drained next.
+    pub order: DrainOrder,
+    /// Whether a queue is drained until it is empty.
+    pub greedy: bool,
+    /// Which refused loads go past the cache.
+    pub bypass: StallBypass,
+    /// Cycles that the buffer adds.
+    pub latency: u32,
+}
+
+impl MrpbConfig {
+    /// No buffer.
+    pub const NONE: Self =
+        Self { queues: 0, depth: 1, order: DrainOrder::Fixed, greedy: false, bypass: StallBypass::None, latency: 0 };
+
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        rules.range("queues", u64::from(self.queues), 0..=64, "there are no more warps than that");
+        rules.range("depth", u64::from(self.depth), 1..=64, "a warp instruction makes 32 requests at most");
+        rules.range("latency", u64::from(self.latency), 0..=1, "requests enter one a cycle, and one is under way");
+    }
+}
+
+impl StallBypass {
+    /// Whether a load that fails for these conditions, a bit each, goes past.
+    #[must_use]
+    pub fn covers(self, fails: u8) -> bool {
+        match self {
+            Self::None => false,
+            Self::Associativity => fails >> Fail::LineAlloc as u8 & 1 != 0,
+            Self::All => fails != 0,
+        }
+    }
+}
+
+/// The queues.
+#[derive(Clone, Debug)]
+pub struct AccessQueue {
+    queues: Box<[Fifo<LineAccess>]>,
+    order: DrainOrder,
+    greedy: bool,
+    latency: u64,
+    /// Queue that is drained now.
+    current: u8,
+    /// Queue and cycle of the last push, until it can be seen.
+    entering: Option<(u8, u64)>,
+}
+
+impl AccessQueue {
+    /// One queue of `depth` requests, or as many as `mrpb` has.
+    #[must_use]
+    pub fn new(depth: u32, mrpb: &MrpbConfig, line_bits: u32) -> Self {
+        let shape = LineShape { line_bits };
+        let (queues, depth) = if mrpb.queues == 0 { (1, depth) } else { (mrpb.queues, mrpb.depth) };
+        Self {
+            queues: (0..queues).map(|_| Fifo::new(depth, shape)).collect(),
+            order: mrpb.order,
+            greedy: mrpb.greedy,
+            latency: if mrpb.queues == 0 { 0 } else { u64::from(mrpb.latency) },
+            current: 0,
+            entering: None,
+        }
+    }
+
+    /// Whether there is anything to select.
+    #[must_use]
+    pub fn selects(&self) -> bool {
+        self.queues.len() > 1 || self.latency > 0
+    }
+
+    /// Selects the queue that is drained in this cycle. Returns whether its oldest request may be another
+    /// one than at the last selection although none has left.
+    #[inline(never)]
+    pub fn select(&mut self, cycle: u64) -> bool {
+        self.entering = self.entering.filter(|(_, pushed)| pushed + self.latency >= cycle);
+        let before = self.current;
+        if !(self.greedy && self.seen(before) > 0) {
+            self.current = self.next().unwrap_or(before);
+        }
+        self.current != before
+    }
+
+    fn next(&self) -> Option<u8> {
+        let holders = || (0..self.queues.len() as u8).filter(|queue| self.seen(*queue) > 0);
+        match self.order {
+            DrainOrder::Fixed => holders().next(),
+            DrainOrder::RoundRobin => holders().find(|queue| *queue > self.current).or_else(|| holders().next()),
+            DrainOrder::LongestFirst => holders().rev().max_by_key(|queue| self.seen(*queue)),
+        }
+    }
+
+    /// Requests of a queue that can be seen.
+    fn seen(&self, queue: u8) -> usize {
+        let entering = self.entering.is_some_and(|(into, _)| into == queue);
+        self.queues[usize::from(queue)].len() - usize::from(entering)
+    }
+
+    /// The request at the head of the selected queue.
+    #[must_use]
+    #[inline]
+    pub fn front(&self) -> Option<&LineAccess> {
+        let front = self.queues[usize::from(self.current)].front();
+        if self.entering.is_some() && self.seen(self.current) == 0 { None } else { front }
+    }
+
+    /// Drops the head of the selected queue.
+    #[inline]
+    pub fn drop_front(&mut self) {
+        self.queues[usize::from(self.current)].drop_front();
+    }
+
+    /// Whether a request of a warp would find room.
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self, warp: u8) -> bool {
+        self.queues[self.queue_of(warp)].has_room()
+    }
+
+    /// Adds a request of a warp, formed in its place as by [`Fifo::push_with`].
+    #[inline]
+    pub fn push_with(&mut self, cycle: u64, warp: u8, form: impl FnOnce(&mut LineAccess)) {
+        let queue = self.queue_of(warp);
+        self.queues[queue].push_with(form);
+        if self.selects() {
+            self.entering = Some((queue as u8, cycle));
+        }
+    }
+
+    fn queue_of(&self, warp: u8) -> usize {
+        if self.queues.len() == 1 { 0 } else { usize::from(warp) % self.queues.len() }
+    }
+
+    /// True if it holds nothing.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queues.iter().all(Fifo::is_empty)
+    }
+
+    /// Whether another request may be at the head in the next cycle, whatever else happens.
+    #[must_use]
+    #[inline]
+    pub fn turns(&self) -> bool {
+        self.entering.is_some() || self.queues.len() > 1 && self.alternates()
+    }
+
+    /// Several queues take turns.
+    #[inline(never)]
+    fn alternates(&self) -> bool {
+        let takes_turns = self.order == DrainOrder::RoundRobin && !self.greedy;
+        takes_turns && self.queues.iter().filter(|queue| !queue.is_empty()).count() > 1
+    }
+
+    /// Lists the queues, and which one is drained.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { queues, order: _, greedy: _, latency: _, current, entering } = self;
+        if !self.selects() {
+            return queues[0].describe(to);
+        }
+        to.sized("current", u64::from(*current), 6);
+        to.flag("entering", entering.is_some());
+        to.sized("entering_queue", entering.map_or(0, |(queue, _)| u64::from(queue)), 6);
+        for (number, queue) in (0..).zip(queues) {
+            to.parts("queue", number, |to| queue.describe(to));
+        }
+        to.logic("select", Logic::PriorityEncoder { inputs: queues.len() as u32 });
+    }
+}

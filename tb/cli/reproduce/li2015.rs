@@ -1,0 +1,111 @@
+//! Figures of li2015: its applications, and what they have in common.
+
+mod fig2;
+mod fig5;
+mod reuse;
+mod schemes;
+mod table1;
+
+use std::path::PathBuf;
+
+use super::Desk;
+use crate::reproduce::Halt;
+use crate::reproduce::judge::geometric_mean;
+use crate::reproduce::runs::{Clocked, Point};
+
+pub(super) use fig2::fig2;
+pub(super) use fig5::fig5;
+pub(super) use reuse::{fig3, fig4};
+pub(super) use schemes::schemes;
+pub(super) use table1::table1;
+
+/// The machine that the paper ran on.
+const MACHINE: &str = "fermi";
+const DESIGN: &str = "li2015-clocks";
+
+/// How an application takes to the L1, by Table 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Unfriendly,
+    Insensitive,
+    Friendly,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Unfriendly, Self::Insensitive, Self::Friendly];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unfriendly => "unfriendly",
+            Self::Insensitive => "insensitive",
+            Self::Friendly => "friendly",
+        }
+    }
+}
+
+/// An application of the paper and our kernel of the same algorithm.
+struct App {
+    name: &'static str,
+    kernel: &'static str,
+    size: &'static str,
+    kind: Kind,
+    /// IPC past the L1 in parts of that through it, as Table 1 has it.
+    bypassed: f64,
+}
+
+const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind: Kind, bypassed: f64) -> App {
+    App { name, kernel, size, kind, bypassed }
+}
+
+/// The applications of Table 1 in its order, without LFK and MYC, of which there are no kernels here.
+const APPS: [App; 16] = [
+    app("PTF", "particlefilter", "paper", Kind::Unfriendly, 1.36),
+    app("SD2", "srad2", "launch", Kind::Unfriendly, 1.36),
+    app("NW", "nw", "launch", Kind::Unfriendly, 1.24),
+    app("SSSP", "sssp", "launch", Kind::Unfriendly, 1.21),
+    app("LUD", "lud", "launch", Kind::Unfriendly, 1.17),
+    app("HS", "hotspot", "launch", Kind::Unfriendly, 1.05),
+    app("BH", "barneshut", "launch", Kind::Unfriendly, 1.04),
+    app("CFD", "cfd", "launch", Kind::Insensitive, 1.00),
+    app("GS", "gaussian", "launch", Kind::Insensitive, 1.00),
+    app("FFT", "fft", "launch", Kind::Insensitive, 1.00),
+    app("PF", "pathfinder", "launch", Kind::Insensitive, 1.00),
+    app("SD1", "srad1", "launch", Kind::Friendly, 0.97),
+    app("HT", "heartwall", "launch", Kind::Friendly, 0.55),
+    app("MM", "sgemm_cache", "launch", Kind::Friendly, 0.54),
+    app("BT", "btree", "launch", Kind::Friendly, 0.41),
+    app("BP", "backprop", "launch", Kind::Friendly, 0.23),
+];
+
+const KERNELS: &str =
+    "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`; LFK and MYC are missing.";
+
+/// The applications of some kinds.
+fn apps(kinds: &[Kind]) -> Vec<&'static App> {
+    APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
+}
+
+impl App {
+    fn launch(&self, desk: &Desk) -> PathBuf {
+        desk.launch(self.kernel, self.size)
+    }
+
+    fn point(&self, desk: &Desk, designs: &[&str], sets: &[&str]) -> Point {
+        Point::new(&self.launch(desk), MACHINE, &[&[DESIGN], designs].concat(), sets)
+    }
+}
+
+/// What each application counts on each machine, which are given by their designs and settings.
+fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {
+    let points: Vec<_> =
+        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
+    let done = desk.runner.clocked(&points)?;
+    Ok(done.chunks(machines.len()).map(<[Clocked]>::to_vec).collect())
+}
+
+/// The geometric mean over the applications of a kind.
+fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {
+    let of_kind: Vec<_> =
+        apps.iter().zip(values).filter(|(app, _)| app.kind == kind).map(|(_, value)| *value).collect();
+    geometric_mean(&of_kind).unwrap_or(f64::NAN)
+}

@@ -1,0 +1,144 @@
+//! Figures 3 and 4: how often lines are asked for, and how soon again, whatever the cache.
+
+use std::path::Path;
+
+use golden::untimed::{DISTANCES, REFERENCES, Reuse};
+use serde::{Deserialize, Serialize};
+
+use super::super::Desk;
+use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps};
+use crate::config::Resolved;
+use crate::reproduce::Halt;
+use crate::reproduce::chart::{Chart, Form, Series};
+use crate::reproduce::judge::{Class, Row};
+use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::runs::{Point, Trouble};
+use crate::run::{ratio, reuse};
+
+/// The reuse of an application's requests.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Counted {
+    lines: [u64; REFERENCES],
+    requests: u64,
+    once: u64,
+    distances: [u64; DISTANCES],
+}
+
+impl Counted {
+    /// Requests of lines that are asked for once, in percent.
+    pub(super) fn once(&self) -> f64 {
+        100.0 * ratio(self.once, self.requests)
+    }
+}
+
+/// Counts the requests of applications, which needs no cycles.
+pub(super) fn counted(desk: &Desk, apps: &[&App]) -> Result<Vec<Counted>, Halt> {
+    let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
+    desk.runner.measure("reuse", &points, &|launch: &Path, resolved: &Resolved| -> Result<Counted, Trouble> {
+        let Reuse { lines, requests, once, distances } = reuse(launch, &resolved.config)?;
+        Ok(Counted { lines, requests, once, distances })
+    })
+}
+
+const METHOD: &str = "Requests are those that the coalescer makes of loads, stores and atomic operations, in the order in which the model without time\n\
+runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
+
+pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
+    let apps = apps(&[Kind::Unfriendly]);
+    let counted = counted(desk, &apps)?;
+    let shares: Vec<[f64; REFERENCES]> = counted
+        .iter()
+        .map(|counted| counted.lines.map(|lines| 100.0 * ratio(lines, counted.lines.iter().sum())))
+        .collect();
+    let mut page = Page::new("li2015/fig3", desk.is_quick, "li2015, Figure 3: how often lines are asked for");
+    page.text(&format!(
+        "Lines of the unfriendly applications by how often an SM asks for them, in percent. {METHOD}\n{KERNELS}"
+    ));
+    let few = |at: usize| shares[at][0] + shares[at][1] > 50.0;
+    let rows = apps.iter().enumerate().map(|(at, app)| {
+        let is_stated_often = matches!(app.name, "PTF" | "SSSP");
+        let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
+        let ours = format!("{:.1} % fewer than three times", shares[at][0] + shares[at][1]);
+        Row::claim(Class::Sign, app.name, &ours, published, few(at) != is_stated_often)
+    });
+    page.judged(rows.collect());
+    let head = ["app", "once", "twice", "three times", "more often"];
+    let cells: Vec<Vec<String>> = apps
+        .iter()
+        .zip(&shares)
+        .map(|(app, shares)| [vec![app.name.to_owned()], shares.map(|share| format!("{share:.1}")).to_vec()].concat())
+        .collect();
+    page.csv = comma_separated(&head, &cells)?;
+    page.text("## Applications");
+    page.table(&head, cells, 1);
+    page.chart(
+        "",
+        &Chart {
+            title: "Lines by how often an SM asks for them".to_owned(),
+            unit: "percent of lines".to_owned(),
+            groups: apps.iter().map(|app| app.name.to_owned()).collect(),
+            series: (0..REFERENCES)
+                .map(|at| Series::new(head[at + 1], shares.iter().map(|shares| shares[at])))
+                .collect(),
+            ..Chart::default()
+        },
+    );
+    Ok(page)
+}
+
+/// Lines of the L1 of Table 2.
+const L1_LINES: usize = 128;
+
+pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
+    let apps = apps(&[Kind::Unfriendly]);
+    let counted = counted(desk, &apps)?;
+    let shares: Vec<[f64; DISTANCES]> = counted
+        .iter()
+        .map(|counted| counted.distances.map(|reuses| 100.0 * ratio(reuses, counted.distances.iter().sum())))
+        .collect();
+    // The class of a distance is its number of bits.
+    let beyond = (usize::BITS - L1_LINES.leading_zeros()) as usize;
+    let far: Vec<f64> = shares.iter().map(|shares| shares[beyond..].iter().sum()).collect();
+    let mut page = Page::new("li2015/fig4", desk.is_quick, "li2015, Figure 4: how soon lines are asked for again");
+    page.text(&format!(
+        "Requests of lines that came before, by the number of requests of the SM in between (two in A B C A), in percent.\n\
+         {METHOD} {KERNELS}"
+    ));
+    let any = far.iter().any(|share| *share > 0.0);
+    let most = far.iter().filter(|share| **share > 25.0).count();
+    page.judged(vec![Row::claim(
+        Class::Sign,
+        "applications with more than a quarter of their reuses beyond 128 requests",
+        &format!("{most} of {}", apps.len()),
+        "distances are high, beyond 128",
+        any && 2 * most > apps.len(),
+    )]);
+    let names: Vec<String> = (0..DISTANCES)
+        .map(|class| match class {
+            0 | 1 => class.to_string(),
+            _ if class == DISTANCES - 1 => format!("{}+", 1 << (class - 1)),
+            _ => format!("{}-{}", 1 << (class - 1), (1 << class) - 1),
+        })
+        .collect();
+    let head: Vec<&str> = ["app"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let cells: Vec<Vec<String>> = apps
+        .iter()
+        .zip(&shares)
+        .map(|(app, shares)| [vec![app.name.to_owned()], shares.map(|share| format!("{share:.1}")).to_vec()].concat())
+        .collect();
+    page.csv = comma_separated(&head, &cells)?;
+    page.text("## Applications");
+    page.table(&head, cells, 1);
+    page.chart(
+        "",
+        &Chart {
+            title: "Requests between two of one line".to_owned(),
+            unit: "percent of reuses".to_owned(),
+            groups: names,
+            series: apps.iter().zip(&shares).map(|(app, shares)| Series::new(app.name, *shares)).collect(),
+            form: Form::Lines,
+            ..Chart::default()
+        },
+    );
+    Ok(page)
+}

@@ -1,0 +1,177 @@
+//! # Published numbers and the rules that ours are held to
+//! A row states one finding of a paper: a number that its text or a table gives, or an order that it
+//! states. What is expected of ours depends on how far machine, kernels and inputs can be those of the
+//! paper:
+//!
+//! | class    | holds if                                                                             |
+//! |----------|--------------------------------------------------------------------------------------|
+//! | exact    | our number is the published one                                                      |
+//! | sign     | our number is on the same side of a neutral value, or at it, as the published one    |
+//! | ordering | ours follow one another as the published ones do; equal ones may                     |
+//! | factor   | our distance from the neutral value is half to twice the published one; of a share, \|
+//! |          | our number is within so many points of it                                            |
+
+use serde::{Deserialize, Serialize};
+
+/// What is expected of a number of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The published number.
+    Exact,
+    /// Its direction.
+    Sign,
+    /// Who comes before whom.
+    Ordering,
+    /// Its size, roughly.
+    Factor,
+}
+
+impl Class {
+    /// All classes, in the order of the summary.
+    pub const ALL: [Self; 4] = [Self::Exact, Self::Sign, Self::Ordering, Self::Factor];
+
+    /// As pages and options write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Sign => "sign",
+            Self::Ordering => "ordering",
+            Self::Factor => "factor",
+        }
+    }
+}
+
+/// A finding of a paper beside ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was measured.
+    pub what: String,
+    /// Our finding.
+    pub ours: String,
+    /// The published one.
+    pub published: String,
+    /// What is expected of ours.
+    pub class: Class,
+    /// Whether it does what is expected.
+    pub passed: bool,
+    /// Why not, or what else there is to know; may be empty.
+    pub why: String,
+}
+
+/// How far two numbers may be apart and still count as equal in an [`Row::ordering`].
+const SAME: f64 = 1e-9;
+
+impl Row {
+    /// A finding judged by a rule of its own, which `published` states.
+    #[must_use]
+    pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
+        let [what, ours, published] = [what, ours, published].map(str::to_owned);
+        Self { what, ours, published, class, passed, why: String::new() }
+    }
+
+    /// Both numbers are above `neutral`, both below, or both at it, which is up to `band` away.
+    #[must_use]
+    pub fn sign(what: &str, ours: f64, published: f64, (neutral, band): (f64, f64)) -> Self {
+        let side = |value: f64| if (value - neutral).abs() <= band { 0.0 } else { (value - neutral).signum() };
+        Self::of(Class::Sign, what, ours, published, side(ours) == side(published))
+    }
+
+    /// Our distance from `neutral` is half to twice the published one, on the same side.
+    #[must_use]
+    pub fn factor(what: &str, ours: f64, published: f64, neutral: f64) -> Self {
+        let part = (ours - neutral) / (published - neutral);
+        Self::of(Class::Factor, what, ours, published, (0.5..=2.0).contains(&part))
+    }
+
+    /// Two shares in percent, at most so many points apart.
+    #[must_use]
+    pub fn points(what: &str, ours: f64, published: f64, most: f64) -> Self {
+        Self::of(Class::Factor, what, ours, published, (ours - published).abs() <= most)
+    }
+
+    /// Numbers of ours that should not rise, in the order that the paper states.
+    #[must_use]
+    pub fn ordering(what: &str, ours: &[(&str, f64)]) -> Self {
+        let passed = ours.is_sorted_by(|(_, one), (_, next)| *next <= *one + SAME);
+        let cells: Vec<_> = ours.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
+        let names: Vec<_> = ours.iter().map(|(name, _)| *name).collect();
+        Self::claim(Class::Ordering, what, &cells.join(", "), &names.join(" ≥ "), passed)
+    }
+
+    /// The row with the reason why it is as it is.
+    #[must_use]
+    pub fn because(self, why: &str) -> Self {
+        Self { why: why.to_owned(), ..self }
+    }
+
+    fn of(class: Class, what: &str, ours: f64, published: f64, passed: bool) -> Self {
+        Self::claim(class, what, &number(ours), &number(published), passed)
+    }
+}
+
+/// Two places after the point for what is about one, less for what is large.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let places = if value.abs() < 10.0 { 2 } else { usize::from(value.abs() < 100.0) };
+    format!("{value:.places$}")
+}
+
+/// The geometric mean; none of nothing, or of what has a number that is not positive.
+#[must_use]
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let is_defined = !values.is_empty() && values.iter().all(|value| *value > 0.0);
+    is_defined.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+/// The harmonic mean; none of nothing, or of what has a number that is not positive.
+#[must_use]
+pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
+    let is_defined = !values.is_empty() && values.iter().all(|value| *value > 0.0);
+    is_defined.then(|| values.len() as f64 / values.iter().map(|value| value.recip()).sum::<f64>())
+}
+
+/// The arithmetic mean; none of nothing.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_holds_on_the_same_side_of_the_neutral_band() {
+        let passes = |ours, published| Row::sign("", ours, published, (1.0, 0.02)).passed;
+        assert!(passes(1.5, 1.03) && passes(0.5, 0.97) && passes(1.01, 0.99));
+        assert!(!passes(0.97, 1.2) && !passes(1.01, 1.2) && !passes(1.2, 1.0));
+    }
+
+    #[test]
+    fn a_factor_holds_from_half_to_twice_the_published_gain() {
+        let passes = |ours| Row::factor("", ours, 1.30, 1.0).passed;
+        assert!(passes(1.16) && passes(1.59) && !passes(1.14) && !passes(1.62) && !passes(0.7));
+    }
+
+    #[test]
+    fn shares_hold_within_their_points() {
+        assert!(Row::points("", 60.0, 53.2, 15.0).passed && !Row::points("", 70.0, 53.2, 15.0).passed);
+    }
+
+    #[test]
+    fn an_ordering_may_have_equals_but_no_rise() {
+        let row = Row::ordering("IPC", &[("a", 1.3), ("b", 1.3), ("c", 1.0)]);
+        assert!(row.passed && row.ours == "a 1.30, b 1.30, c 1.00" && row.published == "a ≥ b ≥ c", "{row:?}");
+        assert!(!Row::ordering("", &[("a", 1.0), ("b", 1.1)]).passed);
+        assert!(!Row::ordering("", &[("a", f64::NAN), ("b", 1.1)]).passed);
+    }
+
+    #[test]
+    fn means_are_those_of_their_names() {
+        let near = |mean: Option<f64>, value: f64| (mean.unwrap() - value).abs() < 1e-12;
+        assert!(near(geometric_mean(&[1.0, 4.0]), 2.0) && near(harmonic_mean(&[1.0, 3.0]), 1.5));
+        assert!(near(mean(&[1.0, 3.0]), 2.0) && geometric_mean(&[1.0, 0.0]).is_none() && mean(&[]).is_none());
+    }
+}

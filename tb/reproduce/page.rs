@@ -1,0 +1,201 @@
+//! # Pages
+//! A figure as files below `docs/results`: the page, its numbers as CSV, its charts, and the judged rows
+//! that the summary counts. Each appears whole or not at all.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use comfy_table::{CellAlignment, Table, presets};
+use miette::{Context, IntoDiagnostic, Report};
+use waves::part_file::PartFile;
+
+use super::chart::Chart;
+use super::judge::Row;
+
+/// A figure, ready to be written.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Path of its files below the folder of results, without their endings: `li2015/fig8`.
+    pub name: String,
+    /// The page.
+    pub markdown: String,
+    /// Its numbers.
+    pub csv: String,
+    /// SVG texts, each with what it adds to the name of its file; may be empty.
+    pub charts: Vec<(String, String)>,
+    /// Judged rows; none where a paper states nothing to be held to.
+    pub rows: Vec<Row>,
+}
+
+/// Ending of the files with judged rows.
+const ROWS: &str = "rows.csv";
+
+impl Page {
+    /// The name of a figure's files, of small sizes or not.
+    #[must_use]
+    pub fn name(figure: &str, is_quick: bool) -> String {
+        if is_quick { format!("{figure}-quick") } else { figure.to_owned() }
+    }
+
+    /// A page that begins with a title and the command that writes it.
+    #[must_use]
+    pub fn new(figure: &str, is_quick: bool, title: &str) -> Self {
+        let option = if is_quick { " --quick" } else { "" };
+        let markdown = format!(
+            "# {title}\n\n`cargo run --release -- reproduce {figure}{option}` writes this page and the files beside it.\n"
+        );
+        Self { name: Self::name(figure, is_quick), markdown, ..Self::default() }
+    }
+
+    /// Adds a paragraph.
+    pub fn text(&mut self, text: &str) {
+        self.markdown.push('\n');
+        self.markdown.push_str(text.trim_end());
+        self.markdown.push('\n');
+    }
+
+    /// Adds a table whose columns from `first` on are numbers.
+    pub fn table(&mut self, head: &[&str], rows: Vec<Vec<String>>, first: usize) {
+        self.text(&table(head, rows, first));
+    }
+
+    /// Adds the judged rows, with the reasons they give.
+    pub fn judged(&mut self, rows: Vec<Row>) {
+        let passed = rows.iter().filter(|row| row.passed).count();
+        self.text(&format!("## Held to the paper\n{passed} of {} rows hold.", rows.len()));
+        let verdict = |row: &Row| if row.passed { "holds" } else { "**does not hold**" }.to_owned();
+        let cells = rows.iter().map(|row| {
+            vec![row.what.clone(), row.ours.clone(), row.published.clone(), row.class.name().to_owned(), verdict(row)]
+        });
+        self.table(&["what", "ours", "published", "expected", ""], cells.collect(), 5);
+        let reasons = rows.iter().filter(|row| !row.why.is_empty());
+        let reasons: Vec<_> = reasons.map(|row| format!("- {}: {}", row.what, row.why)).collect();
+        if !reasons.is_empty() {
+            self.text(&reasons.join("\n"));
+        }
+        self.rows.extend(rows);
+    }
+
+    /// Adds a chart; `suffix` tells several of a page apart.
+    pub fn chart(&mut self, suffix: &str, chart: &Chart) {
+        let file = self.name.rsplit('/').next().unwrap_or_default().to_owned();
+        self.text(&format!("![{}]({file}{suffix}.svg)", chart.title));
+        self.charts.push((suffix.to_owned(), chart.svg()));
+    }
+
+    /// Writes all files and returns their paths.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Report> {
+        let mut files = vec![(format!("{}.md", self.name), self.markdown.clone())];
+        files.push((format!("{}.csv", self.name), self.csv.clone()));
+        files.extend(self.charts.iter().map(|(suffix, svg)| (format!("{}{suffix}.svg", self.name), svg.clone())));
+        if !self.rows.is_empty() {
+            files.push((format!("{}.{ROWS}", self.name), rows_as_csv(&self.rows)?));
+        }
+        let written = files.into_iter().map(|(name, text)| {
+            let path = folder.join(name);
+            write(&path, &text)?;
+            Ok(path)
+        });
+        written.collect()
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Report> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| format!("folder {}", folder.display()))?;
+    let written = PartFile::create(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.keep()
+    });
+    written.map(drop).into_diagnostic().wrap_err("a figure cannot be written")
+}
+
+fn rows_as_csv(rows: &[Row]) -> Result<String, Report> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).into_diagnostic()?;
+    }
+    String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
+}
+
+/// The judged rows of all figures of a paper that were written to a folder of results, of the small sizes
+/// or of the others.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<Row>, Report> {
+    let folder = folder.join(paper);
+    let context = || format!("folder {} cannot be read", folder.display());
+    let entries = fs::read_dir(&folder).into_diagnostic().wrap_err_with(context)?;
+    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    if let Ok(paths) = &mut paths {
+        paths.sort_unstable();
+    }
+    let mut found = Vec::new();
+    for path in paths.into_diagnostic().wrap_err_with(context)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(figure) = name.strip_suffix(&format!(".{ROWS}")) else { continue };
+        if figure.ends_with("-quick") == is_quick {
+            let context = || format!("{} cannot be read", path.display());
+            let read = csv::Reader::from_path(&path).and_then(|mut reader| reader.deserialize().collect());
+            let rows: Vec<Row> = read.into_diagnostic().wrap_err_with(context)?;
+            found.extend(rows);
+        }
+    }
+    Ok(found)
+}
+
+/// A Markdown table whose columns from `first` on are numbers.
+#[must_use]
+pub fn table(head: &[&str], rows: Vec<Vec<String>>, first: usize) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN).set_header(head.to_vec()).add_rows(rows);
+    table.column_iter_mut().skip(first).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    format!("{table}\n")
+}
+
+/// The same as comma-separated values.
+///
+/// # Errors
+/// If a row has not as many cells as the head.
+pub fn comma_separated(head: &[&str], rows: &[Vec<String>]) -> Result<String, Report> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(head).into_diagnostic()?;
+    for row in rows {
+        writer.write_record(row).into_diagnostic()?;
+    }
+    String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judge::Class;
+    use super::*;
+
+    #[test]
+    fn the_rows_of_a_paper_are_found_again_by_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let row = |what| Row::claim(Class::Sign, what, "1, \"2\"", "3", true).because("so");
+        for (figure, is_quick) in [("p/fig1", false), ("p/fig2", false), ("p/fig2", true)] {
+            let mut page = Page::new(figure, is_quick, "Title");
+            page.judged(vec![row(figure)]);
+            assert_eq!(page.write(folder.path()).unwrap().len(), 3);
+        }
+        assert_eq!(rows(folder.path(), "p", false).unwrap(), [row("p/fig1"), row("p/fig2")]);
+        assert_eq!(rows(folder.path(), "p", true).unwrap(), [row("p/fig2")]);
+    }
+
+    #[test]
+    fn a_chart_stands_beside_its_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut page = Page::new("p/fig1", true, "Title");
+        page.chart("-b", &Chart { title: "Hits".to_owned(), ..Chart::default() });
+        page.write(folder.path()).unwrap();
+        assert!(page.markdown.contains("![Hits](fig1-quick-b.svg)"), "{}", page.markdown);
+        assert!(folder.path().join("p/fig1-quick-b.svg").is_file());
+    }
+}

@@ -1,0 +1,33 @@
+//! The profile of Profiled-BYPASS: which lines the L1Ds admit in each launch, from a run without time on
+//! the same data ([`golden::untimed::Recording::admitted`]).
+
+use std::sync::Arc;
+
+use golden::untimed::{Counted, Recording};
+use rtl::l1::config::{ProfileScope, ProfiledConfig};
+use rtl::machine::MachineConfig;
+
+use super::RunError;
+use super::prepare::Prepared;
+use super::untimed::each_launch;
+
+/// The lines that the L1D of each SM admits in a launch.
+pub(super) type Admitted = Vec<Arc<[u64]>>;
+
+/// Those of every launch in order; none if the machine has no profile.
+pub(super) fn profiled(prepared: &Prepared, config: &MachineConfig) -> Result<Vec<Admitted>, RunError> {
+    let ProfiledConfig { scope, threshold } = config.l1.profiled;
+    let counted = match scope {
+        ProfileScope::None => return Ok(Vec::new()),
+        ProfileScope::Local => Counted::Local,
+        ProfileScope::Global => Counted::Global,
+        ProfileScope::Either => Counted::Either,
+    };
+    let mut launches = Vec::new();
+    each_launch(prepared, config, &mut |launch, sms, memory| {
+        let recording = Recording::new(launch, sms, config.l1.line_bytes as usize, memory)?;
+        launches.push(recording.admitted(counted, threshold.into()).into_iter().map(Arc::from).collect());
+        Ok(())
+    })?;
+    Ok(launches)
+}
