@@ -116,7 +116,7 @@ enum Entry<R> {
     Here { bytes: Line, dirty: bool },
 }
 
-/// One bank; lines are numbered within the bank (see [`locate`]).
+/// One bank; lines are numbered within the bank (see [`Banks`]).
 #[derive(Clone, Debug)]
 pub struct Bank<R> {
     index: SetIndex,
@@ -126,10 +126,22 @@ pub struct Bank<R> {
     order: Vec<Vec<u64>>,
 }
 
-/// The bank that serves a line, and the line's number within it: the remainder and the quotient of
-/// the division by the number of banks.
-pub fn locate(line: u64, banks: u64) -> (u64, u64) {
-    (line % banks, line / banks)
+/// How lines go round among banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Banks {
+    /// How many there are.
+    pub count: u64,
+    /// Neighbouring lines that a bank has before the next one's turn.
+    pub run: u64,
+}
+
+impl Banks {
+    /// The bank that serves a line, and the line's number within it: the bank's own runs follow each
+    /// other there without a gap.
+    pub fn locate(self, line: u64) -> (u64, u64) {
+        let Self { count, run } = self;
+        (line / run % count, line / run / count * run + line % run)
+    }
 }
 
 impl<R: Clone> Bank<R> {
@@ -331,8 +343,14 @@ mod tests {
 
     #[test]
     fn six_banks_take_turns_line_by_line() {
-        let places: Vec<_> = (5..8).map(|line| locate(line, 6)).collect();
+        let places: Vec<_> = (5..8).map(|line| Banks { count: 6, run: 1 }.locate(line)).collect();
         assert_eq!(places, [(5, 0), (0, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn two_banks_take_turns_of_four_lines() {
+        let places: Vec<_> = [3, 4, 7, 8, 13].map(|line| Banks { count: 2, run: 4 }.locate(line)).into();
+        assert_eq!(places, [(0, 3), (1, 0), (1, 3), (0, 4), (1, 5)]);
     }
 
     proptest! {

@@ -9,6 +9,8 @@
 //! * Loads whose cache operator keeps them out of the L1 ask the L2 for sectors of 32 bytes, all others
 //!   for whole lines.
 //! * L2, banks that take lines in turn: write-back, write-allocate, LRU; lasts from launch to launch.
+//!   An L1 line may have several of its lines, each of which hits or misses by itself; it was found if
+//!   all were that were asked for.
 //!
 //! Atomic operations are counted as stores: they evict from the L1 and write in the L2. Only accesses to
 //! global memory are counted; constants, textures and local memory have caches or lines of their own.
@@ -28,7 +30,7 @@ use isa::types::CacheOp;
 use crate::coalescer::{WarpAccess, coalesce};
 use crate::index::SetIndex;
 use crate::interp::{Access, InterpError, Launch, Sms, WarpMemory, run_warps};
-use crate::l2::locate;
+use crate::l2::Banks;
 use crate::memory::FlatMemory;
 use lines::Lines;
 
@@ -54,7 +56,7 @@ pub struct Geometry {
 pub struct Config {
     /// SMs, each with an L1.
     pub num_sms: usize,
-    /// Bytes of a line.
+    /// Bytes of a line of an L1.
     pub line_bytes: usize,
     /// L1 of an SM.
     pub l1: Geometry,
@@ -62,8 +64,10 @@ pub struct Config {
     pub bypass: bool,
     /// One bank of the L2; it numbers its own lines.
     pub l2: Geometry,
+    /// Bytes of its lines, at most those of an L1's.
+    pub l2_line_bytes: usize,
     /// Banks of the L2.
-    pub banks: u64,
+    pub banks: Banks,
 }
 
 /// Caches that last over the launches of a run.
@@ -179,7 +183,7 @@ impl Caches {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let lines = |geometry: Geometry, count: usize| vec![Lines::new(geometry); count];
-        Self { config, l1: lines(config.l1, config.num_sms), l2: lines(config.l2, config.banks as usize) }
+        Self { config, l1: lines(config.l1, config.num_sms), l2: lines(config.l2, config.banks.count as usize) }
     }
 
     /// Runs a launch of which each SM holds `ctas` CTAs at once.
@@ -205,7 +209,8 @@ impl Caches {
             profile.stores.transactions += count;
             for request in requests {
                 profile.stores.l1_evictions += u64::from(self.l1[sm].remove(request.line).is_some());
-                profile.stores.l2_hits += u64::from(self.reach_l2(request.line, true, &mut profile.write_backs));
+                profile.stores.l2_hits +=
+                    u64::from(self.reach_l2(request.line, request.byte_mask, true, &mut profile.write_backs));
             }
             return;
         }
@@ -213,6 +218,7 @@ impl Caches {
             Load { warps: 1, lanes: mask.count_ones().into(), transactions: count, most: count, ..Load::default() };
         let passes = self.config.bypass || is_uncached(mem);
         for request in requests {
+            let asked = if passes { request.byte_mask } else { u128::MAX };
             if passes {
                 load.bypasses += 1;
                 load.bypassed_sectors += sectors(request.byte_mask);
@@ -220,17 +226,24 @@ impl Caches {
                 load.l1_hits += 1;
                 continue;
             }
-            load.l2_hits += u64::from(self.reach_l2(request.line, false, &mut profile.write_backs));
+            load.l2_hits += u64::from(self.reach_l2(request.line, asked, false, &mut profile.write_backs));
         }
         profile.loads.entry(pc).or_default().add(&load);
     }
 
-    /// True if the line was there.
-    fn reach_l2(&mut self, line: u64, write: bool, write_backs: &mut u64) -> bool {
-        let (bank, line) = locate(line, self.config.banks);
-        let reached = self.l2[bank as usize].reach(line, write);
-        *write_backs += u64::from(reached.wrote_back);
-        reached.hit
+    /// True if all lines were there that hold bytes asked of an L1 line.
+    fn reach_l2(&mut self, line: u64, byte_mask: u128, write: bool, write_backs: &mut u64) -> bool {
+        let Config { line_bytes, l2_line_bytes, banks, .. } = self.config;
+        let parts = line_bytes / l2_line_bytes;
+        let bytes_of_part = u128::MAX >> (128 - l2_line_bytes);
+        let mut hit = true;
+        for part in (0..parts).filter(|part| byte_mask >> (part * l2_line_bytes) & bytes_of_part != 0) {
+            let (bank, line) = banks.locate(line * parts as u64 + part as u64);
+            let reached = self.l2[bank as usize].reach(line, write);
+            *write_backs += u64::from(reached.wrote_back);
+            hit &= reached.hit;
+        }
+        hit
     }
 }
 

@@ -7,7 +7,7 @@ use crate::index::Function;
 use crate::l1::cache::{self, Cache};
 use crate::l1::event::{Event, FailOrder, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
 use crate::l1::replacement::Policy;
-use crate::l2::{self, Bank};
+use crate::l2::{self, Bank, Banks};
 
 const BASE: u64 = 0x10_0000;
 
@@ -33,7 +33,8 @@ fn geometry(bits: u32, ways: usize) -> Geometry {
 /// One SM with an L1 of `l1_ways` lines in one set, and two L2 banks of `l2_ways` lines.
 fn caches(l1_ways: usize, l2_ways: usize) -> Caches {
     let (l1, l2) = (geometry(0, l1_ways), geometry(0, l2_ways));
-    Caches::new(Config { num_sms: 1, line_bytes: 128, l1, bypass: false, l2, banks: 2 })
+    let banks = Banks { count: 2, run: 1 };
+    Caches::new(Config { num_sms: 1, line_bytes: 128, l1, bypass: false, l2, l2_line_bytes: 128, banks })
 }
 
 fn profile(caches: &mut Caches, body: &str) -> Profile {
@@ -173,6 +174,18 @@ fn the_l1_forgets_between_launches_and_the_l2_does_not() {
     let body = "ld.global.u32 %r1, [%rd1];";
     let found = [(); 2].map(|()| profile(&mut caches, body).all_loads());
     assert_eq!(found.map(|load| (load.l1_hits, load.l2_hits)), [(0, 0), (0, 1)]);
+}
+
+#[test]
+fn an_l1_line_is_found_in_an_l2_of_shorter_lines_only_if_all_of_it_is_there() {
+    let geometry = |bits| Geometry { index: SetIndex::new(Function::Linear { bits }, 5, 32).unwrap(), ways: 64 };
+    let mut caches = caches(4, 64);
+    caches = Caches::new(Config { l2: geometry(0), l2_line_bytes: 32, ..caches.config });
+    // A sector, then another one and it again, then the whole line.
+    let body = "ld.global.cg.u32 %r1, [%rd0]; ld.global.cg.u32 %r1, [%rd0+32]; ld.global.cg.u32 %r1, [%rd0]; \
+                ld.global.u32 %r1, [%rd1];";
+    let found: Vec<_> = loads(&profile(&mut caches, body)).iter().map(|load| load.l2_hits).collect();
+    assert_eq!(found, [0, 0, 1, 0]);
 }
 
 #[test]

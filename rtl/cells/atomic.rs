@@ -53,14 +53,14 @@ impl AtomicOp {
     /// Does the operation on every word of `line` whose bytes `byte_mask` selects. `operands`
     /// holds the operand of a word at the word's own place. Compare-and-swap finds there the
     /// value that the word may get, and the value to compare at the word's place in the other half
-    /// of the line of `line_bytes`. Returns whether any word is another than before.
+    /// of the `operand_bytes` that the operands take. Returns whether any word is another than before.
     #[inline(never)]
     pub fn perform(
         self,
         line: &mut [u8; LINE_BYTES],
         byte_mask: u128,
         operands: &[u8; LINE_BYTES],
-        line_bytes: u32,
+        operand_bytes: u32,
     ) -> bool {
         let mut changed = false;
         let bytes = self.ty.bytes() as usize;
@@ -75,7 +75,7 @@ impl AtomicOp {
             left &= !(((1 << bytes) - 1) << at);
             let operand = word(operands, at);
             let (b, c) = match self.f {
-                AtomicFn::CompareSwap => (word(operands, at ^ (line_bytes as usize / 2)), operand),
+                AtomicFn::CompareSwap => (word(operands, at ^ (operand_bytes as usize / 2)), operand),
                 _ => (operand, 0),
             };
             let old = word(line, at);

@@ -27,7 +27,7 @@ use super::counts::Counts;
 use super::drain::{Drain, Turn};
 use super::message::{DramReply, DramRequest};
 use super::queue::{Entry, MAX, Queue};
-use super::recorded::Interleave;
+use super::recorded::ChannelPlace;
 use super::refresh::Refresher;
 use super::replies::Replies;
 use super::scheduler::{Gates, Plan, Scheduler, View};
@@ -94,7 +94,7 @@ impl DramChannel {
 
     /// Turns this into a channel behind a trace: its memory is that of [`super::recorded`], and holds
     /// every burst of `burst_bits` address bits. Rows behind the last begin again with the first.
-    pub fn record_memory(&mut self, path: &str, place: Interleave, burst_bits: u32) {
+    pub fn record_memory(&mut self, path: &str, place: ChannelPlace, burst_bits: u32) {
         self.store.record(place);
         self.queue.widen(burst_bits);
         self.replies = Replies::wide(&self.config, path, burst_bits);

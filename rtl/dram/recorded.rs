@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::message::BURST_BYTES;
 use super::store::Burst;
+use crate::noc::interleave::Interleave;
 use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
 
 /// Words of the widest burst.
@@ -33,33 +34,29 @@ const STORED: [u32; 16] = {
 
 /// Where a channel's bursts lie among the addresses of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interleave {
+pub struct ChannelPlace {
     /// The channel's partition.
-    pub partition: u64,
-    /// Partitions among which lines go round.
-    pub num_partitions: u64,
-    /// Bytes of a line.
-    pub line_bytes: u64,
+    pub partition: u32,
+    /// How bursts go round among the partitions.
+    pub interleave: Interleave,
 }
 
-impl Interleave {
+impl ChannelPlace {
     /// Address of a burst of `burst_bytes` bytes.
     fn address(self, burst: u64, burst_bytes: u64) -> u64 {
-        let Self { partition, num_partitions, line_bytes } = self;
-        let at = burst * burst_bytes;
-        (at / line_bytes * num_partitions + partition) * line_bytes + at % line_bytes
+        self.interleave.unit(self.partition, burst) * burst_bytes
     }
 }
 
 /// The tags of a channel.
 pub(super) struct Recorded {
-    place: Interleave,
+    place: ChannelPlace,
     burst_bytes: u64,
     pages: BTreeMap<u64, Box<[[u8; WORDS]; PAGE as usize]>>,
 }
 
 impl Recorded {
-    pub(super) fn new(place: Interleave, burst_bytes: usize) -> Self {
+    pub(super) fn new(place: ChannelPlace, burst_bytes: usize) -> Self {
         Self { place, burst_bytes: burst_bytes as u64, pages: BTreeMap::new() }
     }
 
@@ -103,7 +100,8 @@ mod tests {
     const BURST: u64 = BURST_BYTES as u64;
 
     fn memory() -> Recorded {
-        Recorded::new(Interleave { partition: 2, num_partitions: 6, line_bytes: 128 }, BURST_BYTES)
+        let interleave = Interleave::new(6, 128, BURST_BYTES as u32);
+        Recorded::new(ChannelPlace { partition: 2, interleave }, BURST_BYTES)
     }
 
     fn word_of(memory: &Recorded, burst: u64, index: usize) -> u32 {

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::config::DramConfig;
 use super::message::BURST_BYTES;
-use super::recorded::{Interleave, Recorded};
+use super::recorded::{ChannelPlace, Recorded};
 use crate::kernel::Digest;
 
 /// Bursts of a page: one bit each in a word.
@@ -91,7 +91,7 @@ impl Store {
     }
 
     /// Turns this into the memory behind a trace, in which nothing has been stored yet.
-    pub(super) fn record(&mut self, place: Interleave) {
+    pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
         self.recorded = Some(Box::new(Recorded::new(place, self.burst_bytes)));
     }

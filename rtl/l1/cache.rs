@@ -78,6 +78,8 @@ pub(super) struct Cache {
     tags: TagStore,
     data: Array<LineData>,
     ways: u32,
+    /// Every byte of a line.
+    whole: u128,
     mshr: Mshr,
     /// Closes the L1D to loads that it is of no use to.
     streaming: Option<Box<Streaming>>,
@@ -122,6 +124,7 @@ impl Cache {
             tags,
             data: Array::new(data, line_bytes),
             ways,
+            whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
             mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
             streaming: is_streaming.then(|| Box::new(Streaming::new(&l1.streaming, true))),
             victims: None,
@@ -449,7 +452,7 @@ impl Cache {
                 entry.id = id;
                 entry.line = old;
                 entry.ticket = ticket::write_back();
-                entry.byte_mask = u128::MAX;
+                entry.byte_mask = self.whole;
                 entry.data = data.0;
             });
         }
@@ -558,6 +561,7 @@ impl Cache {
             tags,
             data,
             ways: _,
+            whole: _,
             mshr,
             streaming,
             victims,

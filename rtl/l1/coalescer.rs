@@ -23,7 +23,7 @@ use isa::lanes::AtomicFn;
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
-use crate::noc::packet::LINE_BYTES;
+use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 
 /// One line request of one warp instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +46,8 @@ pub struct LineAccess {
     pub line: u64,
     /// Lanes served.
     pub lanes: u32,
+    /// Sectors that a load past the cache touches, a bit each; of no meaning if only lines are read.
+    pub sectors: u8,
     /// What an atomic does; of no meaning otherwise.
     pub atomic: AtomicOp,
     /// Bytes stored, or the words of an atomic.
@@ -66,6 +68,7 @@ impl Default for LineAccess {
             slot: 0,
             line: 0,
             lanes: 0,
+            sectors: 0,
             atomic: AtomicOp::default(),
             byte_mask: 0,
             data: [0; LINE_BYTES],
@@ -73,18 +76,21 @@ impl Default for LineAccess {
     }
 }
 
-/// Bits of a line address.
+/// Widths of what names a line and carries its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineShape {
     /// Bits of a line address.
     pub line_bits: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
 }
 
 impl Payload for LineAccess {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
         // The program counter is for statistics only: no hardware carries it on.
-        let Self { kind, space, uncached, id, warp, pc: _, slot, line, lanes, atomic, byte_mask, data } = self;
+        let Self { kind, space, uncached, id, warp, pc: _, slot, line, lanes, sectors, atomic, byte_mask, data } = self;
+        let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
@@ -93,9 +99,10 @@ impl Payload for LineAccess {
         to.sized("slot", u64::from(*slot), 6);
         to.sized("line", *line, shape.line_bits);
         to.bits("lanes", *lanes);
+        to.sized("sectors", u64::from(*sectors), SECTORS);
         atomic.fields(&(), to);
-        to.wide("byte_mask", &byte_mask.to_le_bytes());
-        to.wide("data", data);
+        to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
+        to.wide("data", &data[..line_bytes]);
     }
 }
 
@@ -110,12 +117,15 @@ pub struct Coalescer {
     next_id: u32,
     line_log2: u32,
     line_bits: u32,
+    /// Loads tell which sectors they touch.
+    by_sector: bool,
 }
 
 impl Coalescer {
-    /// An idle coalescer for lines of `line_bytes`.
+    /// An idle coalescer for lines of `line_bytes`; `by_sector` if loads are to tell which sectors they
+    /// touch.
     #[must_use]
-    pub fn new(line_bytes: u32, line_bits: u32) -> Self {
+    pub fn new(line_bytes: u32, line_bits: u32, by_sector: bool) -> Self {
         Self {
             access: WarpAccess::default(),
             slot: 0,
@@ -124,6 +134,7 @@ impl Coalescer {
             next_id: 0,
             line_log2: line_bytes.ilog2(),
             line_bits,
+            by_sector,
         }
     }
 
@@ -202,6 +213,9 @@ impl Coalescer {
             AccessKind::Load => {
                 request.byte_mask = 0;
                 request.data = [0; LINE_BYTES];
+                if self.by_sector {
+                    request.sectors = touched(&access.address, lanes, self.line_log2);
+                }
             }
             AccessKind::Store if self.in_order && lanes == u32::MAX && access.size_log2 == 2 => {
                 request.byte_mask = u128::MAX;
@@ -221,7 +235,7 @@ impl Coalescer {
 
     /// Lists the instruction register and the comparators.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { access, slot, waiting, in_order: _, next_id, line_log2, line_bits } = self;
+        let Self { access, slot, waiting, in_order: _, next_id, line_log2, line_bits, by_sector: _ } = self;
         let addr_bits = *line_bits + *line_log2;
         to.state("kind", access.kind);
         to.state("space", access.space);
@@ -259,6 +273,14 @@ fn same_line(address: &[u64; LANES], lanes: u32, line: u64, line_log2: u32) -> u
         inside |= u32::from(address[lane as usize] >> line_log2 == line) << lane;
     }
     inside
+}
+
+/// Sectors of their line that `lanes` name, a bit each; an aligned access lies in one.
+#[inline(never)]
+fn touched(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
+    let in_line = (1 << line_log2) - 1;
+    let sector = |lane: usize| (address[lane] & in_line) / u64::from(SECTOR_BYTES);
+    (0..LANES).filter(|lane| lanes >> lane & 1 != 0).fold(0, |sectors, lane| sectors | 1 << sector(lane))
 }
 
 /// Byte offset of word `i`.
@@ -344,7 +366,7 @@ mod tests {
     use super::*;
 
     fn split(access: WarpAccess) -> Vec<LineAccess> {
-        let mut coalescer = Coalescer::new(128, 25);
+        let mut coalescer = Coalescer::new(128, 25, true);
         coalescer.take(&access, 3);
         let mut lines = Vec::new();
         while coalescer.busy() {
@@ -365,6 +387,14 @@ mod tests {
         let lines = split(load(u32::MAX, |lane| 0x1000 + 4 * lane));
         assert_eq!(lines.len(), 1);
         assert_eq!((lines[0].line, lines[0].lanes), (0x20, u32::MAX));
+    }
+
+    #[test]
+    fn a_load_tells_the_sectors_that_its_lanes_touch() {
+        let sectors = |access| split(access).iter().map(|line| line.sectors).collect::<Vec<_>>();
+        assert_eq!(sectors(load(u32::MAX, |lane| 0x1000 + 4 * lane)), [0b1111]);
+        assert_eq!(sectors(load(0b101, |lane| 0x1000 + 28 * lane)), [0b0011]);
+        assert_eq!(sectors(load(0b11, |lane| 0x1060 + 32 * lane)), [0b1000, 0b0001]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::replacement::ReplacementConfig;
 use crate::cells::streaming::StreamingConfig;
 use crate::config::Rules;
 use crate::index::IndexConfig;
-use crate::noc::packet::LINE_BYTES;
+use crate::noc::packet::SECTOR_BYTES;
 
 /// Which failing condition is reported when several refuse a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +94,9 @@ pub struct L1Config {
     pub fail_order: FailOrder,
     /// Which loads go past the cache.
     pub bypass: Bypass,
+    /// Bytes of the parts of a line that a load past the cache fetches if it touches them: 32, or 0 if it
+    /// fetches the whole line.
+    pub bypass_sectors: u32,
     /// Of the bypass `streaming`.
     pub streaming: StreamingConfig,
     /// Accesses to its set for which a line is protected; 0: none is.
@@ -126,11 +129,18 @@ impl L1Config {
     pub fn validate(&self, rules: &mut Rules) {
         self.cache().validate(self.line_bytes, rules);
         rules.expect(
-            self.line_bytes as usize == LINE_BYTES,
+            matches!(self.line_bytes, 64 | 128),
             "line_bytes",
             self.line_bytes,
-            "128",
-            "an L1 line is the unit of a coalesced warp access",
+            "64 or 128",
+            "the coalescer cuts a warp's access into lines, and a message carries up to 128 bytes",
+        );
+        rules.expect(
+            matches!(self.bypass_sectors, 0 | SECTOR_BYTES),
+            "bypass_sectors",
+            self.bypass_sectors,
+            "0 or 32",
+            "0 fetches the whole line, and a sector is what a flit carries",
         );
         rules.group("streaming", |rules| self.streaming.validate(rules));
         let has_plain_tags = self.organisation == Organisation::Plain && self.replacement == ReplacementConfig::Lru;

@@ -17,7 +17,8 @@
 //! probes the tags of its cache, where the fill of (1) is already visible; (5) the coalescer emits its next line request.
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
 //! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
-//! a refused access changes nothing. Atomics go past the L1D in the order of stores, and bring the line as it was before on
+//! a refused access changes nothing. A load past the cache asks for its line or, where the machine has it so,
+//! for the sectors of it that it touches (xie2013 section 4.1). Atomics go past the L1D in the order of stores, and bring the line as it was before on
 //! fill path 2.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
 
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
 use super::cache::{Cache, CacheId};
-use super::coalescer::{Coalescer, LineAccess};
+use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
 use super::dueling::{Mode, Seen};
 use super::loads::LoadStats;
@@ -38,7 +39,8 @@ use super::ticket;
 use super::watch::{Access, Fail, NUM_FAILS, Outcome, Watch};
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
-use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind};
+use crate::noc::interleave::Interleave;
+use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, sectors_of};
 use crate::throttle::config::{Scheme, ThrottleConfig};
 use crate::throttle::message::{L1Side, Miss};
 use crate::throttle::victims::Victims;
@@ -109,8 +111,8 @@ pub struct LsuPlace {
     pub path: String,
     /// Number of its SM.
     pub sm: u8,
-    /// Memory partitions; a line belongs to `line mod partitions`.
-    pub num_partitions: u32,
+    /// Which memory partition a line belongs to.
+    pub interleave: Interleave,
     /// Bits of a line address.
     pub line_bits: u32,
     /// Widths of the messages with the core.
@@ -125,6 +127,10 @@ const CACHES: usize = 3;
 pub struct Lsu {
     place: LsuPlace,
     bypass: Bypass,
+    /// A load on the bypass path reads the sectors that it touches, not the line.
+    by_sector: bool,
+    /// Every sector of a line.
+    whole: u8,
     coalescer: Coalescer,
     pending: Pending,
     /// Line requests on their way to the tags.
@@ -195,15 +201,19 @@ impl Lsu {
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, place.line_bits);
         let below = |name| format!("{}.{name}", place.path);
+        let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes };
+        let by_sector = l1.bypass_sectors != 0;
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
         let mut unit = Self {
             bypass: l1.bypass,
-            coalescer: Coalescer::new(l1.line_bytes, place.line_bits),
+            by_sector,
+            whole: sectors_of(l1.line_bytes),
+            coalescer: Coalescer::new(l1.line_bytes, place.line_bits, by_sector),
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
-            queue: AccessQueue::new(lsu.access_queue, &l1.mrpb, place.line_bits),
+            queue: AccessQueue::new(lsu.access_queue, &l1.mrpb, shape),
             stall_bypass: l1.mrpb.bypass,
             chooses: false,
             head_bypasses: false,
@@ -217,7 +227,7 @@ impl Lsu {
             ],
             ready: 0,
             drain_turn: RoundRobin::new(CACHES as u32),
-            miss_queue: MissQueue::new(l1.miss_queue, place.line_bits),
+            miss_queue: MissQueue::new(l1.miss_queue, shape),
             bypass_turn: false,
             write_backs: 0,
             loads: Vec::new(),
@@ -467,6 +477,7 @@ impl Lsu {
                 sm: self.place.sm,
                 partition: self.partition(head.line),
                 ticket: ticket::bypass(head.slot, head.lanes),
+                sectors: if self.by_sector { head.sectors } else { self.whole },
                 ..Request::default()
             };
             req.push(at, request);
@@ -474,7 +485,7 @@ impl Lsu {
             return true;
         }
         if let Some(entry) = self.miss_queue.head() {
-            let partition = self.partition(entry.line);
+            let (partition, sectors) = (self.partition(entry.line), self.whole);
             req.push_with(at, |request| {
                 request.kind = match entry.kind {
                     MissKind::Read => RequestKind::Read,
@@ -488,6 +499,7 @@ impl Lsu {
                 request.partition = partition;
                 request.ticket = entry.ticket;
                 request.atomic = entry.atomic;
+                request.sectors = sectors;
                 request.byte_mask = entry.byte_mask;
                 request.data = entry.data;
             });
@@ -513,7 +525,7 @@ impl Lsu {
     }
 
     fn partition(&self, line: u64) -> u8 {
-        (line % u64::from(self.place.num_partitions)) as u8
+        self.place.interleave.partition(line) as u8
     }
 
     /// True if the head was refused and nothing that it was refused for has changed: it is refused
@@ -707,6 +719,8 @@ impl Block for Lsu {
         let Self {
             place: _,
             bypass: _,
+            by_sector: _,
+            whole: _,
             coalescer,
             pending,
             queue,

@@ -72,13 +72,14 @@ impl Payload for MissEntry {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
         let Self { kind, id, line, ticket, atomic, byte_mask, data } = self;
+        let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
         atomic.fields(&(), to);
-        to.wide("byte_mask", &byte_mask.to_le_bytes());
-        to.wide("data", data);
+        to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
+        to.wide("data", &data[..line_bytes]);
     }
 }
 
@@ -87,14 +88,14 @@ impl Payload for MissEntry {
 pub struct MissQueue {
     entries: Fifo<MissEntry>,
     depth: u32,
-    line_bits: u32,
+    shape: LineShape,
 }
 
 impl MissQueue {
     /// An empty queue of `depth` entries.
     #[must_use]
-    pub fn new(depth: u32, line_bits: u32) -> Self {
-        Self { entries: Fifo::new(depth, LineShape { line_bits }), depth, line_bits }
+    pub fn new(depth: u32, shape: LineShape) -> Self {
+        Self { entries: Fifo::new(depth, shape), depth, shape }
     }
 
     /// Entries in use.
@@ -140,9 +141,9 @@ impl MissQueue {
 
     /// Lists the entries and the comparators of the bypass path.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, depth, line_bits } = self;
+        let Self { entries, depth, shape } = self;
         entries.describe(to);
-        to.logic("same_line", Logic::Comparator { width: *line_bits, count: *depth });
+        to.logic("same_line", Logic::Comparator { width: shape.line_bits, count: *depth });
     }
 }
 
@@ -150,13 +151,15 @@ impl MissQueue {
 mod tests {
     use super::*;
 
+    const SHAPE: LineShape = LineShape { line_bits: 25, line_bytes: 128 };
+
     fn entry(kind: MissKind, line: u64) -> MissEntry {
         MissEntry { kind, line, ..MissEntry::default() }
     }
 
     #[test]
     fn entries_leave_in_order() {
-        let mut queue = MissQueue::new(3, 25);
+        let mut queue = MissQueue::new(3, SHAPE);
         let mut left = Vec::new();
         for line in 0..10 {
             queue.push_with(|slot| *slot = entry(MissKind::Read, line));
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn only_queued_stores_and_atomics_of_the_line_stop_a_bypassing_load() {
-        let mut queue = MissQueue::new(4, 25);
+        let mut queue = MissQueue::new(4, SHAPE);
         queue.push_with(|slot| *slot = entry(MissKind::Read, 5));
         queue.push_with(|slot| *slot = entry(MissKind::Write, 6));
         queue.push_with(|slot| *slot = entry(MissKind::Atomic, 7));

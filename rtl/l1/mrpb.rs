@@ -104,8 +104,7 @@ pub struct AccessQueue {
 impl AccessQueue {
     /// One queue of `depth` requests, or as many as `mrpb` has.
     #[must_use]
-    pub fn new(depth: u32, mrpb: &MrpbConfig, line_bits: u32) -> Self {
-        let shape = LineShape { line_bits };
+    pub fn new(depth: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         let (queues, depth) = if mrpb.queues == 0 { (1, depth) } else { (mrpb.queues, mrpb.depth) };
         Self {
             queues: (0..queues).map(|_| Fifo::new(depth, shape)).collect(),

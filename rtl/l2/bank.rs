@@ -1,7 +1,8 @@
 //! # L2 bank
 //! One slice of the L2 cache: write-back, write-allocate, true LRU (li2015 section 2, khairy2015
-//! Table 1; Fermi's L2). Holds every line whose number leaves this bank's remainder when divided
-//! by the number of partitions; the quotient is the line number within the bank.
+//! Table 1; Fermi's L2). Holds the lines that the interleave of the partitions gives it, under the
+//! numbers that they have inside the partition. Where its lines are shorter than those of the L1s,
+//! `split` makes several requests of one, and one reply of several.
 //!
 //! | port       | dir | payload       | contract                                                     |
 //! |------------|-----|---------------|--------------------------------------------------------------|
@@ -18,7 +19,8 @@
 //! `bank/passing`.
 //!
 //! Latency: a request taken in cycle `c` is matched in `c + lookup_latency`; the reply of a hit is
-//! sent in the cycle after. A line whose last burst is taken in cycle `f` serves its first
+//! sent in the cycle after. In parts, a request takes a cycle for each to enter, and its reply waits for
+//! the last and a cycle more. A line whose last burst is taken in cycle `f` serves its first
 //! waiter in `f + 1`, whose reply is sent in the cycle after.
 //!
 //! One access a cycle: a waiter of a complete line first, the oldest looked-up request otherwise.
@@ -56,6 +58,7 @@ use super::config::{BankPlace, L2Bypass, L2Config};
 use super::line::{Tag, TagShape};
 use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
+use super::split::Split;
 use super::stats::{L2Stats, Stall};
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
@@ -66,6 +69,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{
     Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Storage, Tx, Wake,
 };
+use crate::noc::interleave::Interleave;
 use crate::noc::packet::{LINE_BYTES, Reply, Request};
 use passing::{Passing, memory_of};
 use transient::{MemoryPorts, Transient};
@@ -102,6 +106,10 @@ pub struct L2Bank {
     config: L2Config,
     place: BankPlace,
     index: IndexUnit,
+    /// Bytes of the data that come with a request.
+    operand_bytes: u32,
+    /// Requests under way in parts.
+    split: Option<Box<Split>>,
     looking: Fifo<Looking>,
     /// How the tags stand to the oldest request, once they were matched: only its own look-up can
     /// change that, so a refused request need not be matched again.
@@ -152,17 +160,23 @@ impl L2Bank {
             entries: config.mshr_entries,
             merges: config.mshr_merges,
             bursts: place.bursts(),
-            line_bits: place.packets.line_bits,
+            line_bits: place.line_bits(),
             sets: config.sets,
             ways: config.ways + config.frc.ways() + if streams { config.mshr_entries } else { 0 },
-            waiter: WaiterShape { sm_bits: place.packets.sm_bits, line_bytes: place.line_bytes },
+            waiter: WaiterShape {
+                sm_bits: place.packets.sm_bits,
+                line_bytes: place.line_bytes,
+                operand_bytes: place.operand_bytes(),
+            },
         };
         let burst_bits = local_bits + place.bursts().ilog2();
         let queue = MemoryShape { burst_bits, line_bytes: place.line_bytes, masked: streams };
         Self {
             path: path.to_owned(),
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, local_bits),
-            looking: Fifo::new(config.lookup_latency, place.packets),
+            operand_bytes: place.operand_bytes(),
+            split: Split::new(config.split_requests, &place).map(Box::new),
+            looking: Fifo::new(config.lookup_latency, place.requests()),
             matched: None,
             tags: Array::new(
                 memory("tags", config.ways, ports.tags),
@@ -176,7 +190,7 @@ impl L2Bank {
             turns: Fifo::new(config.miss_queue + config.write_back_queue, ()),
             bursts: place.bursts(),
             sent: 0,
-            replies: Fifo::new(config.reply_queue, place.packets),
+            replies: Fifo::new(config.reply_queue, place.replies()),
             stats: L2Stats::default(),
             refused: None,
             lacking: None,
@@ -208,6 +222,7 @@ impl L2Bank {
             && self.mshr.is_empty()
             && self.turns.is_empty()
             && self.replies.is_empty()
+            && self.split.as_ref().is_none_or(|split| split.is_idle())
             && self.transient.is_idle()
     }
 
@@ -260,7 +275,7 @@ impl L2Bank {
 
     /// Line number within the bank.
     fn local(&self, line: u64) -> u64 {
-        line / u64::from(self.place.num_partitions)
+        self.place.interleave.local(line)
     }
 
     /// Set and tag of a line number within the bank.
@@ -282,6 +297,9 @@ impl L2Bank {
     /// Sends the oldest reply; true if it is stuck behind a full channel.
     #[inline(always)]
     fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+        if self.split.is_some() {
+            return self.reply_whole(rsp, at);
+        }
         if self.replies.is_empty() {
             return false;
         }
@@ -293,6 +311,32 @@ impl L2Bank {
             self.replies.drop_front();
         }
         false
+    }
+
+    /// Gathers the oldest part, and sends a reply whose parts are all here; true if that is stuck behind a
+    /// full channel.
+    #[inline(never)]
+    fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+        let Some(split) = &mut self.split else { return false };
+        let is_stuck = split.has_done() && !rsp.ready(at);
+        if let Some(reply) = split.whole().filter(|_| !is_stuck) {
+            rsp.push_with(at, |beat| beat.clone_from(reply));
+            split.sent();
+        }
+        if let Some(part) = self.replies.front() {
+            split.gather(part);
+            self.replies.drop_front();
+        }
+        is_stuck
+    }
+
+    /// True if a reply can go on: past the channel, which may be full, or as a part of a whole one.
+    #[inline(always)]
+    fn can_reply(&self, is_stuck: bool) -> bool {
+        match &self.split {
+            None => !is_stuck && !self.replies.is_empty(),
+            Some(split) => !self.replies.is_empty() || !is_stuck && split.has_done(),
+        }
     }
 
     /// Sends one burst of the fetch or write-back whose turn it is; true if it is stuck behind a
@@ -368,16 +412,28 @@ impl L2Bank {
     /// Takes a request, if it can begin its look-up.
     #[inline(always)]
     fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut Edge<'_>) {
-        if self.looking.has_room()
+        if self.can_accept()
             && let Some(request) = req.peek(at)
         {
             let due = at.cycle + u64::from(self.config.lookup_latency);
+            let mut is_whole = true;
             self.looking.push_with(|looking| {
                 looking.due = due;
-                looking.request.clone_from(request);
+                match &mut self.split {
+                    None => looking.request.clone_from(request),
+                    Some(split) => is_whole = split.next(request, &mut looking.request),
+                }
             });
-            req.drop_head(at);
+            if is_whole {
+                req.drop_head(at);
+            }
         }
+    }
+
+    /// True if a request, or a part of it, can begin its look-up.
+    #[inline(always)]
+    fn can_accept(&self) -> bool {
+        self.looking.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
     }
 }
 
@@ -442,11 +498,11 @@ impl Block for L2Bank {
 
         // The next pop from a full channel wakes the bank. A refused request waits for that, for
         // data, or for what already is a reason to go on.
-        let more = !reply_stuck && !self.replies.is_empty()
+        let more = self.can_reply(reply_stuck)
             || !memory_stuck && !self.turns.is_empty()
             || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
             || io.dram_rsp.waiting(at)
-            || self.looking.has_room() && io.req.waiting(at)
+            || self.can_accept() && io.req.waiting(at)
             || looked == Err(Stall::Port);
         match self.looking.front() {
             _ if more => Sleep::Next,
@@ -463,6 +519,8 @@ impl Block for L2Bank {
             config,
             place,
             index,
+            operand_bytes: _,
+            split,
             looking,
             // What the comparators of the tags would say again.
             matched: _,
@@ -483,6 +541,9 @@ impl Block for L2Bank {
             passing,
             transient,
         } = self;
+        if let Some(split) = split {
+            to.part("split", |to| split.describe(to));
+        }
         to.part("looking", |to| looking.describe(to));
         to.array("tags", tags);
         to.array("recency", recency);
@@ -500,8 +561,8 @@ impl Block for L2Bank {
         }
         to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
         to.part("replies", |to| replies.describe(to));
-        let line_bits = place.packets.line_bits;
-        to.logic("local_line", Logic::ConstantDivider { width: line_bits, divisor: place.num_partitions });
+        let Interleave { num_partitions: divisor, run_log2 } = place.interleave;
+        to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);
         to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: config.ways });

@@ -6,6 +6,7 @@ use crate::cells::streaming::{Reopen, StreamingConfig};
 use crate::config::Rules;
 use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
+use crate::noc::interleave::Interleave;
 use crate::noc::packet::{LINE_BYTES, PacketShape};
 
 /// What happens to a line that gives way while its successor is on its way.
@@ -99,6 +100,10 @@ pub struct L2Config {
     pub sets: u32,
     /// Ways of a set (li2015, khairy2015 Table 1: 16).
     pub ways: u32,
+    /// Bytes of a line, of which an L1 line may have several.
+    pub line_bytes: u32,
+    /// L1 lines that are served in parts at a time, where lines here are shorter.
+    pub split_requests: u32,
     /// From the line number within the bank to the set (linear in every paper but khairy2015 section 6).
     pub index: IndexConfig,
     /// Cycles from taking a request to its tag match; one request may enter in each of them.
@@ -130,11 +135,11 @@ pub struct L2Config {
 /// What the machine fixes for all banks, and which of them this one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankPlace {
-    /// Widths of the messages.
+    /// Widths of the messages, whose lines are those of the L1s.
     pub packets: PacketShape,
-    /// Partitions among which lines go round in turn.
-    pub num_partitions: u32,
-    /// Which of them this one is.
+    /// How this bank's lines go round among the partitions.
+    pub interleave: Interleave,
+    /// Which partition it is.
     pub partition: u32,
     /// Bytes of a line.
     pub line_bytes: u32,
@@ -151,12 +156,21 @@ impl L2Config {
         self.replacement_flow == ReplacementFlow::Transient
     }
 
-    /// Checks the fields for lines of `line_bytes` in bursts of `burst_bytes`.
-    pub fn validate(&self, line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
+    /// Checks the fields beneath L1s with lines of `l1_line_bytes`, for bursts of `burst_bytes`.
+    pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
+        let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
         rules.power_of_two("sets", self.sets.into(), 1..=65_536, "the index is a bit field");
         rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is one 64-bit word");
-        rules.power_of_two("line_bytes", line_bytes.into(), 16..=max_line, "the line offset is a bit field");
+        rules.power_of_two("line_bytes", line_bytes.into(), 32..=max_line, "a line is a whole number of sectors");
+        rules.expect(
+            line_bytes <= l1_line_bytes,
+            "line_bytes",
+            line_bytes,
+            &format!("{l1_line_bytes} at most"),
+            "an L1 line is one line here or several",
+        );
+        rules.range("split_requests", self.split_requests.into(), 1..=64, "the search for a free row is one bit a row");
         let max_burst = (BURST_BYTES as u64).min(line_bytes.into()).max(16);
         rules.power_of_two("burst_bytes", burst_bytes.into(), 16..=max_burst, "a line is a whole number of bursts");
         rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));
@@ -184,10 +198,41 @@ impl L2Config {
 }
 
 impl BankPlace {
+    /// log2 of the lines of an L1 line.
+    #[must_use]
+    pub fn parts_log2(&self) -> u32 {
+        (self.packets.line_bytes / self.line_bytes).ilog2()
+    }
+
+    /// Bits of a line address.
+    #[must_use]
+    pub fn line_bits(&self) -> u32 {
+        self.packets.line_bits + self.parts_log2()
+    }
+
+    /// Widths of the requests that are looked up: whole ones, or the parts of one.
+    #[must_use]
+    pub fn requests(&self) -> PacketShape {
+        PacketShape { line_bytes: self.operand_bytes(), ..self.replies() }
+    }
+
+    /// Widths of the replies to them.
+    #[must_use]
+    pub fn replies(&self) -> PacketShape {
+        PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
+    }
+
+    /// Bytes of the data that come with a request. What a compare-and-swap compares is in their upper
+    /// half: of the line itself, or behind it where the line is a part of an L1 line.
+    #[must_use]
+    pub fn operand_bytes(&self) -> u32 {
+        if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }
+    }
+
     /// Bits of a line number within the bank.
     #[must_use]
     pub fn local_bits(&self) -> u32 {
-        let last = (u64::MAX >> (64 - self.packets.line_bits)) / u64::from(self.num_partitions);
+        let last = self.interleave.local(u64::MAX >> (64 - self.line_bits()));
         u64::BITS - last.leading_zeros()
     }
 

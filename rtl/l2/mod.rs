@@ -6,6 +6,7 @@
 //! | `line`   | what tag and data memory hold                                         |
 //! | `mshr`   | lines on their way and the accesses that wait for them                |
 //! | `queues` | what the bank's queues hold                                           |
+//! | `split`  | requests for L1 lines of which each has several lines of the bank     |
 //! | `stats`  | counters                                                              |
 //! | `bank`   | the block, in two flows of replacement over the same memories         |
 //!
@@ -31,6 +32,7 @@ mod line;
 mod mshr;
 mod pending;
 mod queues;
+mod split;
 mod stats;
 
 pub use bank::{L2Bank, L2Io};

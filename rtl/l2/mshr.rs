@@ -20,7 +20,7 @@ use crate::cells::fifo::Fifo;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
-use crate::noc::packet::{LINE_BYTES, Request, RequestKind, TICKET_BITS};
+use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTORS, TICKET_BITS};
 
 /// An access that waits for its line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +35,8 @@ pub struct Waiter {
     pub ticket: u64,
     /// What an atomic does; of no meaning otherwise.
     pub atomic: AtomicOp,
+    /// Sectors that the reply brings.
+    pub sectors: u8,
     /// Bytes to store.
     pub byte_mask: u128,
     /// Data to store.
@@ -44,16 +46,17 @@ pub struct Waiter {
 impl Default for Waiter {
     fn default() -> Self {
         let atomic = AtomicOp::default();
-        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, atomic, byte_mask: 0, data: [0; LINE_BYTES] }
+        let data = [0; LINE_BYTES];
+        Self { kind: RequestKind::Read, id: 0, sm: 0, ticket: 0, atomic, sectors: 0, byte_mask: 0, data }
     }
 }
 
 impl Waiter {
     /// Becomes the waiter of a request, in place because of its size.
     fn stand_for(&mut self, request: &Request) {
-        let &Request { kind, id, line: _, sm, partition: _, ticket, atomic, byte_mask, ref data } = request;
+        let &Request { kind, id, line: _, sm, partition: _, ticket, atomic, sectors, byte_mask, ref data } = request;
         (self.kind, self.id, self.sm, self.ticket) = (kind, id, sm, ticket);
-        (self.atomic, self.byte_mask) = (atomic, byte_mask);
+        (self.atomic, self.sectors, self.byte_mask) = (atomic, sectors, byte_mask);
         self.data = *data;
     }
 }
@@ -65,19 +68,22 @@ pub struct WaiterShape {
     pub sm_bits: u32,
     /// Bytes of a line.
     pub line_bytes: u32,
+    /// Bytes of the data that come with a request.
+    pub operand_bytes: u32,
 }
 
 impl Payload for Waiter {
     type Shape = WaiterShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &WaiterShape, to: &mut F) {
-        let Self { kind, id, sm, ticket, atomic, byte_mask, data } = self;
+        let Self { kind, id, sm, ticket, atomic, sectors, byte_mask, data } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("sm", u64::from(*sm), shape.sm_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
         atomic.fields(&(), to);
+        to.sized("sectors", u64::from(*sectors), SECTORS);
         to.wide("byte_mask", &byte_mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
-        to.wide("data", &data[..shape.line_bytes as usize]);
+        to.wide("data", &data[..shape.operand_bytes as usize]);
     }
 }
 
@@ -324,7 +330,7 @@ mod tests {
     use crate::kernel::Wake;
 
     fn mshr() -> Mshr {
-        let waiter = WaiterShape { sm_bits: 4, line_bytes: 128 };
+        let waiter = WaiterShape { sm_bits: 4, line_bytes: 128, operand_bytes: 128 };
         let shape = MshrShape { entries: 2, merges: 2, bursts: 2, line_bits: 25, sets: 64, ways: 16, waiter };
         Mshr::new("l2.mshr", shape)
     }

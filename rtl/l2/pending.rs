@@ -186,7 +186,8 @@ mod tests {
     use super::*;
 
     fn queue(sets: &[u32]) -> Pending {
-        let mut queue = Pending::new(4, 10, 6, PacketShape { line_bits: 25, sm_bits: 4, partition_bits: 3 });
+        let mut queue =
+            Pending::new(4, 10, 6, PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 });
         for (ticket, &set) in (0..).zip(sets) {
             queue.push(&Request { ticket, line: 100 + ticket, ..Request::default() }, set, ticket);
         }

@@ -11,7 +11,7 @@ use crate::kernel::Clocks;
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
-use crate::noc::packet::LINE_BYTES;
+use crate::noc::interleave::Interleave;
 use crate::noc::xbar::XbarConfig;
 use crate::sm::{SchedulerPolicy, SmConfig};
 use crate::throttle::config::{Scheme, ThrottleConfig};
@@ -22,8 +22,10 @@ use crate::throttle::config::{Scheme, ThrottleConfig};
 pub struct MachineConfig {
     /// SMs, each with its L1.
     pub num_sms: u32,
-    /// Memory partitions; lines go round among them in turn.
+    /// Memory partitions.
     pub num_partitions: u32,
+    /// Bytes of neighbouring addresses that a partition has before the next one's turn.
+    pub interleave_bytes: u32,
     /// Bits of a byte address.
     pub addr_bits: u32,
     /// Clock frequencies.
@@ -86,6 +88,9 @@ impl MachineConfig {
         let mut rules = Rules::default();
         rules.range("num_sms", u64::from(self.num_sms), 1..=60, "two blocks an SM share one wake word of 128 bits");
         rules.range("num_partitions", u64::from(self.num_partitions), 1..=32, "a grant mask holds one bit a port");
+        let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
+        let why = "a line, and so a request, belongs to one partition";
+        rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
         rules.range("addr_bits", u64::from(self.addr_bits), 20..=49, "49 bits is what GPUs of today address");
         rules.group("clock", |rules| {
             let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
@@ -110,7 +115,7 @@ impl MachineConfig {
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
         rules.group("texture_cache", |rules| self.texture_cache.validate(self.l1.line_bytes, rules));
         rules.group("xbar", |rules| self.xbar.validate(rules));
-        rules.group("l2", |rules| self.l2.validate(LINE_BYTES as u32, self.dram.burst_bytes(), rules));
+        rules.group("l2", |rules| self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules));
         rules.group("dram", |rules| self.dram.validate(rules));
         rules.into_violations()
     }
@@ -142,18 +147,24 @@ impl MachineConfig {
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz]).ok()
     }
 
-    /// Bits of a line address.
+    /// How units of `unit_bytes` go round among the partitions: lines of an L1 or an L2, or bursts.
+    #[must_use]
+    pub fn interleave(&self, unit_bytes: u32) -> Interleave {
+        Interleave::new(self.num_partitions, self.interleave_bytes, unit_bytes)
+    }
+
+    /// Bits of the address of an L1 line.
     #[must_use]
     pub fn line_bits(&self) -> u32 {
-        self.addr_bits - (LINE_BYTES as u32).ilog2()
+        self.addr_bits - self.l1.line_bytes.ilog2()
     }
 
     /// Bits of the address of a burst in a partition.
     #[must_use]
     pub fn burst_bits(&self) -> u32 {
-        let lines = (1u64 << self.line_bits()).div_ceil(self.num_partitions.into());
-        let bursts = LINE_BYTES as u64 / u64::from(self.dram.burst_bytes());
-        (lines * bursts).next_power_of_two().ilog2()
+        let run_bytes = u64::from(self.interleave_bytes);
+        let runs = ((1u64 << self.addr_bits) / run_bytes).div_ceil(self.num_partitions.into());
+        (runs * run_bytes / u64::from(self.dram.burst_bytes())).next_power_of_two().ilog2()
     }
 
     /// Bytes that all channels hold together.

@@ -9,13 +9,12 @@ use thiserror::Error;
 
 use super::{Machine, MachineConfig};
 use crate::dram::channel::DramChannel;
-use crate::dram::recorded::Interleave;
+use crate::dram::recorded::ChannelPlace;
 use crate::dram::store::StoreError;
 use crate::kernel::Clocks;
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
 use crate::l2::L2Bank;
-use crate::noc::packet::LINE_BYTES;
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
@@ -141,25 +140,26 @@ impl Machine {
 
     /// Turns all of memory into that behind a trace, where each word says where it belongs.
     pub fn record_memory(&mut self) {
-        let num_partitions = u64::from(self.config.num_partitions);
         let burst_bits = self.config.burst_bits();
+        let interleave = self.config.interleave(self.config.dram.burst_bytes());
         for (partition, channel) in (0..).zip(&mut self.drams) {
-            let place = Interleave { partition, num_partitions, line_bytes: LINE_BYTES as u64 };
+            let place = ChannelPlace { partition, interleave };
             channel.record_memory(&format!("partition{partition}.dram"), place, burst_bits);
         }
     }
 
-    /// Makes memory exist, as zeros, in whole lines.
+    /// Makes memory exist, as zeros, in whole runs of the partitions.
     ///
     /// # Errors
     /// Beyond the end of the channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
-        let (first, last) = (address / LINE_BYTES as u64, last / LINE_BYTES as u64);
+        let run_bytes = u64::from(self.config.interleave_bytes);
+        let (first, last) = (address / run_bytes, last / run_bytes);
         let partitions = u64::from(self.config.num_partitions);
-        let bursts = LINE_BYTES as u64 / u64::from(self.config.dram.burst_bytes());
+        let bursts = run_bytes / u64::from(self.config.dram.burst_bytes());
         for (p, channel) in (0..).zip(&mut self.drams) {
-            // Lines of partition p among first..=last, as lines inside the partition.
+            // Runs of partition p among first..=last, as runs inside the partition.
             let from = (first + partitions - 1 - p) / partitions;
             let to = (last + partitions - p) / partitions;
             let mapped = channel.store_mut().map(from * bursts..to.max(from) * bursts);
@@ -173,7 +173,8 @@ impl Machine {
     /// # Errors
     /// Memory that is not mapped.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
-        for (line, offset, range) in cut(address, bytes.len(), LINE_BYTES) {
+        let line_bytes = self.config.l2.line_bytes as usize;
+        for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
             let (partition, local) = self.locate(line);
             if let Some(mut data) = self.banks[partition].peek(line).copied() {
@@ -181,7 +182,7 @@ impl Machine {
                 self.banks[partition].poke(line, &data);
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
-            let bursts = (LINE_BYTES / burst_bytes) as u64;
+            let bursts = (line_bytes / burst_bytes) as u64;
             let store = self.drams[partition].store_mut();
             for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
                 let poked = store.poke(local * bursts + burst, inside, &piece[part]);
@@ -197,14 +198,15 @@ impl Machine {
     /// Memory that is not mapped.
     pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
         let mut read = Vec::with_capacity(bytes);
-        for (line, offset, range) in cut(address, bytes, LINE_BYTES) {
+        let line_bytes = self.config.l2.line_bytes as usize;
+        for (line, offset, range) in cut(address, bytes, line_bytes) {
             let (partition, local) = self.locate(line);
             if let Some(data) = self.banks[partition].peek(line) {
                 read.extend_from_slice(&data[offset..offset + range.len()]);
                 continue;
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
-            let bursts = (LINE_BYTES / burst_bytes) as u64;
+            let bursts = (line_bytes / burst_bytes) as u64;
             let store = self.drams[partition].store();
             for (burst, inside, part) in cut(offset as u64, range.len(), burst_bytes) {
                 let burst = store.peek(local * bursts + burst);
@@ -286,9 +288,10 @@ impl Machine {
         if self.faulted { self.cores.iter().find_map(SmCore::fault) } else { None }
     }
 
+    /// Partition of an L2 line, and its number there.
     fn locate(&self, line: u64) -> (usize, u64) {
-        let partitions = u64::from(self.config.num_partitions);
-        ((line % partitions) as usize, line / partitions)
+        let interleave = self.config.interleave(self.config.l2.line_bytes);
+        (interleave.partition(line) as usize, interleave.local(line))
     }
 }
 
@@ -318,8 +321,8 @@ mod tests {
 
     #[test]
     fn a_range_is_cut_at_line_boundaries() {
-        let found: Vec<_> = cut(0x7c, 140, LINE_BYTES).collect();
+        let found: Vec<_> = cut(0x7c, 140, 128).collect();
         assert_eq!(found, [(0, 124, 0..4), (1, 0, 4..132), (2, 0, 132..140)]);
-        assert_eq!(cut(0x80, 0, LINE_BYTES).count(), 0);
+        assert_eq!(cut(0x80, 0, 128).count(), 0);
     }
 }

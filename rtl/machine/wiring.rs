@@ -35,7 +35,7 @@ use crate::kernel::{
 use crate::l1::access::{AccessShape, WarpAccess, WarpReply};
 use crate::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use crate::l2::{BankPlace, L2Bank, L2Io};
-use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, Request};
+use crate::noc::packet::{PacketShape, Reply, Request};
 use crate::noc::xbar::{Xbar, XbarIo};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
 use crate::throttle::config::Scheme;
@@ -121,15 +121,16 @@ impl Machine {
         let Some(clocks) = config.clocks() else { unreachable!("validated") };
         let packets = PacketShape {
             line_bits: config.line_bits(),
+            line_bytes: config.l1.line_bytes,
             sm_bits: bits_for(config.num_sms),
             partition_bits: bits_for(config.num_partitions),
         };
         let access = AccessShape { addr_bits: config.addr_bits, pc_bits: PC_BITS };
         let bank_place = BankPlace {
             packets,
-            num_partitions: config.num_partitions,
+            interleave: config.interleave(config.l2.line_bytes),
             partition: 0,
-            line_bytes: LINE_BYTES as u32,
+            line_bytes: config.l2.line_bytes,
             burst_bytes: config.dram.burst_bytes(),
             // The L1s are not coherent: they forget their lines when a kernel ends.
             coherent_l1s: 0,
@@ -143,7 +144,7 @@ impl Machine {
             let place = LsuPlace {
                 path: format!("sm{i}.l1"),
                 sm: i as u8,
-                num_partitions: config.num_partitions,
+                interleave: config.interleave(config.l1.line_bytes),
                 line_bits: packets.line_bits,
                 access,
             };

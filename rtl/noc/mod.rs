@@ -1,5 +1,6 @@
 //! The network between SMs and memory partitions: messages and crossbars.
 
 pub mod buffer;
+pub mod interleave;
 pub mod packet;
 pub mod xbar;

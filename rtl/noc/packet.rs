@@ -2,9 +2,9 @@
 //! A request names a line of up to 128 bytes and travels with its data; the reply carries the
 //! requester's `ticket` back unchanged, so that nothing on the memory side needs to know what
 //! waits for it. Sizes on the wire follow anssari2012 and khairy2015's 32-byte channel: control
-//! 8 bytes in one flit, a 128-byte line five flits, a store acknowledgement one flit. No paper
-//! gives the sizes of atomics. Assumed: the operands travel as a store's bytes do, and the old
-//! words come back as a line does.
+//! 8 bytes in one flit, a 128-byte line five flits, a sector of it two, a store acknowledgement one
+//! flit. No paper gives the sizes of atomics. Assumed: the operands travel as a store's bytes do, and
+//! the old words come back as a line does.
 
 use isa::lanes::AtomicFn;
 
@@ -15,18 +15,23 @@ use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 pub const LINE_BYTES: usize = 128;
 /// Bytes of a flit.
 pub const FLIT_BYTES: u32 = 32;
+/// Bytes of a sector, the least that is read of a line: one flit carries it.
+pub const SECTOR_BYTES: u32 = FLIT_BYTES;
+/// Sectors of the largest line.
+pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 /// Bits of a ticket.
 pub const TICKET_BITS: u32 = 48;
 
 /// What a request asks of its memory partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RequestKind {
-    /// The whole line, please.
+    /// The sectors named, mostly the whole line.
     #[default]
     Read,
     /// Store the bytes selected by the mask; answered by an acknowledgement.
     Write,
-    /// Do the operation on the words selected by the mask; answered by the line as it was before.
+    /// Do the operation on the words selected by the mask; answered by the sectors named, as they
+    /// were before.
     Atomic,
     /// The same, answered by an acknowledgement.
     Reduce,
@@ -65,6 +70,8 @@ impl Encoding for RequestKind {
 pub struct PacketShape {
     /// Bits of a line address.
     pub line_bits: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
     /// Bits of an SM number.
     pub sm_bits: u32,
     /// Bits of a partition number.
@@ -88,6 +95,8 @@ pub struct Request {
     pub ticket: u64,
     /// What an atomic does; of no meaning otherwise.
     pub atomic: AtomicOp,
+    /// Sectors to be brought, bit `i` for sector `i` of the line; of no meaning if none are.
+    pub sectors: u8,
     /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
     pub byte_mask: u128,
     /// The line's bytes; only those under the mask have a meaning, and the values that a
@@ -105,6 +114,7 @@ impl Default for Request {
             partition: 0,
             ticket: 0,
             atomic: AtomicOp::default(),
+            sectors: sectors_of(LINE_BYTES as u32),
             byte_mask: 0,
             data: [0; LINE_BYTES],
         }
@@ -114,7 +124,8 @@ impl Default for Request {
 impl Payload for Request {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, partition, ticket, atomic, byte_mask, data } = self;
+        let Self { kind, id, line, sm, partition, ticket, atomic, sectors, byte_mask, data } = self;
+        let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);
@@ -122,8 +133,9 @@ impl Payload for Request {
         to.sized("partition", u64::from(*partition), shape.partition_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
         atomic.fields(&(), to);
-        to.wide("byte_mask", &byte_mask.to_le_bytes());
-        to.wide("data", data);
+        to.sized("sectors", u64::from(*sectors), SECTORS);
+        to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
+        to.wide("data", &data[..line_bytes]);
     }
 }
 
@@ -158,26 +170,30 @@ pub struct Reply {
     pub sm: u8,
     /// The request's ticket.
     pub ticket: u64,
-    /// The line's bytes.
+    /// Sectors that are brought, bit `i` for sector `i` of the line; of no meaning if none are.
+    pub sectors: u8,
+    /// The line's bytes; only those of the sectors have a meaning.
     pub data: [u8; LINE_BYTES],
 }
 
 impl Default for Reply {
     fn default() -> Self {
-        Self { kind: ReplyKind::Data, id: 0, line: 0, sm: 0, ticket: 0, data: [0; LINE_BYTES] }
+        let sectors = sectors_of(LINE_BYTES as u32);
+        Self { kind: ReplyKind::Data, id: 0, line: 0, sm: 0, ticket: 0, sectors, data: [0; LINE_BYTES] }
     }
 }
 
 impl Payload for Reply {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, ticket, data } = self;
+        let Self { kind, id, line, sm, ticket, sectors, data } = self;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);
         to.sized("sm", u64::from(*sm), shape.sm_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
-        to.wide("data", data);
+        to.sized("sectors", u64::from(*sectors), SECTORS);
+        to.wide("data", &data[..shape.line_bytes as usize]);
     }
 }
 
@@ -189,9 +205,10 @@ pub trait Packet: Payload {
     fn flits(&self) -> u32;
 }
 
-/// Flits of a packet that carries `bytes` of data behind its header flit.
-const fn with_data(bytes: u32) -> u32 {
-    1 + bytes.div_ceil(FLIT_BYTES)
+/// All sectors of a line of `line_bytes`, a bit each.
+#[must_use]
+pub const fn sectors_of(line_bytes: u32) -> u8 {
+    ((1 << (line_bytes / SECTOR_BYTES)) - 1) as u8
 }
 
 impl Packet for Request {
@@ -219,7 +236,7 @@ impl Packet for Reply {
     }
     fn flits(&self) -> u32 {
         match self.kind {
-            ReplyKind::Data => with_data(LINE_BYTES as u32),
+            ReplyKind::Data => 1 + self.sectors.count_ones(),
             ReplyKind::Ack => 1,
         }
     }
@@ -242,6 +259,8 @@ mod tests {
         assert_eq!(atomic(AtomicFn::Add).flits(), 2);
         assert_eq!(atomic(AtomicFn::CompareSwap).flits(), 3);
         assert_eq!(Reply::default().flits(), 5);
+        assert_eq!(Reply { sectors: 0b0100, ..Reply::default() }.flits(), 2);
+        assert_eq!(Reply { sectors: sectors_of(64), ..Reply::default() }.flits(), 3);
         assert_eq!(Reply { kind: ReplyKind::Ack, ..Reply::default() }.flits(), 1);
     }
 }

@@ -346,6 +346,9 @@ pub(super) struct OptimizeArguments {
     /// Where the traffic of a bypassed load comes from
     #[arg(long, value_enum, default_value_t = TOff::Uniform)]
     pub t_off: TOff,
+    /// What counts the hits of loads that are cached alone or in pairs
+    #[arg(long, value_enum, default_value_t = Profiled::Untimed)]
+    pub profile: Profiled,
     /// Write all that was measured and decided (JSON)
     #[arg(long, value_name = "FILE.json")]
     pub report: Option<PathBuf>,
@@ -375,6 +378,14 @@ impl From<Method> for compiler::solve::Method {
             Method::Exhaustive => Self::Exhaustive,
         }
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Profiled {
+    /// Caches that answer at once, in seconds
+    Untimed,
+    /// The clocked machine, a run for each load and each pair
+    Clocked,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -455,6 +466,9 @@ pub(super) enum Figure {
     /// Particle filter: L2 traffic of 64 sets of cached loads
     #[value(name = "xie2013/fig2")]
     Xie2013Fig2,
+    /// Speedup of cached loads at three sizes of the L1
+    #[value(name = "xie2013/fig5")]
+    Xie2013Fig5,
     /// The worked example of the heuristic
     #[value(name = "xie2013/fig4")]
     Xie2013Fig4,

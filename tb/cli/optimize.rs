@@ -4,16 +4,17 @@ use std::io::Write;
 use std::path::Path;
 
 use compiler::Triangle;
+use compiler::characterise::Characterisation;
 use compiler::solve::Method;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
-use super::args::OptimizeArguments;
+use super::args::{OptimizeArguments, Profiled};
 use super::output::{columns, grouped};
 use super::progress::progress_bar;
 use super::{Exit, crash, output};
 use crate::config::Resolved;
-use crate::optimize::{Decision, Optimised, Subject};
+use crate::optimize::{Clocked, Decision, Optimised, Subject};
 use crate::run::{RunError, ratio};
 
 pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
@@ -30,10 +31,17 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
         }
     };
     let bar = progress_bar(arguments.quiet, subject.runs());
-    let kernels = crash::caught(|| subject.characterise(&|| bar.inc(1)));
+    let tick = || bar.inc(1);
+    let kernels = crash::caught(|| match arguments.profile {
+        Profiled::Untimed => Ok((subject.characterise(&tick), None)),
+        Profiled::Clocked => {
+            let clocked = Clocked { subject: &subject, launch: &arguments.launch, config: &resolved.config };
+            Ok((clocked.characterise(&tick)?, Some(subject.characterise(&|| ()))))
+        }
+    });
     bar.finish_and_clear();
-    let kernels = match kernels {
-        Ok(kernels) => kernels,
+    let (kernels, untimed) = match kernels {
+        Ok(kernels) => kernels.map_err(|error: RunError| Report::new(error))?,
         Err(internal) => {
             output::complain(&internal);
             return Ok(Exit::CheckFailed);
@@ -44,7 +52,14 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     let decisions = optimised.decisions(method).map_err(|why| miette!("--method {method}: {why}"))?;
     let text = optimised.text(&decisions)?;
     if let Some(file) = report {
-        let report = crate::optimize::Report::new(&arguments.launch, &resolved, &optimised, method, &decisions);
+        let report = crate::optimize::Report::new(
+            &arguments.launch,
+            &resolved,
+            &optimised,
+            method,
+            &decisions,
+            untimed.as_deref(),
+        );
         keep(file, &(serde_json::to_string_pretty(&report).into_diagnostic()? + "\n"))?;
     }
     if let (Some(file), Ok(choice)) = (dot, &optimised.solution(method).choice) {
@@ -52,7 +67,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     }
     keep(ptx, &text)?;
     if !arguments.quiet {
-        output::print(&shown(&optimised, method, &decisions))?;
+        output::print(&shown(&optimised, method, &decisions, untimed.as_deref()))?;
         output::print(&format!("\nwrote {}\n", arguments.output.display()))?;
     }
     Ok(Exit::Done)
@@ -75,7 +90,12 @@ fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
 const EDGES: usize = 12;
 
 /// Loads with their decisions, the heaviest edges, and what each method came to.
-fn shown(optimised: &Optimised<'_>, method: Method, decisions: &[Decision]) -> String {
+fn shown(
+    optimised: &Optimised<'_>,
+    method: Method,
+    decisions: &[Decision],
+    untimed: Option<&[Characterisation]>,
+) -> String {
     let Optimised { subject, graph, .. } = optimised;
     let kernels: Vec<_> = subject.kernels().collect();
     let mut text = format!("{}: {}\n\n", subject.source.name, kernels.join(", "));
@@ -94,7 +114,23 @@ fn shown(optimised: &Optimised<'_>, method: Method, decisions: &[Decision]) -> S
     if hidden > 0 {
         text += &format!("and {hidden} lighter pairs\n");
     }
+    if let Some(untimed) = untimed {
+        text += &format!("\n{}", compared(&optimised.kernels, untimed));
+    }
     text + "\n" + &methods(optimised, method)
+}
+
+/// Hits on the clocked machine beside those without time, of each load alone.
+fn compared(clocked: &[Characterisation], untimed: &[Characterisation]) -> String {
+    let row = |(clocked, untimed): (&Characterisation, &Characterisation), i: usize| {
+        let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
+        let change = (untimed_hits > 0).then(|| 100.0 * (ratio(clocked_hits, untimed_hits) - 1.0));
+        let change = change.map_or("-".to_owned(), |change| format!("{change:+.1} %"));
+        vec![clocked.loads[i].to_string(), grouped(clocked_hits), grouped(untimed_hits), change]
+    };
+    let kernels = clocked.iter().zip(untimed);
+    let rows: Vec<_> = kernels.flat_map(|both| (0..both.0.loads.len()).map(move |i| row(both, i))).collect();
+    columns(&["load", "hits clocked", "untimed", "difference"], &rows)
 }
 
 const LOADS: [&str; 9] = ["load", "line", "lines asked", "hits alone", "sectors", "T_on", "T_off", "", "why"];

@@ -89,7 +89,7 @@ fn drawn(draw: Draw, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
 type Draw = fn(&Desk) -> Result<Page, Halt>;
 
 /// Each figure and what draws it.
-const FIGURES: [(Figure, Draw); 15] = [
+const FIGURES: [(Figure, Draw); 16] = [
     (Figure::Suite, suite::suite),
     (Figure::Li2015Table1, li2015::table1),
     (Figure::Li2015Fig2, li2015::fig2),
@@ -101,6 +101,7 @@ const FIGURES: [(Figure, Draw); 15] = [
     (Figure::Khairy2015Fig12, khairy2015::fig12),
     (Figure::Xie2013Fig2, xie2013::fig2),
     (Figure::Xie2013Fig4, |_| xie2013::fig4()),
+    (Figure::Xie2013Fig5, xie2013::fig5),
     (Figure::Xie2013Listings, |_| xie2013::listings()),
     (Figure::AnssariTable43, |_| table43::table43()),
     (Figure::AnssariFig4, anssari2012::fig4),

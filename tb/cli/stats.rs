@@ -82,7 +82,7 @@ struct Load<'a> {
 
 impl<'a> Load<'a> {
     fn of(load: &'a LoadCounters) -> Self {
-        let &LoadCounters { ref kernel, pc, line, stats } = load;
+        let &LoadCounters { ref kernel, pc, line, column: _, stats } = load;
         let LoadStats { accesses, hits, hit_pending, misses, bypasses } = stats;
         Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses }
     }

@@ -23,6 +23,7 @@ pub fn machines() -> &'static [Builtin] {
     const {
         &[
             machine("fermi", "machines/fermi.toml", include_str!("../../machines/fermi.toml")),
+            machine("kepler", "machines/kepler.toml", include_str!("../../machines/kepler.toml")),
             machine(
                 "gddr5-reference",
                 "machines/gddr5-reference.toml",
@@ -65,6 +66,8 @@ pub fn designs() -> &'static [Builtin] {
             design("streaming-l2", "designs/streaming-l2.toml", include_str!("../../designs/streaming-l2.toml")),
             design("dwt-pric", "designs/dwt-pric.toml", include_str!("../../designs/dwt-pric.toml")),
             design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
+            design("kepler-l1-32k", "designs/kepler-l1-32k.toml", include_str!("../../designs/kepler-l1-32k.toml")),
+            design("kepler-l1-48k", "designs/kepler-l1-48k.toml", include_str!("../../designs/kepler-l1-48k.toml")),
             design("mrpb", "designs/mrpb.toml", include_str!("../../designs/mrpb.toml")),
             design("mrpb-all", "designs/mrpb-all.toml", include_str!("../../designs/mrpb-all.toml")),
             design("pdp", "designs/pdp.toml", include_str!("../../designs/pdp.toml")),

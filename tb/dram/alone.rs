@@ -13,7 +13,6 @@ use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Simulator, Sleep};
 use rtl::machine::MachineConfig;
-use rtl::noc::packet::LINE_BYTES;
 
 use super::trace::TraceRequest;
 use crate::kit::link;
@@ -78,12 +77,10 @@ pub struct Ended {
 
 /// Which channel holds an address, and the burst inside it.
 pub(super) fn locate(config: &MachineConfig, address: u64) -> (usize, u64) {
-    let line_bytes = LINE_BYTES as u64;
-    let (line, inside) = (address / line_bytes, address % line_bytes);
-    let channels = u64::from(config.num_partitions);
-    let burst_bytes = u64::from(config.dram.burst_bytes());
-    let burst = line / channels * (line_bytes / burst_bytes) + inside / burst_bytes;
-    ((line % channels) as usize, burst)
+    let burst_bytes = config.dram.burst_bytes();
+    let interleave = config.interleave(burst_bytes);
+    let burst = address / u64::from(burst_bytes);
+    (interleave.partition(burst) as usize, interleave.local(burst))
 }
 
 /// A channel with its links.

@@ -17,12 +17,12 @@ use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::coalescer::{Coalescer, LineAccess};
 use rtl::noc::packet::LINE_BYTES;
 
-use super::rig::LINE_BITS;
+use super::rig::{ADDR_BITS, line_bits};
 use super::scoreboard::golden_lines;
 
 /// Lanes that share few lines, lie side by side, or lie anywhere.
 fn access() -> impl Strategy<Value = WarpAccess> {
-    let lines = prop_oneof![Just(1u64), 2u64..5, Just(1 << LINE_BITS)];
+    let lines = prop_oneof![Just(1u64), 2u64..5, Just(1 << (ADDR_BITS - 7))];
     let words = || prop::collection::vec(any::<u32>(), LANES);
     let lanes = prop::collection::vec((any::<u64>(), 0..LINE_BYTES as u64), LANES);
     let kind = prop_oneof![
@@ -71,11 +71,13 @@ proptest! {
     #[test]
     fn every_request_is_one_of_the_golden_coalescer_in_lane_order(
         instructions in prop::collection::vec((access(), 0u8..64), 1..4),
+        line_bytes in prop_oneof![Just(64u32), Just(128)],
     ) {
-        let mut coalescer = Coalescer::new(LINE_BYTES as u32, LINE_BITS);
+        let mut coalescer = Coalescer::new(line_bytes, line_bits(line_bytes), true);
+        let line_bytes = line_bytes as usize;
         let mut next_id = 0;
         for (access, slot) in instructions {
-            let mut due = golden_lines(&access);
+            let mut due = golden_lines(&access, line_bytes);
             due.sort_by_key(|store| store.request.lanes.trailing_zeros());
             coalescer.take(&access, slot);
             for expected in due {
@@ -84,20 +86,24 @@ proptest! {
                 coalescer.emit(&mut seen);
                 prop_assert_eq!((seen.line, seen.lanes), (expected.request.line, expected.request.lanes));
                 match access.kind {
-                    AccessKind::Load => prop_assert_eq!(seen.byte_mask, 0),
+                    AccessKind::Load => {
+                        let touched = |sector: &u32| expected.request.byte_mask >> (32 * sector) & 0xffff_ffff != 0;
+                        let sectors = (0..4).filter(touched).fold(0, |sectors, sector| sectors | 1 << sector);
+                        prop_assert_eq!((seen.byte_mask, seen.sectors), (0, sectors));
+                    }
                     AccessKind::Store => {
                         prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
-                        prop_assert_eq!(seen.data.as_slice(), expected.bytes);
+                        prop_assert_eq!(&seen.data[..line_bytes], expected.bytes);
                     }
                     AccessKind::Atomic | AccessKind::Reduce => {
                         prop_assert_eq!(seen.atomic, access.atomic);
                         prop_assert_eq!(seen.byte_mask, expected.request.byte_mask);
                         for lane in (0..LANES).filter(|lane| seen.lanes >> lane & 1 != 0) {
-                            let at = access.address[lane] as usize % LINE_BYTES;
+                            let at = access.address[lane] as usize % line_bytes;
                             let bytes = 1 << access.size_log2;
                             prop_assert_eq!(&seen.data[at..at + bytes], operand(&access.data, lane, bytes));
                             if access.atomic.f == AtomicFn::CompareSwap {
-                                let at = (at + LINE_BYTES / 2) % LINE_BYTES;
+                                let at = (at + line_bytes / 2) % line_bytes;
                                 prop_assert_eq!(&seen.data[at..at + bytes], operand(&access.compare, lane, bytes));
                             }
                         }

@@ -70,6 +70,7 @@ pub(super) fn l1() -> L1Config {
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
+        bypass_sectors: 0,
         streaming: rig::streaming(),
         protecting_distance: 0,
         profiled: ProfiledConfig::NONE,
@@ -113,7 +114,7 @@ impl Player {
         lsu.observe();
         Self {
             lsu,
-            links: Links::new(16, [1, 1]),
+            links: Links::new(16, [1, 1], l1.line_bytes),
             lockstep: Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2], true).unwrap(),
             wake: Wake::new(&[1, 1]),
             cycle: 0,
@@ -232,12 +233,12 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
 }
 
 fn answer(request: &Request, byte: u8) -> Reply {
-    let Request { kind, id, line, sm, ticket, .. } = *request;
+    let Request { kind, id, line, sm, ticket, sectors, .. } = *request;
     let kind = match kind {
         RequestKind::Read | RequestKind::Atomic => ReplyKind::Data,
         RequestKind::Write | RequestKind::Reduce => ReplyKind::Ack,
     };
-    Reply { kind, id, line, sm, ticket, data: [byte; LINE_BYTES] }
+    Reply { kind, id, line, sm, ticket, sectors, data: [byte; LINE_BYTES] }
 }
 
 fn show_request(request: &Request) -> String {

@@ -331,6 +331,7 @@ mod tests {
             miss_queue: 2,
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
+            bypass_sectors: 0,
             streaming: streaming(),
             protecting_distance: 0,
             profiled: ProfiledConfig::NONE,

@@ -32,7 +32,6 @@ use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
-use rtl::noc::packet::LINE_BYTES;
 
 use super::lockstep::Lockstep;
 use super::rig::{self, Manners, Rig, Stalls, mix};
@@ -72,12 +71,13 @@ fn case(seed: u64, length: usize) -> Case {
     let l1 = L1Config {
         sets: sets as u32,
         ways: pick(1, 4) as u32,
-        line_bytes: 128,
+        line_bytes: 64 << pick(0, 1) as u32,
         mshr_entries: pick(1, 4) as u32,
         mshr_merges: [1, 2, 3, 8][pick(0, 3) as usize],
         miss_queue: pick(2, 4) as u32,
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
         bypass,
+        bypass_sectors: 32 * pick(0, 1) as u32,
         streaming: StreamingConfig {
             period: pick(40, 400) as u32,
             miss_percent: pick(30, 90) as u32,
@@ -174,6 +174,7 @@ const ATOMICS: [(AtomicFn, Type); 11] = [
 /// Few lines, so that the same ones come again while they are on their way.
 fn program(case: &Case) -> Vec<WarpAccess> {
     let seed = case.seed ^ 0x5eed;
+    let line_bytes = u64::from(case.l1.line_bytes);
     let stride = [1, u64::from(case.l1.sets), 3, 0x1001][mix(seed, 0) as usize % 4];
     let (num_global, num_local) = (2 + mix(seed, 1) % 6, 1 + mix(seed, 2) % 4);
     let locals = mix(seed, 3) % 3;
@@ -217,9 +218,9 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             let address = std::array::from_fn(|lane| {
                 let random = mix(seed, 100 + lane as u64);
                 // Lanes of an atomic often meet in a word.
-                let places = if kind.is_atomic() { 5 } else { LINE_BYTES as u64 >> size_log2 };
-                let offset = ((random >> 8) % places * (LINE_BYTES as u64 >> size_log2) / places) << size_log2;
-                line(base + random % spread) * LINE_BYTES as u64 + offset
+                let places = if kind.is_atomic() { 5 } else { line_bytes >> size_log2 };
+                let offset = ((random >> 8) % places * (line_bytes >> size_log2) / places) << size_log2;
+                line(base + random % spread) * line_bytes + offset
             });
             // Small numbers, so that some comparisons hold.
             let most = if kind.is_atomic() { 3 } else { u64::from(u32::MAX) };
@@ -270,9 +271,9 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let (program, manners) = (program(case), manners(case.seed));
     let period = u64::from(manners.periods[0]);
     let lsu = rig::lsu(&case.l1, case.read_only.each_ref(), &case.lsu);
-    let mut rig = Rig::new(lsu, program.clone(), manners);
+    let mut rig = Rig::new(lsu, program.clone(), manners, case.l1.line_bytes);
     let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref(), true).unwrap();
-    let mut scoreboard = Scoreboard::new(program);
+    let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
     let (mut answered, mut refusals, mut events) = (0, [[0; 4]; 3], Vec::new());
     while let Some(tick) = sim.step(&mut rig) {

@@ -9,9 +9,10 @@
 
 use golden::l1::mrpb::{Config, Mrpb, Order};
 use proptest::prelude::*;
+use rtl::l1::coalescer::LineShape;
 use rtl::l1::mrpb::{AccessQueue, DrainOrder, MrpbConfig, StallBypass};
 
-use super::rig::{LINE_BITS, mix};
+use super::rig::{line_bits, mix};
 
 const ORDERS: [(DrainOrder, Order); 3] = [
     (DrainOrder::Fixed, Order::Fixed),
@@ -28,7 +29,7 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     let config = MrpbConfig { queues, depth, order, greedy, bypass: StallBypass::None, latency: latency as u32 };
     let (groups, depth) = (queues as usize, depth as usize);
     let twin = Config { groups, depth, order: twin_order, greedy, delay: 1 + latency };
-    (AccessQueue::new(8, &config, LINE_BITS), Mrpb::new(twin))
+    (AccessQueue::new(8, &config, LineShape { line_bits: line_bits(128), line_bytes: 128 }), Mrpb::new(twin))
 }
 
 /// One cycle of both: the head, which leaves if it is `taken`, then a push if there is a warp to push for.

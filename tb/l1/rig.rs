@@ -14,14 +14,17 @@ use rtl::kernel::{
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
-use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind};
+use rtl::noc::interleave::Interleave;
+use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
 
 use crate::kit::link;
 
 /// Bits of a byte address in all testbenches of the LSU.
 pub const ADDR_BITS: u32 = 32;
-/// Bits of a line address.
-pub const LINE_BITS: u32 = ADDR_BITS - 7;
+/// Bits of the address of a line.
+pub fn line_bits(line_bytes: u32) -> u32 {
+    ADDR_BITS - line_bytes.ilog2()
+}
 
 /// A number that depends on both arguments in no visible way.
 pub fn mix(seed: u64, n: u64) -> u64 {
@@ -44,7 +47,8 @@ pub fn streaming() -> StreamingConfig {
 /// An LSU for tests, with its messages' widths.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
     let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
-    let place = LsuPlace { path: "sm3.l1".to_owned(), sm: 3, num_partitions: 6, line_bits: LINE_BITS, access };
+    let interleave = Interleave::new(6, 128, l1.line_bytes);
+    let place = LsuPlace { path: "sm3.l1".to_owned(), sm: 3, interleave, line_bits: line_bits(l1.line_bytes), access };
     Lsu::new(place, l1, read_only, lsu)
 }
 
@@ -59,9 +63,9 @@ pub struct Links {
 impl Links {
     /// Links of one cycle of their receiver; `depth` of those to and from the core. Clock periods
     /// are those of core and memory.
-    pub fn new(depth: u32, periods: [u32; 2]) -> Self {
+    pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
-        let packet = PacketShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3 };
+        let packet = PacketShape { line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
         Self {
             core_req: link("core_req", depth, &periods, SOURCE, LSU, access),
             core_rsp: link("core_rsp", depth, &periods, LSU, SINK, access),
@@ -157,6 +161,7 @@ impl Sink {
 
 /// Memory: a request is served when its reply leaves.
 struct Memory {
+    line_bytes: u32,
     lines: BTreeMap<u64, [u8; LINE_BYTES]>,
     /// When, running number, request.
     due: Vec<(u64, u64, Request)>,
@@ -206,10 +211,13 @@ impl Memory {
     }
 
     fn serve(&mut self, request: &Request) -> Reply {
-        let Request { kind, id, line, sm, ticket, atomic, byte_mask, data, .. } = *request;
+        let Request { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, .. } = *request;
         let held = self.lines.entry(line).or_insert_with(|| initial_line(line));
         match kind {
-            RequestKind::Read => Reply { kind: ReplyKind::Data, id, line, sm, ticket, data: *held },
+            RequestKind::Read => {
+                let data = only(sectors, held);
+                Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data }
+            }
             RequestKind::Write => {
                 for i in (0..LINE_BYTES).filter(|i| byte_mask >> i & 1 != 0) {
                     held[i] = data[i];
@@ -218,15 +226,21 @@ impl Memory {
             }
             RequestKind::Atomic => {
                 let before = *held;
-                atomic.perform(held, byte_mask, &data, LINE_BYTES as u32);
-                Reply { kind: ReplyKind::Data, id, line, sm, ticket, data: before }
+                atomic.perform(held, byte_mask, &data, self.line_bytes);
+                let data = only(sectors, &before);
+                Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data }
             }
             RequestKind::Reduce => {
-                atomic.perform(held, byte_mask, &data, LINE_BYTES as u32);
+                atomic.perform(held, byte_mask, &data, self.line_bytes);
                 Reply { kind: ReplyKind::Ack, id, line, sm, ticket, ..Reply::default() }
             }
         }
     }
+}
+
+/// A line of which only these sectors are brought: nobody must read the others.
+fn only(sectors: u8, line: &[u8; LINE_BYTES]) -> [u8; LINE_BYTES] {
+    std::array::from_fn(|byte| if sectors >> (byte / SECTOR_BYTES as usize) & 1 != 0 { line[byte] } else { 0xee })
 }
 
 const SOURCE: BlockId = BlockId { domain: 0, slot: 0 };
@@ -245,16 +259,17 @@ pub struct Rig {
 }
 
 impl Rig {
-    pub fn new(mut lsu: Lsu, program: Vec<WarpAccess>, manners: Manners) -> Self {
+    pub fn new(mut lsu: Lsu, program: Vec<WarpAccess>, manners: Manners, line_bytes: u32) -> Self {
         lsu.observe();
         lsu.record();
         Self {
             lsu,
-            links: Links::new(2, manners.periods),
+            links: Links::new(2, manners.periods, line_bytes),
             manners,
             source: Source { program, next: 0, due: 0, sent: Vec::new() },
             sink: Sink { taken: Vec::new() },
             memory: Memory {
+                line_bytes,
                 lines: BTreeMap::new(),
                 due: Vec::new(),
                 last_due: BTreeMap::new(),

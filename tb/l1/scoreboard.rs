@@ -15,28 +15,29 @@ use rtl::noc::packet::LINE_BYTES;
 use super::rig::initial_line;
 
 /// The twin's requests of an instruction, with the bytes that a store puts there.
-pub fn golden_lines(access: &WarpAccess) -> Vec<StoreRequest> {
+pub fn golden_lines(access: &WarpAccess, line_bytes: usize) -> Vec<StoreRequest> {
     let twin = coalescer::WarpAccess { active: access.mask, addresses: access.address, width: 1 << access.size_log2 };
     let without_data = |requests: Vec<LineRequest>| {
-        requests.into_iter().map(|request| StoreRequest { request, bytes: vec![0; LINE_BYTES] }).collect()
+        requests.into_iter().map(|request| StoreRequest { request, bytes: vec![0; line_bytes] }).collect()
     };
     if access.kind.is_atomic() {
-        let reach = if access.atomic.f == AtomicFn::CompareSwap { LINE_BYTES / 2 } else { LINE_BYTES };
-        return without_data(coalesce_atomic(&twin, LINE_BYTES, reach).expect("testbenches send aligned accesses"));
+        let reach = if access.atomic.f == AtomicFn::CompareSwap { line_bytes / 2 } else { line_bytes };
+        return without_data(coalesce_atomic(&twin, line_bytes, reach).expect("testbenches send aligned accesses"));
     }
     if access.space == MemorySpace::Const {
-        return without_data(coalesce_constant(&twin, LINE_BYTES).expect("testbenches send aligned accesses"));
+        return without_data(coalesce_constant(&twin, line_bytes).expect("testbenches send aligned accesses"));
     }
     let mut data = [[0; coalescer::MAX_WIDTH]; LANES];
     for (lane, bytes) in data.iter_mut().enumerate() {
         bytes[..4].copy_from_slice(&access.data[0][lane].to_le_bytes());
         bytes[4..8].copy_from_slice(&access.data[1][lane].to_le_bytes());
     }
-    coalesce_store(&twin, LINE_BYTES, &data).expect("testbenches send aligned accesses")
+    coalesce_store(&twin, line_bytes, &data).expect("testbenches send aligned accesses")
 }
 
 /// The program's progress at the tags and at the core.
 pub struct Scoreboard {
+    line_bytes: usize,
     program: Vec<WarpAccess>,
     /// Instruction at the tags, and its lines that are still to come.
     at_tags: usize,
@@ -52,9 +53,10 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing sent yet. The program counter of an instruction is its place in the program.
-    pub fn new(program: Vec<WarpAccess>) -> Self {
+    pub fn new(program: Vec<WarpAccess>, line_bytes: usize) -> Self {
         assert!(program.iter().enumerate().all(|(i, access)| access.pc as usize == i));
         Self {
+            line_bytes,
             program,
             at_tags: 0,
             lines: Vec::new(),
@@ -80,7 +82,7 @@ impl Scoreboard {
             Access::Atomic { line, .. } => ("atomic", line, None),
         };
         if self.lines.is_empty() {
-            self.lines = golden_lines(&self.program[self.at_tags]);
+            self.lines = golden_lines(&self.program[self.at_tags], self.line_bytes);
             let mask = self.program[self.at_tags].mask;
             self.expected.insert(self.at_tags, (mask, [[0; LANES]; 2]));
         }
@@ -100,7 +102,7 @@ impl Scoreboard {
         *left &= !due.request.lanes;
         if instruction.kind != AccessKind::Store {
             for lane in (0..LANES).filter(|lane| due.request.lanes >> lane & 1 != 0) {
-                let offset = instruction.address[lane] as usize % LINE_BYTES;
+                let offset = instruction.address[lane] as usize % self.line_bytes;
                 let mut value = [0; 8];
                 let width = 1 << instruction.size_log2;
                 value[..width].copy_from_slice(&held[offset..offset + width]);
@@ -123,7 +125,7 @@ impl Scoreboard {
             AccessKind::Atomic | AccessKind::Reduce => self.atomics += 1,
             AccessKind::Store => {
                 self.stores += 1;
-                for byte in (0..LINE_BYTES).filter(|byte| due.request.byte_mask >> byte & 1 != 0) {
+                for byte in (0..self.line_bytes).filter(|byte| due.request.byte_mask >> byte & 1 != 0) {
                     held[byte] = due.bytes[byte];
                 }
             }

@@ -76,10 +76,10 @@ impl Stream {
     pub fn run(&self, mode: Mode) -> Ended {
         let Self { l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
-        let mut rig = Rig::new(rig::lsu(l1, [&READ_ONLY; 2], &lsu_config), program.clone(), *manners);
+        let mut rig = Rig::new(rig::lsu(l1, [&READ_ONLY; 2], &lsu_config), program.clone(), *manners, l1.line_bytes);
         let lockstep = Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2], true);
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
-        let mut scoreboard = Scoreboard::new(program.clone());
+        let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize);
         let mut sim = rig.simulator(Mode { digest: true, ..mode });
         let period = u64::from(manners.periods[0]);
         let (mut answered, mut cycle) = (0, 0);
@@ -125,6 +125,7 @@ fn l1(random: &mut Random) -> L1Config {
         miss_queue: [2, 8][random.below(2) as usize],
         fail_order: FailOrder::MshrFirst,
         bypass: Bypass::None,
+        bypass_sectors: 32 * random.below(2) as u32,
         streaming: rig::streaming(),
         protecting_distance: 0,
         profiled: ProfiledConfig::NONE,

@@ -2,11 +2,14 @@
 
 use super::flat::{Flat, check, golden_atomic, requests};
 use super::memory::Memory;
-use super::{FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, initial_line, line, place, read, small_config, write};
+use super::{
+    FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, initial_line, line, place, read, small_config, split_place, write,
+};
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
 use golden::index::{Function, SetIndex};
 use golden::l2::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
+use rtl::dram::message::DramRequest;
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l2::{BankPlace, L2Bypass, L2Config};
@@ -24,6 +27,7 @@ fn run_random(seed: u64, place: BankPlace) {
             IndexConfig::Linear
         },
         lookup_latency: 1 + random.below(6) as u32,
+        split_requests: 1 + random.below(4) as u32,
         mshr_entries: 1 + random.below(4) as u32,
         mshr_merges: 1 + random.below(4) as u32,
         miss_queue: 1 + random.below(3) as u32,
@@ -63,11 +67,19 @@ fn shorter_lines_of_one_or_two_bursts_are_right_too() {
 }
 
 #[test]
+fn l1_lines_of_several_lines_are_served_part_by_part_and_answered_once() {
+    for (l1, l2, burst) in [(128, 32, 32), (128, 64, 64), (128, 64, 32), (64, 32, 32)] {
+        for_each_seed(8, |seed| run_random(seed, split_place(l1, l2, burst)));
+    }
+}
+
+#[test]
 fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
-    for_each_seed(10, |seed| {
+    for_each_seed(12, |seed| {
         let mut random = Random::new(seed);
         let config = L2Config { sets: 4, ways: 3, ..small_config() };
-        let place = fermi_place();
+        let place = [fermi_place(), place(64, 64), place(32, 32)][seed as usize % 3];
+        let line_bytes = place.line_bytes as usize;
         let script = requests(&mut random, place, 24, 300);
         // Each is over before the next comes.
         let alone = Stall::NotBefore((0..300).map(|n| n * 100).collect());
@@ -76,7 +88,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         run(&mut rig, Mode::default(), LIMIT);
         check(&rig, &script);
 
-        let index = SetIndex::new(Function::Linear { bits: 2 }, 7, 32).unwrap();
+        let index = SetIndex::new(Function::Linear { bits: 2 }, place.line_bytes.ilog2(), 32).unwrap();
         let mut golden: Bank<u64> = Bank::new(index, 3);
         let mut memory = Flat::new(place);
         let (mut hits, mut misses) = ([0; 3], [0; 3]);
@@ -95,7 +107,9 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
                 Outcome::Miss { victim } => {
                     misses[kind] += 1;
                     if let Some(Victim { line: local, write_back: Some(bytes) }) = victim {
-                        memory.lines.insert(local, bytes.clone().try_into().unwrap());
+                        let mut held = [0; LINE_BYTES];
+                        held[..line_bytes].copy_from_slice(&bytes);
+                        memory.lines.insert(local, held);
                         written_back.push((local, bytes));
                     }
                     let bytes = memory.apply(&read(local, 0));
@@ -109,12 +123,16 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         assert_eq!([stats.hit_pending, stats.write_pending, stats.atomic_pending], [0; 3]);
         assert_eq!([stats.misses, stats.write_misses, stats.atomic_misses], misses);
         let bursts: Vec<_> = rig.memory.taken().iter().filter(|(_, request)| request.write).collect();
-        let dut: Vec<(u64, Vec<u8>)> =
-            bursts.chunks(2).map(|half| (half[0].1.burst / 2, [half[0].1.data, half[1].1.data].concat())).collect();
+        let of_line = place.bursts() as usize;
+        let written = |bursts: &[&(u64, DramRequest)]| {
+            let bytes = bursts.iter().flat_map(|(_, burst)| &burst.data[..place.burst_bytes as usize]).copied();
+            (bursts[0].1.burst / of_line as u64, bytes.collect())
+        };
+        let dut: Vec<(u64, Vec<u8>)> = bursts.chunks(of_line).map(written).collect();
         assert_eq!(dut, written_back);
         assert!(!dut.is_empty());
         for (local, bytes) in golden.dirty_lines() {
-            assert_eq!(rig.bank.peek(line(local)).map(|bytes| bytes.to_vec()).as_ref(), Some(bytes));
+            assert_eq!(rig.bank.peek(line(local)).map(|bytes| &bytes[..line_bytes]), Some(&bytes[..]));
         }
     });
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory::Memory;
-use super::{Rig, initial_line, line, read, write};
+use super::{Rig, bursts_of, initial_line, line, read, write};
 use crate::kit::Random;
 use golden::l2::Atomic;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::l2::BankPlace;
-use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind};
+use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
 
 const OPERATIONS: [(AtomicFn, Type); 12] = [
     (AtomicFn::Add, Type::U32),
@@ -46,7 +46,7 @@ pub fn on(local: u64, ticket: u64, atomic: AtomicOp, places: &[(usize, u64, u64)
 /// comparisons hold.
 pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket: u64) -> Request {
     let (f, ty) = OPERATIONS[random.below(OPERATIONS.len() as u64) as usize];
-    let (bytes, line_bytes) = (ty.bytes() as usize, place.line_bytes as usize);
+    let (bytes, line_bytes) = (ty.bytes() as usize, place.packets.line_bytes as usize);
     // A compare-and-swap names words of one half.
     let half = if random.percent(50) { line_bytes / 2 } else { 0 };
     let reach = if f == AtomicFn::CompareSwap { half..half + line_bytes / 2 } else { 0..line_bytes };
@@ -62,7 +62,7 @@ pub fn atomic_request(random: &mut Random, place: BankPlace, local: u64, ticket:
 /// The twin's form of an atomic request.
 pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
     let AtomicOp { f, ty } = request.atomic;
-    let (bytes, line_bytes) = (ty.bytes() as usize, place.line_bytes as usize);
+    let (bytes, line_bytes) = (ty.bytes() as usize, place.packets.line_bytes as usize);
     let word =
         |at: usize| request.data[at..at + bytes].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
     let places = (0..line_bytes).step_by(bytes).filter(|at| request.byte_mask >> at & 1 != 0);
@@ -77,7 +77,8 @@ pub fn golden_atomic(request: &Request, place: BankPlace) -> Atomic<u64> {
 /// Requests of several SMs to few lines; a fifth of the writes store a whole line, a fifth of all
 /// requests are atomics.
 pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -> Vec<Request> {
-    let whole = u128::MAX >> (128 - place.line_bytes);
+    let line_bytes = place.packets.line_bytes;
+    let whole = u128::MAX >> (128 - line_bytes);
     let one = |ticket| {
         let local = random.below(lines);
         let request = if random.percent(20) {
@@ -87,7 +88,8 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
             let mask = if random.percent(20) { whole } else { (few & whole).max(1) };
             write(local, ticket, mask, random.below(256) as u8)
         } else {
-            read(local, ticket)
+            let sectors = if random.percent(30) { 1 + random.below(15) as u8 } else { 15 } & sectors_of(line_bytes);
+            Request { sectors: sectors.max(1), ..read(local, ticket) }
         };
         Request { sm: random.below(15) as u8, ..request }
     };
@@ -109,7 +111,7 @@ impl Flat {
     pub fn apply(&mut self, request: &Request) -> Vec<u8> {
         let local = request.line / 6;
         let bytes = self.lines.entry(local).or_insert_with(|| initial_line(self.place, local));
-        let before = bytes[..self.place.line_bytes as usize].to_vec();
+        let before = bytes[..self.place.packets.line_bytes as usize].to_vec();
         if request.kind == RequestKind::Write {
             for byte in (0..LINE_BYTES).filter(|byte| request.byte_mask >> byte & 1 != 0) {
                 bytes[byte] = request.data[byte];
@@ -129,8 +131,24 @@ impl Flat {
 
 /// A line as memory holds it.
 fn in_memory(memory: &Memory, place: BankPlace, local: u64) -> Vec<u8> {
-    let burst = |n| memory.burst(local * u64::from(place.bursts()) + u64::from(n));
-    (0..place.bursts()).flat_map(|n| burst(n)[..place.burst_bytes as usize].to_vec()).collect()
+    let burst = |n| memory.burst(local * u64::from(bursts_of(place)) + u64::from(n));
+    (0..bursts_of(place)).flat_map(|n| burst(n)[..place.burst_bytes as usize].to_vec()).collect()
+}
+
+/// Sectors that hold what a request is answered with.
+fn asked_of(request: &Request) -> u8 {
+    if request.kind == RequestKind::Read {
+        return request.sectors;
+    }
+    let is_named = |sector: &u32| request.byte_mask >> (SECTOR_BYTES * sector) & 0xffff_ffff != 0;
+    (0..4).filter(is_named).fold(0, |sectors, sector| sectors | 1 << sector)
+}
+
+/// Lines of the bank that a request goes to.
+fn parts(request: &Request, place: BankPlace) -> u64 {
+    let of_part = place.line_bytes / SECTOR_BYTES;
+    let part = u32::from(sectors_of(place.line_bytes));
+    (0..1 << place.parts_log2()).filter(|n| u32::from(asked_of(request)) >> (n * of_part) & part != 0).count() as u64
 }
 
 /// Every answer, the final contents and the counters of a finished run.
@@ -142,7 +160,7 @@ pub fn check(rig: &Rig, script: &[Request]) {
         let bytes = flat.apply(request);
         let reply = match request.kind {
             RequestKind::Read | RequestKind::Atomic => (ReplyKind::Data, bytes),
-            RequestKind::Write | RequestKind::Reduce => (ReplyKind::Ack, vec![0; place.line_bytes as usize]),
+            RequestKind::Write | RequestKind::Reduce => (ReplyKind::Ack, Vec::new()),
         };
         expected.insert(request.ticket, reply);
     }
@@ -152,19 +170,32 @@ pub fn check(rig: &Rig, script: &[Request]) {
             panic!("cycle {cycle}: request {} is answered twice", reply.ticket)
         };
         assert_eq!((reply.kind, reply.line, reply.sm, reply.id), (kind, request.line, request.sm, request.id));
-        assert_eq!(reply.data[..bytes.len()], bytes, "cycle {cycle}: bytes of request {}", reply.ticket);
+        if kind == ReplyKind::Data {
+            let asked = asked_of(request);
+            assert_eq!(reply.sectors & asked, asked, "cycle {cycle}: request {}", reply.ticket);
+            let sectors = bytes.chunks(SECTOR_BYTES as usize).zip(reply.data.chunks(SECTOR_BYTES as usize));
+            for (sector, (bytes, brought)) in sectors.enumerate().filter(|(sector, _)| reply.sectors >> sector & 1 != 0)
+            {
+                assert_eq!(brought, bytes, "cycle {cycle}: sector {sector} of request {}", reply.ticket);
+            }
+        }
     }
     assert!(expected.is_empty(), "never answered: {:?}", expected.keys());
     assert!(rig.bank.is_idle());
 
     for (local, bytes) in &flat.lines {
-        let held = rig.bank.peek(line(*local)).map(|bytes| bytes[..place.line_bytes as usize].to_vec());
-        let held = held.unwrap_or_else(|| in_memory(&rig.memory, place, *local));
-        assert_eq!(held, bytes[..held.len()], "line {local} at rest");
+        let in_memory = in_memory(&rig.memory, place, *local);
+        for (part, in_memory) in (0..).zip(in_memory.chunks(place.line_bytes as usize)) {
+            let held = rig.bank.peek(line(*local) << place.parts_log2() | part).map(|bytes| &bytes[..in_memory.len()]);
+            let first = part as usize * in_memory.len();
+            let expected = &bytes[first..first + in_memory.len()];
+            assert_eq!(held.unwrap_or(in_memory), expected, "part {part} of line {local} at rest");
+        }
     }
     let stats = rig.bank.stats();
     assert_eq!(stats.conserved(), Ok(()));
-    let count = |kind| script.iter().filter(|request| request.kind == kind).count() as u64;
+    let count =
+        |kind| script.iter().filter(|request| request.kind == kind).map(|request| parts(request, place)).sum::<u64>();
     assert_eq!(stats.accesses, count(RequestKind::Read));
     assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, count(RequestKind::Write));
     assert_eq!(stats.atomics(), count(RequestKind::Atomic) + count(RequestKind::Reduce));

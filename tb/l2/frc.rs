@@ -4,7 +4,7 @@
 use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
 use super::memory::Memory;
-use super::{FERMI_CLOCKS, LIMIT, Rig, place, small_config};
+use super::{FERMI_CLOCKS, LIMIT, Rig, small_config, split_place};
 use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
@@ -57,7 +57,9 @@ impl Load {
             frc,
             ..small_config()
         };
-        let place = BankPlace { coherent_l1s, ..place(line_bytes, burst_bytes) };
+        // L1s that are kept coherent have lines as long as the bank's.
+        let l1_line_bytes = if coherent_l1s == 0 && seed.is_multiple_of(3) { 128 } else { line_bytes };
+        let place = BankPlace { coherent_l1s, ..split_place(l1_line_bytes, line_bytes, burst_bytes) };
         // From lines that all fit to far more than there is room for.
         let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
         let script = requests(&mut random, place, lines, count);

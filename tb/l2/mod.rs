@@ -11,6 +11,7 @@
 //! | whole-line write   | allocates without a fetch                                                  |
 //! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
 //! | stalls             | every reason to refuse a request is reached and charged                     |
+//! | split lines        | shorter lines than the L1s': part by part, any sectors, one answer         |
 //! | host access        | peek and poke see what is here, dirty or leaving                            |
 //! | Figure 2           | candel2018's three replacements to the cycle, conventional and with an FRC  |
 //! | transient flow     | each rule of the flow and of the FRC by a case of its own                   |
@@ -47,6 +48,7 @@ use rtl::l2::{
     BankPlace, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo, RecallShape,
     ReplacementFlow, VictimBind,
 };
+use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
 
 /// Ticks after which a run is taken to hang.
@@ -69,9 +71,22 @@ fn fermi_place() -> BankPlace {
     place(128, 64)
 }
 
+#[cfg(test)]
 fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
-    let packets = PacketShape { line_bits: 32 - line_bytes.ilog2(), sm_bits: 4, partition_bits: 3 };
-    BankPlace { packets, num_partitions: 6, partition: 2, line_bytes, burst_bytes, coherent_l1s: 0 }
+    split_place(line_bytes, line_bytes, burst_bytes)
+}
+
+/// The same beneath L1s with lines of `l1_line_bytes`.
+fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPlace {
+    let line_bits = 32 - l1_line_bytes.ilog2();
+    let packets = PacketShape { line_bits, line_bytes: l1_line_bytes, sm_bits: 4, partition_bits: 3 };
+    let interleave = Interleave::new(6, l1_line_bytes, line_bytes);
+    BankPlace { packets, interleave, partition: 2, line_bytes, burst_bytes, coherent_l1s: 0 }
+}
+
+/// Bursts of an L1 line.
+fn bursts_of(place: BankPlace) -> u32 {
+    place.packets.line_bytes / place.burst_bytes
 }
 
 /// A bank of roomy queues, small enough to evict.
@@ -79,6 +94,8 @@ fn small_config() -> L2Config {
     L2Config {
         sets: 1,
         ways: 2,
+        line_bytes: 128,
+        split_requests: 4,
         index: IndexConfig::Linear,
         lookup_latency: 1,
         mshr_entries: 4,
@@ -120,11 +137,12 @@ impl Rig {
         sink: Sink<Reply>,
         memory: Memory,
     ) -> Self {
+        let config = &L2Config { line_bytes: place.line_bytes, ..config.clone() };
         let mut rules = rtl::config::Rules::default();
-        config.validate(place.line_bytes, place.burst_bytes, &mut rules);
+        config.validate(place.packets.line_bytes, place.burst_bytes, &mut rules);
         assert_eq!(rules.into_violations(), []);
         let bursts = DramShape { burst_bits: place.local_bits() + place.bursts().ilog2() };
-        let PacketShape { line_bits, sm_bits, .. } = place.packets;
+        let PacketShape { line_bits, sm_bits, .. } = place.replies();
         let recalls = RecallShape { line_bits, sm_bits, leaver_bits: 10 };
         let mut bank = L2Bank::new("l2.bank2", config, place);
         bank.record();
@@ -209,12 +227,12 @@ fn write(local: u64, ticket: u64, byte_mask: u128, value: u8) -> Request {
     Request { kind: RequestKind::Write, byte_mask, data, ..read(local, ticket) }
 }
 
-/// The bytes of line `local` before anybody wrote, as `place` cuts them into bursts.
+/// The bytes of L1 line `local` before anybody wrote, as `place` cuts them into bursts.
 fn initial_line(place: BankPlace, local: u64) -> [u8; LINE_BYTES] {
     let mut bytes = [0; LINE_BYTES];
     let burst_bytes = place.burst_bytes as usize;
-    for burst in 0..place.bursts() as usize {
-        let whole = memory::initial_burst(local * u64::from(place.bursts()) + burst as u64);
+    for burst in 0..bursts_of(place) as usize {
+        let whole = memory::initial_burst(local * u64::from(bursts_of(place)) + burst as u64);
         bytes[burst * burst_bytes..][..burst_bytes].copy_from_slice(&whole[..burst_bytes]);
     }
     bytes

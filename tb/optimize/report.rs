@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compiler::Triangle;
-use compiler::characterise::Bypassed;
+use compiler::characterise::{Bypassed, Characterisation};
 use compiler::rewrite::Operator;
 use compiler::solve::Method;
 use serde::Serialize;
@@ -22,6 +22,7 @@ pub struct Report<'a> {
     config_hash: String,
     method: Method,
     t_off: Bypassed,
+    profile: &'static str,
     l1: L1,
     loads: Vec<Load<'a>>,
     kernels: Vec<Kernel<'a>>,
@@ -66,6 +67,8 @@ struct Measured {
     load: usize,
     accesses: u64,
     hits: u64,
+    /// Without time, where `hits` is what the clocked machine counted.
+    untimed_hits: Option<u64>,
     sectors: u64,
     t_on: u64,
     t_off_uniform: f64,
@@ -118,7 +121,8 @@ struct Solution<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report on what one method decided.
+    /// The report on what one method decided. `untimed` is what the caches without time say, if the
+    /// clocked machine was asked.
     #[must_use]
     pub fn new(
         launch: &Path,
@@ -126,6 +130,7 @@ impl<'a> Report<'a> {
         optimised: &'a Optimised<'a>,
         method: Method,
         decisions: &'a [Decision],
+        untimed: Option<&[Characterisation]>,
     ) -> Self {
         let (subject, graph) = (optimised.subject, &optimised.graph);
         let l1 = &resolved.config.l1;
@@ -149,12 +154,14 @@ impl<'a> Report<'a> {
             config_hash: resolved.hash(),
             method,
             t_off: optimised.how,
+            profile: if untimed.is_some() { "clocked" } else { "untimed" },
             l1: L1 { bytes: l1.sets * l1.ways * l1.line_bytes, ways: l1.ways, line_bytes: l1.line_bytes },
             loads: subject.loads.iter().zip(decisions).enumerate().map(load).collect(),
             kernels: subject
                 .kernels()
                 .zip(&optimised.kernels)
-                .map(|(name, kernel)| Kernel::new(name, kernel))
+                .enumerate()
+                .map(|(i, (name, kernel))| Kernel::new(name, kernel, untimed.map(|untimed| &untimed[i])))
                 .collect(),
             graph: Graph {
                 nodes: (0..graph.len()).map(|i| Node { load: name(i), weight: graph.node(i) }).collect(),
@@ -171,11 +178,12 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(kernel: &'a str, measured: &compiler::characterise::Characterisation) -> Self {
+    fn new(kernel: &'a str, measured: &Characterisation, untimed: Option<&Characterisation>) -> Self {
         let load = |(i, &load): (usize, &usize)| Measured {
             load,
             accesses: measured.alone[i].accesses,
             hits: measured.alone[i].hits,
+            untimed_hits: untimed.map(|untimed| untimed.alone[i].hits),
             sectors: measured.alone[i].sectors,
             t_on: measured.cached_bytes(i),
             t_off_uniform: measured.bypassed_bytes(i, Bypassed::Uniform),

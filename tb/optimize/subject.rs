@@ -1,6 +1,7 @@
 //! A PTX file under measurement: its loads, and what they ask for when a launch file runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::path::Path;
 
 use compiler::Triangle;
@@ -96,7 +97,29 @@ impl Subject {
     /// The metrics of every kernel; `tick` is called after each run.
     #[must_use]
     pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Vec<Characterisation> {
-        self.kernels.iter().map(|kernel| kernel.characterise(self.l1, self.line_bytes, tick)).collect()
+        let untimed = |kernel: &Kernel| {
+            let hits = |cached: [usize; 2]| {
+                let hits = kernel.launches.iter().map(|launch| launch.hits(self.l1, &cached)).sum();
+                tick();
+                Ok(hits)
+            };
+            let Ok::<_, Infallible>(metrics) = kernel.characterise(self.line_bytes, &hits);
+            metrics
+        };
+        self.kernels.iter().map(untimed).collect()
+    }
+
+    /// The same with hits that `hits` counts, given the name of a kernel and the loads that are cached:
+    /// two, or one twice.
+    ///
+    /// # Errors
+    /// The first of `hits`.
+    pub fn characterise_by<E: Send>(
+        &self,
+        hits: &(dyn Fn(&str, [usize; 2]) -> Result<u64, E> + Sync),
+    ) -> Result<Vec<Characterisation>, E> {
+        let measured = |kernel: &Kernel| kernel.characterise(self.line_bytes, &|cached| hits(&kernel.name, cached));
+        self.kernels.iter().map(measured).collect()
     }
 
     /// Bytes that the loads of all kernels ask of the L2 when these loads are cached and all others to
@@ -116,13 +139,12 @@ impl Kernel {
         all.iter().map(|&load| [load; 2]).chain(pairs).collect()
     }
 
-    fn characterise(&self, l1: Geometry, line_bytes: u64, tick: &(dyn Fn() + Sync)) -> Characterisation {
-        let run = |cached: [usize; 2]| {
-            let hits = self.launches.iter().map(|launch| launch.hits(l1, &cached)).sum();
-            tick();
-            hits
-        };
-        let mut hits: Vec<u64> = self.runs().into_par_iter().map(run).collect();
+    fn characterise<E: Send>(
+        &self,
+        line_bytes: u64,
+        hits: &(dyn Fn([usize; 2]) -> Result<u64, E> + Sync),
+    ) -> Result<Characterisation, E> {
+        let mut hits: Vec<u64> = self.runs().into_par_iter().map(hits).collect::<Result<_, E>>()?;
         let pair_hits = hits.split_off(self.candidates.len());
         let mut alone: Vec<LoadMetrics> =
             hits.into_iter().map(|hits| LoadMetrics { hits, ..Default::default() }).collect();
@@ -139,7 +161,7 @@ impl Kernel {
         let loads = self.candidates.clone();
         let mut pair_hits = pair_hits.into_iter();
         let pair_hits = Triangle::new(loads.len(), |_| pair_hits.next().unwrap_or_default());
-        Characterisation { line_bytes, loads, alone, pair_hits, all_cached, all_bypassed }
+        Ok(Characterisation { line_bytes, loads, alone, pair_hits, all_cached, all_bypassed })
     }
 }
 

@@ -13,6 +13,8 @@ pub struct LoadCounters {
     pub pc: u32,
     /// Line in the PTX file.
     pub line: u32,
+    /// Column of its opcode there in bytes, from 1.
+    pub column: u32,
     /// What its line requests found.
     pub stats: LoadStats,
 }
@@ -31,7 +33,9 @@ pub(super) fn add(loads: &mut Vec<LoadCounters>, kernel: &str, image: &KernelIma
         }
         match loads.iter_mut().find(|known| known.pc == pc && known.kernel == kernel) {
             Some(known) => known.stats.add(&stats),
-            None => loads.push(LoadCounters { kernel: kernel.to_owned(), pc, line: inst.line, stats }),
+            None => {
+                loads.push(LoadCounters { kernel: kernel.to_owned(), pc, line: inst.line, column: inst.column, stats })
+            }
         }
     }
 }

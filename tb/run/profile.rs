@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use golden::l2::Banks;
 use golden::untimed::{Caches, Config, Profile};
 use rtl::l1::config::Bypass;
 use rtl::machine::MachineConfig;
@@ -69,7 +70,11 @@ fn caches(config: &MachineConfig) -> Result<Config, String> {
         l1: l1_geometry(config)?,
         bypass: config.l1.bypass == Bypass::All,
         l2: l2_geometry(config)?,
-        banks: config.num_partitions.into(),
+        l2_line_bytes: config.l2.line_bytes as usize,
+        banks: Banks {
+            count: config.num_partitions.into(),
+            run: u64::from(config.interleave_bytes / config.l2.line_bytes),
+        },
     })
 }
 

@@ -4,6 +4,8 @@ use golden::interp::{InterpError, Launch, Sms};
 use golden::memory::FlatMemory;
 use golden::untimed::Geometry;
 use rtl::index::IndexConfig;
+use rtl::l1::config::L1Config;
+use rtl::l2::L2Config;
 use rtl::machine::MachineConfig;
 
 use super::functional::Functional;
@@ -13,16 +15,18 @@ use crate::l1::lockstep::set_index;
 
 /// The L1 of a machine.
 pub(super) fn l1_geometry(config: &MachineConfig) -> Result<Geometry, String> {
-    geometry(config, &config.l1.index, config.l1.sets, config.l1.ways)
+    let L1Config { index, sets, ways, line_bytes, .. } = &config.l1;
+    geometry(index, *sets, *ways, *line_bytes)
 }
 
 /// A bank of its L2.
 pub(super) fn l2_geometry(config: &MachineConfig) -> Result<Geometry, String> {
-    geometry(config, &config.l2.index, config.l2.sets, config.l2.ways)
+    let L2Config { index, sets, ways, line_bytes, .. } = &config.l2;
+    geometry(index, *sets, *ways, *line_bytes)
 }
 
-fn geometry(config: &MachineConfig, index: &IndexConfig, sets: u32, ways: u32) -> Result<Geometry, String> {
-    let index = set_index(index, sets, config.l1.line_bytes).map_err(|e| e.to_string())?;
+fn geometry(index: &IndexConfig, sets: u32, ways: u32, line_bytes: u32) -> Result<Geometry, String> {
+    let index = set_index(index, sets, line_bytes).map_err(|e| e.to_string())?;
     Ok(Geometry { index, ways: ways as usize })
 }
 

@@ -87,6 +87,16 @@ impl Draw {
         self.set(&format!("{cache}.index"), index);
     }
 
+    /// Lines of L1 and L2.
+    fn lines(&mut self) -> (u32, u32) {
+        let pairs = [(128, 128), (128, 64), (128, 32), (64, 64), (64, 32)];
+        let (l1, l2) = pairs[self.number(0, pairs.len() as u64 - 1).unwrap_or(0) as usize];
+        self.set("l1.line_bytes", l1);
+        self.set("l2.line_bytes", l2);
+        self.one_of("interleave_bytes", &[256, 128, 1024]);
+        (l1, l2)
+    }
+
     fn sm(&mut self) {
         let warps = self.number(8, 64).unwrap_or(48);
         self.set("sm.warps", warps);
@@ -107,18 +117,19 @@ impl Draw {
         self.range("sm.shared.latency", 1, 40);
     }
 
-    fn l1(&mut self) {
+    fn l1(&mut self, l1_line_bytes: u32) {
         self.range("lsu.slots", 1, 64);
         self.range("lsu.access_queue", 1, 64);
         self.range("lsu.request_latency", 1, 40);
         self.range("lsu.reply_latency", 1, 40);
-        self.sets("l1", 7, 5, true);
+        self.sets("l1", 7, 5, l1_line_bytes == 128);
         self.range("l1.ways", 1, 16);
         self.range("l1.mshr_entries", 1, 64);
         self.range("l1.mshr_merges", 1, 64);
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass", &["all", "none"]);
+        self.one_of("l1.bypass_sectors", &[32, 0]);
         if !self.decoupled() {
             self.one_of("l1.protecting_distance", &[0, 1, 5, 16, 255]);
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
@@ -129,14 +140,15 @@ impl Draw {
         self.one_of("l1.mrpb.greedy", &["true", "false"]);
         self.range("l1.mrpb.latency", 0, 1);
         for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
-            self.sets(cache, 7, usual_log2, true);
+            self.sets(cache, 7, usual_log2, l1_line_bytes == 128);
             self.range(&format!("{cache}.ways"), 1, 32);
             self.range(&format!("{cache}.mshr_entries"), 1, 64);
             self.range(&format!("{cache}.mshr_merges"), 1, 64);
         }
     }
 
-    /// Half of the L1Ds that change have decoupled tags, and returns whether this one does; DRRIP needs sets of which others may have too few.
+    /// Half of the L1Ds that change have decoupled tags, and returns whether this one does; DRRIP needs
+    /// sets of which others may have too few.
     fn decoupled(&mut self) -> bool {
         let policies = ["srrip", "brrip", "ship", "lru"];
         if let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) {
@@ -160,13 +172,14 @@ impl Draw {
         true
     }
 
-    fn l2(&mut self) {
+    fn l2(&mut self, l2_line_bytes: u32) {
         self.range("xbar.buffer_flits", 5, 64);
         self.range("link.request", 1, 200);
         self.range("link.reply", 1, 100);
         self.range("link.credit", 1, 100);
         self.range("link.dram_return", 1, 200);
-        self.sets("l2", 7, 6, true);
+        self.sets("l2", 7, 6, l2_line_bytes == 128);
+        self.range("l2.split_requests", 1, 64);
         self.range("l2.ways", 1, 16);
         self.range("l2.lookup_latency", 1, 20);
         self.range("l2.mshr_entries", 1, 64);
@@ -191,12 +204,17 @@ impl Draw {
         self.one_of("l2.frc.victim_bind", &["swap", "alloc"]);
     }
 
-    fn dram(&mut self) {
+    fn dram(&mut self, l2_line_bytes: u32) {
         self.range("dram.queue_entries", 1, 64);
         self.range("dram.reply_entries", 1, 64);
         self.range("dram.hit_cap", 0, 20);
         self.one_of("dram.policy", &["fcfs", "fr-fcfs"]);
-        self.one_of("dram.bus_bits", &[32, 64]);
+        // A burst moves eight bus widths, a line at most.
+        if l2_line_bytes == 32 {
+            self.set("dram.bus_bits", 32);
+        } else {
+            self.one_of("dram.bus_bits", &[32, 64]);
+        }
         self.one_of("dram.bank_groups", &[1, 2, 4, 8]);
         self.one_of("dram.banks_per_group", &[2, 4, 8]);
         // Two banks of the smallest rows still hold every buffer of the small kernels.
@@ -254,10 +272,11 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     draw.one_of("clock.xbar_khz", &[350_000, 700_000, 1_400_000]);
     draw.one_of("clock.l2_khz", &[350_000, 1_400_000, 700_000]);
     draw.one_of("clock.dram_khz", &[462_000, 700_000, 1_848_000, 924_000]);
+    let (l1_line_bytes, l2_line_bytes) = draw.lines();
     draw.sm();
-    draw.l1();
-    draw.l2();
-    draw.dram();
+    draw.l1(l1_line_bytes);
+    draw.l2(l2_line_bytes);
+    draw.dram(l2_line_bytes);
     let Draw { mut random, sets, .. } = draw;
     let shuffle = random.percent(50).then(|| random.below(u64::MAX));
     let lint = sms <= LINT_SMS && random.percent(50);

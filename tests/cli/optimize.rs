@@ -151,9 +151,25 @@ fn other_bad_input_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn profiled_on_the_clocked_machine_the_report_has_its_hits_beside_those_without_time() {
+    let (_folder, path) = folder();
+    let launch = root().join("kernels/kmeans/small.toml").display().to_string();
+    let (out, report) = (path("out.ptx"), path("report.json"));
+    let arguments =
+        ["optimize", &launch, "-o", &out, "--report", &report, "--machine", "kepler", "--profile", "clocked"];
+    let ended = done(&arguments);
+    assert!(ended.out.contains("hits clocked"), "{}", ended.out);
+    let report: Value = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
+    assert_eq!(report["profile"], "clocked");
+    let loads = report["kernels"][0]["loads"].as_array().unwrap();
+    assert!(loads.iter().all(|load| load["untimed_hits"].is_u64() && load["hits"].is_u64()), "{loads:?}");
+    assert!(loads.iter().any(|load| load["hits"].as_u64() > Some(0)), "{loads:?}");
+}
+
+#[test]
 fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
     let (_folder, path) = folder();
-    let figures = ["xie2013/fig2", "xie2013/fig4", "xie2013/listings"];
+    let figures = ["xie2013/fig2", "xie2013/fig4", "xie2013/fig5", "xie2013/listings"];
     done(&[&["reproduce", "--quick", "--quiet", "--output", &path("")], &figures[..]].concat());
     for (name, rows) in [("xie2013/fig4", 6), ("xie2013/listings", 7)] {
         let csv = fs::read_to_string(path(&format!("{name}.csv"))).unwrap();
@@ -163,4 +179,7 @@ fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
     let points = fs::read_to_string(path("xie2013/fig2-quick.csv")).unwrap();
     assert_eq!(points.lines().count(), 65);
     assert!(fs::read_to_string(path("xie2013/fig2-quick.md")).unwrap().contains("extreme is best"));
+    // Nine kernels at three sizes, one of them at one size only.
+    let speedups = fs::read_to_string(path("xie2013/fig5-quick.csv")).unwrap();
+    assert_eq!(speedups.lines().count(), 1 + 9 * 3 - 2);
 }

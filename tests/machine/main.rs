@@ -5,6 +5,7 @@
 //! | every kernel gives its results, with every check                              | `kernels`    |
 //! | ways of evaluation, and checking, change neither counters nor state           | `evaluation` |
 //! | index functions make the difference that the papers report; designs compose   | `designs`    |
+//! | lines of every size, sectors, interleave                                      | `lines`      |
 //! | machines at the edges of their configuration                                  | `extremes`   |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
@@ -16,6 +17,7 @@ mod endings;
 mod evaluation;
 mod extremes;
 mod kernels;
+mod lines;
 mod replay;
 mod soak;
 mod statistics;

@@ -38,7 +38,7 @@ impl L2Bank {
         let asked = Asked::waiting(waiter, entry.line);
         let (kind, sm) = (asked.kind, asked.sm);
         let (memory, cell) = memory_of(&mut self.data, &mut self.transient.frc, self.config.ways, place);
-        let changed = perform(memory, cell, &mut self.replies, at, &asked, self.place.line_bytes, can_write)?;
+        let changed = perform(memory, cell, &mut self.replies, at, &asked, self.operand_bytes, can_write)?;
         self.stats.changes += u64::from(changed);
         self.note_copy(at, place, kind, sm);
         self.stats.replays += 1;
@@ -94,7 +94,7 @@ impl L2Bank {
         if is_served {
             if kind.is_acknowledged() {
                 self.replies.push_with(|reply| {
-                    bring(reply, (id, line, sm, ticket), &[0; LINE_BYTES]);
+                    bring(reply, (id, line, sm, ticket), 0, &[0; LINE_BYTES]);
                     reply.kind = ReplyKind::Ack;
                 });
             }
@@ -251,7 +251,7 @@ impl L2Bank {
         let asked = Asked::looking(attended(&self.looking, &flow.pending, again));
         let (kind, sm) = (asked.kind, asked.sm);
         let (memory, cell) = memory_of(&mut self.data, &mut flow.frc, self.config.ways, place);
-        let changed = perform(memory, cell, &mut self.replies, at, &asked, self.place.line_bytes, can_write)?;
+        let changed = perform(memory, cell, &mut self.replies, at, &asked, self.operand_bytes, can_write)?;
         self.stats.changes += u64::from(changed);
         self.note_copy(at, place, kind, sm);
         Ok(())
@@ -289,19 +289,20 @@ struct Asked<'a> {
     sm: u8,
     ticket: u64,
     atomic: AtomicOp,
+    sectors: u8,
     byte_mask: u128,
     data: &'a [u8; LINE_BYTES],
 }
 
 impl<'a> Asked<'a> {
     fn looking(request: &'a Request) -> Self {
-        let &Request { kind, id, line, sm, partition: _, ticket, atomic, byte_mask, ref data } = request;
-        Self { kind, id, line, sm, ticket, atomic, byte_mask, data }
+        let &Request { kind, id, line, sm, partition: _, ticket, atomic, sectors, byte_mask, ref data } = request;
+        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
     }
 
     fn waiting(waiter: &'a Waiter, line: u64) -> Self {
-        let &Waiter { kind, id, sm, ticket, atomic, byte_mask, ref data } = waiter;
-        Self { kind, id, line, sm, ticket, atomic, byte_mask, data }
+        let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data } = waiter;
+        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
     }
 }
 
@@ -338,10 +339,10 @@ fn perform(
     replies: &mut Fifo<Reply>,
     at: &Edge<'_>,
     asked: &Asked<'_>,
-    line_bytes: u32,
+    operand_bytes: u32,
     can_write: bool,
 ) -> Result<bool, Stall> {
-    let &Asked { kind, id, line, sm, ticket, atomic, byte_mask, data } = asked;
+    let &Asked { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data } = asked;
     if kind.writes() && !can_write {
         return Err(Stall::Port);
     }
@@ -350,12 +351,12 @@ fn perform(
             return Err(Stall::ReplyQueue);
         }
         let bytes = &memory.read_cell(at, row, column).0;
-        replies.push_with(|reply| bring(reply, (id, line, sm, ticket), bytes));
+        replies.push_with(|reply| bring(reply, (id, line, sm, ticket), sectors, bytes));
     }
     let mut changed = false;
     if kind.writes() {
         memory.update(at, row, column, |line| {
-            changed = change(line, (kind, atomic), byte_mask, data, line_bytes);
+            changed = change(line, (kind, atomic), byte_mask, data, operand_bytes);
         });
     }
     Ok(changed)

@@ -79,7 +79,7 @@ impl L2Bank {
         if !recall.inv.ready(at) {
             return true;
         }
-        let line = self.leaving_line(who) * u64::from(self.place.num_partitions) + u64::from(self.place.partition);
+        let line = self.place.interleave.unit(self.place.partition, self.leaving_line(who));
         let leaving = self.leaving_mut(who);
         let sm = leaving.sharers.trailing_zeros() as u8;
         leaving.sharers &= leaving.sharers - 1;

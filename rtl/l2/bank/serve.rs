@@ -28,18 +28,18 @@ impl L2Bank {
             if !self.replies.has_room() {
                 return Err(Stall::ReplyQueue);
             }
-            let &Waiter { id, sm, ticket, .. } = waiter;
+            let &Waiter { id, sm, ticket, sectors, .. } = waiter;
             let place = (entry.set, entry.way);
             let (memory, (row, column)) = memory_of(&mut self.data, &mut self.passing, self.config.ways, place);
             let data = &memory.read_cell(at, row, column).0;
-            self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), data));
+            self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), sectors, data));
         }
         if kind.writes() {
-            let line_bytes = self.place.line_bytes;
+            let operand_bytes = self.operand_bytes;
             let Waiter { atomic, byte_mask, data, .. } = waiter;
             let mut changed = false;
             self.data.update(at, entry.set, entry.way, |line| {
-                changed = change(line, (kind, *atomic), *byte_mask, data, line_bytes);
+                changed = change(line, (kind, *atomic), *byte_mask, data, operand_bytes);
             });
             self.stats.changes += u64::from(changed);
         }
@@ -97,7 +97,7 @@ impl L2Bank {
         self.matched = None;
         if kind.is_acknowledged() {
             self.replies.push_with(|reply| {
-                bring(reply, (id, line, sm, ticket), &[0; LINE_BYTES]);
+                bring(reply, (id, line, sm, ticket), 0, &[0; LINE_BYTES]);
                 reply.kind = ReplyKind::Ack;
             });
         }
@@ -169,16 +169,16 @@ impl L2Bank {
             return Err(Stall::Port);
         }
         if !kind.is_acknowledged() {
-            let &Request { id, line, sm, ticket, .. } = request;
+            let &Request { id, line, sm, ticket, sectors, .. } = request;
             let data = &self.data.read_cell(at, set, way).0;
-            self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), data));
+            self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), sectors, data));
         }
         if kind.writes() {
-            let line_bytes = self.place.line_bytes;
+            let operand_bytes = self.operand_bytes;
             let Request { atomic, byte_mask, data, .. } = request;
             let mut changed = false;
             self.data.update(at, set, way, |line| {
-                changed = change(line, (kind, *atomic), *byte_mask, data, line_bytes);
+                changed = change(line, (kind, *atomic), *byte_mask, data, operand_bytes);
             });
             self.stats.changes += u64::from(changed);
             if state == LineState::Valid {
@@ -286,21 +286,27 @@ pub(super) fn change(
     (kind, atomic): (RequestKind, AtomicOp),
     byte_mask: u128,
     data: &[u8; LINE_BYTES],
-    line_bytes: u32,
+    operand_bytes: u32,
 ) -> bool {
     if kind.is_atomic() {
-        return atomic.perform(&mut line.0, byte_mask, data, line_bytes);
+        return atomic.perform(&mut line.0, byte_mask, data, operand_bytes);
     }
     line.merge(byte_mask, data);
     true
 }
 
-/// Becomes the reply that brings a line, in place because of its size.
+/// Becomes the reply that brings sectors of a line, in place because of its size.
 #[inline(always)]
-pub(super) fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), data: &[u8; LINE_BYTES]) {
+pub(super) fn bring(
+    reply: &mut Reply,
+    (id, line, sm, ticket): (u32, u64, u8, u64),
+    sectors: u8,
+    data: &[u8; LINE_BYTES],
+) {
     let Reply { kind, .. } = reply;
     *kind = ReplyKind::Data;
     (reply.id, reply.line, reply.sm, reply.ticket) = (id, line, sm, ticket);
+    reply.sectors = sectors;
     reply.data = *data;
 }
 

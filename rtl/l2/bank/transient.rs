@@ -94,7 +94,7 @@ impl Transient {
             ports: ports.data,
         };
         Self {
-            pending: Pending::new(depth, lookup_latency, bits_for(sets), place.packets),
+            pending: Pending::new(depth, lookup_latency, bits_for(sets), place.requests()),
             evictions: Evictions::new(mshr_entries, frc.entries, place.coherent_l1s),
             sharers: (place.coherent_l1s > 0).then(sharers),
             frc: (frc.entries > 0).then(|| Frc::new(&format!("{path}.frc"), shape)),
@@ -163,13 +163,13 @@ impl L2Bank {
         }
 
         let flow = &self.transient;
-        let more = !reply_stuck && !self.replies.is_empty()
+        let more = self.can_reply(reply_stuck)
             || !memory_stuck && flow.evictions.job().is_some()
             || !recall_stuck && flow.evictions.telling().is_some()
             || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
             || io.dram_rsp.waiting(at)
             || io.recall.as_ref().is_some_and(|recall| recall.inv_ack.waiting(at))
-            || self.looking.has_room() && io.req.waiting(at)
+            || self.can_accept() && io.req.waiting(at)
             || flow.pending.is_awake()
             || more_swaps
             // Its line may have moved or gone since it was looked up.

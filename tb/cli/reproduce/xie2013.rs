@@ -1,6 +1,7 @@
 //! Figures of xie2013: what its text states, checked to the digit, and what its caches show.
 
 mod fig2;
+mod fig5;
 
 use compiler::Triangle;
 use compiler::graph::Graph;
@@ -14,6 +15,7 @@ use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::{Page, comma_separated, table};
 
 pub(super) use fig2::fig2;
+pub(super) use fig5::fig5;
 
 /// Something that a paper states, and what came out here.
 struct Check {

@@ -16,6 +16,7 @@ use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::ReplacementConfig;
+use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 use waves::scope::Glob;
 use waves::view::View;
@@ -53,6 +54,7 @@ impl Bench {
             miss_queue: 4,
             fail_order: FailOrder::MshrFirst,
             bypass: Bypass::None,
+            bypass_sectors: 0,
             streaming: StreamingConfig { period: 100, miss_percent: 90, min_accesses: 1, reopen: Reopen::Miss },
             protecting_distance: 0,
             profiled: ProfiledConfig::NONE,
@@ -65,8 +67,14 @@ impl Bench {
         };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let access = AccessShape { addr_bits: 32, pc_bits: 16 };
-        let packet = PacketShape { line_bits: 25, sm_bits: 4, partition_bits: 3 };
-        let place = LsuPlace { path: "sm0.l1".to_owned(), sm: 0, num_partitions: 6, line_bits: 25, access };
+        let packet = PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+        let place = LsuPlace {
+            path: "sm0.l1".to_owned(),
+            sm: 0,
+            interleave: Interleave::new(6, 128, 128),
+            line_bits: 25,
+            access,
+        };
         Self {
             lsu: Lsu::new(place, &l1, [&l1.cache(), &l1.cache()], &lsu),
             core_req: link("core_req", HOST, LSU, access),
@@ -104,9 +112,9 @@ impl Bench {
             self.core_rsp.rx().pop(at);
         }
         if self.mem_req.rx().peek(at).is_some() {
-            let Request { kind, id, line, sm, ticket, .. } = self.mem_req.rx().pop(at);
+            let Request { kind, id, line, sm, ticket, sectors, .. } = self.mem_req.rx().pop(at);
             let kind = if kind == RequestKind::Read { ReplyKind::Data } else { ReplyKind::Ack };
-            let reply = Reply { kind, id, line, sm, ticket, data: [line as u8; 128] };
+            let reply = Reply { kind, id, line, sm, ticket, sectors, data: [line as u8; 128] };
             self.memory.push_back((at.cycle + MEMORY, reply));
         }
         if self.memory.front().is_some_and(|(due, _)| *due <= at.cycle)

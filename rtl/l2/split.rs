@@ -1,0 +1,336 @@
+//! # Split of L1 lines
+//! Stands at the door of a bank whose lines are shorter than those of the L1s. A request for an L1
+//! line becomes one for each line of the bank that it touches, which hit or miss each by itself
+//! (anssari2012: four of 32 bytes for a line of 128). The answers are gathered, and the L1 gets one.
+//!
+//! | port     | dir | payload   | contract                                                          |
+//! |----------|-----|-----------|-------------------------------------------------------------------|
+//! | `next`   | in  | `Request` | [`Split::has_room`]; the same request until its last part is taken |
+//! | `gather` | in  | `Reply`   | the answer to a part                                              |
+//! | `whole`  | out | `Reply`   | a request whose parts are all answered; `sent` frees its row      |
+//!
+//! Latency: a part a cycle; whole in the cycle in which the last answer is gathered, and sent in the
+//! next at the earliest. Whole replies take turns, so that none starves.
+//! No deadlock: a request is begun only with a row free for all of its answers, so that answers
+//! always sink here, and rows come free by replies alone.
+//! Order: the parts of a request enter side by side and in rising order, so that two requests meet
+//! in the same order in every line of the bank.
+//! Area: a row holds the bytes of an L1 line.
+
+use isa::lanes::AtomicFn;
+
+use super::config::BankPlace;
+use crate::cells::arbiter::RoundRobin;
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
+use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
+
+/// Bits of a ticket that tell the part; those above tell the row.
+const PART_BITS: u32 = 2;
+
+/// A request under way in parts.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// What the L1 will get.
+    reply: Reply,
+    /// Parts without an answer, a bit each.
+    left: u8,
+}
+
+/// The request at the door.
+#[derive(Clone, Copy, Debug)]
+struct Entering {
+    row: u32,
+    /// Parts that have not entered, a bit each.
+    left: u8,
+}
+
+/// The rows.
+#[derive(Clone, Debug)]
+pub(super) struct Split {
+    packets: PacketShape,
+    line_bytes: u32,
+    parts_log2: u32,
+    rows: Box<[Row]>,
+    /// Rows in use.
+    used: u64,
+    /// Rows whose parts are all answered.
+    done: u64,
+    turn: RoundRobin,
+    entering: Option<Entering>,
+}
+
+impl Split {
+    /// At rest, with so many rows, 64 at most; none where no line has to be split.
+    pub fn new(rows: u32, place: &BankPlace) -> Option<Self> {
+        let parts_log2 = place.parts_log2();
+        (parts_log2 > 0).then(|| Self {
+            packets: place.packets,
+            line_bytes: place.line_bytes,
+            parts_log2,
+            rows: vec![Row::default(); rows as usize].into(),
+            used: 0,
+            done: 0,
+            turn: RoundRobin::new(rows),
+            entering: None,
+        })
+    }
+
+    /// True if no request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.used == 0
+    }
+
+    /// True if the request at the port can go on.
+    pub fn has_room(&self) -> bool {
+        self.entering.is_some() || self.free() < self.rows.len() as u32
+    }
+
+    /// True if a request is answered as a whole.
+    pub fn has_done(&self) -> bool {
+        self.done != 0
+    }
+
+    /// Forms the next part of the request at the port. Returns whether it was the last.
+    #[inline(never)]
+    pub fn next(&mut self, request: &Request, part: &mut Request) -> bool {
+        let Entering { row, left } = self.entering.unwrap_or_else(|| self.begin(request));
+        let number = left.trailing_zeros();
+        self.cut(request, row, number, part);
+        let left = left & (left - 1);
+        self.entering = (left != 0).then_some(Entering { row, left });
+        left == 0
+    }
+
+    /// Opens a row for a request.
+    fn begin(&mut self, request: &Request) -> Entering {
+        let row = self.free();
+        let left = self.touched(request);
+        debug_assert!(left != 0, "a request touches a part of its line");
+        self.used |= 1 << row;
+        let &Request { kind, id, line, sm, ticket, sectors, .. } = request;
+        let kind = if kind.is_acknowledged() { ReplyKind::Ack } else { ReplyKind::Data };
+        // An atomic brings the parts that it touched.
+        let sectors = if request.kind == RequestKind::Read { sectors } else { self.sectors_of_parts(left) };
+        let reply = Reply { kind, id, line, sm, ticket, sectors, data: [0; LINE_BYTES] };
+        self.rows[row as usize] = Row { reply, left };
+        Entering { row, left }
+    }
+
+    fn free(&self) -> u32 {
+        (!self.used).trailing_zeros()
+    }
+
+    fn parts(&self) -> u32 {
+        1 << self.parts_log2
+    }
+
+    /// Sectors of a part.
+    fn sectors(&self) -> u32 {
+        self.line_bytes / SECTOR_BYTES
+    }
+
+    /// Parts of its line that a request reads or writes, a bit each.
+    fn touched(&self, request: &Request) -> u8 {
+        let is_touched = |part: u32| match request.kind {
+            RequestKind::Read => self.cut_sectors(request.sectors, part) != 0,
+            _ => self.cut_mask(request.byte_mask, part) != 0,
+        };
+        (0..self.parts()).filter(|part| is_touched(*part)).fold(0, |parts, part| parts | 1 << part)
+    }
+
+    fn sectors_of_parts(&self, parts: u8) -> u8 {
+        let all = ((1u32 << self.sectors()) - 1) as u8;
+        let of = |part: u32| all << (part * self.sectors());
+        (0..self.parts()).filter(|part| parts >> part & 1 != 0).fold(0, |sectors, part| sectors | of(part))
+    }
+
+    fn cut_sectors(&self, sectors: u8, part: u32) -> u8 {
+        (u32::from(sectors) >> (part * self.sectors()) & ((1 << self.sectors()) - 1)) as u8
+    }
+
+    fn cut_mask(&self, byte_mask: u128, part: u32) -> u128 {
+        byte_mask >> (part * self.line_bytes) & ((1 << self.line_bytes) - 1)
+    }
+
+    /// Forms one part of a request, with the row in its ticket.
+    fn cut(&self, request: &Request, row: u32, number: u32, part: &mut Request) {
+        let bytes = self.line_bytes as usize;
+        let first = number as usize * bytes;
+        let &Request { kind, id, line, sm, partition, ticket: _, atomic, sectors, byte_mask, ref data } = request;
+        *part = Request {
+            kind,
+            id,
+            line: line << self.parts_log2 | u64::from(number),
+            sm,
+            partition,
+            ticket: u64::from(row << PART_BITS | number),
+            atomic,
+            sectors: self.cut_sectors(sectors, number),
+            byte_mask: self.cut_mask(byte_mask, number),
+            data: [0; LINE_BYTES],
+        };
+        part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
+        if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
+            // What is compared comes in the other half of the L1 line, and goes on behind the part.
+            let other = first ^ (self.packets.line_bytes as usize / 2);
+            part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
+        }
+    }
+
+    /// Takes the answer to a part.
+    pub fn gather(&mut self, answer: &Reply) {
+        let row = (answer.ticket >> PART_BITS) as usize;
+        let number = answer.ticket as usize & ((1 << PART_BITS) - 1);
+        let Row { reply, left } = &mut self.rows[row];
+        debug_assert!(*left >> number & 1 != 0, "each part is answered once");
+        if reply.kind == ReplyKind::Data {
+            let bytes = self.line_bytes as usize;
+            reply.data[number * bytes..][..bytes].copy_from_slice(&answer.data[..bytes]);
+        }
+        *left &= !(1 << number);
+        self.done |= u64::from(*left == 0) << row;
+    }
+
+    /// The reply that goes next, if a request is answered as a whole.
+    pub fn whole(&self) -> Option<&Reply> {
+        self.turn.pick(self.done).map(|row| &self.rows[row as usize].reply)
+    }
+
+    /// Frees the row of the reply that [`Self::whole`] gave.
+    pub fn sent(&mut self) {
+        if let Some(row) = self.turn.grant(self.done) {
+            self.done &= !(1 << row);
+            self.used &= !(1 << row);
+        }
+    }
+
+    /// Lists the rows.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { packets, line_bytes: _, parts_log2: _, rows, used, done, turn, entering } = self;
+        let (count, parts) = (rows.len() as u32, self.parts());
+        to.sized("used", *used, count);
+        to.sized("done", *done, count);
+        to.sized("entering", entering.map_or(0, |entering| u64::from(entering.row)), 6);
+        to.sized("parts_left", entering.map_or(0, |entering| u64::from(entering.left)), parts);
+        to.part("turn", |to| turn.describe(to));
+        for (i, Row { reply, left }) in (0..).zip(rows) {
+            to.parts("row", i, |to| {
+                to.sized("left", u64::from(*left), parts);
+                reply.fields(packets, to);
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::atomic::AtomicOp;
+    use crate::noc::interleave::Interleave;
+    use isa::types::Type;
+
+    fn split(l1: u32, l2: u32, rows: u32) -> Split {
+        let packets = PacketShape { line_bits: 25, line_bytes: l1, sm_bits: 4, partition_bits: 3 };
+        let interleave = Interleave::new(6, 128, l2);
+        let place = BankPlace { packets, interleave, partition: 2, line_bytes: l2, burst_bytes: 32, coherent_l1s: 0 };
+        Split::new(rows, &place).unwrap()
+    }
+
+    fn request(kind: RequestKind) -> Request {
+        Request {
+            kind,
+            id: 9,
+            line: 5,
+            sm: 3,
+            ticket: 77,
+            data: std::array::from_fn(|i| i as u8),
+            ..Request::default()
+        }
+    }
+
+    /// All parts of a request.
+    fn enter(split: &mut Split, request: &Request) -> Vec<Request> {
+        let mut parts = Vec::new();
+        loop {
+            let mut part = Request::default();
+            let last = split.next(request, &mut part);
+            parts.push(part);
+            if last {
+                return parts;
+            }
+        }
+    }
+
+    fn answer(part: &Request, byte: u8) -> Reply {
+        Reply { ticket: part.ticket, data: [byte; LINE_BYTES], ..Reply::default() }
+    }
+
+    #[test]
+    fn a_line_of_128_bytes_is_four_reads_of_32_and_one_reply_with_all_its_bytes() {
+        let mut split = split(128, 32, 2);
+        let parts = enter(&mut split, &request(RequestKind::Read));
+        assert_eq!(parts.iter().map(|part| part.line).collect::<Vec<_>>(), [20, 21, 22, 23]);
+        for part in parts.iter().rev() {
+            assert_eq!(split.whole(), None);
+            split.gather(&answer(part, part.line as u8));
+        }
+        let reply = split.whole().unwrap().clone();
+        assert_eq!((reply.id, reply.line, reply.sm, reply.ticket, reply.sectors), (9, 5, 3, 77, 0b1111));
+        assert_eq!([0, 32, 64, 96, 127].map(|byte| reply.data[byte]), [20, 21, 22, 23, 23]);
+        split.sent();
+        assert!(split.is_idle());
+    }
+
+    #[test]
+    fn a_read_of_two_sectors_asks_for_the_lines_that_hold_them() {
+        let asked = |l2, sectors| {
+            let read = Request { sectors, ..request(RequestKind::Read) };
+            let parts = enter(&mut split(128, l2, 1), &read);
+            parts.iter().map(|part| (part.line, part.sectors)).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(32, 0b1010), [(21, 1), (23, 1)]);
+        assert_eq!(asked(64, 0b1010), [(10, 2), (11, 2)]);
+        assert_eq!(asked(64, 0b1100), [(11, 3)]);
+    }
+
+    #[test]
+    fn a_store_enters_where_it_writes_and_is_acknowledged_once() {
+        let mut split = split(128, 32, 1);
+        let parts = enter(&mut split, &Request { byte_mask: 0xff << 60, ..request(RequestKind::Write) });
+        let seen: Vec<_> = parts.iter().map(|part| (part.line, part.byte_mask, part.data[28], part.data[0])).collect();
+        assert_eq!(seen, [(21, 0xf << 28, 60, 32), (22, 0xf, 92, 64)]);
+        assert!(!split.has_room());
+        parts.iter().for_each(|part| split.gather(&Reply { kind: ReplyKind::Ack, ..answer(part, 0) }));
+        assert_eq!(split.whole().map(|reply| reply.kind), Some(ReplyKind::Ack));
+    }
+
+    #[test]
+    fn a_compare_and_swap_brings_what_it_compares_behind_its_part() {
+        let atomic = AtomicOp { f: AtomicFn::CompareSwap, ty: Type::B32 };
+        let swap = Request { atomic, byte_mask: 0xf << 100, ..request(RequestKind::Atomic) };
+        let mut split = split(128, 32, 1);
+        let parts = enter(&mut split, &swap);
+        assert_eq!((parts.len(), parts[0].line, parts[0].byte_mask), (1, 23, 0xf << 4));
+        // Byte 100 of the line and byte 36, which is 64 away.
+        assert_eq!((parts[0].data[4], parts[0].data[32 + 4]), (100, 36));
+        split.gather(&answer(&parts[0], 8));
+        assert_eq!(split.whole().map(|reply| reply.sectors), Some(0b1000));
+    }
+
+    #[test]
+    fn whole_replies_take_turns() {
+        let mut split = split(64, 32, 3);
+        for ticket in 0..3 {
+            let parts = enter(&mut split, &Request { ticket, sectors: 1, ..request(RequestKind::Read) });
+            split.gather(&answer(&parts[0], 0));
+        }
+        let mut order = Vec::new();
+        for ticket in 3..6 {
+            order.push(split.whole().unwrap().ticket);
+            split.sent();
+            let parts = enter(&mut split, &Request { ticket, sectors: 1, ..request(RequestKind::Read) });
+            split.gather(&answer(&parts[0], 0));
+        }
+        assert_eq!(order, [0, 1, 2]);
+    }
+}
