@@ -418,9 +418,14 @@ impl<T: Payload> Array<T> {
     }
 
     /// A cell's part of the digest; 0 while none is kept.
-    #[inline(never)]
+    #[inline]
     fn cell_digest(&self, index: usize) -> u64 {
-        if self.digest.is_some() { digest_of(&(index, &self.cells[index])) } else { 0 }
+        if self.digest.is_some() { self.digest_of_cell(index) } else { 0 }
+    }
+
+    #[inline(never)]
+    fn digest_of_cell(&self, index: usize) -> u64 {
+        digest_of(&(index, &self.cells[index]))
     }
 
     /// A cell is about to be changed: looks for accesses that meet, and returns its part of the digest.
@@ -433,8 +438,9 @@ impl<T: Payload> Array<T> {
     /// Exchanges a written cell's old part of the digest for the new one, and marks it.
     #[inline(never)]
     fn watch_write(&mut self, index: usize, old: u64) {
-        let new = self.cell_digest(index);
-        self.digest = self.digest.map(|sum| sum ^ old ^ new);
+        if let Some(sum) = self.digest {
+            self.digest = Some(sum ^ old ^ self.digest_of_cell(index));
+        }
         self.mark(index);
     }
 
@@ -470,7 +476,7 @@ impl<T: Payload> Array<T> {
     }
 
     /// Where accesses to one row may not meet: notes this one.
-    #[inline(never)]
+    #[inline]
     fn collide(&self, at: &Edge<'_>, row: u32, how: &str) {
         if self.spec.collide != Collide::Forbidden {
             return;

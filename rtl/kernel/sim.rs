@@ -177,7 +177,18 @@ impl Simulator {
     /// # Panics
     /// In lint mode, if a block acts without having been woken.
     pub fn step(&mut self, blocks: &mut impl Blocks) -> Option<u64> {
+        self.step_before(u64::MAX, blocks)
+    }
+
+    /// The same, but only if the next tick comes before `end`: `None` at rest and at the end.
+    ///
+    /// # Panics
+    /// As [`Self::step`].
+    pub fn step_before(&mut self, end: u64, blocks: &mut impl Blocks) -> Option<u64> {
         let tick = if self.slowly { self.next_tick()? } else { self.wake.next_tick()? };
+        if tick >= end {
+            return None;
+        }
         self.tick = tick;
         self.started = true;
         if self.slowly {
@@ -418,6 +429,16 @@ mod tests {
         }
         assert_eq!((sim.take_touched(0), sim.take_touched(1)), (0, 1));
         assert_eq!((sim.take_touched(0), sim.take_touched(1)), (0, 0));
+    }
+
+    #[test]
+    fn a_step_is_taken_only_before_the_end() {
+        let mut ring = Ring::new(1);
+        let mut sim = Simulator::new(&[66, 50], &ring, Mode::default());
+        assert_eq!(sim.step(&mut ring), Some(0));
+        let next = sim.next_tick().unwrap();
+        assert_eq!((sim.step_before(next, &mut ring), sim.tick()), (None, 0));
+        assert_eq!(sim.step_before(next + 1, &mut ring), Some(next));
     }
 
     #[test]

@@ -47,7 +47,7 @@ use super::throttle::Throttle;
 use super::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
-use crate::l1::access::{WarpAccess, WarpReply};
+use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::throttle::message::CoreSide;
 
 /// The ports of a core for one edge.
@@ -79,6 +79,18 @@ pub struct Counters {
     pub shared_conflicts: u64,
     /// Stores to shared memory, and atomics that left another value there than they found.
     pub shared_changes: u64,
+}
+
+impl Counters {
+    /// Counts an instruction that goes to `pipe` and acts in the given lanes.
+    #[inline(always)]
+    pub(super) fn issued(&mut self, pipe: Pipe, acting: u32) {
+        self.warp_instructions += 1;
+        // All lanes act in most, and to count them costs a host more than to ask for that.
+        let threads = if acting == u32::MAX { LANES as u32 } else { acting.count_ones() };
+        self.thread_instructions += u64::from(threads);
+        self.per_pipe[pipe as usize] += 1;
+    }
 }
 
 /// Why a warp does not go on, for reports of a machine that hangs.

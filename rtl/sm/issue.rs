@@ -269,10 +269,7 @@ impl SmCore {
             }
         }
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.warp_instructions += 1;
-        let threads = if acting == u32::MAX { LANES as u32 } else { acting.count_ones() };
-        self.counters.thread_instructions += u64::from(threads);
-        self.counters.per_pipe[decoded.pipe as usize] += 1;
+        self.counters.issued(decoded.pipe, acting);
         self.heads[decoded.pipe as usize] &= !(1 << warp);
         // The pc of a warp that has ended stays where it was.
         let next = self.stacks.pc(warp);

@@ -18,7 +18,7 @@ use super::barrier::Arrival;
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
 use super::operands::Base;
-use super::recorded::{COPIES, Role};
+use super::recorded::{COPIES, Place, Role};
 use super::scheduler::MAX_SCHEDULERS;
 use super::stream::Next;
 use super::warps::Warps;
@@ -39,12 +39,12 @@ impl SmCore {
         let source = Arc::clone(&recorded.source);
         let (config, identity) = (&self.config, self.identity);
         let cta = source.take(number, &mut |code| loaded.learn(code, config, identity));
-        let words = loaded.recorded.as_ref().map_or(0, |recorded| recorded.words);
-        self.scoreboard.size(words);
+        let Some(recorded) = &loaded.recorded else { return };
+        self.scoreboard.size(recorded.words);
         for index in 0..self.ctas.share().warps {
             let warp = self.ctas.first_warp(slot) + index;
             match cta.as_ref().and_then(|cta| self.streams.start(warp, cta, index)) {
-                Some(next) => self.go_to(loaded, warp, next),
+                Some(next) => self.go_to(warp, next, &recorded.places[next.operation as usize]),
                 None => self.warps.exit(warp),
             }
         }
@@ -53,11 +53,11 @@ impl SmCore {
         }
     }
 
-    /// Makes an instruction the next of a warp.
-    fn go_to(&mut self, loaded: &Loaded, warp: u8, Next { operation, mask }: Next) {
+    /// Makes an instruction the next of a warp; `place` is its own.
+    #[inline(always)]
+    fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &Place) {
         self.stacks.set(warp, operation, mask);
-        let Some(recorded) = &loaded.recorded else { return };
-        if let Role::Wait(allowed) = recorded.places[operation as usize].role
+        if let Role::Wait(allowed) = place.role
             && self.streams.await_groups(warp, allowed)
         {
             self.scoreboard.reserve(warp, &COPIES, true);
@@ -97,9 +97,7 @@ impl SmCore {
             }
         }
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += u64::from(mask.count_ones());
-        self.counters.per_pipe[pipe as usize] += 1;
+        self.counters.issued(pipe, mask);
         self.heads[pipe as usize] &= !(1 << warp);
         self.step(loaded, warp, operation);
     }
@@ -116,8 +114,9 @@ impl SmCore {
             self.fetch.flush(warp);
             return self.end_warp(warp);
         };
-        self.go_to(loaded, warp, next);
-        let ahead = recorded.places[next.operation as usize].pc.wrapping_sub(place.pc);
+        let target = &recorded.places[next.operation as usize];
+        self.go_to(warp, next, target);
+        let ahead = target.pc.wrapping_sub(place.pc);
         if !(1..=SEQUENTIAL_BYTES).contains(&ahead) {
             self.fetch.flush(warp);
         } else if self.fetch.take(warp) {

@@ -78,7 +78,14 @@ fn counted(problems: usize) -> String {
 pub(super) struct Problems<'a> {
     path: &'a Path,
     text: &'a str,
-    list: Vec<Problem>,
+    list: Vec<Found>,
+}
+
+/// A problem before its line is known.
+struct Found {
+    span: Range<usize>,
+    message: String,
+    help: Option<String>,
 }
 
 impl<'a> Problems<'a> {
@@ -89,15 +96,7 @@ impl<'a> Problems<'a> {
 
     /// Any problem at a span of the file.
     pub fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
-        let before = &self.text[..self.text.floor_char_boundary(span.start)];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        self.list.push(Problem {
-            message,
-            help,
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            span: span.into(),
-        });
+        self.list.push(Found { span, message, help });
     }
 
     /// The value at `place` is not legal: `expected` says what is, and why.
@@ -119,10 +118,25 @@ impl<'a> Problems<'a> {
         if self.list.is_empty() {
             return Ok(value.expect("a reader that gives up adds a problem"));
         }
-        self.list.sort_by_key(|problem| problem.span.offset());
+        self.list.sort_by_key(|found| found.span.start);
         Err(LaunchError::Invalid {
             text: NamedSource::new(self.path.display().to_string(), self.text.to_owned()),
-            problems: self.list,
+            problems: placed(self.list, self.text),
         })
     }
+}
+
+/// The problems of a list in the order of the text, each with its line: one pass counts those of all.
+fn placed(list: Vec<Found>, text: &str) -> Vec<Problem> {
+    let (mut line, mut line_start, mut counted) = (1, 0, 0);
+    let place = |Found { span, message, help }: Found| {
+        let start = text.floor_char_boundary(span.start);
+        for (at, _) in text.bytes().enumerate().take(start).skip(counted).filter(|&(_, byte)| byte == b'\n') {
+            (line, line_start) = (line + 1, at + 1);
+        }
+        counted = start;
+        let column = text[line_start..start].chars().count() + 1;
+        Problem { message, help, line, column, span: span.into() }
+    };
+    list.into_iter().map(place).collect()
 }

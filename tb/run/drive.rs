@@ -234,19 +234,17 @@ impl<'o> Drive<'o> {
 
     fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         let watched = self.shadow.is_some() || self.wave.is_some() || self.timeline.is_some();
-        let limit = self.options.max_cycles.map(|cycles| cycles * self.core_period());
+        let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut steps_left = STEPS_BETWEEN_LOOKS;
         let mut idle = Idle::default();
         let mut circles = Livelock::default();
         loop {
-            if let (Some(limit), Some(next)) = (limit, self.sim.next_tick())
-                && next >= limit
-            {
+            self.reach(end)?;
+            let moved = self.sim.step_before(end, &mut self.machine).is_some();
+            if !moved && self.sim.next_tick().is_some() {
                 let cycles = self.options.max_cycles.unwrap_or(0);
                 return Err(Stop::Outcome(Outcome::CycleLimit(cycles)));
             }
-            self.reach()?;
-            let moved = self.sim.step(&mut self.machine).is_some();
             if watched {
                 self.watch()?;
             }
@@ -309,7 +307,7 @@ impl<'o> Drive<'o> {
     fn drain(&mut self) -> Result<(), RunError> {
         let end = self.sim.tick() + DRAIN_CYCLES * self.core_period();
         while !self.machine.is_idle() && self.sim.tick() < end {
-            self.reach()?;
+            self.reach(u64::MAX)?;
             if self.sim.step(&mut self.machine).is_none() {
                 break;
             }
@@ -318,10 +316,11 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Writes what the time series shows of all cycles before the next step.
-    fn reach(&mut self) -> Result<(), RunError> {
+    /// Writes what the time series shows of all cycles before the next step, if that is before `end`.
+    fn reach(&mut self, end: u64) -> Result<(), RunError> {
         if let Some(series) = &mut self.series
             && let Some(tick) = self.sim.next_tick()
+            && tick < end
         {
             series.reach(tick / u64::from(self.machine.clocks().period(usize::from(CORE))), &self.machine)?;
         }

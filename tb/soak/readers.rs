@@ -31,8 +31,10 @@ const SLOWEST: Duration = Duration::from_secs(10);
 const MOST_MEMORY: u64 = 1 << 20;
 /// A CTA at most: the corpus has small ones.
 const CTA_BYTES: usize = 16 << 20;
-/// One of so many refusals is also drawn as a report.
-const REPORTED: u64 = 16;
+/// One of so many refusals is also drawn as a report, which takes as long as reading a dozen texts.
+const REPORTED: u64 = 64;
+/// After one of so many mutants the process is asked for its memory.
+const WEIGHED: u64 = 16;
 
 /// Reads a text; a refusal comes back.
 type Reader = fn(&Path, &[u8]) -> Option<Box<dyn Diagnostic>>;
@@ -127,7 +129,7 @@ impl Case for Damage {
                 Err(panic) => format!("panicked: {}", message(&*panic)),
                 Ok(()) if began.elapsed() > SLOWEST => format!("took {:.1} s", began.elapsed().as_secs_f64()),
                 Ok(()) => match peak_memory() {
-                    Some(peak) if number % REPORTED == 0 && peak > MOST_MEMORY => {
+                    Some(peak) if number % WEIGHED == 0 && peak > MOST_MEMORY => {
                         format!("brought the memory of this process to {} MiB", peak >> 10)
                     }
                     _ => continue,
