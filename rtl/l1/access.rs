@@ -1,5 +1,5 @@
 //! # Messages between an SM core and its LSU
-//! One warp memory instruction out, one reply back: a load or an atomic brings its data when all
+//! One memory instruction of 32 lanes out, one reply back: a load or an atomic brings its data when all
 //! lanes have them, a store or a reduction is acknowledged once, when all its lines have reached
 //! the point of coherence.
 //!
@@ -9,7 +9,7 @@
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
-/// Lanes of a warp.
+/// Lanes of a warp, or of each half of a warp of 64.
 pub const LANES: usize = 32;
 
 /// What an access does to memory.
@@ -76,6 +76,8 @@ pub struct WarpAccess {
     pub uncached: bool,
     /// Warp slot, 6 bits.
     pub warp: u8,
+    /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
+    pub half: u8,
     /// Program counter.
     pub pc: u32,
     /// log2 of the bytes a lane moves: 0 to 3; 2 or 3, as the type says, if atomic.
@@ -102,6 +104,7 @@ impl Default for WarpAccess {
             space: MemorySpace::Global,
             uncached: false,
             warp: 0,
+            half: 0,
             pc: 0,
             size_log2: 0,
             mask: 0,
@@ -120,16 +123,28 @@ pub struct AccessShape {
     pub addr_bits: u32,
     /// Bits of a program counter.
     pub pc_bits: u32,
+    /// Halves of a warp: 1 or 2.
+    pub halves: u32,
+}
+
+impl AccessShape {
+    /// Lists the half of a warp, where warps have two.
+    pub(crate) fn half<F: FieldsExt + ?Sized>(&self, half: u8, to: &mut F) {
+        if self.halves > 1 {
+            to.flag("half", half != 0);
+        }
+    }
 }
 
 impl Payload for WarpAccess {
     type Shape = AccessShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, space, uncached, warp, pc, size_log2, mask, atomic, address, data, compare } = self;
+        let Self { kind, space, uncached, warp, half, pc, size_log2, mask, atomic, address, data, compare } = self;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
         to.sized("warp", u64::from(*warp), 6);
+        shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
         to.sized("size_log2", u64::from(*size_log2), 2);
         to.bits("mask", *mask);
@@ -175,6 +190,8 @@ pub struct WarpReply {
     pub kind: WarpReplyKind,
     /// Warp slot, 6 bits.
     pub warp: u8,
+    /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
+    pub half: u8,
     /// Program counter of the load.
     pub pc: u32,
     /// Lanes loaded.
@@ -187,9 +204,10 @@ pub struct WarpReply {
 impl Payload for WarpReply {
     type Shape = AccessShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, warp, pc, mask, data } = self;
+        let Self { kind, warp, half, pc, mask, data } = self;
         to.state("kind", *kind);
         to.sized("warp", u64::from(*warp), 6);
+        shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
         to.bits("mask", *mask);
         for word in data {

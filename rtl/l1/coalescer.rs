@@ -161,7 +161,8 @@ impl Coalescer {
 
     /// Copies what has a meaning for the access.
     fn hold(&mut self, access: &WarpAccess) {
-        let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, atomic, address, data, compare } = access;
+        let WarpAccess { kind, space, uncached, warp, half: _, pc, size_log2, mask, atomic, address, data, compare } =
+            access;
         let held = &mut self.access;
         (held.kind, held.space, held.uncached) = (*kind, *space, *uncached);
         (held.warp, held.pc, held.size_log2, held.mask) = (*warp, *pc, *size_log2, *mask);

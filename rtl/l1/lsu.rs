@@ -212,7 +212,7 @@ impl Lsu {
             by_sector,
             whole: sectors_of(l1.line_bytes),
             coalescer: Coalescer::new(l1.line_bytes, place.line_bits, by_sector),
-            pending: Pending::new(lsu.slots, l1.line_bytes, place.access.pc_bits),
+            pending: Pending::new(lsu.slots, l1.line_bytes, place.access),
             queue: AccessQueue::new(lsu.access_queue, &l1.mrpb, shape),
             stall_bypass: l1.mrpb.bypass,
             chooses: false,

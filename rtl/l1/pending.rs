@@ -14,7 +14,7 @@
 //! Latency: a row completed in one cycle can be taken in the next. Among complete rows the one after
 //! the row taken last goes first, so that none starves.
 
-use super::access::{AccessKind, LANES, WarpAccess, WarpReply, WarpReplyKind};
+use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::noc::packet::LINE_BYTES;
 
@@ -22,6 +22,7 @@ use crate::noc::packet::LINE_BYTES;
 struct Row {
     kind: AccessKind,
     warp: u8,
+    half: u8,
     pc: u32,
     mask: u32,
     left: u32,
@@ -52,16 +53,17 @@ pub struct Pending {
     done: u64,
     last_taken: u8,
     offset_bits: u32,
-    pc_bits: u32,
+    shape: AccessShape,
 }
 
 impl Pending {
     /// An empty table of `rows` rows (1 to 64) for lines of `line_bytes`.
     #[must_use]
-    pub fn new(rows: u32, line_bytes: u32, pc_bits: u32) -> Self {
+    pub fn new(rows: u32, line_bytes: u32, shape: AccessShape) -> Self {
         let row = Row {
             kind: AccessKind::Load,
             warp: 0,
+            half: 0,
             pc: 0,
             mask: 0,
             left: 0,
@@ -76,7 +78,7 @@ impl Pending {
             done: 0,
             last_taken: 0,
             offset_bits: line_bytes.ilog2(),
-            pc_bits,
+            shape,
         }
     }
 
@@ -100,6 +102,7 @@ impl Pending {
         let row = &mut self.rows[usize::from(slot)];
         row.kind = access.kind;
         row.warp = access.warp;
+        row.half = access.half;
         row.pc = access.pc;
         row.mask = access.mask;
         row.left = access.mask;
@@ -179,6 +182,7 @@ impl Pending {
         let row = &self.rows[slot as usize];
         reply.kind = if brings_data(row.kind) { WarpReplyKind::Loaded } else { WarpReplyKind::Stored };
         reply.warp = row.warp;
+        reply.half = row.half;
         reply.pc = row.pc;
         reply.mask = row.mask;
         reply.data = row.data;
@@ -186,17 +190,18 @@ impl Pending {
 
     /// Lists the rows.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { rows, used, done, last_taken, offset_bits, pc_bits } = self;
+        let Self { rows, used, done, last_taken, offset_bits, shape } = self;
         let n = rows.len() as u32;
         to.sized("used", *used, n);
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
         for (i, row) in (0..).zip(rows) {
-            let Row { kind, warp, pc, mask, left, size_log2, offset, in_order: _, data } = row;
+            let Row { kind, warp, half, pc, mask, left, size_log2, offset, in_order: _, data } = row;
             to.parts("row", i, |to| {
                 to.state("kind", *kind);
                 to.sized("warp", u64::from(*warp), 6);
-                to.sized("pc", u64::from(*pc), *pc_bits);
+                shape.half(*half, to);
+                to.sized("pc", u64::from(*pc), shape.pc_bits);
                 to.bits("mask", *mask);
                 to.bits("left", *left);
                 to.sized("size_log2", u64::from(*size_log2), 2);
@@ -235,6 +240,8 @@ fn word(line: &[u8; LINE_BYTES], at: usize) -> u32 {
 mod tests {
     use super::*;
 
+    const SHAPE: AccessShape = AccessShape { addr_bits: 32, pc_bits: 8, halves: 1 };
+
     fn taken(pending: &mut Pending) -> WarpReply {
         let mut reply = WarpReply::default();
         pending.take(&mut reply);
@@ -252,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_load_is_complete_when_its_last_lane_has_arrived() {
-        let mut pending = Pending::new(4, 128, 8);
+        let mut pending = Pending::new(4, 128, SHAPE);
         pending.alloc(0, &load(2, 0b11, |lane| lane * 128 + 4), false);
         pending.deliver(0, 0b10, &line());
         assert!(!pending.has_done());
@@ -266,7 +273,7 @@ mod tests {
     fn every_access_size_reads_its_bytes() {
         for (size_log2, low, high) in [(0, 0x10, 0), (1, 0x1110, 0), (2, 0x1312_1110, 0), (3, 0x1312_1110, 0x1716_1514)]
         {
-            let mut pending = Pending::new(1, 128, 8);
+            let mut pending = Pending::new(1, 128, SHAPE);
             pending.alloc(0, &load(size_log2, 1, |_| 0x90), false);
             pending.deliver(0, 1, &line());
             let reply = taken(&mut pending);
@@ -276,7 +283,7 @@ mod tests {
 
     #[test]
     fn complete_rows_take_turns() {
-        let mut pending = Pending::new(3, 128, 8);
+        let mut pending = Pending::new(3, 128, SHAPE);
         for slot in 0..3 {
             pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) }, false);
             pending.deliver(slot, 1, &line());

@@ -125,7 +125,7 @@ impl Machine {
             sm_bits: bits_for(config.num_sms),
             partition_bits: bits_for(config.num_partitions),
         };
-        let access = AccessShape { addr_bits: config.addr_bits, pc_bits: PC_BITS };
+        let access = AccessShape { addr_bits: config.addr_bits, pc_bits: PC_BITS, halves: config.sm.halves() };
         let bank_place = BankPlace {
             packets,
             interleave: config.interleave(config.l2.line_bytes),

@@ -17,7 +17,7 @@ use super::check::{check, illegal, is_plain};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
 use super::fault::AccessFault;
-use super::issue::{Issue, Served};
+use super::issue::{Issue, Served, Turn};
 use super::operands::{Base, Operands};
 use super::shared_memory::SharedMemory;
 use super::{KernelImage, SmCore};
@@ -55,7 +55,7 @@ impl Resolved {
             mask |= u32::from(address[lane] >> map::TAG_SHIFT == address[first] >> map::TAG_SHIFT) << lane;
         });
         let address = address.map(|address| address & map::OFFSET_MASK);
-        Ok(Self { issue: Issue { mask, ..*issue }, mem: MemOp { space, ..*mem }, address })
+        Ok(Self { issue: Issue { turn: Turn::Only, mask, ..*issue }, mem: MemOp { space, ..*mem }, address })
     }
 }
 
@@ -66,14 +66,15 @@ impl SmCore {
         &mut self,
         loaded: &Loaded,
         at: &Edge<'_>,
-        issue: &Issue,
+        issue: Issue,
         decoded: &Decoded,
         mem: &MemOp,
     ) -> Served {
+        let issue = &issue;
         let image = &*loaded.image;
         let inst = &decoded.inst;
         let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, issue.warp, decoded);
+        let read = Operands::open(parts, loaded, at, (issue.warp, issue.half), decoded);
         let mut spare = [None; 2];
         let base = read.base(mem, &decoded.base, &mut spare);
         let whole = issue.mask;
@@ -91,7 +92,7 @@ impl SmCore {
         } else {
             (issue, mem, base)
         };
-        let &Issue { warp, pc, mask, .. } = issue;
+        let &Issue { warp, mask, .. } = issue;
         let plain = matches!(base, Base::Wide(pair) if mask == u32::MAX && is_plain(image, mem, decoded.bytes, pair));
         if !plain && let Some((lane, address, wrong)) = wrong(image, mem, base, mask) {
             return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
@@ -107,15 +108,16 @@ impl SmCore {
             }
             Space::Global | Space::Const | Space::Local | Space::Generic => {
                 let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
-                let mut beats = self.address_unit.start((warp, pc, mask), mem, decoded.bytes, base, data);
+                let mut beats = self.address_unit.start(issue, mem, decoded.bytes, base, data);
+                self.start(at, *issue, (Pipe::Global, 1), decoded);
                 if mem.space != Space::Global {
-                    beats = self.leave_global(image, warp, mem.space, decoded.bytes, beats);
+                    beats = self.leave_global(image, issue, mem.space, decoded.bytes, beats);
                 }
                 if is_store {
                     self.warps.stores_sent(warp, beats);
                 } else {
                     self.warps.loads_sent(warp, beats);
-                    self.scoreboard.reserve(warp, &inst.writes, true);
+                    self.reserve_load(issue, &inst.writes);
                 }
             }
             Space::Shared => {
@@ -148,12 +150,13 @@ impl SmCore {
     /// Turns what has just entered the address unit into an access of constants or of local memory;
     /// returns its number of beats.
     #[inline(never)]
-    fn leave_global(&mut self, image: &KernelImage, warp: u8, space: Space, bytes: u8, beats: u8) -> u8 {
+    fn leave_global(&mut self, image: &KernelImage, issue: &Issue, space: Space, bytes: u8, beats: u8) -> u8 {
         if space == Space::Const {
             self.address_unit.move_to_constants(image.program.const_base);
             return beats;
         }
-        let slot = self.identity.sm * self.identity.num_warps + u32::from(warp);
+        let warp = u32::from(issue.warp) * self.config.halves() + u32::from(issue.half);
+        let slot = self.identity.sm * self.identity.num_warps + warp;
         self.address_unit.move_to_local(image.local_of(slot), bytes)
     }
 
@@ -167,21 +170,22 @@ impl SmCore {
         mem: &MemOp,
         [address, b, c]: [&[u64; LANES]; 3],
     ) {
-        let &Issue { scheduler, warp, pc, mask } = issue;
+        let &Issue { warp, mask, .. } = issue;
         let inst = &decoded.inst;
         let Op::Atomic(f, _) = inst.op else { return };
         if mem.space != Space::Shared {
             let op = AtomicOp { f, ty: mem.ty };
-            self.address_unit.start_atomic((warp, pc, mask), op, decoded.writes, [address, b, c]);
+            self.address_unit.start_atomic(issue, op, decoded.writes, [address, b, c]);
+            self.start(at, *issue, (Pipe::Global, 1), decoded);
             self.warps.stores_sent(warp, 1);
             if decoded.writes {
-                self.scoreboard.reserve(warp, &inst.writes, true);
+                self.reserve_load(issue, &inst.writes);
             }
             return;
         }
         let cycles = self.shared.atomic_cycles(address, mask, mem.bytes());
         self.counters.shared_conflicts += u64::from(cycles - 1);
-        self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
+        let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
         let first = self.ctas.shared_base(self.warps.get(warp).cta);
         let mut old = [0; LANES];
         for_lanes(mask, |lane| {
@@ -195,12 +199,12 @@ impl SmCore {
             }
         });
         if decoded.writes {
-            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
-            self.pipes.start(at, (warp, pc, mask), due, |words| {
+            let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
+            self.pipes.start(at, issue, due, |words| {
                 put(words, 0, &inst.dsts[0], &old);
                 [0; 2]
             });
-            self.scoreboard.reserve(warp, &inst.writes, false);
+            self.reserve(issue, &inst.writes);
         }
     }
 
@@ -215,25 +219,25 @@ impl SmCore {
         address: &[u64; LANES],
         store: Option<&StoreData>,
     ) {
-        let &Issue { scheduler, warp, pc, mask } = issue;
+        let &Issue { warp, mask, .. } = issue;
         let inst = &decoded.inst;
         let cycles = self.shared.cycles(address, mask, mem.bytes());
         self.counters.shared_conflicts += u64::from(cycles - 1);
-        self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
+        let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
         let first = self.ctas.shared_base(self.warps.get(warp).cta);
         if let Some(data) = store {
             self.counters.shared_changes += 1;
             store_shared(&mut self.shared, first, mem, address, mask, data);
         } else if decoded.writes {
             let shared = &self.shared;
-            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
-            self.pipes.start(at, (warp, pc, mask), due, |words| {
+            let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
+            self.pipes.start(at, issue, due, |words| {
                 load_words(inst, mem, mask, words, |lane, ahead| {
                     shared.load(first + address[lane] as u32 + ahead, mem.ty.bytes())
                 });
                 [0; 2]
             });
-            self.scoreboard.reserve(warp, &inst.writes, false);
+            self.reserve(issue, &inst.writes);
         }
     }
 
@@ -243,21 +247,22 @@ impl SmCore {
         &mut self,
         image: &KernelImage,
         at: &Edge<'_>,
-        &Issue { warp, pc, mask, .. }: &Issue,
+        issue: &Issue,
         decoded: &Decoded,
         mem: &MemOp,
         address: &[u64; LANES],
     ) {
         if decoded.writes {
             let inst = &decoded.inst;
-            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
-            self.pipes.start(at, (warp, pc, mask), due, |words| {
-                load_words(inst, mem, mask, words, |lane, ahead| {
+            let start = self.start(at, *issue, (Pipe::Param, decoded.interval), decoded);
+            let due = self.pipes.first_room(start + u64::from(decoded.latency));
+            self.pipes.start(at, issue, due, |words| {
+                load_words(inst, mem, issue.mask, words, |lane, ahead| {
                     image.param(address[lane] as usize + ahead as usize, mem.ty.bytes())
                 });
                 [0; 2]
             });
-            self.scoreboard.reserve(warp, &inst.writes, false);
+            self.reserve(issue, &inst.writes);
         }
     }
 }

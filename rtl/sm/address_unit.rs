@@ -13,6 +13,7 @@ use isa::program::MemOp;
 use isa::types::{CacheOp, Type};
 
 use super::decode::Decoded;
+use super::issue::Issue;
 use super::operands::{Base, Operand, Operands, Row};
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Tx};
@@ -35,6 +36,8 @@ pub(super) struct AddressUnit {
     space: MemorySpace,
     uncached: bool,
     warp: u8,
+    /// Half of the warp, if it has 64 lanes.
+    half: u8,
     pc: u32,
     mask: u32,
     size_log2: u8,
@@ -66,6 +69,7 @@ impl AddressUnit {
             space: MemorySpace::Global,
             uncached: false,
             warp: 0,
+            half: 0,
             pc: 0,
             mask: 0,
             size_log2: 0,
@@ -91,13 +95,13 @@ impl AddressUnit {
     /// number of beats. A store brings `data`, which fills the words given to it.
     pub(super) fn start(
         &mut self,
-        (warp, pc, mask): (u8, u32, u32),
+        issue: &Issue,
         mem: &MemOp,
         bytes: u8,
         base: Base<'_>,
         data: Option<impl FnOnce(&mut StoreData)>,
     ) -> u8 {
-        self.begin((warp, pc, mask), bytes, BEAT_BYTES);
+        self.begin(of(issue), bytes, BEAT_BYTES);
         self.kind = if data.is_some() { AccessKind::Store } else { AccessKind::Load };
         self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
         base.addresses(mem, &mut self.address);
@@ -113,12 +117,12 @@ impl AddressUnit {
     #[inline(never)]
     pub(super) fn start_atomic(
         &mut self,
-        of: (u8, u32, u32),
+        issue: &Issue,
         op: AtomicOp,
         returns: bool,
         [address, b, c]: [&[u64; LANES]; 3],
     ) {
-        self.begin(of, op.ty.bytes() as u8, BEAT_BYTES);
+        self.begin(of(issue), op.ty.bytes() as u8, BEAT_BYTES);
         self.kind = if returns { AccessKind::Atomic } else { AccessKind::Reduce };
         self.uncached = true;
         self.atomic = op;
@@ -134,8 +138,8 @@ impl AddressUnit {
 
     /// Takes a fetch of texels of `bytes` bytes; returns its number of beats.
     #[inline(never)]
-    pub(super) fn start_fetch(&mut self, of: (u8, u32, u32), bytes: u8, address: &[u64; LANES]) -> u8 {
-        self.begin(of, bytes, BEAT_BYTES);
+    pub(super) fn start_fetch(&mut self, issue: &Issue, bytes: u8, address: &[u64; LANES]) -> u8 {
+        self.begin(of(issue), bytes, BEAT_BYTES);
         (self.kind, self.space) = (AccessKind::Load, MemorySpace::Texture);
         self.uncached = false;
         self.address = *address;
@@ -155,7 +159,7 @@ impl AddressUnit {
     /// Makes the load or store of `bytes` bytes per lane that has just been taken one of local memory,
     /// whose words begin at `base` for the warp; returns its number of beats.
     pub(super) fn move_to_local(&mut self, base: u64, bytes: u8) -> u8 {
-        self.begin((self.warp, self.pc, self.mask), bytes, LOCAL_WORD as u8);
+        self.begin((self.warp, self.half, self.pc, self.mask), bytes, LOCAL_WORD as u8);
         self.space = MemorySpace::Local;
         for (lane, address) in self.address.iter_mut().enumerate() {
             *address = base + local_offset(*address, lane as u32, LANES as u32);
@@ -166,11 +170,11 @@ impl AddressUnit {
 
     /// What all instructions have in common: they move `bytes` bytes per lane in beats of at most `most`.
     #[inline(always)]
-    fn begin(&mut self, (warp, pc, mask): (u8, u32, u32), bytes: u8, most: u8) {
+    fn begin(&mut self, (warp, half, pc, mask): (u8, u8, u32, u32), bytes: u8, most: u8) {
         self.valid = true;
         self.waiting = false;
         self.space = MemorySpace::Global;
-        (self.warp, self.pc, self.mask) = (warp, pc, mask);
+        (self.warp, self.half, self.pc, self.mask) = (warp, half, pc, mask);
         self.size_log2 = bytes.min(most).trailing_zeros() as u8;
         self.beat = 0;
         self.beats = bytes >> self.size_log2;
@@ -198,11 +202,12 @@ impl AddressUnit {
         let ahead = u64::from(self.beat) * stride;
         let word = usize::from(self.beat) * words;
         mem.push_with(at, |beat| {
-            let WarpAccess { kind, space, uncached, warp, pc, size_log2, mask, atomic, address, data, compare } = beat;
+            let WarpAccess { kind, space, uncached, warp, half, pc, size_log2, mask, atomic, address, data, compare } =
+                beat;
             *kind = self.kind;
             *space = self.space;
             *uncached = self.uncached;
-            (*warp, *pc, *mask) = (self.warp, self.pc, self.mask);
+            (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
             *size_log2 = self.size_log2;
             *address = self.address;
             if ahead > 0 {
@@ -245,7 +250,7 @@ impl AddressUnit {
         (part, !self.valid)
     }
 
-    pub(super) fn describe(&self, to: &mut dyn Describe) {
+    pub(super) fn describe(&self, halves: u32, to: &mut dyn Describe) {
         let Self {
             valid,
             waiting,
@@ -253,6 +258,7 @@ impl AddressUnit {
             space,
             uncached,
             warp,
+            half,
             pc,
             mask,
             size_log2,
@@ -268,6 +274,9 @@ impl AddressUnit {
         to.state("space", *space);
         to.flag("uncached", *uncached);
         to.sized("warp", u64::from(*warp), 6);
+        if halves > 1 {
+            to.flag("half", *half != 0);
+        }
         to.bits("pc", *pc);
         to.bits("mask", *mask);
         to.sized("size_log2", u64::from(*size_log2), 2);
@@ -288,6 +297,11 @@ impl AddressUnit {
             to.logic("lane_address", Logic::Adder { width: 64 });
         }
     }
+}
+
+/// What the unit keeps of an issue: warp, half, pc and lanes.
+fn of(&Issue { warp, half, pc, mask, .. }: &Issue) -> (u8, u8, u32, u32) {
+    (warp, half, pc, mask)
 }
 
 /// Fills in the bytes that a store moves, word after word.

@@ -1,11 +1,12 @@
 //! # Barriers
 //! Holds the warps of a CTA until all have arrived: sixteen barriers per CTA slot. One opens when
 //! every warp of the CTA that has not exited has arrived, or as many threads as the instruction
-//! expects; a warp counts as 32 threads, whatever its active lanes. An exit can be what opens it.
+//! expects; a warp counts as 32 threads, whatever its active lanes, and so does each half of a warp of
+//! 64 lanes that has active ones. An exit can be what opens it.
 //!
 //! A warp can arrive and go on: it counts, but the barrier opens for those that wait. A reduction
 //! adds up in how many threads a predicate held; what it came to stays with each warp that waited
-//! until that warp asks.
+//! until that warp asks. A warp that arrives, goes on and meets nobody counts until its CTA ends.
 
 use super::MAX_WARPS;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
@@ -14,10 +15,17 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 const IDS: usize = 16;
 /// Threads for which a warp counts.
 const WARP_THREADS: u32 = 32;
+/// Bits of a number of threads.
+const COUNT_BITS: u32 = 12;
+/// The most threads that a barrier can expect. Instructions may ask for any number: a larger one is
+/// taken as this, which no CTA has, so that the barrier stays shut as it must.
+const MOST_EXPECTED: u32 = (1 << COUNT_BITS) - 1;
 
 /// What a warp brings to a barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arrival {
+    /// Warps of 32 lanes that it counts for.
+    pub(super) warps: u8,
     /// Threads after which the barrier opens; 0 for all of the CTA that run.
     pub(super) expected: u32,
     /// Threads that take part in the reduction.
@@ -26,13 +34,21 @@ pub(super) struct Arrival {
     pub(super) held: u32,
 }
 
+impl Arrival {
+    /// The arrival of these lanes, for a barrier of all threads.
+    pub(super) fn of(lanes: u64) -> Self {
+        let warps = u8::from(lanes as u32 != 0) + u8::from(lanes >> WARP_THREADS != 0);
+        Self { warps, expected: 0, threads: lanes.count_ones(), held: 0 }
+    }
+}
+
 /// One barrier of a CTA, between two openings.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     /// Warps that wait.
     waiting: u64,
-    /// Warps that arrived and went on.
-    passed: u8,
+    /// Warps of 32 lanes that arrived, whether they wait or went on.
+    arrived: u8,
     /// Threads expected, as the warps that wait say; 0 for all.
     expected: u16,
     /// Threads of those that wait, and how many of them held the predicate.
@@ -79,7 +95,8 @@ impl Barriers {
     pub(super) fn arrive(&mut self, slot: u8, id: u8, warp: u8, live: u64, arrival: Arrival) {
         let round = &mut self.rounds[usize::from(slot)][usize::from(id)];
         round.waiting |= 1 << warp;
-        round.expected = arrival.expected as u16;
+        round.expected = arrival.expected.min(MOST_EXPECTED) as u16;
+        round.arrive(arrival.warps);
         round.threads += arrival.threads as u16;
         round.held += arrival.held as u16;
         self.waiting |= 1 << warp;
@@ -87,10 +104,8 @@ impl Barriers {
     }
 
     /// A warp arrives and goes on.
-    pub(super) fn pass(&mut self, slot: u8, id: u8, live: u64) {
-        let round = &mut self.rounds[usize::from(slot)][usize::from(id)];
-        // More warps than a CTA can have only if nobody ever waits; they count for no more.
-        round.passed = (round.passed + 1).min(MAX_WARPS as u8);
+    pub(super) fn pass(&mut self, slot: u8, id: u8, live: u64, arrival: Arrival) {
+        self.rounds[usize::from(slot)][usize::from(id)].arrive(arrival.warps);
         self.open(slot, live);
     }
 
@@ -118,26 +133,32 @@ impl Barriers {
         }
     }
 
+    /// Forgets who arrived at the barriers of a CTA that has ended: its successor in the slot meets
+    /// nobody but its own warps.
+    pub(super) fn clear(&mut self, slot: u8) {
+        self.rounds[usize::from(slot)] = [Round::default(); IDS];
+    }
+
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, rounds, waiting, reductions } = self;
         to.sized("waiting", *waiting, *num_warps);
         for (slot, ids) in rounds.iter().enumerate() {
             to.parts("cta", slot as u32, |to| {
-                for (id, Round { waiting, passed, expected, threads, held }) in ids.iter().enumerate() {
+                for (id, Round { waiting, arrived, expected, threads, held }) in ids.iter().enumerate() {
                     to.parts("id", id as u32, |to| {
-                        to.sized("arrived", *waiting, *num_warps);
-                        to.sized("passed", u64::from(*passed), 7);
-                        to.sized("expected", u64::from(*expected), 12);
-                        to.sized("threads", u64::from(*threads), 12);
-                        to.sized("held", u64::from(*held), 12);
+                        to.sized("waiting", *waiting, *num_warps);
+                        to.sized("arrived", u64::from(*arrived), 7);
+                        to.sized("expected", u64::from(*expected), COUNT_BITS);
+                        to.sized("threads", u64::from(*threads), COUNT_BITS);
+                        to.sized("held", u64::from(*held), COUNT_BITS);
                     });
                 }
             });
         }
         for (warp, Reduction { threads, held }) in (0..*num_warps).zip(reductions.iter()) {
             to.parts("reduction", warp, |to| {
-                to.sized("threads", u64::from(*threads), 12);
-                to.sized("held", u64::from(*held), 12);
+                to.sized("threads", u64::from(*threads), COUNT_BITS);
+                to.sized("held", u64::from(*held), COUNT_BITS);
             });
         }
         to.logic("complete", Logic::Comparator { width: *num_warps, count: (rounds.len() * IDS) as u32 });
@@ -145,11 +166,16 @@ impl Barriers {
 }
 
 impl Round {
+    /// Counts warps. More than a CTA can have come only if nobody ever waits; they count for no more.
+    fn arrive(&mut self, warps: u8) {
+        self.arrived = (self.arrived + warps).min(MAX_WARPS as u8);
+    }
+
     fn is_complete(&self, live: u64) -> bool {
         if self.expected == 0 {
             return self.waiting & live == live;
         }
-        (self.waiting.count_ones() + u32::from(self.passed)) * WARP_THREADS >= u32::from(self.expected)
+        u32::from(self.arrived) * WARP_THREADS >= u32::from(self.expected)
     }
 }
 
@@ -157,7 +183,7 @@ impl Round {
 mod tests {
     use super::*;
 
-    const ALL: Arrival = Arrival { expected: 0, threads: 32, held: 0 };
+    const ALL: Arrival = Arrival { warps: 1, expected: 0, threads: 32, held: 0 };
 
     #[test]
     fn a_barrier_opens_with_its_last_warp() {
@@ -184,12 +210,47 @@ mod tests {
         barriers.arrive(0, 1, 1, 0b11, ALL);
         assert_eq!(barriers.waiting(), 0b11);
     }
+
+    #[test]
+    fn a_barrier_that_expects_more_threads_than_it_can_count_stays_shut() {
+        for expected in [4096, 65_536, u32::MAX] {
+            let mut barriers = Barriers::new(1, 8);
+            (0..MAX_WARPS).for_each(|_| barriers.pass(0, 0, 0b1, ALL));
+            barriers.arrive(0, 0, 0, 0b1, Arrival { expected, ..ALL });
+            assert_eq!(barriers.waiting(), 0b1, "{expected} threads");
+        }
+    }
+
+    #[test]
+    fn each_half_of_a_warp_with_active_lanes_counts_for_32_threads() {
+        let mut barriers = Barriers::new(1, 8);
+        let arrives = |lanes| Arrival { expected: 96, ..Arrival::of(lanes) };
+        barriers.pass(0, 5, 0b1111, arrives(1 << 40));
+        barriers.arrive(0, 5, 0, 0b1111, arrives(0xff));
+        assert_eq!(barriers.waiting(), 0b1);
+        barriers.arrive(0, 5, 1, 0b1111, arrives(1 << 31 | 1 << 32));
+        assert_eq!(barriers.waiting(), 0);
+        assert_eq!(barriers.reduction(1).threads, 10);
+    }
+
+    #[test]
+    fn a_cta_does_not_meet_the_warps_of_its_predecessor() {
+        let mut barriers = Barriers::new(2, 8);
+        let expects = Arrival { expected: 64, ..ALL };
+        barriers.pass(0, 5, 0b1111, ALL);
+        barriers.pass(1, 5, 0b1111_0000, ALL);
+        barriers.clear(0);
+        barriers.arrive(0, 5, 0, 0b1111, expects);
+        barriers.arrive(1, 5, 4, 0b1111_0000, expects);
+        assert_eq!(barriers.waiting(), 0b1);
+    }
+
     #[test]
     fn warps_that_go_on_count_but_open_nothing_alone() {
         let mut barriers = Barriers::new(1, 8);
         let expects = |expected| Arrival { expected, ..ALL };
-        barriers.pass(0, 5, 0b1111);
-        barriers.pass(0, 5, 0b1111);
+        barriers.pass(0, 5, 0b1111, ALL);
+        barriers.pass(0, 5, 0b1111, ALL);
         assert_eq!(barriers.waiting(), 0);
         barriers.arrive(0, 5, 3, 0b1111, expects(128));
         assert_eq!(barriers.waiting(), 0b1000);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::collectors::{MAX_BANKS, MAX_UNITS};
 use super::pipes::CALENDAR_CYCLES;
 use super::scheduler::MAX_SCHEDULERS;
 use super::{MAX_CTAS, MAX_WARPS};
@@ -67,6 +68,20 @@ pub struct PipeConfig {
     pub param: OpTiming,
 }
 
+/// Banks of the register file, and collectors of what is read from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperandConfig {
+    /// Banks, each read once a cycle; 0 if all that an instruction reads is there in time.
+    pub banks: u32,
+    /// Instructions that can wait for their operands on the way to the SP pipes.
+    pub sp_collectors: u8,
+    /// The same for the SFU and DP pipes.
+    pub sfu_collectors: u8,
+    /// The same for shared memory, parameters and the address unit.
+    pub memory_collectors: u8,
+}
+
 /// The scratchpad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -85,6 +100,10 @@ pub struct SharedConfig {
 pub struct SmConfig {
     /// Warp slots (li2015 Table 2: 48).
     pub warps: u32,
+    /// Lanes of a warp: 32, or 64 as in the wavefronts of candel2018.
+    pub warp_lanes: u32,
+    /// Lanes that a pipe takes a cycle.
+    pub simd_width: u32,
     /// Resident threads (1536).
     pub threads: u32,
     /// Resident CTAs (8).
@@ -100,16 +119,33 @@ pub struct SmConfig {
     pub warp_limit: u32,
     /// Execution pipes.
     pub pipes: PipeConfig,
+    /// Register file banks.
+    pub operands: OperandConfig,
     /// Scratchpad.
     pub shared: SharedConfig,
 }
 
 impl SmConfig {
+    /// Groups of 32 lanes of a warp: 1 or 2.
+    #[must_use]
+    pub fn halves(&self) -> u32 {
+        if self.warp_lanes > LANES as u32 { 2 } else { 1 }
+    }
+
+    /// Cycles that a pipe takes for the 32 lanes of one issue.
+    pub(super) fn passes(&self) -> u16 {
+        (LANES as u32 / self.simd_width) as u16
+    }
+
     /// Checks every rule.
     pub fn validate(&self, rules: &mut Rules) {
-        let lanes = LANES as u64;
+        let lanes = u64::from(self.warp_lanes);
+        let half = LANES as u32;
+        let why = "a warp is 32 lanes or two such halves";
+        rules.expect(self.halves() * half == self.warp_lanes, "warp_lanes", self.warp_lanes, "32 or 64", why);
+        rules.power_of_two("simd_width", self.simd_width.into(), 8..=half.into(), "32 lanes are issued at a time");
         rules.range("warps", self.warps.into(), 1..=MAX_WARPS as u64, "one bit per warp in the masks of the core");
-        rules.range("threads", self.threads.into(), lanes..=lanes * u64::from(self.warps), "a warp holds 32 threads");
+        rules.range("threads", self.threads.into(), lanes..=lanes * u64::from(self.warps), "a lane holds a thread");
         rules.range("ctas", self.ctas.into(), 1..=MAX_CTAS as u64, "one bit per CTA slot");
         rules.expect(
             self.registers >= 1024 && self.registers.is_multiple_of(32),
@@ -134,6 +170,7 @@ impl SmConfig {
             "its warps are ordered by their queue, not by their age",
         );
         rules.group("pipes", |rules| self.pipes.validate(rules));
+        rules.group("operands", |rules| self.operands.validate(self.registers, rules));
         rules.group("shared", |rules| {
             let shared = &self.shared;
             rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a field of the address");
@@ -146,6 +183,27 @@ impl SmConfig {
             );
             rules.range("latency", shared.latency.into(), 1..=256, "a result is on its way for at most a calendar");
         });
+    }
+}
+
+impl OperandConfig {
+    fn validate(&self, registers: u32, rules: &mut Rules) {
+        let &Self { banks, sp_collectors, sfu_collectors, memory_collectors } = self;
+        rules.expect(
+            banks == 0
+                || banks.is_power_of_two()
+                    && banks as usize <= MAX_BANKS
+                    && registers.is_multiple_of(banks * LANES as u32),
+            "banks",
+            banks,
+            "0 or a power of two up to 32 that divides the rows of the register file",
+            "the bank is a field of the row number; without banks every operand is there in time",
+        );
+        let all = [("sp", sp_collectors), ("sfu", sfu_collectors), ("memory", memory_collectors)];
+        for (class, collectors) in all {
+            let field = format!("{class}_collectors");
+            rules.range(&field, collectors.into(), 1..=MAX_UNITS as u64, "an instruction is issued to a collector");
+        }
     }
 }
 

@@ -29,9 +29,11 @@ use std::sync::Arc;
 
 use super::address_unit::AddressUnit;
 use super::barrier::Barriers;
+use super::collectors::Collectors;
 use super::cta::{CtaSlots, Share};
 use super::decode::{Decoded, PIPES, Pipe, decode};
 use super::fetch::Fetch;
+use super::halves::Halves;
 use super::operands::{Constants, Identity};
 use super::pipes::Pipes;
 use super::recorded::Recorded;
@@ -77,6 +79,8 @@ pub struct Counters {
     pub divergent_branches: u64,
     /// Cycles that shared memory accesses took beyond one each.
     pub shared_conflicts: u64,
+    /// Cycles by which the last operands of instructions came later than they do without banks.
+    pub operand_conflicts: u64,
     /// Stores to shared memory, and atomics that left another value there than they found.
     pub shared_changes: u64,
 }
@@ -84,10 +88,14 @@ pub struct Counters {
 impl Counters {
     /// Counts an instruction that goes to `pipe` and acts in the given lanes.
     #[inline(always)]
-    pub(super) fn issued(&mut self, pipe: Pipe, acting: u32) {
+    pub(super) fn issued<const PAIRS: bool>(&mut self, pipe: Pipe, acting: u64) {
         self.warp_instructions += 1;
         // All lanes act in most, and to count them costs a host more than to ask for that.
-        let threads = if acting == u32::MAX { LANES as u32 } else { acting.count_ones() };
+        let threads = match acting as u32 {
+            _ if PAIRS => acting.count_ones(),
+            u32::MAX => LANES as u32,
+            some => some.count_ones(),
+        };
         self.thread_instructions += u64::from(threads);
         self.per_pipe[pipe as usize] += 1;
     }
@@ -130,6 +138,7 @@ pub struct SmCore {
     /// The pools of the schedulers change.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
+    pub(super) halves: Halves,
     pub(super) stacks: SimtStacks,
     /// Where the warps of a traced kernel are in the trace.
     pub(super) streams: Streams,
@@ -137,6 +146,7 @@ pub struct SmCore {
     pub(super) warps: Warps,
     pub(super) ctas: CtaSlots,
     pub(super) registers: RegisterFile,
+    pub(super) collectors: Collectors,
     pub(super) pipes: Pipes,
     pub(super) shared: SharedMemory,
     pub(super) address_unit: AddressUnit,
@@ -164,7 +174,7 @@ impl SmCore {
         let group = |of: usize| (0..warps).filter(|w| w % schedulers == of).fold(0, |group, w| group | 1 << w);
         Self {
             path: path.to_owned(),
-            identity: Identity { sm, num_sms, num_warps: config.warps },
+            identity: Identity { sm, num_sms, num_warps: config.warps * config.halves() },
             loaded: None,
             fetch: Fetch::new(warps),
             schedulers: std::array::from_fn(|of| {
@@ -175,12 +185,14 @@ impl SmCore {
             throttle: Throttle::limit(config),
             pooled: config.policy == SchedulerPolicy::TwoLevel || config.warp_limit != 0,
             scoreboard: Scoreboard::new(warps),
-            stacks: SimtStacks::new(path, warps, config.schedulers),
+            halves: Halves::new(config.warps, config.halves()),
+            stacks: SimtStacks::new(path, warps, config.warp_lanes, config.schedulers),
             streams: Streams::new(),
             barriers: Barriers::new(config.ctas as usize, warps),
             warps: Warps::new(warps),
             ctas: CtaSlots::new(config.ctas as usize),
             registers: RegisterFile::new(path, config),
+            collectors: Collectors::new(path, &config.operands, config.schedulers),
             pipes: Pipes::new(path, config),
             shared: SharedMemory::new(path, &config.shared),
             address_unit: AddressUnit::new(),
@@ -204,8 +216,8 @@ impl SmCore {
     pub fn load(&mut self, image: Arc<KernelImage>) -> Result<u32, LaunchError> {
         assert!(self.is_idle(), "{}: loaded while it runs", self.path);
         let fit = occupancy(&self.config, &image)?;
-        let share =
-            Share { warps: image.warps() as u8, rows: image.program.regs, shared: image.shared_footprint() as u32 };
+        let warps = image.warps_of(self.config.warp_lanes) as u8;
+        let share = Share { warps, rows: image.program.regs, shared: image.shared_footprint() as u32 };
         self.ctas.divide(fit, share);
         self.scoreboard.size(image.program.regs);
         let (table, constants) = decode(&image, &self.config, self.identity);
@@ -279,7 +291,7 @@ impl SmCore {
     /// A register of a lane, for tests and reports.
     #[must_use]
     pub fn register(&self, warp: u8, index: u16, lane: usize) -> u32 {
-        self.registers.peek(u32::from(self.warps.get(warp).rows) + u32::from(index))[lane]
+        self.registers.peek(self.first_row(warp, (lane / LANES) as u8) + u32::from(index))[lane % LANES]
     }
 
     fn reason_of(&self, warp: u8) -> StallReason {
@@ -332,10 +344,11 @@ impl SmCore {
             panic!("cycle {}, {}: CTA {} launched without a free slot", at.cycle, self.path, launch.cta)
         };
         let share = self.ctas.share();
+        let halves = self.config.halves() as u8;
         for index in 0..share.warps {
             let warp = self.ctas.first_warp(slot) + index;
-            self.warps.start(warp, slot, index, u16::from(warp) * share.rows);
-            self.stacks.start(warp, loaded.image.lanes_of(index.into()));
+            self.warps.start(warp, slot, index * halves, u16::from(warp * halves) * share.rows);
+            self.stacks.start(warp, loaded.image.lanes_of(index.into(), self.config.warp_lanes));
             self.ages.renew(warp);
             for scheduler in &mut self.schedulers {
                 scheduler.launched(warp);
@@ -394,7 +407,7 @@ impl Block for SmCore {
         };
         let fetched = self.fetch.step(self.warps.live());
         let unit_busy = self.address_unit.is_busy();
-        let lsu_full = self.address_unit.send(&mut io.mem, at);
+        let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle) && self.address_unit.send(&mut io.mem, at);
         let stalled = at.cycle < self.stalled_until && self.address_unit.is_busy() == unit_busy;
         self.stalled_until = 0;
         let issued = if stalled {
@@ -437,12 +450,14 @@ impl Block for SmCore {
             throttle,
             pooled: _,
             scoreboard,
+            halves,
             stacks,
             streams: _,
             barriers,
             warps,
             ctas,
             registers,
+            collectors,
             pipes,
             shared,
             address_unit,
@@ -470,14 +485,16 @@ impl Block for SmCore {
         to.part("ages", |to| ages.describe(to));
         throttle.describe(to);
         to.part("scoreboard", |to| scoreboard.describe(to));
+        to.part("halves", |to| halves.describe(to));
         to.part("simt_stack", |to| stacks.describe(to));
         to.part("barriers", |to| barriers.describe(to));
         to.part("warps", |to| warps.describe(to));
         to.part("ctas", |to| ctas.describe(to));
         to.part("registers", |to| registers.describe(to));
+        to.part("collectors", |to| collectors.describe(to));
         to.part("pipes", |to| pipes.describe(to));
         to.part("shared", |to| shared.describe(to));
-        to.part("address_unit", |to| address_unit.describe(to));
+        to.part("address_unit", |to| address_unit.describe(self.config.halves(), to));
         to.part("fetches", |to| fetches.describe(to));
         to.logic("decode", Logic::Mux { ways: num_warps, width: PIPES as u32 });
         let Counters {
@@ -486,6 +503,7 @@ impl Block for SmCore {
             per_pipe,
             divergent_branches,
             shared_conflicts,
+            operand_conflicts,
             shared_changes,
         } = counters;
         to.stat("warp_instructions", *warp_instructions);
@@ -495,6 +513,7 @@ impl Block for SmCore {
         }
         to.stat("divergent_branches", *divergent_branches);
         to.stat("shared_conflicts", *shared_conflicts);
+        to.stat("operand_conflicts", *operand_conflicts);
         to.stat("shared_changes", *shared_changes);
     }
 }
@@ -507,7 +526,7 @@ const HEADS: [&str; PIPES] = {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{ClassTiming, OpTiming, PipeConfig, SharedConfig};
+    use super::super::{ClassTiming, OpTiming, OperandConfig, PipeConfig, SharedConfig};
     use super::*;
 
     fn timing(latency: u16, interval: u16) -> OpTiming {
@@ -519,6 +538,8 @@ pub(super) mod tests {
         let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };
         SmConfig {
             warps: 48,
+            warp_lanes: 32,
+            simd_width: 32,
             threads: 1536,
             ctas: 8,
             registers: 32768,
@@ -534,6 +555,7 @@ pub(super) mod tests {
                 sfu: timing(20, 4),
                 param: timing(4, 1),
             },
+            operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
             shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
         }
     }

@@ -75,6 +75,9 @@ pub(super) struct Decoded {
     pub(super) latency: u16,
     /// Cycles for which it keeps its pipe.
     pub(super) interval: u16,
+    /// Whether its result queues for the result bus: when it is due shows only after its issue, with
+    /// conflicts in shared memory or in the banks of the register file.
+    pub(super) queues: bool,
     /// Whether it may send a result on its way although its pipe has none, or keep shared memory: what
     /// it does is known only with its lanes' addresses, or when a barrier opens.
     pub(super) late: bool,
@@ -105,6 +108,7 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
     let mut row = |inst: &Inst| {
         let pipe = pipe_of(inst);
         let timing = timing_of(inst, pipe, config);
+        let passes = if let Pipe::Sp | Pipe::Sfu | Pipe::Dp = pipe { config.passes() } else { 1 };
         let mut uses = inst.reads;
         uses.insert(&inst.writes);
         if let Op::Fence(_) = inst.op {
@@ -122,8 +126,9 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
             pipe,
             compute: if loads.is_some() { Compute::Spread } else { Compute::of(inst) },
             wide: is_wide(&inst.dsts[0]),
-            latency: config.pipes.operand_read + timing.latency,
-            interval: timing.interval,
+            latency: config.pipes.operand_read + timing.latency + passes - 1,
+            interval: timing.interval * passes,
+            queues: pipe == Pipe::Shared || config.operands.banks > 0,
             late: is_late(inst),
             uses,
             srcs,

@@ -54,6 +54,14 @@ pub enum LaunchError {
         /// 32-bit words per lane.
         words: usize,
     },
+    /// A trace on warps of another size than it was recorded with.
+    #[error("kernel `{kernel}` is a trace of warps of {LANES} lanes, expected to run on such, not of {lanes}")]
+    TraceLanes {
+        /// Kernel name.
+        kernel: String,
+        /// Lanes of a warp of the machine.
+        lanes: u32,
+    },
     /// Not even one CTA fits an SM.
     #[error("kernel `{kernel}` needs {needed} {what} per CTA, SM has {available}")]
     DoesNotFit {
@@ -78,7 +86,7 @@ pub struct KernelImage {
     pub(super) dynamic_shared: u32,
     pub(super) launch: u64,
     pub(super) map: Arc<AddressMap>,
-    /// Thread index x, y, z of every lane, for each warp of a CTA.
+    /// Thread index x, y, z of every lane, for each 32 lanes of a CTA.
     pub(super) tid: Vec<[[u32; LANES]; 3]>,
     /// Where local memory begins in device memory.
     local: u64,
@@ -205,10 +213,15 @@ impl KernelImage {
         self.block.iter().product()
     }
 
-    /// Warps of a CTA.
+    /// Warps of a CTA, of 32 lanes as kernels see them.
     #[must_use]
     pub fn warps(&self) -> u32 {
-        self.threads().div_ceil(LANES as u32)
+        self.warps_of(LANES as u32)
+    }
+
+    /// Warps of a CTA, of so many lanes.
+    pub(super) fn warps_of(&self, lanes: u32) -> u32 {
+        self.threads().div_ceil(lanes)
     }
 
     /// Shared bytes of a CTA, static and dynamic.
@@ -227,10 +240,10 @@ impl KernelImage {
         self.params[at..][..bytes as usize].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
     }
 
-    /// Lanes of warp `index` of a CTA that have a thread.
-    pub(super) fn lanes_of(&self, index: u32) -> u32 {
-        let threads = self.threads() - index * LANES as u32;
-        if threads >= LANES as u32 { u32::MAX } else { (1 << threads) - 1 }
+    /// Lanes of warp `index` of a CTA that have a thread, where warps have so many lanes.
+    pub(super) fn lanes_of(&self, index: u32, lanes: u32) -> u64 {
+        let threads = self.threads() - index * lanes;
+        u64::MAX >> (u64::BITS - threads.min(lanes))
     }
 }
 
@@ -261,11 +274,18 @@ fn thread_indices([nx, ny, nz]: [u32; 3]) -> Vec<[[u32; LANES]; 3]> {
 /// # Errors
 /// Not even one fits; the first resource that is short is named.
 pub fn occupancy(config: &SmConfig, image: &KernelImage) -> Result<u32, LaunchError> {
-    let warps = u64::from(image.warps());
+    if config.halves() > 1 && image.source.is_some() {
+        return Err(LaunchError::TraceLanes { kernel: image.program.name.clone(), lanes: config.warp_lanes });
+    }
+    let warps = u64::from(image.warps_of(config.warp_lanes));
     let demands = [
         ("warps", warps, u64::from(config.warps)),
         ("threads", u64::from(image.threads()), u64::from(config.threads)),
-        ("registers", warps * u64::from(image.program.regs) * LANES as u64, u64::from(config.registers)),
+        (
+            "registers",
+            warps * u64::from(image.program.regs) * u64::from(config.warp_lanes),
+            u64::from(config.registers),
+        ),
         ("bytes of shared memory", u64::from(image.shared_bytes()), u64::from(config.shared.bytes)),
         ("bytes of shared memory", image.shared_footprint(), u64::from(config.shared.bytes)),
     ];

@@ -9,6 +9,7 @@ use super::check::fault;
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
 use super::fault::FaultKind;
+use super::halves::Half;
 use super::operands::Operands;
 use super::scheduler::MAX_SCHEDULERS;
 use super::stall::StallReason;
@@ -24,14 +25,38 @@ pub(super) struct Ready {
     pub(super) open: u64,
 }
 
-/// An instruction that a scheduler issues.
+/// Whether the halves of a warp are issued one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// There is but one, of a warp of 32 lanes or because the other has no active lane.
+    Only,
+    /// The other follows.
+    First,
+    /// The other went before.
+    Second,
+}
+
+/// An instruction that a scheduler issues, for 32 lanes. It is handed by value to what is out of line, so
+/// that the usual instruction never puts one together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issue {
     pub(super) scheduler: usize,
     pub(super) warp: u8,
+    /// Half of the warp, if it has 64 lanes.
+    pub(super) half: u8,
+    pub(super) turn: Turn,
     pub(super) pc: u32,
-    /// Lanes in which it acts.
+    /// Lanes of the half in which it acts.
     pub(super) mask: u32,
+    /// Lanes of the warp in which it acts.
+    pub(super) lanes: u64,
+}
+
+impl Issue {
+    /// The issue of an instruction of a warp of 32 lanes.
+    pub(super) fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
+        Self { scheduler, warp, half: 0, turn: Turn::Only, pc, mask, lanes: mask.into() }
+    }
 }
 
 /// How far an instruction has come with its issue.
@@ -97,12 +122,20 @@ impl SmCore {
     #[inline(always)]
     fn issue_one(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, open: u64) -> Option<Pipe> {
         let (warp, decoded) = self.choose(loaded, scheduler, at.cycle, open)?;
-        if loaded.recorded.is_none() {
-            self.dispatch(loaded, at, scheduler, warp, decoded);
-        } else {
+        if loaded.recorded.is_some() {
             self.dispatch_recorded(loaded, at, scheduler, warp, decoded);
+        } else if self.halves.are_pairs() {
+            self.dispatch_half(loaded, at, scheduler, warp, decoded);
+        } else {
+            self.dispatch::<false>(loaded, at, scheduler, warp, decoded);
         }
         Some(decoded.pipe)
+    }
+
+    /// [`Self::dispatch`] for warps of two halves.
+    #[inline(never)]
+    fn dispatch_half(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, warp: u8, decoded: &Decoded) {
+        self.dispatch::<true>(loaded, at, scheduler, warp, decoded);
     }
 
     /// Warps whose head instruction waits for no operand and at no barrier.
@@ -155,13 +188,13 @@ impl SmCore {
     #[inline(always)]
     fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
+        if self.pipes.free_at(pipe, scheduler) > cycle {
+            return false;
+        }
         if !pipe.has_result() {
             return !decoded.late || !self.pipes.is_full() && self.pipes.free_at(Pipe::Shared, scheduler) <= cycle;
         }
-        // Conflicts in shared memory show only with the addresses: its results queue for the bus.
-        self.pipes.free_at(pipe, scheduler) <= cycle
-            && !self.pipes.is_full()
-            && (pipe == Pipe::Shared || self.pipes.has_room(cycle + u64::from(decoded.latency)))
+        !self.pipes.is_full() && (decoded.queues || self.pipes.has_room(cycle + u64::from(decoded.latency)))
     }
 
     /// Why a scheduler issues nothing, with the ready warps and those at a barrier as they were
@@ -218,58 +251,87 @@ impl SmCore {
 
     /// Carries out an instruction as far as the core does at issue and moves its warp on.
     #[inline(always)]
-    fn dispatch(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, warp: u8, decoded: &Decoded) {
+    fn dispatch<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        scheduler: usize,
+        warp: u8,
+        decoded: &Decoded,
+    ) {
         let inst = &decoded.inst;
         let (pc, active) = (self.stacks.pc(warp), self.stacks.active(warp));
         self.stalls.issue(scheduler, warp, pc);
-        let mask = match inst.guard {
+        let lanes = match inst.guard {
             None => active,
             Some(Guard { pred, negated }) => {
-                let lanes = self.registers.pred(at, warp, pred);
+                let mut lanes = u64::from(self.registers.pred(at, warp, 0, pred));
+                if PAIRS {
+                    lanes |= u64::from(self.registers.pred(at, warp, 1, pred)) << LANES;
+                }
                 active & if negated { !lanes } else { lanes }
             }
         };
-        let mut acting = mask;
+        let Half { number: half, mask, turn } = if PAIRS && !matches!(decoded.pipe, Pipe::Control) {
+            self.halves.next(warp, lanes)
+        } else {
+            Half { number: 0, mask: lanes as u32, turn: Turn::Only }
+        };
+        let issue = Issue { scheduler, warp, half, turn, pc, mask, lanes };
+        let mut acting = if PAIRS { lanes } else { mask.into() };
         match &inst.op {
             Op::Branch { target, reconverge, .. } => {
                 acting = active;
-                self.counters.divergent_branches += u64::from(mask != 0 && mask != active);
-                self.stacks.branch(at, warp, mask, *target, *reconverge);
+                self.counters.divergent_branches += u64::from(lanes != 0 && lanes != active);
+                self.stacks.branch(at, warp, lanes, *target, *reconverge);
             }
-            Op::Exit if mask != 0 => self.exit(at, warp, mask),
-            Op::Barrier { id } if mask != 0 => {
+            Op::Exit if lanes != 0 => self.exit(at, warp, lanes),
+            Op::Barrier { id } if lanes != 0 => {
                 let slot = self.warps.get(warp).cta;
-                self.barriers.arrive(slot, *id, warp, self.warps.live() & self.ctas.warps(slot), Arrival::default());
+                let live = self.warps.live() & self.ctas.warps(slot);
+                self.barriers.arrive(slot, *id, warp, live, Arrival::of(lanes));
                 self.stacks.advance(at, warp);
             }
             Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => self.stacks.advance(at, warp),
             Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
                 if mask != 0 {
-                    let served = self.access(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded, mem);
+                    let served = self.access(loaded, at, issue, decoded, mem);
                     if served != Served::All {
                         return self.dispatch_again(warp, decoded, served);
                     }
                 }
+                if PAIRS && turn == Turn::First {
+                    return self.dispatch_other(issue, decoded);
+                }
                 self.stacks.advance(at, warp);
             }
-            Op::Atomic(..) | Op::Texture(_) | Op::BarrierWith(_) | Op::Trap if mask != 0 => {
-                let served = self.dispatch_rare(loaded, at, &Issue { scheduler, warp, pc, mask }, decoded);
+            Op::Atomic(..) | Op::Texture(_) | Op::BarrierWith(_) | Op::Trap if lanes != 0 => {
+                let served = self.dispatch_rare(loaded, at, issue, decoded);
                 if served != Served::All {
                     return self.dispatch_again(warp, decoded, served);
+                }
+                if PAIRS && turn == Turn::First && decoded.pipe != Pipe::Barrier {
+                    return self.dispatch_other(issue, decoded);
                 }
                 self.stacks.advance(at, warp);
             }
             _ => {
                 if mask != 0 && decoded.writes {
-                    self.compute(loaded, at, warp, mask, decoded);
-                    self.pipes.occupy(decoded.pipe, scheduler, at.cycle + u64::from(decoded.interval));
-                    self.scoreboard.reserve(warp, &inst.writes, false);
+                    let start = self.start(at, issue, (decoded.pipe, decoded.interval), decoded);
+                    self.compute(loaded, at, &issue, decoded, start);
+                    self.reserve(&issue, &inst.writes);
+                }
+                if PAIRS && turn == Turn::First {
+                    return self.dispatch_other(issue, decoded);
                 }
                 self.stacks.advance(at, warp);
             }
         }
+        if PAIRS {
+            self.halves.issued(warp, Turn::Only);
+        }
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.issued(decoded.pipe, acting);
+        self.counters.issued::<PAIRS>(decoded.pipe, acting);
         self.heads[decoded.pipe as usize] &= !(1 << warp);
         // The pc of a warp that has ended stays where it was.
         let next = self.stacks.pc(warp);
@@ -290,47 +352,56 @@ impl SmCore {
 
     /// Carries out an instruction that few kernels have.
     #[inline(never)]
-    fn dispatch_rare(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) -> Served {
+    fn dispatch_rare(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: Issue, decoded: &Decoded) -> Served {
         match &decoded.inst.op {
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
-            Op::Texture(op) => self.fetch_texels(loaded, at, issue, decoded, op),
-            Op::BarrierWith(kind) => self.meet(loaded, at, issue, decoded, *kind),
-            _ => self.stop(loaded, issue, decoded, issue.mask.trailing_zeros() as u8, FaultKind::Trap),
+            Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
+            Op::BarrierWith(kind) => self.meet(loaded, at, &issue, decoded, *kind),
+            _ => self.stop(loaded, &issue, decoded, issue.lanes.trailing_zeros() as u8, FaultKind::Trap),
         }
     }
 
     /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
     /// opened.
     fn meet(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
-        let &Issue { warp, pc, mask, .. } = issue;
+        let &Issue { warp, half, turn, mask, lanes, .. } = issue;
         let inst = &decoded.inst;
         if self.warps.get(warp).served != 0 {
             let Reduction { threads, held } = self.barriers.reduction(warp);
-            self.warps.serve(warp, 0);
             if decoded.writes {
                 let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
                 let truth = if kind == BarrierKind::All { held == threads } else { held > 0 };
-                self.pipes.start(at, (warp, pc, mask), due, |words| {
+                self.pipes.start(at, issue, due, |words| {
                     words[0] = [held.into(); LANES];
                     [if truth { u32::MAX } else { 0 }; 2]
                 });
-                self.scoreboard.reserve(warp, &inst.writes, false);
+                self.reserve(issue, &inst.writes);
             }
+            self.halves.issued(warp, turn);
+            if turn == Turn::First {
+                return Served::Part;
+            }
+            self.warps.serve(warp, 0);
             return Served::All;
         }
-        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, warp, decoded);
+        let parts = (&self.registers, &self.warps, &self.ctas);
+        let read = Operands::open(parts, loaded, at, (warp, half), decoded);
         let lane = mask.trailing_zeros() as usize % LANES;
         let word = |operand: usize| read.word(decoded.srcs[operand].low, &mut None)[lane];
         let id = (word(0) % 16) as u8;
         let expected = if inst.srcs[1] == Src::None { 0 } else { word(1) };
-        let held = (read.pred(&inst.srcs[2]) & mask).count_ones();
+        let mut held = (read.pred(&inst.srcs[2]) & mask).count_ones();
+        if turn == Turn::First {
+            let upper = Operands::open(parts, loaded, at, (warp, 1), decoded).pred(&inst.srcs[2]);
+            held += (upper & (lanes >> LANES) as u32).count_ones();
+        }
         let slot = self.warps.get(warp).cta;
         let live = self.warps.live() & self.ctas.warps(slot);
         if kind == BarrierKind::Arrive {
-            self.barriers.pass(slot, id, live);
+            self.barriers.pass(slot, id, live, Arrival::of(lanes));
             return Served::All;
         }
-        self.barriers.arrive(slot, id, warp, live, Arrival { expected, threads: mask.count_ones(), held });
+        self.barriers.arrive(slot, id, warp, live, Arrival { expected, held, ..Arrival::of(lanes) });
         if kind == BarrierKind::Sync {
             return Served::All;
         }
@@ -343,21 +414,22 @@ impl SmCore {
     pub(super) fn stop(
         &mut self,
         loaded: &Loaded,
-        &Issue { warp, pc, .. }: &Issue,
+        &Issue { warp, half, pc, .. }: &Issue,
         decoded: &Decoded,
         lane: u8,
         kind: FaultKind,
     ) -> Served {
+        let lane = lane + half * LANES as u8;
         self.fault = Some(fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind));
         Served::Fault
     }
 
-    /// Sends the result of the instruction at a warp's pc on its way.
+    /// Sends the result of the instruction at a warp's pc on its way, from the cycle `start` on.
     #[inline(always)]
-    fn compute(&mut self, loaded: &Loaded, at: &Edge<'_>, warp: u8, mask: u32, decoded: &Decoded) {
+    fn compute(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, start: u64) {
         let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, warp, decoded);
-        let due = at.cycle + u64::from(decoded.latency);
-        self.pipes.start(at, (warp, self.stacks.pc(warp), mask), due, |words| execute(decoded, mask, read, words));
+        let read = Operands::open(parts, loaded, at, (issue.warp, issue.half), decoded);
+        let due = self.pipes.first_room(start + u64::from(decoded.latency));
+        self.pipes.start(at, issue, due, |words| execute(decoded, issue.mask, read, words));
     }
 }

@@ -19,11 +19,13 @@
 //! | `fetch`          | instruction buffers and the fetch stage                         |
 //! | `scheduler`      | greedy-then-oldest, loose round robin, two-level                |
 //! | `scoreboard`     | pending writes and hazard masks                                 |
+//! | `halves`         | warps of 64 lanes on a data path of 32                          |
 //! | `simt_stack`     | post-dominator reconvergence                                    |
 //! | `barrier`        | barriers, with thread counts and reductions                     |
 //! | `warps`, `cta`   | warp slots, CTA slots                                           |
 //! | `register_file`  | words and predicates                                            |
 //! | `operands`, `alu`| operand read and 32-lane execution                              |
+//! | `collectors`     | register file banks, and who waits for them                     |
 //! | `pipes`          | initiation intervals, in-flight results, result bus calendar    |
 //! | `access`, `check`| loads, stores and atomics; what they may touch                  |
 //! | `shared_memory`  | banked scratchpad                                               |
@@ -41,6 +43,7 @@ mod address_unit;
 mod alu;
 mod barrier;
 mod check;
+mod collectors;
 mod config;
 mod core;
 mod cta;
@@ -48,6 +51,7 @@ mod decode;
 mod dispatcher;
 mod fault;
 mod fetch;
+mod halves;
 mod image;
 mod issue;
 mod map;
@@ -70,7 +74,7 @@ mod throttle;
 mod warps;
 
 pub use self::core::{Counters, SmCore, SmIo, Waiting};
-pub use config::{ClassTiming, OpTiming, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig};
+pub use config::{ClassTiming, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig};
 pub use dispatcher::{Dispatcher, DispatcherIo};
 pub use fault::{AccessFault, Fault, FaultKind};
 pub use image::{KernelImage, LaunchError, occupancy};

@@ -163,6 +163,13 @@ fn wide_addresses(low: &Row, high: &Row, offset: u64, address: &mut [u64; LANES]
     }
 }
 
+/// First row of the registers of a warp, or of a half of it.
+#[inline(always)]
+pub(super) fn first_row(warps: &Warps, ctas: &CtaSlots, warp: u8, half: u8) -> u32 {
+    let first = u32::from(warps.get(warp).rows);
+    if half == 0 { first } else { first + u32::from(ctas.share().rows) }
+}
+
 /// The operands of one instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Operands<'a> {
@@ -171,8 +178,9 @@ pub(super) struct Operands<'a> {
     ctas: &'a CtaSlots,
     loaded: &'a Loaded,
     at: &'a Edge<'a>,
-    /// Warp slot.
+    /// Warp slot, and half of a warp of 64 lanes.
     warp: u8,
+    half: u8,
     /// First row of its registers.
     rows: u32,
 }
@@ -185,11 +193,12 @@ impl<'a> Operands<'a> {
         (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
         loaded: &'a Loaded,
         at: &'a Edge<'a>,
-        warp: u8,
+        (warp, half): (u8, u8),
         decoded: &Decoded,
     ) -> Self {
         file.take_reads(at, decoded.reads.into());
-        Self { file, warps, ctas, loaded, at, warp, rows: warps.get(warp).rows.into() }
+        let rows = first_row(warps, ctas, warp, half);
+        Self { file, warps, ctas, loaded, at, warp, half, rows }
     }
 
     /// One word of an operand; `spare` holds it if no row does.
@@ -202,8 +211,9 @@ impl<'a> Operands<'a> {
             Word::Register(index) => self.file.word(self.rows + u32::from(index)),
             Word::Constant(index) => &self.loaded.constants.rows[usize::from(index)],
             Word::Special(word, shift) => {
-                let Self { warps, ctas, loaded, at, warp, .. } = *self;
-                special(word, shift, warps.get(warp), ctas, loaded, at.cycle, spare)
+                let Self { warps, ctas, loaded, at, warp, half, .. } = *self;
+                let &Warp { cta, index, .. } = warps.get(warp);
+                special((word, shift), (cta, index + half), ctas, loaded, at.cycle, spare)
             }
         }
     }
@@ -234,7 +244,7 @@ impl<'a> Operands<'a> {
 
     /// Lanes in which a guard holds.
     pub(super) fn guard(&self, guard: Guard) -> u32 {
-        let lanes = self.file.pred(self.at, self.warp, guard.pred);
+        let lanes = self.file.pred(self.at, self.warp, self.half, guard.pred);
         if guard.negated { !lanes } else { lanes }
     }
 
@@ -252,13 +262,12 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// A special register of a warp, shifted down by `shift`. All but the thread's position are the same
+/// A special register of warp `index` of a CTA slot, shifted down by `shift`. All but the thread's position are the same
 /// in all lanes.
 #[inline(never)]
 fn special<'s>(
-    special: Special,
-    shift: u8,
-    &Warp { cta, index, .. }: &Warp,
+    (special, shift): (Special, u8),
+    (cta, index): (u8, u8),
     ctas: &CtaSlots,
     loaded: &'s Loaded,
     cycle: u64,

@@ -8,6 +8,7 @@ use super::SmConfig;
 use super::alu::Words;
 use super::decode::{PIPES, Pipe};
 use super::image::RESULT_WORDS;
+use super::issue::{Issue, Turn};
 use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
@@ -23,6 +24,9 @@ const FLIGHTS: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flight {
     pub(super) warp: u8,
+    /// Half of the warp, if it has 64 lanes, and whether the other follows.
+    pub(super) half: u8,
+    pub(super) more: bool,
     pub(super) pc: u32,
     /// Lanes in which the instruction acts.
     pub(super) mask: u32,
@@ -85,10 +89,12 @@ pub(super) struct Pipes {
     /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
     /// which no place reaches.
     room: u32,
-    /// First cycle in which each pipe takes an instruction, as each scheduler sees it. The SP
-    /// pipe is its own; the others that can be busy are the same for all.
+    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction, as each
+    /// scheduler sees it. The SP pipe is its own; the others that can be busy are the same for all.
     free: [[u64; PIPES]; MAX_SCHEDULERS],
     schedulers: usize,
+    /// Halves of a warp.
+    halves: u32,
     flights: [Flight; FLIGHTS],
     busy: u64,
     results: Array<ResultRow>,
@@ -112,6 +118,7 @@ impl Pipes {
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [[0; PIPES]; MAX_SCHEDULERS],
             schedulers: config.schedulers as usize,
+            halves: config.halves(),
             flights: [Flight::default(); FLIGHTS],
             busy: 0,
             results: Array::new(spec, ()),
@@ -137,6 +144,11 @@ impl Pipes {
             }
             Pipe::Param | Pipe::Global | Pipe::Control | Pipe::Barrier => {}
         }
+    }
+
+    /// Lets a pipe take an instruction of a scheduler from the given cycle on.
+    pub(super) fn open(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
+        self.free[scheduler % MAX_SCHEDULERS][pipe as usize] = from;
     }
 
     /// True if no further result can be on its way.
@@ -168,7 +180,7 @@ impl Pipes {
     pub(super) fn start(
         &mut self,
         at: &Edge<'_>,
-        (warp, pc, mask): (u8, u32, u32),
+        &Issue { warp, half, turn, pc, mask, .. }: &Issue,
         due: u64,
         fill: impl FnOnce(&mut Words) -> [u32; 2],
     ) {
@@ -181,7 +193,7 @@ impl Pipes {
         self.results.take_writes(at, 1);
         self.results.change(at, slot as usize, |ResultRow(words)| preds = fill(words));
         self.busy |= 1 << slot;
-        self.flights[slot as usize % FLIGHTS] = Flight { warp, pc, mask, preds, due };
+        self.flights[slot as usize % FLIGHTS] = Flight { warp, half, more: turn == Turn::First, pc, mask, preds, due };
         self.calendar[due as usize % CALENDAR_CYCLES].add(slot as u8);
     }
 
@@ -234,7 +246,7 @@ impl Pipes {
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // The calendar follows from the writeback cycles of the results on their way.
-        let Self { bus, room: _, free, schedulers, flights, busy, results, calendar: _ } = self;
+        let Self { bus, room: _, free, schedulers, halves, flights, busy, results, calendar: _ } = self;
         for (scheduler, free) in free.iter().take(*schedulers).enumerate() {
             to.parts("sp", scheduler as u32, |to| to.bits("free_at", free[Pipe::Sp as usize]));
         }
@@ -242,9 +254,13 @@ impl Pipes {
         to.bits("dp_free_at", free[0][Pipe::Dp as usize]);
         to.bits("shared_free_at", free[0][Pipe::Shared as usize]);
         to.bits("busy", *busy);
-        for (slot, Flight { warp, pc, mask, preds: [first, second], due }) in flights.iter().enumerate() {
+        for (slot, Flight { warp, half, more, pc, mask, preds: [first, second], due }) in flights.iter().enumerate() {
             to.parts("flight", slot as u32, |to| {
                 to.sized("warp", u64::from(*warp), 6);
+                if *halves > 1 {
+                    to.flag("half", *half != 0);
+                    to.flag("more", *more);
+                }
                 to.bits("pc", *pc);
                 to.bits("mask", *mask);
                 to.bits("pred0", *first);
@@ -264,11 +280,15 @@ mod tests {
     use crate::kernel::Wake;
     use crate::sm::core::tests::fermi;
 
+    fn of(warp: u8, pc: u32) -> Issue {
+        Issue::whole(0, warp, pc, 1)
+    }
+
     #[test]
     fn a_result_retires_in_its_cycle_and_not_before() {
         let mut pipes = Pipes::new("sm0", &fermi());
         let mut wake = Wake::new(&[1]);
-        pipes.start(&Edge::new(1000, 1000, &mut wake), (3, 7, 1), 1030, |words| {
+        pipes.start(&Edge::new(1000, 1000, &mut wake), &of(3, 7), 1030, |words| {
             words[0][5] = 9;
             [0; 2]
         });
@@ -286,7 +306,7 @@ mod tests {
         let mut wake = Wake::new(&[1]);
         for warp in 0..2 {
             assert_eq!(pipes.first_room(50), 50);
-            pipes.start(&Edge::new(40, 40, &mut wake), (warp, 0, 1), 50, |_| [0; 2]);
+            pipes.start(&Edge::new(40, 40, &mut wake), &of(warp, 0), 50, |_| [0; 2]);
         }
         assert!(!pipes.has_room(50));
         assert_eq!(pipes.first_room(50), 51);
@@ -297,7 +317,7 @@ mod tests {
         let mut pipes = Pipes::new("sm0", &fermi());
         let mut wake = Wake::new(&[1]);
         for warp in [4, 9] {
-            pipes.start(&Edge::new(40, 40, &mut wake), (warp, 0, 1), 50, |_| [0; 2]);
+            pipes.start(&Edge::new(40, 40, &mut wake), &of(warp, 0), 50, |_| [0; 2]);
         }
         let at = Edge::new(50, 50, &mut wake);
         let mut warps = Vec::new();
@@ -317,7 +337,7 @@ mod tests {
         let mut pipes = Pipes::new("sm0", &fermi());
         let mut wake = Wake::new(&[1]);
         for warp in 3..6 {
-            pipes.start(&Edge::new(40, 40, &mut wake), (warp, 6, 1), 50, |_| [0; 2]);
+            pipes.start(&Edge::new(40, 40, &mut wake), &of(warp, 6), 50, |_| [0; 2]);
         }
     }
 
@@ -327,7 +347,7 @@ mod tests {
         let mut wake = Wake::new(&[1]);
         assert_eq!(pipes.next_due(1020), u64::MAX);
         for (cycle, due) in [(1018, 1500), (1019, 1030), (1020, 2040)] {
-            pipes.start(&Edge::new(cycle, cycle, &mut wake), (0, 0, 1), due, |_| [0; 2]);
+            pipes.start(&Edge::new(cycle, cycle, &mut wake), &of(0, 0), due, |_| [0; 2]);
         }
         assert_eq!(pipes.next_due(1020), 1030);
     }
@@ -338,7 +358,7 @@ mod tests {
             for ahead in 1..1023 {
                 let mut pipes = Pipes::new("sm0", &fermi());
                 let mut wake = Wake::new(&[1]);
-                pipes.start(&Edge::new(start, start, &mut wake), (0, 0, 1), start + ahead, |_| [0; 2]);
+                pipes.start(&Edge::new(start, start, &mut wake), &of(0, 0), start + ahead, |_| [0; 2]);
                 assert_eq!(pipes.next_due(start), start + ahead);
             }
         }

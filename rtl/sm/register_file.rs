@@ -2,13 +2,16 @@
 //! Holds words, a row for a register of all 32 lanes of a warp, and predicates, a 32-bit mask per
 //! warp and predicate. A warp's rows lie together from the base that its slot was given.
 //!
-//! Ports are those of the instructions that can read or retire in one cycle; banks and operand
-//! collection would stand between them and the pipes.
+//! Ports are those of the instructions that can read or retire in one cycle. Where the file has banks,
+//! each has one port that reads, and the collectors know when what is read here at issue has really
+//! left it.
 
 use super::SmConfig;
 use super::alu::{Words, merge};
 use super::image::RESULT_WORDS;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage};
+use crate::kernel::{
+    Access, Array, ArraySpec, ArrayView, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage,
+};
 use crate::l1::access::LANES;
 
 /// Words that one instruction can read: four operands of 64 bits, or data and address.
@@ -22,7 +25,7 @@ const PREDS: u32 = 32;
 
 /// One register of a warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Word([u32; LANES]);
+pub(super) struct Word([u32; LANES]);
 
 impl Payload for Word {
     type Shape = ();
@@ -51,6 +54,33 @@ impl Payload for Pred {
 pub(super) struct RegisterFile {
     words: Array<Word>,
     preds: Array<Pred>,
+    /// What the words are built as, if of banks.
+    banks: Option<ArraySpec>,
+    num_warps: u32,
+}
+
+/// The words of a register file of banks: row after row, a word of each bank.
+struct Banked<'a> {
+    words: &'a Array<Word>,
+    spec: &'a ArraySpec,
+}
+
+impl ArrayView for Banked<'_> {
+    fn spec(&self) -> &ArraySpec {
+        self.spec
+    }
+    fn cell_bits(&self) -> u32 {
+        self.words.cell_bits()
+    }
+    fn access(&self) -> Access {
+        Access::Banks
+    }
+    fn digest(&self) -> u64 {
+        self.words.digest()
+    }
+    fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
+        self.words.cell(row * self.spec.columns + column, 0, to);
+    }
 }
 
 impl RegisterFile {
@@ -69,8 +99,21 @@ impl RegisterFile {
         // Results of the pipes, and those of one load reply.
         let writes = (bus + 1) * RESULT_WORDS as u32;
         let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
-        let preds = spec("predicates", config.warps * PREDS, config.schedulers * READ_PREDS, bus * WRITE_PREDS);
-        Self { words: Array::new(words, ()), preds: Array::new(preds, ()) }
+        let preds = spec(
+            "predicates",
+            config.warps * config.halves() * PREDS,
+            config.schedulers * READ_PREDS,
+            bus * WRITE_PREDS,
+        );
+        let columns = config.operands.banks;
+        let banks = (columns > 0).then(|| ArraySpec {
+            columns,
+            rows: rows / columns,
+            reads: 1,
+            writes: bus + 1,
+            ..words.clone()
+        });
+        Self { words: Array::new(words, ()), preds: Array::new(preds, ()), banks, num_warps: config.warps }
     }
 
     /// Takes the ports for reading `count` rows.
@@ -107,14 +150,22 @@ impl RegisterFile {
         self.words.update(at, row, 0, |Word(word)| merge(word, mask, values));
     }
 
-    /// Reads a predicate.
-    pub(super) fn pred(&self, at: &Edge<'_>, warp: u8, pred: u16) -> u32 {
-        self.preds.read(at, u32::from(warp) * PREDS + u32::from(pred))[0].0
+    /// Reads a predicate of a warp, or of a half of it.
+    #[inline(always)]
+    pub(super) fn pred(&self, at: &Edge<'_>, warp: u8, half: u8, pred: u16) -> u32 {
+        self.preds.read(at, self.pred_row(warp, half, pred))[0].0
+    }
+
+    /// Row of a predicate; those of the upper halves lie behind those of the lower.
+    #[inline(always)]
+    fn pred_row(&self, warp: u8, half: u8, pred: u16) -> u32 {
+        let first = if half == 0 { 0 } else { self.num_warps };
+        (first + u32::from(warp)) * PREDS + u32::from(pred)
     }
 
     /// Writes a predicate in the lanes of `mask`.
-    pub(super) fn write_pred(&mut self, at: &Edge<'_>, warp: u8, pred: u16, mask: u32, values: u32) {
-        let row = u32::from(warp) * PREDS + u32::from(pred);
+    pub(super) fn write_pred(&mut self, at: &Edge<'_>, (warp, half): (u8, u8), pred: u16, mask: u32, values: u32) {
+        let row = self.pred_row(warp, half, pred);
         self.preds.update(at, row, 0, |Pred(lanes)| *lanes = *lanes & !mask | values & mask);
     }
 
@@ -129,13 +180,16 @@ impl RegisterFile {
     }
 
     /// A predicate without a port, for reports.
-    pub(super) fn peek_pred(&self, warp: u8, pred: u16) -> u32 {
-        self.preds.row(u32::from(warp) * PREDS + u32::from(pred))[0].0
+    pub(super) fn peek_pred(&self, warp: u8, half: u8, pred: u16) -> u32 {
+        self.preds.row(self.pred_row(warp, half, pred))[0].0
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { words, preds } = self;
-        to.array("words", words);
+        let Self { words, preds, banks, num_warps: _ } = self;
+        match banks {
+            None => to.array("words", words),
+            Some(spec) => to.array("words", &Banked { words, spec }),
+        }
         to.array("preds", preds);
     }
 }

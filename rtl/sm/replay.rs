@@ -17,6 +17,7 @@ use super::address_unit::{BEAT_BYTES, StoreData};
 use super::barrier::Arrival;
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
+use super::issue::Issue;
 use super::operands::Base;
 use super::recorded::{COPIES, Place, Role};
 use super::scheduler::MAX_SCHEDULERS;
@@ -56,7 +57,7 @@ impl SmCore {
     /// Makes an instruction the next of a warp; `place` is its own.
     #[inline(always)]
     fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &Place) {
-        self.stacks.set(warp, operation, mask);
+        self.stacks.set(warp, operation, mask.into());
         if let Role::Wait(allowed) = place.role
             && self.streams.await_groups(warp, allowed)
         {
@@ -74,30 +75,38 @@ impl SmCore {
         warp: u8,
         decoded: &Decoded,
     ) {
-        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
+        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp) as u32);
+        let issue = Issue::whole(scheduler, warp, operation, mask);
         self.stalls.issue(scheduler, warp, operation);
         let pipe = decoded.pipe;
         if mask != 0 {
             match (&decoded.inst.op, pipe) {
-                (Op::Load(mem) | Op::Store(mem), Pipe::Global) => self.send_recorded(loaded, warp, decoded, mem),
-                (Op::Atomic(f, mem), Pipe::Global) => self.change_recorded(warp, decoded, *f, mem),
+                (Op::Load(mem) | Op::Store(mem), Pipe::Global) => {
+                    self.send_recorded(loaded, &issue, decoded, mem);
+                    self.collect_recorded(at, &issue, decoded);
+                }
+                (Op::Atomic(f, mem), Pipe::Global) => {
+                    self.change_recorded(&issue, decoded, *f, mem);
+                    self.collect_recorded(at, &issue, decoded);
+                }
                 (Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem), Pipe::Shared) => {
-                    self.share_recorded(at, scheduler, warp, decoded, mem);
+                    self.share_recorded(at, &issue, decoded, mem);
                 }
                 (Op::Barrier { id }, _) => {
                     let slot = self.warps.get(warp).cta;
                     let live = self.warps.live() & self.ctas.warps(slot);
-                    self.barriers.arrive(slot, *id, warp, live, Arrival::default());
+                    self.barriers.arrive(slot, *id, warp, live, Arrival::of(mask.into()));
                 }
                 (_, Pipe::Control | Pipe::Barrier) => {}
                 _ => {
-                    self.pipes.occupy(pipe, scheduler, at.cycle + u64::from(decoded.interval));
-                    self.send_result(at, warp, decoded, at.cycle + u64::from(decoded.latency));
+                    let start = self.start(at, issue, (pipe, decoded.interval), decoded);
+                    let due = self.pipes.first_room(start + u64::from(decoded.latency));
+                    self.send_result(at, &issue, decoded, due);
                 }
             }
         }
         self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.issued(pipe, mask);
+        self.counters.issued::<false>(pipe, mask.into());
         self.heads[pipe as usize] &= !(1 << warp);
         self.step(loaded, warp, operation);
     }
@@ -124,19 +133,26 @@ impl SmCore {
         }
     }
 
+    /// Lets the access in the address unit, if there is one, wait for what it reads.
+    fn collect_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) {
+        if self.address_unit.is_busy() {
+            self.start(at, *issue, (Pipe::Global, 1), decoded);
+        }
+    }
+
     /// Sends an access to device memory on its way.
     #[inline(never)]
-    fn send_recorded(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded, mem: &MemOp) {
+    fn send_recorded(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
+        let &Issue { warp, pc: operation, .. } = issue;
         let mut address = [0; LANES];
         if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
             return;
         }
-        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
         let is_store = matches!(decoded.inst.op, Op::Store(_));
         let tag = self.tag(warp);
         let fill = |data: &mut StoreData| fill(data, &address, decoded.bytes, tag);
         let data = is_store.then_some(fill);
-        let beats = self.address_unit.start((warp, operation, mask), mem, decoded.bytes, Base::Lanes(&address), data);
+        let beats = self.address_unit.start(issue, mem, decoded.bytes, Base::Lanes(&address), data);
         if mem.space == Space::Const {
             // A trace says where they lie in memory.
             self.address_unit.move_to_constants(0);
@@ -153,17 +169,17 @@ impl SmCore {
 
     /// Sends an atomic on its way, by which words get what a store would have left there.
     #[inline(never)]
-    fn change_recorded(&mut self, warp: u8, decoded: &Decoded, f: AtomicFn, mem: &MemOp) {
+    fn change_recorded(&mut self, issue: &Issue, decoded: &Decoded, f: AtomicFn, mem: &MemOp) {
+        let &Issue { warp, pc: operation, .. } = issue;
         let mut address = [0; LANES];
         if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
             return;
         }
-        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp));
         let tag = self.tag(warp);
         let words = |at: u64| u64::from(recorded::word(at + 4, tag)) << 32 | u64::from(recorded::word(at, tag));
         let operands = [&address, &address.map(words), &[0; LANES]];
         let op = AtomicOp { f, ty: mem.ty };
-        self.address_unit.start_atomic((warp, operation, mask), op, decoded.writes, operands);
+        self.address_unit.start_atomic(issue, op, decoded.writes, operands);
         self.warps.stores_sent(warp, 1);
         if decoded.writes {
             self.streams.loads(warp, operation, false);
@@ -191,29 +207,28 @@ impl SmCore {
 
     /// Carries out an access to shared memory, whose banks it keeps.
     #[inline(never)]
-    fn share_recorded(&mut self, at: &Edge<'_>, scheduler: usize, warp: u8, decoded: &Decoded, mem: &MemOp) {
+    fn share_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
+        let &Issue { warp, mask, .. } = issue;
         let mut address = [0; LANES];
         if !self.streams.addresses(warp, &mut address) {
             return;
         }
-        let mask = self.stacks.active(warp);
         let cycles = match decoded.inst.op {
             Op::Atomic(..) => self.shared.atomic_cycles(&address, mask, mem.bytes()),
             _ => self.shared.cycles(&address, mask, mem.bytes()),
         };
         self.counters.shared_conflicts += u64::from(cycles - 1);
-        self.pipes.occupy(Pipe::Shared, scheduler, at.cycle + u64::from(cycles));
-        let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency) + u64::from(cycles - 1));
-        self.send_result(at, warp, decoded, due);
+        let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
+        let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
+        self.send_result(at, issue, decoded, due);
     }
 
     /// Lets the registers of an instruction be written in cycle `due`, if it has any.
     #[inline(always)]
-    fn send_result(&mut self, at: &Edge<'_>, warp: u8, decoded: &Decoded, due: u64) {
+    fn send_result(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, due: u64) {
         if decoded.writes {
-            let of = (warp, self.stacks.pc(warp), self.stacks.active(warp));
-            self.pipes.start(at, of, due, |_| [0; 2]);
-            self.scoreboard.reserve(warp, &decoded.inst.writes, false);
+            self.pipes.start(at, issue, due, |_| [0; 2]);
+            self.scoreboard.reserve(issue.warp, &decoded.inst.writes, false);
         }
     }
 

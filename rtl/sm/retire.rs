@@ -6,6 +6,7 @@ use super::SmCore;
 use super::address_unit::{Part, extend};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
+use super::operands::first_row;
 use super::pipes::Flight;
 use super::texture::TEXEL_BYTES;
 use super::warps::Warps;
@@ -32,16 +33,23 @@ impl SmCore {
     #[inline(always)]
     fn retire(&mut self, loaded: &Loaded, at: &Edge<'_>, slot: u8) {
         let (flight, words) = self.pipes.retire(at, slot);
-        let Flight { warp, pc, mask, preds, .. } = *flight;
+        let Flight { warp, half, more, pc, mask, preds, .. } = *flight;
         let decoded = &loaded.table[pc as usize];
-        let rows = u32::from(self.warps.get(warp).rows);
+        let rows = first_row(&self.warps, &self.ctas, warp, half);
         self.registers.write_words(at, rows, (&decoded.rows, decoded.words), mask, words);
         for (pred, lanes) in decoded.preds.iter().zip(preds) {
             if let Some(pred) = *pred {
-                self.registers.write_pred(at, warp, pred, mask, lanes);
+                self.registers.write_pred(at, (warp, half), pred, mask, lanes);
             }
         }
-        self.release(loaded, warp, decoded);
+        if !more {
+            self.release(loaded, warp, decoded);
+        }
+    }
+
+    /// First row of the registers of a warp, or of a half of it.
+    pub(super) fn first_row(&self, warp: u8, half: u8) -> u32 {
+        first_row(&self.warps, &self.ctas, warp, half)
     }
 
     /// Takes a reply of the LSU.
@@ -64,7 +72,7 @@ impl SmCore {
         let (part, last) = self.address_unit.answered(warp, reply.pc, bytes);
         match &decoded.inst.op {
             Op::Load(mem) if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 => {
-                let row = u32::from(self.warps.get(warp).rows) + u32::from(decoded.rows[0]);
+                let row = self.first_row(warp, reply.half) + u32::from(decoded.rows[0]);
                 self.registers.write_word(at, row, reply.mask, &reply.data[0]);
             }
             Op::Load(mem) | Op::Atomic(_, mem) => self.write_beat(at, &decoded.inst, mem, part, reply),
@@ -72,7 +80,7 @@ impl SmCore {
             _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc),
         }
         wb.drop_head(at);
-        if last {
+        if last && self.halves.complete(warp, &decoded.inst.writes) {
             self.release(loaded, warp, decoded);
         }
     }
@@ -88,7 +96,7 @@ impl SmCore {
     #[inline(never)]
     fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
         let bytes = mem.ty.bytes();
-        let rows = u32::from(self.warps.get(reply.warp).rows);
+        let rows = self.first_row(reply.warp, reply.half);
         let [low, high] = &reply.data;
         for (first, dst) in (0..).step_by(bytes as usize).zip(&inst.dsts[..usize::from(mem.lanes)]) {
             let Dst::Reg(reg) = dst else { continue };
@@ -120,7 +128,7 @@ impl SmCore {
     }
 
     /// Ends the lanes of `mask` of a warp.
-    pub(super) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u32) {
+    pub(super) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u64) {
         if self.stacks.exit(at, warp, mask) {
             self.end_warp(warp);
         }
@@ -169,6 +177,7 @@ impl SmCore {
         }
         if self.warps.live() & warps == 0 {
             self.ctas.finish(slot);
+            self.barriers.clear(slot);
             self.streams.end(warps);
         }
     }

@@ -9,17 +9,14 @@
 //!
 //! A branch that reconverges where its own path does reuses the entry, so that a loop whose lanes
 //! leave one by one stays at two entries. Every divergence takes lanes from the top and adds at
-//! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program. GPGPU-Sim's
-//! 33 are enough as long as branches nest no deeper than 16.
+//! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program, 127 with 64
+//! lanes. GPGPU-Sim's 33 are enough as long as branches nest no deeper than 16.
 
 use super::MAX_WARPS;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use isa::program::NO_PC;
-
-/// Entries of a warp.
-pub(super) const DEPTH: usize = 63;
 
 /// One entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,16 +26,17 @@ pub(super) struct Entry {
     /// Where the entry ends.
     pub(super) rpc: u32,
     /// Its lanes.
-    pub(super) mask: u32,
+    pub(super) mask: u64,
 }
 
 impl Payload for Entry {
-    type Shape = ();
-    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+    /// Lanes of a warp.
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, lanes: &u32, to: &mut F) {
         let Self { pc, rpc, mask } = self;
         to.bits("pc", *pc);
         to.bits("rpc", *rpc);
-        to.bits("mask", *mask);
+        to.sized("mask", *mask, *lanes);
     }
 }
 
@@ -48,38 +46,40 @@ struct Stack {
     /// Entries below the top.
     below: u8,
     /// Lanes that have not exited.
-    alive: u32,
+    alive: u64,
 }
 
 /// The stacks of all warps.
 #[derive(Clone, Debug)]
 pub(super) struct SimtStacks {
+    /// Lanes of a warp.
+    lanes: u32,
     stacks: [Stack; MAX_WARPS],
     memory: Array<Entry>,
 }
 
 impl SimtStacks {
-    pub(super) fn new(path: &str, warps: usize, schedulers: u32) -> Self {
+    pub(super) fn new(path: &str, warps: usize, lanes: u32, schedulers: u32) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.simt_stack"),
             storage: Storage::RegisterFile,
             rows: warps as u32,
-            columns: DEPTH as u32 - 1,
+            columns: 2 * lanes - 2,
             reads: schedulers,
             writes: 2 * schedulers,
             collide: Collide::New,
         };
-        Self { stacks: [Stack::default(); MAX_WARPS], memory: Array::new(spec, ()) }
+        Self { lanes, stacks: [Stack::default(); MAX_WARPS], memory: Array::new(spec, lanes) }
     }
 
     /// Starts a warp at pc 0.
-    pub(super) fn start(&mut self, warp: u8, mask: u32) {
+    pub(super) fn start(&mut self, warp: u8, mask: u64) {
         let top = Entry { pc: 0, rpc: NO_PC, mask };
         self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
     }
 
     /// Sends a warp of a traced kernel to an instruction, in the lanes of `mask`.
-    pub(super) fn set(&mut self, warp: u8, pc: u32, mask: u32) {
+    pub(super) fn set(&mut self, warp: u8, pc: u32, mask: u64) {
         let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
         (top.pc, top.mask) = (pc, mask);
     }
@@ -90,12 +90,12 @@ impl SimtStacks {
     }
 
     /// Lanes that execute it.
-    pub(super) fn active(&self, warp: u8) -> u32 {
+    pub(super) fn active(&self, warp: u8) -> u64 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
     /// Lanes that have not exited, and all entries, top first: without a port, for reports.
-    pub(super) fn entries(&self, warp: u8) -> (u32, Vec<Entry>) {
+    pub(super) fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {
         let Stack { top, below, alive } = self.stacks[usize::from(warp) % MAX_WARPS];
         let below = &self.memory.row(warp.into())[..usize::from(below)];
         (alive, std::iter::once(top).chain(below.iter().rev().copied()).collect())
@@ -108,7 +108,7 @@ impl SimtStacks {
     }
 
     /// Takes a branch to `target` in the lanes of `taken`, part of the active ones.
-    pub(super) fn branch(&mut self, at: &Edge<'_>, warp: u8, taken: u32, target: u32, reconverge: u32) {
+    pub(super) fn branch(&mut self, at: &Edge<'_>, warp: u8, taken: u64, target: u32, reconverge: u32) {
         let Entry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;
         if taken == mask || target == next {
@@ -134,7 +134,7 @@ impl SimtStacks {
 
     /// Ends the lanes of `mask`, part of the active ones. The others go on with the next
     /// instruction. Returns true when no lane of the warp is left.
-    pub(super) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u32) -> bool {
+    pub(super) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u64) -> bool {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         stack.alive &= !mask;
         stack.top.mask &= !mask;
@@ -161,10 +161,11 @@ impl SimtStacks {
     fn push(&mut self, at: &Edge<'_>, warp: u8, entry: Entry) {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         assert!(
-            usize::from(stack.below) < DEPTH - 1,
-            "cycle {}, {}: warp {warp} needs more than {DEPTH} entries",
+            u32::from(stack.below) < self.memory.spec().columns,
+            "cycle {}, {}: warp {warp} needs more than {} entries",
             at.cycle,
-            self.memory.spec().path
+            self.memory.spec().path,
+            2 * self.lanes - 1
         );
         self.memory.write(at, warp.into(), stack.below.into(), entry);
         stack.below += 1;
@@ -192,16 +193,16 @@ impl SimtStacks {
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { stacks, memory } = self;
+        let Self { lanes, stacks, memory } = self;
         to.array("entries", memory);
         let spec = memory.spec();
         for (warp, Stack { top: Entry { pc, rpc, mask }, below, alive }) in (0..spec.rows).zip(stacks) {
             to.parts("warp", warp, |to| {
                 to.bits("pc", *pc);
                 to.bits("rpc", *rpc);
-                to.bits("active", *mask);
-                to.sized("below", u64::from(*below), 6);
-                to.bits("alive", *alive);
+                to.sized("active", *mask, *lanes);
+                to.sized("below", u64::from(*below), spec.columns.ilog2() + 1);
+                to.sized("alive", *alive, *lanes);
             });
         }
         to.logic("reconverged", Logic::Comparator { width: 32, count: spec.reads });
@@ -216,9 +217,13 @@ mod tests {
 
     const W: u8 = 0;
 
-    /// Runs `script` on one warp, each step at an edge of its own.
-    fn run(mask: u32, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
-        let mut stacks = SimtStacks::new("sm0", 1, 1);
+    /// Runs `script` on one warp of 32 lanes, each step at an edge of its own.
+    fn run(mask: u64, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
+        run_wide(32, mask, script)
+    }
+
+    fn run_wide(lanes: u32, mask: u64, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
+        let mut stacks = SimtStacks::new("sm0", 1, lanes, 1);
         stacks.start(W, mask);
         let mut cycle = 0;
         script(&mut stacks, &mut || {
@@ -233,7 +238,7 @@ mod tests {
         act(&Edge::new(cycle, cycle, &mut wake));
     }
 
-    fn state(stacks: &SimtStacks) -> (u32, u32, u8) {
+    fn state(stacks: &SimtStacks) -> (u32, u64, u8) {
         (stacks.pc(W), stacks.active(W), stacks.stacks[0].below + 1)
     }
 
@@ -261,15 +266,17 @@ mod tests {
     #[test]
     fn a_loop_whose_lanes_leave_one_by_one_does_not_grow_the_stack() {
         // 0: ...; 1: @p bra 0 with reconvergence at 2. One lane leaves in each round.
-        run(u32::MAX, &mut |s, cycle| {
+        let all = u64::from(u32::MAX);
+        run(all, &mut |s, cycle| {
             for round in 1..32 {
+                let left = all & all << round;
                 edge(cycle(), |at| s.advance(at, W));
-                edge(cycle(), |at| s.branch(at, W, u32::MAX << round, 0, 2));
-                assert_eq!(state(s), (0, u32::MAX << round, 2));
+                edge(cycle(), |at| s.branch(at, W, left, 0, 2));
+                assert_eq!(state(s), (0, left, 2));
             }
             edge(cycle(), |at| s.advance(at, W));
             edge(cycle(), |at| s.branch(at, W, 0, 0, 2));
-            assert_eq!(state(s), (2, u32::MAX, 1));
+            assert_eq!(state(s), (2, all, 1));
         });
     }
 
@@ -298,12 +305,15 @@ mod tests {
     #[test]
     fn splitting_lane_by_lane_in_nested_branches_stays_within_the_depth() {
         // Each branch sends the lowest remaining lane away, with a meeting point of its own.
-        run(u32::MAX, &mut |s, cycle| {
-            for level in 0..31 {
-                let stay = u32::MAX << (level + 1);
-                edge(cycle(), |at| s.branch(at, W, stay, s.pc(W) + 10, 1000 - level));
-            }
-            assert_eq!(state(s), (310, 1 << 31, 63));
-        });
+        for lanes in [32, 64] {
+            let all = u64::MAX >> (64 - lanes);
+            run_wide(lanes, all, &mut |s, cycle| {
+                for level in 0..lanes - 1 {
+                    let stay = all & all << (level + 1);
+                    edge(cycle(), |at| s.branch(at, W, stay, s.pc(W) + 10, 1000 - level));
+                }
+                assert_eq!(state(s), (10 * (lanes - 1), 1 << (lanes - 1), 2 * lanes as u8 - 1));
+            });
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::l1::access::LANES;
 pub struct WarpState {
     /// The SIMT stack, top first.
     stack: Vec<Entry>,
-    alive: u32,
+    alive: u64,
     words: Vec<[u32; LANES]>,
     preds: Vec<u32>,
 }
@@ -60,8 +60,10 @@ impl SmCore {
         }
         let (alive, stack) = self.stacks.entries(warp);
         let first = u32::from(self.warps.get(warp).rows);
-        let words = (0..u32::from(program.regs)).map(|row| *self.registers.peek(first + row)).collect();
-        let preds = (0..program.preds).map(|pred| self.registers.peek_pred(warp, pred)).collect();
+        let halves = self.config.halves();
+        let words = (0..halves * u32::from(program.regs)).map(|row| *self.registers.peek(first + row)).collect();
+        let pred = |half| (0..program.preds).map(move |pred| self.registers.peek_pred(warp, half, pred));
+        let preds = (0..halves as u8).flat_map(pred).collect();
         Some(WarpState { stack, alive, words, preds })
     }
 }

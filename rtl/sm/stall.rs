@@ -28,7 +28,7 @@ pub enum StallReason {
     ScoreboardMemory,
     /// The LSU has no room.
     LsuFull,
-    /// The pipe, its issue port or the result bus is taken.
+    /// The pipe, its collectors, its issue port or the result bus is taken.
     PipeBusy,
     /// The core has stopped at a fault.
     Halted,

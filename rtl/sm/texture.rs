@@ -17,9 +17,9 @@ use super::access::for_lanes;
 use super::address_unit::Part;
 use super::check::{check_lane, illegal};
 use super::core::Loaded;
-use super::decode::Decoded;
+use super::decode::{Decoded, Pipe};
 use super::fault::FaultKind;
-use super::issue::{Issue, Served};
+use super::issue::{Issue, Served, Turn};
 use super::operands::Operands;
 use super::{SmConfig, SmCore};
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage};
@@ -86,9 +86,9 @@ impl SmCore {
         decoded: &Decoded,
         op: &TexOp,
     ) -> Served {
-        let &Issue { warp, pc, mask: whole, .. } = issue;
+        let &Issue { warp, half, mask: whole, .. } = issue;
         let inst = &decoded.inst;
-        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, warp, decoded);
+        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, (warp, half), decoded);
         let [handle, coordinates @ ..] = &decoded.srcs;
         let handles = read.wide(handle);
         let coordinates = coordinates.each_ref().map(|operand| *read.word(operand.low, &mut None));
@@ -120,22 +120,25 @@ impl SmCore {
         if let Some((lane, wrong)) = illegal_lane {
             return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
+        // A fetch waits for the one before.
+        let issue = &Issue { turn: Turn::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {
             if decoded.writes {
                 let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
-                self.pipes.start(at, (warp, pc, mask), due, |words| {
+                self.pipes.start(at, issue, due, |words| {
                     words.fill([0; LANES]);
                     [0; 2]
                 });
-                self.scoreboard.reserve(warp, &inst.writes, false);
+                self.reserve(issue, &inst.writes);
             }
         } else if decoded.writes {
-            let row = u32::from(self.warps.get(warp).rows) + u32::from(decoded.rows[0]);
+            let row = self.first_row(warp, half) + u32::from(decoded.rows[0]);
             self.fetches.rows.write(at, row, 0, Fetch { texture: number as u16, outside });
-            let beats = self.address_unit.start_fetch((warp, pc, inside), bytes as u8, &address);
+            let beats = self.address_unit.start_fetch(&Issue { mask: inside, ..*issue }, bytes as u8, &address);
+            self.start(at, *issue, (Pipe::Global, 1), decoded);
             self.warps.loads_sent(warp, beats);
-            self.scoreboard.reserve(warp, &inst.writes, true);
+            self.reserve_load(issue, &inst.writes);
         }
         self.serve(warp, whole, mask)
     }
@@ -151,7 +154,7 @@ impl SmCore {
         part: Part,
         reply: &WarpReply,
     ) {
-        let rows = u32::from(self.warps.get(reply.warp).rows);
+        let rows = self.first_row(reply.warp, reply.half);
         let Fetch { texture, outside } = self.fetches.rows.read(at, rows + u32::from(decoded.rows[0]))[0];
         let texture = &loaded.image.program.textures[usize::from(texture)];
         let mut components = [[0; LANES]; 4];

@@ -8,7 +8,7 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt};
 pub(super) struct Warp {
     /// CTA slot it belongs to.
     pub(super) cta: u8,
-    /// Number of the warp in its CTA.
+    /// Number in its CTA of the warp, or of its lower half.
     pub(super) index: u8,
     /// First row of its registers.
     pub(super) rows: u16,

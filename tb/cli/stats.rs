@@ -234,6 +234,8 @@ struct Sm {
     thread_instructions: u64,
     divergent_branches: u64,
     shared_conflicts: u64,
+    /// `null` if the register file has no banks.
+    operand_conflicts: Option<u64>,
     stalls: Map<String, Value>,
 }
 
@@ -281,7 +283,7 @@ impl<'a> Stats<'a> {
             },
             host: Host { wall_seconds: seconds, cycles_per_second: rate },
             units: Units {
-                sm: Sm::all(counters),
+                sm: Sm::all(counters, resolved.config.sm.operands.banks > 0),
                 l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config.l1)).collect(),
                 const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
@@ -401,13 +403,14 @@ impl Dram {
 }
 
 impl Sm {
-    fn all(counters: &Counters) -> Vec<Self> {
+    fn all(counters: &Counters, has_banks: bool) -> Vec<Self> {
         let units = counters.cores.iter().zip(&counters.stalls);
         let sm = units.map(|(core, cycles)| Self {
             warp_instructions: core.warp_instructions,
             thread_instructions: core.thread_instructions,
             divergent_branches: core.divergent_branches,
             shared_conflicts: core.shared_conflicts,
+            operand_conflicts: has_banks.then_some(core.operand_conflicts),
             stalls: stalls(from_ref(cycles)),
         });
         sm.collect()

@@ -65,6 +65,7 @@ pub fn designs() -> &'static [Builtin] {
             design("streaming", "designs/streaming.toml", include_str!("../../designs/streaming.toml")),
             design("streaming-l2", "designs/streaming-l2.toml", include_str!("../../designs/streaming-l2.toml")),
             design("dwt-pric", "designs/dwt-pric.toml", include_str!("../../designs/dwt-pric.toml")),
+            design("operand-banks", "designs/operand-banks.toml", include_str!("../../designs/operand-banks.toml")),
             design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
             design("kepler-l1-32k", "designs/kepler-l1-32k.toml", include_str!("../../designs/kepler-l1-32k.toml")),
             design("kepler-l1-48k", "designs/kepler-l1-48k.toml", include_str!("../../designs/kepler-l1-48k.toml")),

@@ -33,6 +33,8 @@ pub enum Slot {
     Replacement,
     /// How many warps run.
     Throttle,
+    /// How operands are read.
+    Operands,
     /// Queues ahead of the L1.
     Queue,
     /// The L2.
@@ -43,12 +45,13 @@ pub enum Slot {
 
 impl Slot {
     /// Every slot.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Index,
         Self::Tags,
         Self::Bypass,
         Self::Replacement,
         Self::Throttle,
+        Self::Operands,
         Self::Queue,
         Self::L2,
         Self::Tracker,
@@ -63,6 +66,7 @@ impl Slot {
             Self::Bypass => "bypass",
             Self::Replacement => "replacement",
             Self::Throttle => "throttle",
+            Self::Operands => "operands",
             Self::Queue => "queue",
             Self::L2 => "l2",
             Self::Tracker => "tracker",

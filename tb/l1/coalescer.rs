@@ -46,6 +46,7 @@ fn access() -> impl Strategy<Value = WarpAccess> {
                 space,
                 uncached,
                 warp,
+                half: 0,
                 pc: 0,
                 size_log2,
                 mask,

@@ -231,6 +231,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 space,
                 uncached: mix(seed, 7).is_multiple_of(6),
                 warp: (mix(seed, 8) % 48) as u8,
+                half: 0,
                 pc: i as u32,
                 size_log2,
                 mask,

@@ -10,7 +10,6 @@
 use golden::l1::mrpb::{Config, Mrpb, Order};
 use proptest::prelude::*;
 use rtl::l1::coalescer::LineShape;
-use rtl::l1::coalescer::LineShape;
 use rtl::l1::mrpb::{AccessQueue, DrainOrder, MrpbConfig, StallBypass};
 
 use super::rig::{line_bits, mix};

@@ -46,7 +46,7 @@ pub fn streaming() -> StreamingConfig {
 
 /// An LSU for tests, with its messages' widths.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
-    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
+    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
     let interleave = Interleave::new(6, 128, l1.line_bytes);
     let place = LsuPlace { path: "sm3.l1".to_owned(), sm: 3, interleave, line_bits: line_bits(l1.line_bytes), access };
     Lsu::new(place, l1, read_only, lsu)
@@ -64,7 +64,7 @@ impl Links {
     /// Links of one cycle of their receiver; `depth` of those to and from the core. Clock periods
     /// are those of core and memory.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
-        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32 };
+        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
         let packet = PacketShape { line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
         Self {
             core_req: link("core_req", depth, &periods, SOURCE, LSU, access),

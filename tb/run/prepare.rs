@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use golden::reference::{Array, Expected};
 use isa::program::{Param, Program};
-use rtl::l1::access::LANES;
 use rtl::machine::MachineConfig;
 use rtl::sm::{AddressMap, KernelImage, NamedRange};
 
@@ -100,7 +99,7 @@ fn local_memory(
 ) -> Option<NamedRange> {
     let programs = modules.values().flat_map(|module| &module.programs);
     let of_thread = programs.map(|program| u64::from(program.local_bytes)).max().filter(|&bytes| bytes > 0)?;
-    let threads = u64::from(config.num_sms) * u64::from(config.sm.warps) * LANES as u64;
+    let threads = u64::from(config.num_sms) * u64::from(config.sm.warps) * u64::from(config.sm.warp_lanes);
     let end = ranges.iter().map(NamedRange::end).max().unwrap_or(FIRST_ADDRESS);
     let start = (end + 1).next_multiple_of(ALIGNMENT);
     Some(NamedRange { name: "local memory".to_owned(), start, bytes: threads * of_thread })

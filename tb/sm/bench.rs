@@ -17,7 +17,7 @@ use rtl::kernel::{
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::sm::{
     AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, KernelImage, NamedRange, OpTiming,
-    PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason,
+    OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason,
 };
 
 /// Cores of the bench.
@@ -155,12 +155,16 @@ impl Kernel {
         (bench, sim)
     }
 
-    /// Runs in every mode; all must agree with each other and with the interpreter.
+    /// The same on warps of 64 lanes, one pipe of 16 lanes to a scheduler.
+    pub fn wide(&self) -> Self {
+        let mut wide = self.clone();
+        (wide.config.warp_lanes, wide.config.simd_width, wide.config.schedulers) = (64, 16, 4);
+        wide
+    }
+
+    /// Runs in every mode; all must agree with each other and with the interpreter. So must warps of 64
+    /// lanes, in cycles of their own.
     pub fn check(&self) -> Bench {
-        let bench = self.run(Mode { digest: true, ..Mode::default() });
-        let faults: Vec<String> = bench.cores.iter().filter_map(SmCore::fault).map(ToString::to_string).collect();
-        assert!(bench.dispatcher.is_done(), "{faults:?}, hangs: {:?}", bench.cores[0].waiting());
-        assert!(bench.cores.iter().all(SmCore::is_idle));
         let mut expected = self.memory.clone();
         let program = self.program();
         let launch = interp::Launch {
@@ -172,17 +176,28 @@ impl Kernel {
             max_instructions: 100_000_000,
         };
         interp::run(&launch, &mut expected).unwrap();
-        for (got, want) in bench.memory.store.buffers().iter().zip(expected.buffers()) {
-            let wrong = got.bytes.iter().zip(&want.bytes).position(|(got, want)| got != want);
-            assert_eq!(wrong, None, "first wrong byte of `{}`\n{}", got.name, self.ptx);
-        }
-        let summary = bench.summary();
-        for mode in [
+        let all = [
             Mode { evaluate_all: true, ..Mode::default() },
             Mode { lint: true, shuffle: Some(self.seed), ..Mode::default() },
             Mode { shuffle: Some(self.seed + 1), ..Mode::default() },
-        ] {
-            assert_eq!(self.run(Mode { digest: true, ..mode }).summary(), summary, "{mode:?}\n{}", self.ptx);
+        ];
+        self.wide().check_modes(&all[..2], &expected);
+        self.check_modes(&all, &expected)
+    }
+
+    fn check_modes(&self, modes: &[Mode], expected: &FlatMemory) -> Bench {
+        let bench = self.run(Mode { digest: true, ..Mode::default() });
+        let faults: Vec<String> = bench.cores.iter().filter_map(SmCore::fault).map(ToString::to_string).collect();
+        assert!(bench.dispatcher.is_done(), "{faults:?}, hangs: {:?}", bench.cores[0].waiting());
+        assert!(bench.cores.iter().all(SmCore::is_idle));
+        let lanes = self.config.warp_lanes;
+        for (got, want) in bench.memory.store.buffers().iter().zip(expected.buffers()) {
+            let wrong = got.bytes.iter().zip(&want.bytes).position(|(got, want)| got != want);
+            assert_eq!(wrong, None, "first wrong byte of `{}` with {lanes} lanes\n{}", got.name, self.ptx);
+        }
+        let summary = bench.summary();
+        for mode in modes {
+            assert_eq!(self.run(Mode { digest: true, ..*mode }).summary(), summary, "{mode:?}\n{}", self.ptx);
         }
         bench
     }
@@ -221,7 +236,7 @@ impl Bench {
             from,
             to,
         };
-        let shape = AccessShape { addr_bits: 32, pc_bits: 16 };
+        let shape = AccessShape { addr_bits: 32, pc_bits: 16, halves: kernel.config.halves() };
         let mut bench = Self {
             cores: (0..SMS).map(|sm| SmCore::new(&kernel.config, &format!("sm{sm}"), sm as u32, SMS as u32)).collect(),
             dispatcher: Dispatcher::new("dispatcher", SMS),
@@ -314,7 +329,7 @@ pub struct Memory {
 impl Memory {
     fn new(kernel: &Kernel) -> Self {
         let mut local = FlatMemory::new();
-        let bytes = kernel.image().local_bytes(SMS as u32 * kernel.config.warps);
+        let bytes = kernel.image().local_bytes(SMS as u32 * kernel.config.warps * kernel.config.halves());
         if bytes > 0 {
             local.place("local", LOCAL, vec![0; bytes as usize]).unwrap();
         }
@@ -339,7 +354,13 @@ impl Memory {
 
     fn answer(&mut self, access: &WarpAccess) -> WarpReply {
         let bytes = 1 << access.size_log2;
-        let mut reply = WarpReply { warp: access.warp, pc: access.pc, mask: access.mask, ..WarpReply::default() };
+        let mut reply = WarpReply {
+            warp: access.warp,
+            half: access.half,
+            pc: access.pc,
+            mask: access.mask,
+            ..WarpReply::default()
+        };
         let store = if access.space == MemorySpace::Local { &mut self.local } else { &mut self.store };
         let wide = |words: &[[u32; LANES]; 2], lane: usize| u64::from(words[1][lane]) << 32 | u64::from(words[0][lane]);
         for lane in (0..LANES).filter(|lane| access.mask >> lane & 1 != 0) {
@@ -420,6 +441,8 @@ pub fn fermi() -> SmConfig {
     let class = |add, minmax, mul, mad, div| ClassTiming { add, minmax, mul, mad, div };
     SmConfig {
         warps: 48,
+        warp_lanes: 32,
+        simd_width: 32,
         threads: 1536,
         ctas: 8,
         registers: 32768,
@@ -435,6 +458,7 @@ pub fn fermi() -> SmConfig {
             sfu: timing(20, 4),
             param: timing(4, 1),
         },
+        operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
         shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
     }
 }

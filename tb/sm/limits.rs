@@ -133,14 +133,22 @@ fn the_presets_pass_their_rules_and_a_broken_configuration_reports_every_breach(
     assert_eq!(check(&fermi()), Vec::<String>::new());
     let mut config = fermi();
     config.warps = 65;
+    (config.warp_lanes, config.simd_width) = (48, 64);
     config.schedulers = 3;
+    config.operands.banks = 12;
+    config.operands.sp_collectors = 9;
     config.pipes.int.mul.interval = 0;
     assert_eq!(
         check(&config),
         [
+            "sm.warp_lanes is 48, expected 32 or 64: a warp is 32 lanes or two such halves",
+            "sm.simd_width is 64, expected a power of two from 8 to 32: 32 lanes are issued at a time",
             "sm.warps is 65, expected 1 to 64: one bit per warp in the masks of the core",
             "sm.schedulers is 3, expected a power of two from 1 to 4: warps are split by their low id bits",
             "sm.pipes.int.mul.interval is 0, expected 1 to 512: a pipe takes at most one instruction a cycle",
+            "sm.operands.banks is 12, expected 0 or a power of two up to 32 that divides the rows of the register file: \
+             the bank is a field of the row number; without banks every operand is there in time",
+            "sm.operands.sp_collectors is 9, expected 1 to 8: an instruction is issued to a collector",
         ]
     );
 }

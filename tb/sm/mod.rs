@@ -3,7 +3,7 @@
 //! at random stands in for the LSU. Results are compared with the functional interpreter, and
 //! every run is repeated with every block evaluated at every edge, with the order of evaluation
 //! shuffled and with the lint for missed wake-ups: cycles, beats, state, instruction counts and
-//! stall cycles must be the same.
+//! stall cycles must be the same. Every kernel runs once more on warps of 64 lanes.
 //!
 //! | testpoint                  | intent                                                          |
 //! |----------------------------|-----------------------------------------------------------------|
@@ -16,12 +16,14 @@
 //! | `shared::*`                | exchange through shared memory, barriers, conflicts             |
 //! | `throttle::*`              | a limit leaves the oldest warps and stands in no barrier's way   |
 //! | `timing::*`                | issue tables: latency, scheduling order, ports, barriers        |
+//! | `halves::*`                | warps of 64 lanes: issue in halves, pipes of 16 lanes           |
 //! | `limits::*`                | occupancy, launch errors, faults, reports of a core that hangs  |
 
 mod atomics;
 mod bench;
 mod control;
 mod data;
+mod halves;
 mod issue_log;
 mod limits;
 mod random;

@@ -127,6 +127,10 @@ fn kernel(seed: u64) -> Kernel {
     if generator.next(3) == 0 {
         kernel.config.schedulers = 1;
     }
+    if generator.next(3) == 0 {
+        kernel.config.operands.banks = [1, 4, 16][generator.next(3) as usize];
+        kernel.config.operands.memory_collectors = 1 + generator.next(2) as u8;
+    }
     kernel.grid(1 + generator.next(3) as u32, threads)
 }
 

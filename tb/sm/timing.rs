@@ -23,6 +23,55 @@ fn a_dependent_instruction_issues_the_cycle_after_writeback_and_not_before() {
     assert_eq!(dependent("setp.eq.u32 %p1, %r2, %r3;", "@%p1 add.u32 %r4, %r1, 1;"), 6);
 }
 
+/// Cycles from the issue of `first` to that of an instruction that needs its result, with so many banks.
+fn dependent_with(banks: u32, first: &str, second: &str) -> u64 {
+    let mut kernel = Kernel::bare(&format!("{first} {second}"));
+    kernel.config.operands.banks = banks;
+    let cycles = cycles_of(&kernel);
+    cycles[1] - cycles[0]
+}
+
+#[test]
+fn operands_in_one_bank_are_read_one_after_the_other() {
+    let cycles = |first| [16, 1].map(|banks| dependent_with(banks, first, "add.u32 %r4, %r1, 1;"));
+    assert_eq!(cycles("add.u32 %r1, %r2, 3;"), [6, 6]);
+    assert_eq!(cycles("add.u32 %r1, %r2, %r3;"), [6, 7]);
+    assert_eq!(cycles("mad.lo.u32 %r1, %r2, %r3, %r5;"), [7, 9]);
+    assert_eq!(cycles("max.u32 %r1, %r2, %r3;"), [15, 16]);
+}
+
+#[test]
+fn an_access_leaves_when_its_operands_have_been_read() {
+    let delay = |banks| {
+        let mut kernel = Kernel::bare("ld.global.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;");
+        kernel.delay = 1;
+        kernel.ptx = kernel.ptx.replacen("ld.global", "ld.param.u64 %rd1, [input]; ld.global", 1);
+        kernel.config.operands.banks = banks;
+        let cycles = cycles_of(&kernel);
+        cycles[2] - cycles[1]
+    };
+    // Both words of the address lie in the one bank.
+    assert_eq!(delay(1), delay(0) + 1);
+    assert_eq!(delay(16), delay(0));
+}
+
+#[test]
+fn a_class_without_a_free_collector_issues_nothing() {
+    // The second instruction waits in the one bank for the words of the first, in the one collector.
+    let issued = |collectors| {
+        let mut kernel = Kernel::bare("mad.lo.u32 %r1, %r2, %r3, %r5; mad.lo.u32 %r4, %r2, %r3, %r6;").grid(1, 64);
+        (kernel.config.operands.banks, kernel.config.operands.sp_collectors) = (1, collectors);
+        kernel.config.schedulers = 1;
+        let log: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc < 2).map(|issue| issue.cycle).collect();
+        let bench = kernel.check();
+        assert_eq!(bench.cores[0].counters().operand_conflicts, if collectors == 1 { 8 } else { 2 + 4 + 6 + 8 });
+        [1, 2, 3].map(|of| log[of] - log[0])
+    };
+    assert_eq!(issued(4), [1, 2, 3]);
+    // Warp 0 ends in cycle 6.
+    assert_eq!(issued(1), [3, 7, 10]);
+}
+
 #[test]
 fn a_second_write_to_a_register_waits_for_the_first() {
     assert_eq!(dependent("max.u32 %r1, %r2, %r3;", "add.u32 %r1, %r2, 1;"), 15);

@@ -70,6 +70,22 @@ fn producers_arrive_and_go_on_while_consumers_wait() {
 }
 
 #[test]
+fn a_cta_does_not_meet_those_who_arrived_in_its_slot_before() {
+    // The first CTA of each core leaves an arrival behind; in the second, one half of the CTA produces slowly.
+    let mut kernel = Kernel::new(
+        ".shared .align 4 .u32 s; mov.u32 %r3, %tid.x; setp.lt.u32 %p1, %r3, 64; @%p1 bra CONSUMER;
+         div.u32 %r4, %r1, 1; div.u32 %r4, %r4, 1; add.u32 %r4, %r4, 7; st.shared.u32 [s], %r4; barrier.arrive 2, 128;
+         bra END;
+         CONSUMER: setp.lt.u32 %p2, %r1, 2; @%p2 bra END;
+         barrier.sync 2, 128; ld.shared.u32 %r5, [s]; st.global.u32 [%rd2], %r5;
+         END: ret;",
+    )
+    .grid(4, 128);
+    kernel.config.ctas = 1;
+    assert_eq!(kernel.check().out(2 * 128 * 16), 9);
+}
+
+#[test]
 fn a_barrier_that_expects_more_threads_than_come_shows_who_waits() {
     let bench = Kernel::new("barrier.sync 2, 128;").grid(1, 64).run(Mode::default());
     assert!(!bench.dispatcher.is_done());

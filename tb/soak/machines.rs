@@ -101,6 +101,8 @@ impl Draw {
         let warps = self.number(8, 64).unwrap_or(48);
         self.set("sm.warps", warps);
         self.set("sm.threads", warps * 32);
+        self.one_of("sm.warp_lanes", &[32, 32, 64]);
+        self.one_of("sm.simd_width", &[32, 16, 8]);
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
         self.one_of("sm.schedulers", &[1, 2, 4]);
@@ -113,6 +115,10 @@ impl Draw {
         }
         self.range("sm.pipes.param.latency", 1, 40);
         self.range("sm.pipes.param.interval", 1, 8);
+        self.one_of("sm.operands.banks", &[0, 1, 2, 8, 16, 32]);
+        self.range("sm.operands.sp_collectors", 1, 8);
+        self.range("sm.operands.sfu_collectors", 1, 8);
+        self.range("sm.operands.memory_collectors", 1, 8);
         self.one_of("sm.shared.banks", &[1, 2, 4, 8, 16, 32]);
         self.range("sm.shared.latency", 1, 40);
     }

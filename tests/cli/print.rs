@@ -40,7 +40,16 @@ fn list_designs_names_slot_and_source() {
             "ship-mem",
             "transient",
             "frc",
+            "swl-1",
+            "dwt-cs",
+            "ccws",
+            "streaming",
+            "streaming-l2",
+            "dwt-pric",
+            "operand-banks",
             "li2015-clocks",
+            "kepler-l1-32k",
+            "kepler-l1-48k",
             "mrpb",
             "mrpb-all",
             "pdp",
@@ -52,7 +61,7 @@ fn list_designs_names_slot_and_source() {
             "ways-64",
             "fully-associative",
             "l1-128k",
-            "unbounded"
+            "unbounded",
         ]
     );
     assert_eq!((&entries[0]["slot"], &entries[1]["slot"]), (&Value::Null, &"index".into()));

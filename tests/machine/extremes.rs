@@ -3,7 +3,7 @@
 use super::{Setup, kernels, launch};
 
 /// Every queue, table and link as small as it may be.
-const LEAST: [&str; 47] = [
+const LEAST: [&str; 51] = [
     "num_sms=1",
     "num_partitions=1",
     "link.request=1",
@@ -16,6 +16,10 @@ const LEAST: [&str; 47] = [
     "sm.schedulers=1",
     "sm.policy=loose-round-robin",
     "sm.pipes.result_bus=1",
+    "sm.operands.banks=1",
+    "sm.operands.sp_collectors=1",
+    "sm.operands.sfu_collectors=1",
+    "sm.operands.memory_collectors=1",
     "sm.shared.banks=1",
     "sm.shared.latency=1",
     "lsu.slots=1",
@@ -57,6 +61,14 @@ const LEAST: [&str; 47] = [
 fn the_least_machine_runs_every_kernel() {
     for kernel in &kernels() {
         Setup::checked().sets(&LEAST).passes(&launch(kernel, "small.toml"));
+    }
+}
+
+#[test]
+fn warps_of_64_lanes_on_pipes_of_16_run_every_kernel() {
+    let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
+    for kernel in &kernels() {
+        Setup::checked().sets(&wide).passes(&launch(kernel, "small.toml"));
     }
 }
 

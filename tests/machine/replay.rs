@@ -282,6 +282,14 @@ fn a_replay_stops_at_its_cycle_limit() {
     assert_eq!(report.outcome, Outcome::CycleLimit(500));
 }
 
+#[test]
+fn a_trace_is_refused_by_warps_of_another_size() {
+    let traced = Traced::synthetic(Kind::Stream, SMALL);
+    let error = traced.tries(&Setup::default().sets(&["sm.warp_lanes=64"])).unwrap_err().to_string();
+    let reason = "is a trace of warps of 32 lanes, expected to run on such, not of 64";
+    assert!(error.contains(reason), "{error}");
+}
+
 /// A machine of two SMs about to run a trace, whose CTAs come from the source.
 fn started(traced: &Traced) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();

@@ -132,5 +132,5 @@ fn the_hash_depends_on_every_value_but_not_on_the_order_of_keys() {
 #[test]
 fn slots_have_the_names_of_the_architecture() {
     let names = Slot::ALL.map(Slot::name);
-    assert_eq!(names, ["index", "tags", "bypass", "replacement", "throttle", "queue", "l2", "tracker"]);
+    assert_eq!(names, ["index", "tags", "bypass", "replacement", "throttle", "operands", "queue", "l2", "tracker"]);
 }
