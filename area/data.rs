@@ -59,6 +59,14 @@ pub struct Chip {
     pub mm2: f64,
 }
 
+/// How far a byte goes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnergyData {
+    source: String,
+    hop_mm: f64,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -70,6 +78,7 @@ struct File {
     logic: LogicData,
     flops: FlopData,
     chip: Chip,
+    energy: EnergyData,
     table43: Table43,
 }
 
@@ -81,6 +90,7 @@ pub struct Technology {
     pub(crate) cache: CacheData,
     gates: Gates,
     chip: Chip,
+    hop_mm: f64,
     table43: Table43,
     sources: Vec<(&'static str, String)>,
 }
@@ -99,7 +109,7 @@ impl Technology {
     /// # Errors
     /// If it cannot be read, or a value makes no sense.
     pub fn read(text: &str) -> Result<Self, TechnologyError> {
-        let File { grid, closed, cache, cam, gates, logic, flops, chip, table43 } = toml::from_str(text)?;
+        let File { grid, closed, cache, cam, gates, logic, flops, chip, energy, table43 } = toml::from_str(text)?;
         let sources = vec![
             ("memories", format!("{}, {}; {}", grid.tool, grid.setting, grid.source)),
             ("area outside the grid", closed.area.source.clone()),
@@ -115,9 +125,11 @@ impl Technology {
             ("gates at 32 and 22 nm", gates.scale.source.clone()),
             ("logic", logic.source.clone()),
             ("caches", cache.source.clone()),
+            ("energy of wires and of the DRAM", table43.source.clone()),
+            ("length of wires", energy.source.clone()),
         ];
         let gates = Gates::new(&gates, &logic, &flops)?;
-        Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, table43, sources })
+        Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
     /// What each kind of figure is from.
@@ -129,6 +141,12 @@ impl Technology {
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.chip
+    }
+
+    /// Millimetres that a byte goes from an SM to a partition or back.
+    #[must_use]
+    pub fn hop_mm(&self) -> f64 {
+        self.hop_mm
     }
 
     /// The published caches of anssari2012.

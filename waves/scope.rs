@@ -56,20 +56,91 @@ impl fmt::Display for Glob {
 }
 
 impl Glob {
-    /// The signals chosen below a scope, paths being counted from that scope.
+    /// The signals chosen below a scope, in order, paths being counted from that scope.
     pub fn below(&self, tree: &Tree, scope: ScopeId) -> Vec<SignalId> {
-        let depth = tree.scope_names(scope).len();
-        tree.below(scope).filter(|&id| self.takes(&tree.names(id)[depth..])).collect()
+        let mut found = Vec::new();
+        self.start().collect(tree, scope, &mut found);
+        found.sort_unstable();
+        found
     }
 
-    /// True if the signal with these names is chosen: the glob matches all of them, or leading ones whose rest holds
-    /// no array entry.
-    fn takes(&self, names: &[&str]) -> bool {
-        (1..=names.len()).any(|taken| {
-            let (scope, inside) = names.split_at(taken);
-            let in_entry = is_entry(scope[taken - 1]);
-            matches(&self.parts, scope) && (in_entry || !inside.iter().any(|name| is_entry(name)))
-        })
+    /// The same below the root, whose name is the first of each path.
+    fn with_root(&self, tree: &Tree) -> Vec<SignalId> {
+        let mut found = Vec::new();
+        self.start().down(&tree.scope(ScopeId::ROOT).name).collect(tree, ScopeId::ROOT, &mut found);
+        found.sort_unstable();
+        found
+    }
+
+    fn start(&self) -> Reach<'_> {
+        let mut start = Reach::default();
+        start.go_to(&self.parts);
+        start
+    }
+}
+
+/// How far a glob has come on the way down the tree. A signal is chosen if the glob matches all its names, or
+/// leading ones whose rest holds no array entry; leading ones that end in an entry have everything inside.
+#[derive(Debug, Clone, Default)]
+struct Reach<'a> {
+    /// Parts that the names to come must match, for each way in which those so far can be matched.
+    rest: Vec<&'a [Part]>,
+    /// Everything further down is chosen.
+    all: bool,
+    /// Everything further down is chosen but array entries.
+    plain: bool,
+}
+
+impl<'a> Reach<'a> {
+    /// Adds what is left after a match, and the same without a `**` ahead of it.
+    fn go_to(&mut self, mut rest: &'a [Part]) {
+        loop {
+            if self.rest.iter().all(|known| known.len() != rest.len()) {
+                self.rest.push(rest);
+            }
+            match rest {
+                [Part::AnyDepth, later @ ..] => rest = later,
+                _ => return,
+            }
+        }
+    }
+
+    /// One name further down.
+    fn down(&self, name: &str) -> Reach<'a> {
+        let is_entry = is_entry(name);
+        let mut next = Reach { rest: Vec::new(), all: self.all, plain: self.plain && !is_entry };
+        for parts in &self.rest {
+            match parts {
+                [Part::AnyDepth, ..] if !is_entry => next.go_to(parts),
+                [Part::Name(pattern), later @ ..]
+                    if (!is_entry || pattern.contains('[')) && name_matches(pattern.as_bytes(), name.as_bytes()) =>
+                {
+                    next.go_to(later);
+                }
+                _ => {}
+            }
+        }
+        let is_match = next.rest.iter().any(|rest| rest.is_empty());
+        next.all |= is_match && is_entry;
+        next.plain |= is_match && !is_entry;
+        next
+    }
+
+    fn takes(&self) -> bool {
+        self.all || self.plain
+    }
+
+    /// Adds the chosen signals of a scope. Where nothing can be chosen any more nobody looks.
+    fn collect(&self, tree: &Tree, scope: ScopeId, found: &mut Vec<SignalId>) {
+        if self.all {
+            found.extend(tree.below(scope));
+        } else if self.plain || !self.rest.is_empty() {
+            let about = tree.scope(scope);
+            found.extend(about.signals.iter().filter(|&&id| self.down(&tree.signal(id).name).takes()));
+            for &inner in &about.scopes {
+                self.down(&tree.scope(inner).name).collect(tree, inner, found);
+            }
+        }
     }
 }
 
@@ -122,8 +193,12 @@ pub struct Selection {
 impl Selection {
     /// Everything but array entries.
     pub fn default_of(tree: &Tree) -> Selection {
-        let plain = |id| !tree.names(id).into_iter().any(is_entry);
-        Selection { chosen: tree.ids().map(plain).collect() }
+        let mut chosen = vec![false; tree.len()];
+        let everything = Reach { plain: true, ..Reach::default() };
+        let mut found = Vec::new();
+        everything.collect(tree, ScopeId::ROOT, &mut found);
+        found.into_iter().for_each(|id| chosen[id.index()] = true);
+        Selection { chosen }
     }
 
     /// Nothing.
@@ -142,7 +217,7 @@ impl Selection {
         for glob in globs {
             let mut found = glob.below(tree, ScopeId::ROOT);
             if found.is_empty() {
-                found = tree.ids().filter(|&id| glob.takes(&tree.names(id))).collect();
+                found = glob.with_root(tree);
             }
             if found.is_empty() {
                 return Err(NoMatch { glob: glob.text.clone(), near: near(tree, glob) });

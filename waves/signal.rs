@@ -8,7 +8,6 @@
 //! **array entry**: entries are left out of a dump unless they are asked for (see [`crate::scope`]).
 //! A breach of these rules is a mistake in the describing program, hence a panic that names the path.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// Widest signal, in bits: one 512-byte row of data.
@@ -191,7 +190,6 @@ impl Tree {
 pub struct TreeBuilder {
     tree: Tree,
     open: Vec<ScopeId>,
-    taken: HashSet<(ScopeId, String)>,
 }
 
 impl TreeBuilder {
@@ -200,7 +198,7 @@ impl TreeBuilder {
         assert!(is_name(root), "{root}: {NAME_RULE}");
         let root = Scope { name: root.to_owned(), parent: None, scopes: vec![], signals: vec![], below: 0..0 };
         let tree = Tree { scopes: vec![root], signals: vec![] };
-        TreeBuilder { tree, open: vec![ScopeId::ROOT], taken: HashSet::new() }
+        TreeBuilder { tree, open: vec![ScopeId::ROOT] }
     }
 
     /// Opens a scope inside the current one.
@@ -254,15 +252,26 @@ impl TreeBuilder {
 
     fn close(&mut self) {
         let scope = self.open.pop().expect("checked by the callers");
+        self.check_names(scope);
         self.tree.scopes[scope.index()].below.end = self.tree.signals.len() as u32;
     }
 
-    /// Checks the name and that it is new in the current scope, which is returned.
+    /// Nothing in a scope may have the name of another: looked at once it is complete.
+    fn check_names(&self, scope: ScopeId) {
+        let Scope { scopes, signals, .. } = self.tree.scope(scope);
+        let scopes = scopes.iter().map(|&id| self.tree.scope(id).name.as_str());
+        let mut names: Vec<&str> = scopes.chain(signals.iter().map(|&id| self.tree.signal(id).name.as_str())).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        if let Some(&[name, ..]) = twice {
+            panic!("{}.{name}: described twice", self.tree.scope_path(scope));
+        }
+    }
+
+    /// Checks the name; returns the current scope.
     fn claim(&mut self, name: &str) -> ScopeId {
         let scope = *self.open.last().expect("the root is open until finish");
         assert!(is_name(name), "{}.{name}: {NAME_RULE}", self.tree.scope_path(scope));
-        let new = self.taken.insert((scope, name.to_owned()));
-        assert!(new, "{}.{name}: described twice", self.tree.scope_path(scope));
         scope
     }
 }

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Each line is a glob of [`crate::scope`], counted from the scope that the view is applied to, and optionally a
-//! colour. Order in the file is order on the screen. To add a view: write the file, add its line to [`BUILT_IN`].
+//! colour. Order in the file is order on the screen. To add a view: write the file, add its line to [`BUILT_IN`]. A view of
+//! what only some designs have names that part, and is left out elsewhere.
 
 use crate::gtkw::{Colour, Item};
 use crate::scope::{Glob, Selection};
@@ -24,21 +25,30 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// Name of the scopes that it is made for.
     pub block: &'static str,
+    /// A part or signal that only some designs have: without it there is nothing to be seen.
+    pub part: Option<&'static str>,
     /// The view's file.
     pub text: &'static str,
 }
 
 /// Every view that is built in.
 pub const BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { name: "l1d", block: "l1", text: include_str!("views/l1d.txt") },
-    BuiltIn { name: "sm", block: "core", text: include_str!("views/sm.txt") },
-    BuiltIn { name: "dram", block: "dram", text: include_str!("views/dram.txt") },
+    BuiltIn { name: "l1d", block: "l1", part: None, text: include_str!("views/l1d.txt") },
+    BuiltIn { name: "sm", block: "core", part: None, text: include_str!("views/sm.txt") },
+    BuiltIn { name: "dram", block: "dram", part: None, text: include_str!("views/dram.txt") },
+    BuiltIn { name: "frc", block: "l2", part: Some("frc"), text: include_str!("views/frc.txt") },
 ];
 
 impl BuiltIn {
-    /// The first scope that the view is made for with a selected signal.
+    /// The first scope that the view is made for with a selected signal, of the part that it is about if it
+    /// is about one.
     pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
-        tree.scope_ids().find(|&scope| tree.scope(scope).name == self.block && selection.touches(tree, scope))
+        let shows = |scope: ScopeId| {
+            let Some(part) = self.part else { return selection.touches(tree, scope) };
+            let inside = &tree.scope(scope).scopes;
+            inside.iter().any(|&inner| tree.scope(inner).name == part && selection.touches(tree, inner))
+        };
+        tree.scope_ids().find(|&scope| tree.scope(scope).name == self.block && shows(scope))
     }
 }
 
@@ -248,6 +258,30 @@ mod tests {
             "view v, line 2: `blue` after the colour, expected a glob and at most one colour"
         );
         assert!(problem("[A]\na..b").starts_with("view v, line 2: scope `a..b` has an empty name"));
+    }
+
+    #[test]
+    fn a_view_of_a_part_is_for_the_first_block_that_has_it() {
+        let mut build = TreeBuilder::new("machine");
+        for (bank, part) in [("l2", "mshr"), ("l2", "frc")] {
+            build.enter(if part == "frc" { "partition1" } else { "partition0" });
+            build.enter(bank);
+            build.enter(part);
+            build.signal("used", 2, Kind::Reg, Display::Hex);
+            build.leave();
+            build.leave();
+            build.leave();
+        }
+        let tree = build.finish();
+        let found = |part, selection: &Selection| {
+            BuiltIn { name: "v", block: "l2", part, text: "" }.scope(&tree, selection).map(|id| tree.scope_path(id))
+        };
+        let all = Selection::default_of(&tree);
+        assert_eq!(found(None, &all).as_deref(), Some("machine.partition0.l2"));
+        assert_eq!(found(Some("frc"), &all).as_deref(), Some("machine.partition1.l2"));
+        assert_eq!(found(Some("tracker"), &all), None);
+        let first = Selection::new(&tree, &["partition0".parse().expect("a glob")]).expect("it exists");
+        assert_eq!(found(Some("frc"), &first), None, "the part is not in the dump");
     }
 
     #[test]

@@ -107,10 +107,10 @@ impl<T: Payload> Fifo<T> {
         // The entries shift as they leave: where the ring begins is no state.
         let Self { slots, head: _, level, shape, empty } = self;
         to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
-        for place in 0..slots.len() {
+        to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
-            to.parts("slot", place as u32, |to| entry.fields(shape, to));
-        }
+            entry.fields(shape, to);
+        });
     }
 }
 

@@ -370,9 +370,8 @@ impl Block for DramChannel {
             to.bits("id", *id);
         });
         to.part("queue", |to| queue.describe(to));
-        for (index, bank) in banks.iter().enumerate().take(num_banks as usize) {
-            to.parts("bank", index as u32, |to| bank.describe(config.rows.trailing_zeros(), to));
-        }
+        let banks = banks.iter().take(num_banks as usize);
+        to.entries("bank", banks, |bank, to| bank.describe(config.rows.trailing_zeros(), to));
         to.part("timing", |to| timing.describe(to));
         to.part("scheduler", |to| scheduler.describe(config.queue_entries, num_banks, to));
         if drain.is_on() {

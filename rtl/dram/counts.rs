@@ -1,6 +1,6 @@
 //! # Statistics of a DRAM channel
 
-use crate::kernel::Describe;
+use crate::kernel::{Describe, DescribeExt};
 
 /// Counters since reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -74,18 +74,20 @@ impl Counts {
             waiting_cycles,
             read_latencies,
         } = self;
-        to.stat("reads", *reads);
-        to.stat("writes", *writes);
-        to.stat("row_hits", *row_hits);
-        to.stat("activates", *activates);
-        to.stat("precharges", *precharges);
-        to.stat("refreshes", *refreshes);
-        to.stat("bytes", *bytes);
-        to.stat("bus_busy_cycles", *bus_busy_cycles);
-        to.stat("queue_occupancy", *queue_occupancy);
-        to.stat("read_latency", *read_latency);
-        to.stat("banks_waiting", *banks_waiting);
-        to.stat("waiting_cycles", *waiting_cycles);
-        LATENCY_NAMES.iter().zip(read_latencies).for_each(|(name, reads)| to.stat(name, *reads));
+        to.stats([
+            ("reads", *reads),
+            ("writes", *writes),
+            ("row_hits", *row_hits),
+            ("activates", *activates),
+            ("precharges", *precharges),
+            ("refreshes", *refreshes),
+            ("bytes", *bytes),
+            ("bus_busy_cycles", *bus_busy_cycles),
+            ("queue_occupancy", *queue_occupancy),
+            ("read_latency", *read_latency),
+            ("banks_waiting", *banks_waiting),
+            ("waiting_cycles", *waiting_cycles),
+        ]);
+        to.stats(std::array::from_fn::<_, LATENCY_CLASSES, _>(|at| (LATENCY_NAMES[at], read_latencies[at])));
     }
 }

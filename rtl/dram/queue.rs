@@ -367,23 +367,21 @@ impl Queue {
         } = self;
         let (num_slots, num_banks) = (*num_slots, *num_banks);
         let burst_bits = *burst_bits;
-        for (index, slot) in slots.iter().enumerate().take(num_slots as usize) {
+        to.entries("slot", slots.iter().enumerate().take(num_slots as usize), |(index, slot), to| {
             // One register: of the two only one is not zero.
             let older = older[index] | last_older[index];
             let Slot { entry: Entry { write: _, id, tag, burst, place }, same_burst, accepted: _ } = slot;
-            to.parts("slot", index as u32, |to| {
-                to.bits("id", *id);
-                to.bits("tag", *tag);
-                to.sized("burst", *burst, burst_bits);
-                to.sized("older", older, num_slots);
-                to.sized("same_burst", *same_burst, num_slots);
-                // Wires of the burst address, in another order.
-                let Place { bank, row, column } = place;
-                to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
-                to.probe_sized("row", u64::from(*row), mapping.row_bits());
-                to.probe_sized("column", u64::from(*column), mapping.column_bits());
-            });
-        }
+            to.bits("id", *id);
+            to.bits("tag", *tag);
+            to.sized("burst", *burst, burst_bits);
+            to.sized("older", older, num_slots);
+            to.sized("same_burst", *same_burst, num_slots);
+            // Wires of the burst address, in another order.
+            let Place { bank, row, column } = place;
+            to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
+            to.probe_sized("row", u64::from(*row), mapping.row_bits());
+            to.probe_sized("column", u64::from(*column), mapping.column_bits());
+        });
         to.array("data", data);
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);

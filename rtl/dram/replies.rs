@@ -111,9 +111,7 @@ impl Replies {
         let Self { bursts, due, head, count } = self;
         let entries = due.len() as u32;
         to.array("bursts", bursts);
-        for (index, due) in due.iter().enumerate() {
-            to.parts("due", index as u32, |to| to.sized("cycle", *due, STAMP_BITS));
-        }
+        to.entries("due", due.iter(), |due, to| to.sized("cycle", *due, STAMP_BITS));
         to.sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
         to.sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
     }

@@ -178,22 +178,18 @@ impl Timing {
             next_act,
             num_acts,
         } = self;
-        for (index, group) in groups.iter().enumerate().take(*num_groups as usize) {
-            let Group { act_from, rd_from, wr_from } = group;
-            to.parts("group", index as u32, |to| {
-                to.sized("act_from", *act_from, STAMP_BITS);
-                to.sized("rd_from", *rd_from, STAMP_BITS);
-                to.sized("wr_from", *wr_from, STAMP_BITS);
-            });
-        }
+        let groups = groups.iter().take(*num_groups as usize);
+        to.entries("group", groups, |Group { act_from, rd_from, wr_from }, to| {
+            to.sized("act_from", *act_from, STAMP_BITS);
+            to.sized("rd_from", *rd_from, STAMP_BITS);
+            to.sized("wr_from", *wr_from, STAMP_BITS);
+        });
         to.sized("act_from", *act_from, STAMP_BITS);
         to.sized("rd_from", *rd_from, STAMP_BITS);
         to.sized("wr_from", *wr_from, STAMP_BITS);
         to.sized("pre_from", *pre_from, STAMP_BITS);
         to.sized("ref_from", *ref_from, STAMP_BITS);
-        for (index, act) in acts.iter().enumerate() {
-            to.parts("act", index as u32, |to| to.sized("cycle", *act, STAMP_BITS));
-        }
+        to.entries("act", acts.iter(), |act, to| to.sized("cycle", *act, STAMP_BITS));
         to.sized("next_act", u64::from(*next_act), 5);
         to.sized("num_acts", u64::from(*num_acts), 6);
     }

@@ -80,16 +80,29 @@ pub trait ArrayView {
     }
     /// Digest of the contents, 0 unless recorded.
     fn digest(&self) -> u64;
+    /// What went through its ports since reset.
+    fn accesses(&self) -> Accesses;
     /// The fields of one cell.
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields);
 }
 
-/// Ports used at a tick.
+/// Reads and writes through the ports of a memory, for its energy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accesses {
+    /// Words read; searches, in a CAM.
+    pub reads: u64,
+    /// Words written.
+    pub writes: u64,
+}
+
+/// Ports used at a tick, and at all ticks before it.
 #[derive(Clone, Debug, Default)]
 struct Used {
     tick: Cell<u64>,
     reads: Cell<u32>,
     writes: Cell<u32>,
+    earlier_reads: Cell<u64>,
+    earlier_writes: Cell<u64>,
 }
 
 /// A memory.
@@ -353,10 +366,11 @@ impl<T: Payload> Array<T> {
     /// Frees all ports at the first access of a cycle.
     #[inline]
     fn renew(&self, at: &Edge<'_>) {
-        if self.used.tick.get() != at.tick {
-            self.used.tick.set(at.tick);
-            self.used.reads.set(0);
-            self.used.writes.set(0);
+        let Used { tick, reads, writes, earlier_reads, earlier_writes } = &self.used;
+        if tick.get() != at.tick {
+            tick.set(at.tick);
+            earlier_reads.set(earlier_reads.get() + u64::from(reads.take()));
+            earlier_writes.set(earlier_writes.get() + u64::from(writes.take()));
         }
     }
 
@@ -517,6 +531,14 @@ impl<T: Payload + Hash> ArrayView for Array<T> {
         self.digest.unwrap_or(0)
     }
 
+    fn accesses(&self) -> Accesses {
+        let Used { tick: _, reads, writes, earlier_reads, earlier_writes } = &self.used;
+        Accesses {
+            reads: earlier_reads.get() + u64::from(reads.get()),
+            writes: earlier_writes.get() + u64::from(writes.get()),
+        }
+    }
+
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
         self.cells[self.index(row, column)].fields(&self.shape, to);
     }
@@ -620,6 +642,20 @@ mod tests {
     fn more_writes_at_once_than_there_are_ports_are_a_breach() {
         let mut wake = Wake::new(&[1]);
         tags(Collide::New).take_writes(&Edge::new(8, 8, &mut wake), 3);
+    }
+
+    #[test]
+    fn every_access_through_a_port_counts_and_a_look_without_one_does_not() {
+        let mut wake = Wake::new(&[1]);
+        let mut array = tags(Collide::New);
+        for cycle in 0..3 {
+            let at = Edge::new(cycle, cycle, &mut wake);
+            let _ = (array.read(&at, 0), array.row(1));
+            if cycle > 0 {
+                array.update(&at, 1, 0, |cell| cell.valid = true);
+            }
+        }
+        assert_eq!(array.accesses(), Accesses { reads: 3, writes: 2 });
     }
 
     #[test]

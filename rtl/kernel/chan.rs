@@ -154,6 +154,11 @@ impl<T: Payload> Chan<T> {
     /// Dead time shows the reset value of a beat, so that a waveform is quiet when the link is.
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
         to.enter(name, index);
+        // What is inside changes with pushes and pops only, which a reader hears of after the tick.
+        let version = self.pushed_at.wrapping_add(1).max(self.popped_at.wrapping_add(1));
+        if !to.wanted() || to.has_seen(version) {
+            return to.leave();
+        }
         to.channel(name, self.spec.depth, width_of::<T>(&self.shape));
         to.probe_sized("valid", u64::from(self.level > 0), 1);
         to.probe_sized("level", self.level as u64, u32::BITS - self.spec.depth.leading_zeros());

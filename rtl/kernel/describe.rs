@@ -39,6 +39,13 @@ pub trait Fields {
     fn field(&mut self, field: Field);
     /// A field of any number of bytes, least significant byte first.
     fn wide(&mut self, name: &'static str, bytes: &[u8]);
+    /// True if the next so many fields are of no use to this reader: it has gone past them and must not be
+    /// told of them.
+    #[inline(always)]
+    fn passes_fields(&mut self, count: usize) -> bool {
+        let _ = count;
+        false
+    }
 }
 
 /// Typed ways to give a field, for every reader.
@@ -57,6 +64,21 @@ pub trait FieldsExt: Fields {
     /// A field whose width follows from the configuration.
     fn sized(&mut self, name: &'static str, value: u64, width: u32) {
         self.field(Field { name, width, value, names: &[] });
+    }
+
+    /// Fields of one name and width, one a lane. A reader that wants none of them does not look at them
+    /// one by one.
+    #[inline(always)]
+    fn lanes(
+        &mut self,
+        name: &'static str,
+        values: impl IntoIterator<IntoIter: ExactSizeIterator<Item = u64>>,
+        width: u32,
+    ) {
+        let values = values.into_iter();
+        if !self.passes_fields(values.len()) {
+            values.for_each(|value| self.sized(name, value, width));
+        }
     }
 
     /// A state register with named codes.
@@ -203,8 +225,26 @@ pub trait Describe: Fields {
     fn wanted(&self) -> bool {
         true
     }
+    /// True if this reader has seen the scope opened last at this version, which is never the same for two
+    /// contents: the scope may be left at once.
+    fn has_seen(&mut self, version: u64) -> bool {
+        let _ = version;
+        false
+    }
+    /// True if nothing inside the next so many scopes, entries of one table, is of use to this reader: it has
+    /// gone past them and must not be told of them.
+    fn passes(&mut self, entries: usize) -> bool {
+        let _ = entries;
+        false
+    }
     /// A signal worth seeing that is no state: waves and dumps only.
     fn probe(&mut self, field: Field);
+    /// True if this reader has seen the next `count` statistics when their sum was this: counters never go
+    /// down, so that none of them has changed, and it has gone past them.
+    fn has_seen_stats(&mut self, count: usize, sum: u64) -> bool {
+        let _ = (count, sum);
+        false
+    }
     /// A statistic: reported and compared at the end of a run, no hardware.
     fn stat(&mut self, name: &'static str, count: u64);
     /// A memory.
@@ -235,6 +275,30 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
+    /// Describes the entries of a table in numbered scopes. A reader that wants none of them does not look
+    /// at them one by one.
+    fn entries<T>(
+        &mut self,
+        name: &'static str,
+        entries: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T>>,
+        mut describe: impl FnMut(T, &mut Self),
+    ) {
+        let entries = entries.into_iter();
+        if !self.passes(entries.len()) {
+            for (index, entry) in (0..).zip(entries) {
+                self.parts(name, index, |to| describe(entry, to));
+            }
+        }
+    }
+
+    /// Several statistics.
+    fn stats<const N: usize>(&mut self, stats: [(&'static str, u64); N]) {
+        let sum = stats.iter().fold(0u64, |sum, (_, count)| sum.wrapping_add(*count));
+        if !self.has_seen_stats(N, sum) {
+            stats.into_iter().for_each(|(name, count)| self.stat(name, count));
+        }
+    }
+
     /// A named state that is no register.
     fn probe_state<E: Encoding>(&mut self, name: &'static str, value: E) {
         let value = u64::from(value.code());
@@ -255,6 +319,9 @@ pub(crate) struct AsProbes<'a>(pub &'a mut dyn Describe);
 impl Fields for AsProbes<'_> {
     fn field(&mut self, field: Field) {
         self.0.probe(field);
+    }
+    fn passes_fields(&mut self, count: usize) -> bool {
+        self.0.passes_fields(count)
     }
     fn wide(&mut self, _: &'static str, _: &[u8]) {}
 }

@@ -24,7 +24,7 @@ mod sim;
 mod time;
 mod wake;
 
-pub use array::{Access, Array, ArraySpec, ArrayView, Collide, Storage};
+pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
 pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank};
 pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, width_of};

@@ -149,19 +149,9 @@ impl Payload for WarpAccess {
         to.sized("size_log2", u64::from(*size_log2), 2);
         to.bits("mask", *mask);
         atomic.fields(&(), to);
-        for lane in address {
-            to.sized("address", *lane, shape.addr_bits);
-        }
-        for word in data {
-            for lane in word {
-                to.bits("data", *lane);
-            }
-        }
-        for word in compare {
-            for lane in word {
-                to.bits("compare", *lane);
-            }
-        }
+        to.lanes("address", address.iter().copied(), shape.addr_bits);
+        to.lanes("data", data.as_flattened().iter().map(|&word| word.into()), 32);
+        to.lanes("compare", compare.as_flattened().iter().map(|&word| word.into()), 32);
     }
 }
 
@@ -210,10 +200,6 @@ impl Payload for WarpReply {
         shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
         to.bits("mask", *mask);
-        for word in data {
-            for lane in word {
-                to.bits("data", *lane);
-            }
-        }
+        to.lanes("data", data.as_flattened().iter().map(|&word| word.into()), 32);
     }
 }

@@ -246,16 +246,10 @@ impl Coalescer {
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
         to.bits("next_id", *next_id);
-        for lane in access.address {
-            to.sized("address", lane, addr_bits);
-        }
-        for word in access.data.as_flattened() {
-            to.bits("data", *word);
-        }
+        to.lanes("address", access.address, addr_bits);
+        to.lanes("data", access.data.as_flattened().iter().map(|&word| word.into()), 32);
         access.atomic.fields(&(), to);
-        for word in access.compare.as_flattened() {
-            to.bits("compare", *word);
-        }
+        to.lanes("compare", access.compare.as_flattened().iter().map(|&word| word.into()), 32);
         to.logic("same_line", Logic::Comparator { width: *line_bits, count: LANES as u32 });
         to.logic("leader", Logic::PriorityEncoder { inputs: LANES as u32 });
     }

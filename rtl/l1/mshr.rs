@@ -247,26 +247,24 @@ impl Mshr {
         to.sized("ready", *ready, entries);
         to.sized("closed", *closed, entries);
         to.sized("ready_entries", u64::from(*order_len), u32::BITS - entries.leading_zeros());
-        for e in 0..lines.len() {
-            to.parts("entry", e as u32, |to| {
-                let state = match (used >> e & 1 != 0, ready >> e & 1 != 0) {
-                    (false, _) => State::Free,
-                    (true, false) => State::Pending,
-                    (true, true) => State::Ready,
-                };
-                to.probe_state("state", state);
-                to.sized("line", lines[e], *line_bits);
-                to.sized("set_way", u64::from(set_way[e]), *set_way_bits);
-                to.sized("count", u64::from(count[e]), count_bits);
-                to.sized("head", u64::from(head[e]), count_bits);
-                to.sized("order", u64::from(order[e]), entries.max(2).next_power_of_two().ilog2());
-                for waiter in &waiters[e * usize::from(*merges)..][..usize::from(*merges)] {
-                    let Waiter { slot, lanes } = waiter;
-                    to.sized("slot", u64::from(*slot), 6);
-                    to.bits("lanes", *lanes);
-                }
-            });
-        }
+        to.entries("entry", 0..lines.len(), |e, to| {
+            let state = match (used >> e & 1 != 0, ready >> e & 1 != 0) {
+                (false, _) => State::Free,
+                (true, false) => State::Pending,
+                (true, true) => State::Ready,
+            };
+            to.probe_state("state", state);
+            to.sized("line", lines[e], *line_bits);
+            to.sized("set_way", u64::from(set_way[e]), *set_way_bits);
+            to.sized("count", u64::from(count[e]), count_bits);
+            to.sized("head", u64::from(head[e]), count_bits);
+            to.sized("order", u64::from(order[e]), entries.max(2).next_power_of_two().ilog2());
+            for waiter in &waiters[e * usize::from(*merges)..][..usize::from(*merges)] {
+                let Waiter { slot, lanes } = waiter;
+                to.sized("slot", u64::from(*slot), 6);
+                to.bits("lanes", *lanes);
+            }
+        });
         to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
         to.logic("drains", Logic::Comparator { width: *set_way_bits, count: entries });
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });

@@ -195,24 +195,22 @@ impl Pending {
         to.sized("used", *used, n);
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
-        for (i, row) in (0..).zip(rows) {
+        to.entries("row", rows.iter(), |row, to| {
             let Row { kind, warp, half, pc, mask, left, size_log2, offset, in_order: _, data } = row;
-            to.parts("row", i, |to| {
-                to.state("kind", *kind);
-                to.sized("warp", u64::from(*warp), 6);
-                shape.half(*half, to);
-                to.sized("pc", u64::from(*pc), shape.pc_bits);
-                to.bits("mask", *mask);
-                to.bits("left", *left);
-                to.sized("size_log2", u64::from(*size_log2), 2);
-                for lane in offset {
-                    to.sized("offset", u64::from(*lane), *offset_bits);
-                }
-                for word in data.as_flattened() {
-                    to.bits("data", *word);
-                }
-            });
-        }
+            to.state("kind", *kind);
+            to.sized("warp", u64::from(*warp), 6);
+            shape.half(*half, to);
+            to.sized("pc", u64::from(*pc), shape.pc_bits);
+            to.bits("mask", *mask);
+            to.bits("left", *left);
+            to.sized("size_log2", u64::from(*size_log2), 2);
+            for lane in offset {
+                to.sized("offset", u64::from(*lane), *offset_bits);
+            }
+            for word in data.as_flattened() {
+                to.bits("data", *word);
+            }
+        });
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
         to.logic("done_row", Logic::PriorityEncoder { inputs: n });
     }

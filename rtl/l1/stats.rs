@@ -1,7 +1,7 @@
 //! Statistics of the caches of the LSU: reported at the end of a run, no hardware.
 
 use super::watch::NUM_FAILS;
-use crate::kernel::Describe;
+use crate::kernel::{Describe, DescribeExt};
 
 /// Counters of one cache, all over accepted accesses except the refusals, which count cycles. A
 /// read-only cache knows neither bypasses, stores nor atomics.
@@ -62,15 +62,14 @@ impl L1Stats {
             fails,
             failing: _,
         } = self;
-        to.stat("accesses", *accesses);
-        to.stat("hits", *hits);
-        to.stat("hit_pending", *hit_pending);
-        to.stat("misses", *misses);
-        to.stat("evictions", *evictions);
-        for (name, count) in
-            ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"].iter().zip(fails)
-        {
-            to.stat(name, *count);
-        }
+        to.stats([
+            ("accesses", *accesses),
+            ("hits", *hits),
+            ("hit_pending", *hit_pending),
+            ("misses", *misses),
+            ("evictions", *evictions),
+        ]);
+        const NAMES: [&str; NUM_FAILS] = ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"];
+        to.stats(std::array::from_fn::<_, NUM_FAILS, _>(|at| (NAMES[at], fails[at])));
     }
 }

@@ -159,9 +159,7 @@ impl Evictions {
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { ways, telling, jobs, l1s } = self;
-        for (entry, leaving) in (0..).zip(ways) {
-            to.parts("way_of", entry, |to| leaving.describe(*l1s, to));
-        }
+        to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, to));
         if *l1s > 0 {
             to.part("telling", |to| telling.describe(to));
         }

@@ -148,7 +148,7 @@ impl Frc {
             entries: vec![FrcEntry::default(); entries as usize].into(),
             used: 0,
             filled: Fifo::new(entries, bits_for(entries)),
-            data: Array::new(data, shape.line_bytes),
+            data: Array::new(data, shape.line_bytes).by_cell(),
             shape,
         }
     }
@@ -304,9 +304,11 @@ impl Frc {
     /// Lists registers, memory and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used: _, filled, data } = self;
-        for (number, entry) in (0..).zip(entries) {
-            to.parts("entry", number, |to| entry.describe(shape, to));
-        }
+        let count = |is_so: fn(FrcState) -> bool| entries.iter().filter(|entry| is_so(entry.state)).count() as u64;
+        let width = bits_for(entries.len() as u32 + 1);
+        to.probe_sized("num_fetching", count(|state| state == FrcState::Fetch), width);
+        to.probe_sized("num_leaving", count(FrcState::is_leaving), width);
+        to.entries("entry", entries.iter(), |entry, to| entry.describe(shape, to));
         to.part("filled", |to| filled.describe(to));
         to.array("data", data);
         let width = shape.tag_bits + (shape.bank_sets / shape.sets).ilog2();

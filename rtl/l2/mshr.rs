@@ -295,9 +295,7 @@ impl Mshr {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters } = self;
         to.sized("used", *used, shape.entries);
-        for (index, entry) in entries.iter().enumerate() {
-            to.parts("entry", index as u32, |to| entry.describe(shape, to));
-        }
+        to.entries("entry", entries.iter(), |entry, to| entry.describe(shape, to));
         to.part("ready", |to| ready.describe(to));
         to.array("waiters", waiters);
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: shape.entries });

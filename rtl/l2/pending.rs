@@ -166,15 +166,13 @@ impl Pending {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, depth, latency: _, set_bits, shape, empty } = self;
         to.sized("level", entries.len() as u64, u32::BITS - depth.leading_zeros());
-        for place in 0..*depth {
-            let Entry { request, set, step, due, missed: _ } = entries.get(place as usize).unwrap_or(empty);
-            to.parts("slot", place, |to| {
-                request.fields(shape, to);
-                to.sized("set", u64::from(*set), *set_bits);
-                to.state("step", *step);
-                to.sized("due", *due & DUE_MASK, DUE_BITS);
-            });
-        }
+        to.entries("slot", 0..*depth as usize, |place, to| {
+            let Entry { request, set, step, due, missed: _ } = entries.get(place).unwrap_or(empty);
+            request.fields(shape, to);
+            to.sized("set", u64::from(*set), *set_bits);
+            to.state("step", *step);
+            to.sized("due", *due & DUE_MASK, DUE_BITS);
+        });
         to.logic("pending_line", Logic::Comparator { width: shape.line_bits, count: *depth });
         to.logic("pending_set", Logic::Comparator { width: *set_bits, count: *depth });
         to.logic("pending_awake", Logic::PriorityEncoder { inputs: *depth });

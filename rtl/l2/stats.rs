@@ -1,6 +1,6 @@
 //! Counters of an L2 bank.
 
-use crate::kernel::Describe;
+use crate::kernel::{Describe, DescribeExt};
 
 /// Why the oldest request could not be served in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,28 +136,28 @@ impl L2Stats {
             swaps,
             stalls,
         } = self;
-        to.stat("accesses", *accesses);
-        to.stat("hits", *hits);
-        to.stat("hit_pending", *hit_pending);
-        to.stat("misses", *misses);
-        to.stat("write_hits", *write_hits);
-        to.stat("write_pending", *write_pending);
-        to.stat("write_misses", *write_misses);
-        to.stat("atomic_hits", *atomic_hits);
-        to.stat("atomic_pending", *atomic_pending);
-        to.stat("atomic_misses", *atomic_misses);
-        to.stat("fetches", *fetches);
-        to.stat("writebacks", *writebacks);
-        to.stat("evictions", *evictions);
-        to.stat("replays", *replays);
-        to.stat("changes", *changes);
-        to.stat("miss_delay", *miss_delay);
-        to.stat("put_down", *put_down);
-        to.stat("frc_misses", *frc_misses);
-        to.stat("frc_hits", *frc_hits);
-        to.stat("swaps", *swaps);
-        for (name, cycles) in STALL_NAMES.into_iter().zip(stalls) {
-            to.stat(name, *cycles);
-        }
+        to.stats([
+            ("accesses", *accesses),
+            ("hits", *hits),
+            ("hit_pending", *hit_pending),
+            ("misses", *misses),
+            ("write_hits", *write_hits),
+            ("write_pending", *write_pending),
+            ("write_misses", *write_misses),
+            ("atomic_hits", *atomic_hits),
+            ("atomic_pending", *atomic_pending),
+            ("atomic_misses", *atomic_misses),
+            ("fetches", *fetches),
+            ("writebacks", *writebacks),
+            ("evictions", *evictions),
+            ("replays", *replays),
+            ("changes", *changes),
+            ("miss_delay", *miss_delay),
+            ("put_down", *put_down),
+            ("frc_misses", *frc_misses),
+            ("frc_hits", *frc_hits),
+            ("swaps", *swaps),
+        ]);
+        to.stats(std::array::from_fn::<_, STALLS, _>(|at| (STALL_NAMES[at], stalls[at])));
     }
 }

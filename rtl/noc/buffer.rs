@@ -14,8 +14,8 @@
 
 use super::packet::{FLIT_BYTES, Packet};
 use crate::kernel::{
-    ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic, Storage,
-    digest_of,
+    Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
+    Storage, digest_of,
 };
 use std::hash::Hasher;
 
@@ -37,6 +37,8 @@ struct Flits<P: Packet> {
     head: usize,
     /// Packets held.
     level: usize,
+    /// Flits that have entered and left.
+    accesses: Accesses,
 }
 
 /// One input's buffer.
@@ -68,7 +70,7 @@ impl<P: Packet> InputBuffer<P> {
         };
         let packets = vec![Held::default(); flits as usize].into_boxed_slice();
         Self {
-            flits: Flits { spec, shape, packets, head: 0, level: 0 },
+            flits: Flits { spec, shape, packets, head: 0, level: 0, accesses: Accesses::default() },
             level: 0,
             head_length: 0,
             wires_free: 0,
@@ -104,6 +106,7 @@ impl<P: Packet> InputBuffer<P> {
         let held = &mut self.flits.packets[self.flits.place(self.flits.level)];
         held.length = flits;
         held.packet.clone_from(packet);
+        self.flits.accesses.writes += u64::from(flits);
         self.flits.level += 1;
     }
 
@@ -140,6 +143,7 @@ impl<P: Packet> InputBuffer<P> {
             self.head_length = self.flits.packets[self.flits.head].length;
         }
         self.level -= length;
+        self.flits.accesses.reads += u64::from(length);
         self.leaving_since = None;
         length
     }
@@ -190,6 +194,10 @@ impl<P: Packet> ArrayView for Flits<P> {
             digest.word(digest_of(&self.packets[self.place(number)].packet));
         }
         digest.finish()
+    }
+
+    fn accesses(&self) -> Accesses {
+        self.accesses
     }
 
     /// Row `n` shows the packet in place `n`: flits have no fields of their own.

@@ -19,7 +19,7 @@ use super::decode::{Decoded, Pipe};
 use super::fault::AccessFault;
 use super::issue::{Issue, Served, Turn};
 use super::operands::{Base, Operands};
-use super::shared_memory::SharedMemory;
+use super::shared_memory::{SharedMemory, Use};
 use super::{KernelImage, SmCore};
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::Edge;
@@ -221,7 +221,8 @@ impl SmCore {
     ) {
         let &Issue { warp, mask, .. } = issue;
         let inst = &decoded.inst;
-        let cycles = self.shared.cycles(address, mask, mem.bytes());
+        let usage = if store.is_some() { Use::Store } else { Use::Load };
+        let cycles = self.shared.cycles(usage, address, mask, mem.bytes());
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
         let first = self.ctas.shared_base(self.warps.get(warp).cta);

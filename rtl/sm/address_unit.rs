@@ -283,16 +283,14 @@ impl AddressUnit {
         to.sized("beat", u64::from(*beat), 3);
         to.sized("beats", u64::from(*beats), 3);
         atomic.fields(&(), to);
-        for (lane, address) in address.iter().enumerate() {
-            to.parts("lane", lane as u32, |to| {
-                let [word0, word1, word2, word3] = data.each_ref().map(|word| word[lane]);
-                to.bits("address", *address);
-                to.bits("word0", word0);
-                to.bits("word1", word1);
-                to.bits("word2", word2);
-                to.bits("word3", word3);
-            });
-        }
+        to.entries("lane", address.iter().enumerate(), |(lane, address), to| {
+            let [word0, word1, word2, word3] = data.each_ref().map(|word| word[lane]);
+            to.bits("address", *address);
+            to.bits("word0", word0);
+            to.bits("word1", word1);
+            to.bits("word2", word2);
+            to.bits("word3", word3);
+        });
         for _ in 0..LANES {
             to.logic("lane_address", Logic::Adder { width: 64 });
         }

@@ -142,25 +142,20 @@ impl Barriers {
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, rounds, waiting, reductions } = self;
         to.sized("waiting", *waiting, *num_warps);
-        for (slot, ids) in rounds.iter().enumerate() {
-            to.parts("cta", slot as u32, |to| {
-                for (id, Round { waiting, arrived, expected, threads, held }) in ids.iter().enumerate() {
-                    to.parts("id", id as u32, |to| {
-                        to.sized("waiting", *waiting, *num_warps);
-                        to.sized("arrived", u64::from(*arrived), 7);
-                        to.sized("expected", u64::from(*expected), COUNT_BITS);
-                        to.sized("threads", u64::from(*threads), COUNT_BITS);
-                        to.sized("held", u64::from(*held), COUNT_BITS);
-                    });
-                }
-            });
-        }
-        for (warp, Reduction { threads, held }) in (0..*num_warps).zip(reductions.iter()) {
-            to.parts("reduction", warp, |to| {
+        to.entries("cta", rounds.iter(), |ids, to| {
+            to.entries("id", ids.iter(), |Round { waiting, arrived, expected, threads, held }, to| {
+                to.sized("waiting", *waiting, *num_warps);
+                to.sized("arrived", u64::from(*arrived), 7);
+                to.sized("expected", u64::from(*expected), COUNT_BITS);
                 to.sized("threads", u64::from(*threads), COUNT_BITS);
                 to.sized("held", u64::from(*held), COUNT_BITS);
             });
-        }
+        });
+        let reductions = reductions.iter().take(*num_warps as usize);
+        to.entries("reduction", reductions, |Reduction { threads, held }, to| {
+            to.sized("threads", u64::from(*threads), COUNT_BITS);
+            to.sized("held", u64::from(*held), COUNT_BITS);
+        });
         to.logic("complete", Logic::Comparator { width: *num_warps, count: (rounds.len() * IDS) as u32 });
     }
 }

@@ -506,15 +506,14 @@ impl Block for SmCore {
             operand_conflicts,
             shared_changes,
         } = counters;
-        to.stat("warp_instructions", *warp_instructions);
-        to.stat("thread_instructions", *thread_instructions);
-        for (count, name) in per_pipe.iter().zip(HEADS) {
-            to.stat(name, *count);
-        }
-        to.stat("divergent_branches", *divergent_branches);
-        to.stat("shared_conflicts", *shared_conflicts);
-        to.stat("operand_conflicts", *operand_conflicts);
-        to.stat("shared_changes", *shared_changes);
+        to.stats([("warp_instructions", *warp_instructions), ("thread_instructions", *thread_instructions)]);
+        to.stats(std::array::from_fn::<_, PIPES, _>(|pipe| (HEADS[pipe], per_pipe[pipe])));
+        to.stats([
+            ("divergent_branches", *divergent_branches),
+            ("shared_conflicts", *shared_conflicts),
+            ("operand_conflicts", *operand_conflicts),
+            ("shared_changes", *shared_changes),
+        ]);
     }
 }
 

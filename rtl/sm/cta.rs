@@ -114,14 +114,12 @@ impl CtaSlots {
         to.sized("share_warps", u64::from(*warps), 7);
         to.bits("share_rows", *rows);
         to.bits("share_shared", *shared);
-        for (slot, Cta { number, at: [x, y, z] }) in ctas.iter().enumerate() {
-            to.parts("slot", slot as u32, |to| {
-                to.bits("number", *number);
-                to.bits("x", *x);
-                to.bits("y", *y);
-                to.bits("z", *z);
-            });
-        }
+        to.entries("slot", ctas.iter(), |Cta { number, at: [x, y, z] }, to| {
+            to.bits("number", *number);
+            to.bits("x", *x);
+            to.bits("y", *y);
+            to.bits("z", *z);
+        });
         to.logic("free", Logic::PriorityEncoder { inputs: slots });
     }
 }

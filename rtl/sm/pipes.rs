@@ -254,20 +254,18 @@ impl Pipes {
         to.bits("dp_free_at", free[0][Pipe::Dp as usize]);
         to.bits("shared_free_at", free[0][Pipe::Shared as usize]);
         to.bits("busy", *busy);
-        for (slot, Flight { warp, half, more, pc, mask, preds: [first, second], due }) in flights.iter().enumerate() {
-            to.parts("flight", slot as u32, |to| {
-                to.sized("warp", u64::from(*warp), 6);
-                if *halves > 1 {
-                    to.flag("half", *half != 0);
-                    to.flag("more", *more);
-                }
-                to.bits("pc", *pc);
-                to.bits("mask", *mask);
-                to.bits("pred0", *first);
-                to.bits("pred1", *second);
-                to.bits("due", *due);
-            });
-        }
+        to.entries("flight", flights, |Flight { warp, half, more, pc, mask, preds: [first, second], due }, to| {
+            to.sized("warp", u64::from(*warp), 6);
+            if *halves > 1 {
+                to.flag("half", *half != 0);
+                to.flag("more", *more);
+            }
+            to.bits("pc", *pc);
+            to.bits("mask", *mask);
+            to.bits("pred0", *first);
+            to.bits("pred1", *second);
+            to.bits("due", *due);
+        });
         to.array("results", results);
         let span = u32::from(*bus) * CALENDAR_CYCLES as u32;
         to.logic("bus_room", Logic::Mux { ways: span, width: 1 });

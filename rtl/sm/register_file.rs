@@ -10,7 +10,7 @@ use super::SmConfig;
 use super::alu::{Words, merge};
 use super::image::RESULT_WORDS;
 use crate::kernel::{
-    Access, Array, ArraySpec, ArrayView, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage,
+    Access, Accesses, Array, ArraySpec, ArrayView, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage,
 };
 use crate::l1::access::LANES;
 
@@ -77,6 +77,9 @@ impl ArrayView for Banked<'_> {
     }
     fn digest(&self) -> u64 {
         self.words.digest()
+    }
+    fn accesses(&self) -> Accesses {
+        self.words.accesses()
     }
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
         self.words.cell(row * self.spec.columns + column, 0, to);

@@ -21,6 +21,7 @@ use super::issue::Issue;
 use super::operands::Base;
 use super::recorded::{COPIES, Place, Role};
 use super::scheduler::MAX_SCHEDULERS;
+use super::shared_memory::Use;
 use super::stream::Next;
 use super::warps::Warps;
 use crate::cells::atomic::AtomicOp;
@@ -215,7 +216,8 @@ impl SmCore {
         }
         let cycles = match decoded.inst.op {
             Op::Atomic(..) => self.shared.atomic_cycles(&address, mask, mem.bytes()),
-            _ => self.shared.cycles(&address, mask, mem.bytes()),
+            Op::Store(_) => self.shared.cycles(Use::Store, &address, mask, mem.bytes()),
+            _ => self.shared.cycles(Use::Load, &address, mask, mem.bytes()),
         };
         self.counters.shared_conflicts += u64::from(cycles - 1);
         let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);

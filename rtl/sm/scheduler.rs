@@ -56,9 +56,8 @@ impl Ages {
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, older } = self;
-        for (warp, row) in (0..*num_warps).zip(older) {
-            to.parts("warp", warp, |to| to.sized("older", *row, *num_warps));
-        }
+        let rows = older.iter().take(*num_warps as usize);
+        to.entries("warp", rows, |row, to| to.sized("older", *row, *num_warps));
         to.logic("oldest", Logic::Comparator { width: *num_warps, count: *num_warps });
     }
 }

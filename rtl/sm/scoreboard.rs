@@ -100,20 +100,19 @@ impl Scoreboard {
         let warps = *num_warps;
         to.sized("hazard", *hazard, warps);
         to.sized("hazard_memory", *hazard_memory, warps);
-        for (warp, (pending, memory)) in (0..warps).zip(pending.iter().zip(memory)) {
-            to.parts("warp", warp, |to| {
-                for (name, RegMask { words, preds }) in [("pending", pending), ("memory", memory)] {
-                    to.part(name, |to| {
-                        let [words0, words1, words2, words3] = words;
-                        to.bits("words0", *words0);
-                        to.bits("words1", *words1);
-                        to.bits("words2", *words2);
-                        to.bits("words3", *words3);
-                        to.bits("preds", *preds);
-                    });
-                }
-            });
-        }
+        let sets = pending.iter().zip(memory).take(warps as usize);
+        to.entries("warp", sets, |(pending, memory), to| {
+            for (name, RegMask { words, preds }) in [("pending", pending), ("memory", memory)] {
+                to.part(name, |to| {
+                    let [words0, words1, words2, words3] = words;
+                    to.bits("words0", *words0);
+                    to.bits("words1", *words1);
+                    to.bits("words2", *words2);
+                    to.bits("words3", *words3);
+                    to.bits("preds", *preds);
+                });
+            }
+        });
         // Up to eight operand words and two predicates of the head look up their pending bits.
         to.logic("lookup", Logic::Mux { ways: 256, width: 8 * warps });
         to.logic("lookup_preds", Logic::Mux { ways: 32, width: 2 * warps });

@@ -7,7 +7,9 @@
 //! An atomic reads a word and writes back what it makes of it, lane after lane in ascending order;
 //! here lanes that ask for one word are not served together.
 
-use crate::kernel::{Access, ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of};
+use crate::kernel::{
+    Access, Accesses, ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of,
+};
 use crate::l1::access::LANES;
 use crate::sm::SharedConfig;
 
@@ -20,6 +22,17 @@ pub(super) struct SharedMemory {
     spec: ArraySpec,
     bytes: Box<[u8]>,
     digest: Option<u64>,
+    /// Words that the banks have given and taken.
+    accesses: Accesses,
+}
+
+/// What an access does to the words it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Reads them.
+    Load,
+    /// Writes them.
+    Store,
 }
 
 impl SharedMemory {
@@ -33,19 +46,32 @@ impl SharedMemory {
             writes: 1,
             collide: Collide::Forbidden,
         };
-        Self { spec, bytes: vec![0; config.bytes as usize].into(), digest: None }
+        Self { spec, bytes: vec![0; config.bytes as usize].into(), digest: None, accesses: Accesses::default() }
     }
 
-    /// Cycles for which an access of `bytes` bytes in the lanes of `mask` keeps the banks.
-    pub(super) fn cycles(&self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
-        let free = bytes == 4 && self.spec.columns == 32 && is_conflict_free(address, mask);
-        if free { 1 } else { conflict_cycles(address, mask, bytes, self.spec.columns) }
+    /// Counts an access of `bytes` bytes in the lanes of `mask` and returns the cycles for which it
+    /// keeps the banks.
+    pub(super) fn cycles(&mut self, usage: Use, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
+        let is_simple = bytes == 4 && self.spec.columns == 32;
+        let free = if is_simple { conflict_free_words(address, mask) } else { None };
+        let (cycles, words) = match free {
+            Some(words) => (1, words),
+            None => conflicts(address, mask, bytes, self.spec.columns),
+        };
+        match usage {
+            Use::Load => self.accesses.reads += words,
+            Use::Store => self.accesses.writes += words,
+        }
+        cycles
     }
 
-    /// Cycles for which an atomic of `bytes` bytes in the lanes of `mask` keeps the banks: each lane
+    /// Counts an atomic and returns the cycles for which it keeps the banks, one of `bytes` bytes in the lanes of `mask`: each lane
     /// reads and writes its words by itself, those of equal address one after the other.
-    pub(super) fn atomic_cycles(&self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
+    pub(super) fn atomic_cycles(&mut self, address: &[u64; LANES], mask: u32, bytes: u32) -> u16 {
         let mut depth = [0; 32];
+        let words = u64::from(mask.count_ones() * bytes.div_ceil(4));
+        self.accesses.reads += words;
+        self.accesses.writes += words;
         for lane in (0..LANES).filter(|lane| mask >> lane & 1 != 0) {
             let low = address[lane] as u32 / 4;
             for word in low..low + bytes.div_ceil(4) {
@@ -83,7 +109,7 @@ impl SharedMemory {
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // The bytes are shown as cells of the array.
-        let Self { spec, bytes: _, digest: _ } = self;
+        let Self { spec, bytes: _, digest: _, accesses: _ } = self;
         to.array("banks", self);
         to.logic("same_word", Logic::Comparator { width: 16, count: spec.columns * (LANES as u32 - 1) });
         to.logic("crossbar", Logic::Mux { ways: spec.columns, width: 32 * LANES as u32 });
@@ -107,29 +133,33 @@ impl ArrayView for SharedMemory {
     fn digest(&self) -> u64 {
         self.digest.unwrap_or(0)
     }
+    fn accesses(&self) -> Accesses {
+        self.accesses
+    }
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
         let value = self.load((row * self.spec.columns + column) * 4, 4);
         to.field(Field { name: "word", width: 32, value, names: &[] });
     }
 }
 
-/// Whether no two distinct words of 4-byte accesses lie in one of 32 banks.
-fn is_conflict_free(address: &[u64; LANES], mask: u32) -> bool {
+/// The distinct words of 4-byte accesses, if no two of them lie in one of 32 banks.
+fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
     let mut words = [u32::MAX; 32];
     let mut lanes = mask;
-    let mut conflict = false;
+    let (mut conflict, mut asked) = (false, 0u32);
     while lanes != 0 {
         let word = address[lanes.trailing_zeros() as usize] as u32 / 4;
         lanes &= lanes - 1;
         let bank = &mut words[word as usize % 32];
         conflict |= *bank != word && *bank != u32::MAX;
         *bank = word;
+        asked |= 1 << (word % 32);
     }
-    !conflict
+    if conflict { None } else { Some(asked.count_ones().into()) }
 }
 
-/// The most distinct words that one bank must deliver.
-fn conflict_cycles(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> u16 {
+/// The most distinct words that one bank must deliver, and those of all banks.
+fn conflicts(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) -> (u16, u64) {
     const END: u8 = u8::MAX;
     // One list of distinct words per bank, chained through `next`.
     let mut first = [END; 32];
@@ -158,7 +188,7 @@ fn conflict_cycles(address: &[u64; LANES], mask: u32, bytes: u32, banks: u32) ->
             }
         }
     }
-    cycles
+    (cycles, used as u64)
 }
 
 #[cfg(test)]
@@ -169,8 +199,9 @@ mod tests {
 
     fn cycles(address: impl Fn(u64) -> u64, mask: u32, bytes: u32) -> u16 {
         let address = from_fn(|lane| address(lane as u64));
-        let cycles = conflict_cycles(&address, mask, bytes, 32);
-        assert!(bytes != 4 || is_conflict_free(&address, mask) == (cycles == 1), "the short way disagrees");
+        let (cycles, words) = conflicts(&address, mask, bytes, 32);
+        let short = conflict_free_words(&address, mask);
+        assert!(bytes != 4 || short == (cycles == 1).then_some(words), "the short way disagrees");
         cycles
     }
 
@@ -209,8 +240,8 @@ mod tests {
 
     #[test]
     fn atomics_of_one_word_are_served_one_after_the_other() {
-        let shared = SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3 });
-        let cycles = |address: fn(u64) -> u64, mask, bytes| {
+        let mut shared = SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3 });
+        let mut cycles = |address: fn(u64) -> u64, mask, bytes| {
             shared.atomic_cycles(&from_fn(|lane| address(lane as u64)), mask, bytes)
         };
         assert_eq!(cycles(|_| 64, u32::MAX, 4), 32);

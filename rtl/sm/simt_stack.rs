@@ -196,15 +196,14 @@ impl SimtStacks {
         let Self { lanes, stacks, memory } = self;
         to.array("entries", memory);
         let spec = memory.spec();
-        for (warp, Stack { top: Entry { pc, rpc, mask }, below, alive }) in (0..spec.rows).zip(stacks) {
-            to.parts("warp", warp, |to| {
-                to.bits("pc", *pc);
-                to.bits("rpc", *rpc);
-                to.sized("active", *mask, *lanes);
-                to.sized("below", u64::from(*below), spec.columns.ilog2() + 1);
-                to.sized("alive", *alive, *lanes);
-            });
-        }
+        let stacks = stacks.iter().take(spec.rows as usize);
+        to.entries("warp", stacks, |Stack { top: Entry { pc, rpc, mask }, below, alive }, to| {
+            to.bits("pc", *pc);
+            to.bits("rpc", *rpc);
+            to.sized("active", *mask, *lanes);
+            to.sized("below", u64::from(*below), spec.columns.ilog2() + 1);
+            to.sized("alive", *alive, *lanes);
+        });
         to.logic("reconverged", Logic::Comparator { width: 32, count: spec.reads });
         to.logic("next_entry", Logic::PriorityEncoder { inputs: spec.columns * spec.reads });
     }

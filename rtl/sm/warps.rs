@@ -122,15 +122,14 @@ impl Warps {
         to.sized("live", *live, *num_warps);
         to.probe_sized("storing", *storing, *num_warps);
         to.sized("outstanding", u64::from(*outstanding), 20);
-        for (warp, Warp { cta, index, rows, loads, stores, served }) in (0..*num_warps).zip(slots) {
-            to.parts("warp", warp, |to| {
-                to.sized("cta", u64::from(*cta), 5);
-                to.sized("index", u64::from(*index), 6);
-                to.bits("rows", *rows);
-                to.bits("loads", *loads);
-                to.bits("stores", *stores);
-                to.bits("served", *served);
-            });
-        }
+        let slots = slots.iter().take(*num_warps as usize);
+        to.entries("warp", slots, |Warp { cta, index, rows, loads, stores, served }, to| {
+            to.sized("cta", u64::from(*cta), 5);
+            to.sized("index", u64::from(*index), 6);
+            to.bits("rows", *rows);
+            to.bits("loads", *loads);
+            to.bits("stores", *stores);
+            to.bits("served", *served);
+        });
     }
 }

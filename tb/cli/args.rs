@@ -254,9 +254,26 @@ pub(super) struct SimulationArguments {
     /// Write requests, queue levels and stalls for Perfetto (ui.perfetto.dev): 1 us is a core cycle
     #[arg(long, value_name = "FILE.json")]
     pub timeline: Option<PathBuf>,
+    /// Write every warp instruction, from fetch to writeback, for Konata
+    #[arg(long, value_name = "FILE.kanata")]
+    pub pipeline: Option<PathBuf>,
+    /// Print what energy the run took, block by block: an estimate, always in the statistics
+    #[arg(long)]
+    pub energy: bool,
+    /// Technology node of the energy, in nm
+    #[arg(long, value_name = "NM", value_parser = node, default_value = "45")]
+    pub node: Node,
+    /// Millimetres of wire between an SM and a partition, for the energy [default: half an edge of a GTX 480]
+    #[arg(long, value_name = "MM", value_parser = millimetres)]
+    pub hop_mm: Option<f64>,
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+fn millimetres(text: &str) -> Result<f64, &'static str> {
+    let length = text.parse().ok().filter(|length: &f64| (0.0..=1000.0).contains(length));
+    length.ok_or("expected a length from 0 to 1000")
 }
 
 fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
@@ -481,6 +498,9 @@ pub(super) enum Figure {
     /// Sharing tracker and selective bypass without time: DRAM traffic, miss rates and energy
     #[value(name = "anssari2012/fig4")]
     AnssariFig4,
+    /// What an FRC costs, against twice the bank
+    #[value(name = "candel2018/area")]
+    Candel2018Area,
     /// How far estimates are from memories that CACTI computed
     #[value(name = "area/errors")]
     AreaErrors,

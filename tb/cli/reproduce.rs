@@ -2,6 +2,7 @@
 
 mod anssari2012;
 mod errors;
+mod frc_area;
 mod khairy2015;
 mod li2015;
 mod suite;
@@ -89,7 +90,7 @@ fn drawn(draw: Draw, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
 type Draw = fn(&Desk) -> Result<Page, Halt>;
 
 /// Each figure and what draws it.
-const FIGURES: [(Figure, Draw); 16] = [
+const FIGURES: [(Figure, Draw); 17] = [
     (Figure::Suite, suite::suite),
     (Figure::Li2015Table1, li2015::table1),
     (Figure::Li2015Fig2, li2015::fig2),
@@ -105,5 +106,6 @@ const FIGURES: [(Figure, Draw); 16] = [
     (Figure::Xie2013Listings, |_| xie2013::listings()),
     (Figure::AnssariTable43, |_| table43::table43()),
     (Figure::AnssariFig4, anssari2012::fig4),
+    (Figure::Candel2018Area, |_| frc_area::area()),
     (Figure::AreaErrors, |_| errors::errors()),
 ];

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use ::area::Technology;
 use miette::{Context, IntoDiagnostic, Report, miette};
 use waves::part_file::PartFile;
 
@@ -12,6 +13,7 @@ use super::stats::Stats;
 use super::summary::Summary;
 use super::{Exit, crash, interrupt, output};
 use crate::config::Resolved;
+use crate::estimate::{Activity, Energy};
 use crate::run::{Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict, WaveOptions};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
@@ -63,14 +65,24 @@ fn simulate(
             return Ok(Exit::CheckFailed);
         }
     };
+    let energy = energy(arguments, &report)?;
     if let Some(file) = stats {
-        write(file, &Stats::new(resolved, &report))?;
+        write(file, &Stats::new(resolved, &report, energy.as_ref()))?;
     }
     if !arguments.quiet {
-        output::print(&Summary { launch: file, resolved, report: &report }.to_string())?;
+        let energy = energy.as_ref().filter(|_| arguments.energy);
+        output::print(&Summary { launch: file, resolved, report: &report, energy }.to_string())?;
     }
     report.notes.iter().for_each(|note| output::complain(note));
     Ok(judge(&report))
+}
+
+/// The energy of a run that counted its structures.
+fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<Energy>, Report> {
+    let Some(activity) = Activity::of(report) else { return Ok(None) };
+    let technology = Technology::built_in().into_diagnostic()?;
+    let hop_mm = arguments.hop_mm.unwrap_or_else(|| technology.hop_mm());
+    Ok(Some(Energy::of(&activity, &technology, arguments.node, hop_mm)))
 }
 
 fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
@@ -95,6 +107,8 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         wave,
         series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
         timeline: arguments.timeline.clone(),
+        pipeline: arguments.pipeline.clone(),
+        structures: arguments.energy || arguments.stats.is_some(),
         interrupt: interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?,
         ..RunOptions::default()
     })

@@ -17,6 +17,7 @@ use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
 use crate::config::Resolved;
+use crate::estimate::Energy;
 use crate::run::{Counters, LoadCounters, Outcome, RunReport, Verdict};
 
 /// Version of the keys.
@@ -48,6 +49,8 @@ pub struct Stats<'a> {
     tracker: NotModelled,
     noc: Noc,
     dram: Dram,
+    /// In pJ, by block; an estimate.
+    energy: Option<&'a Energy>,
     /// Scheduler cycles by reason, over all SMs.
     stalls: Map<String, Value>,
     /// Of each load instruction.
@@ -242,7 +245,7 @@ struct Sm {
 impl<'a> Stats<'a> {
     /// The statistics of a run.
     #[must_use]
-    pub fn new(resolved: &'a Resolved, report: &'a RunReport) -> Self {
+    pub fn new(resolved: &'a Resolved, report: &'a RunReport, energy: Option<&'a Energy>) -> Self {
         let counters = &report.counters;
         let seconds = report.simulating.as_secs_f64();
         let rate = if seconds > 0.0 { counters.cycles as f64 / seconds } else { 0.0 };
@@ -273,6 +276,7 @@ impl<'a> Stats<'a> {
             tracker: None,
             noc: Noc { request: Crossbar::of(&counters.requests), reply: Crossbar::of(&counters.replies) },
             dram: Dram::of(&counters.dram),
+            energy,
             stalls: stalls(&counters.stalls),
             loads: report.loads.iter().map(Load::of).collect(),
             reuse: report.reuse.map(Reuse::of),

@@ -8,33 +8,28 @@ use rtl::sm::StallReason;
 
 use super::output::grouped;
 use crate::config::Resolved;
+use crate::estimate::{Energy, Unit};
 use crate::run::{Counters, Outcome, RunReport, Verdict, ratio};
 
 /// Reasons shown; the others are in the statistics.
 const REASONS_SHOWN: usize = 4;
+/// Levels of blocks for which the energy is shown; the others are in the statistics.
+const LEVELS_SHOWN: usize = 2;
+/// Part of all energy below which a block has no row.
+const LEAST_SHOWN: f64 = 0.001;
 
 /// The table of a run.
 pub(super) struct Summary<'a> {
     pub launch: &'a Path,
     pub resolved: &'a Resolved,
     pub report: &'a RunReport,
+    /// What it took, if that is to be shown.
+    pub energy: Option<&'a Energy>,
 }
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunReport {
-            outcome,
-            verdict,
-            kernels,
-            warp_limits,
-            counters,
-            loads: _,
-            reuse: _,
-            simulating,
-            written,
-            notes: _,
-            digests: _,
-        } = self.report;
+        let RunReport { outcome, verdict, kernels, warp_limits, counters, simulating, written, .. } = self.report;
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
         let machine: Vec<_> = machine.map(String::as_str).collect();
         writeln!(f, "{} on {}", self.launch.display(), machine.join(" + "))?;
@@ -62,6 +57,10 @@ impl fmt::Display for Summary<'_> {
         row(f, "L2", &l2(counters))?;
         row(f, "DRAM", &dram(counters))?;
         row(f, "stalls", &stalls(counters))?;
+        if let Some(energy) = self.energy {
+            row(f, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
+            energy.blocks.iter().try_for_each(|unit| units(f, unit, 1, energy.pj()))?;
+        }
         let check = match verdict {
             Verdict::Off => "off: nothing to compare with",
             Verdict::Passed => "passed",
@@ -81,6 +80,30 @@ impl fmt::Display for Summary<'_> {
 fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
     let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<25}")).collect();
     writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+}
+
+/// A row for some blocks, and one for those inside, as far as they take a part of the whole that shows.
+fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -> fmt::Result {
+    if unit.dynamic_pj + unit.leakage_pj < LEAST_SHOWN * whole_pj {
+        return Ok(());
+    }
+    let name = match unit.units {
+        1 => unit.block.clone(),
+        units => format!("{} x {units}", unit.block),
+    };
+    let cells: Vec<_> = joules(unit.dynamic_pj, unit.leakage_pj).iter().map(|cell| format!("{cell:<21}")).collect();
+    let label = format!("{:indent$}{name}", "", indent = 2 * depth);
+    writeln!(f, "{}", format!("  {label:<18}{}", cells.join(" ")).trim_end())?;
+    if depth < LEVELS_SHOWN {
+        unit.children.iter().try_for_each(|child| units(f, child, depth + 1, whole_pj))?;
+    }
+    Ok(())
+}
+
+fn joules(dynamic_pj: f64, leakage_pj: f64) -> Vec<String> {
+    let micro = |pj: f64| format!("{:.3} uJ", pj / 1e6);
+    let [all, dynamic, leakage] = [dynamic_pj + leakage_pj, dynamic_pj, leakage_pj].map(micro);
+    vec![all, format!("{dynamic} dynamic"), format!("{leakage} leakage")]
 }
 
 fn percent(part: u64, whole: u64) -> String {

@@ -6,12 +6,15 @@
 //! |---------|-------------------------------------------------------------------|
 //! | `price` | each structure of a scope as the technology knows it              |
 //! | `delta` | what a design has more or less than another                       |
+//! | `energy`| what a run took, from what went through the ports of its memories |
 //! | `fold`  | scopes alike, one row for all of them: fifteen SMs, 32 entries     |
 
 mod delta;
+mod energy;
 mod fold;
 mod price;
 
+pub use energy::{Activity, Energy, Events, Unit};
 pub use fold::Folded;
 
 use area::{Memory, Node, Technology};

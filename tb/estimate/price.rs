@@ -11,7 +11,7 @@ const BEATS: &str = "beats";
 
 /// A memory as its ports see it: as many words as they can name, each as wide as they reach.
 fn memory(array: &ArrayCount) -> Memory {
-    let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access } = array;
+    let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access, accesses: _ } = array;
     let (entries, width, banks) = match access {
         Access::Row => (rows, columns * cell_bits, 1),
         Access::Cell => (rows * columns, cell_bits, 1),

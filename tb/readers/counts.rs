@@ -2,7 +2,7 @@
 //! Flip-flops, memories, channels and logic of every scope, from the widths that the simulation
 //! itself works with: a field made wider is counted wider, with nothing else to edit.
 
-use rtl::kernel::{Access, ArrayView, Blocks, Describe, Field, Fields, Logic, Storage};
+use rtl::kernel::{Access, Accesses, ArrayView, Blocks, Describe, Field, Fields, Logic, Storage};
 use serde::Serialize;
 
 use super::scopes::{Scopes, block_ids};
@@ -45,6 +45,9 @@ pub struct ArrayCount {
     pub writes: u32,
     /// What each of them reaches.
     pub access: Access,
+    /// How often they did, from reset to now.
+    #[serde(skip)]
+    pub accesses: Accesses,
 }
 
 impl ArrayCount {
@@ -149,8 +152,9 @@ impl Describe for Counter {
         let spec = array.spec();
         let (storage, rows, columns) = (spec.storage, spec.rows, spec.columns);
         let (reads, writes, cell_bits, access) = (spec.reads, spec.writes, array.cell_bits(), array.access());
-        let name = name.to_owned();
-        self.0.here().arrays.push(ArrayCount { name, storage, rows, columns, cell_bits, reads, writes, access });
+        let (name, accesses) = (name.to_owned(), array.accesses());
+        let count = ArrayCount { name, storage, rows, columns, cell_bits, reads, writes, access, accesses };
+        self.0.here().arrays.push(count);
     }
     fn channel(&mut self, _: &'static str, depth: u32, beat_bits: u32) {
         self.0.is_channel();

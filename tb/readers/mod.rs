@@ -5,8 +5,9 @@
 //! | file       | gives                                                                    |
 //! |------------|--------------------------------------------------------------------------|
 //! | `wave`     | a waveform while the machine runs ([`Waveform`])                          |
-//! | `walk`     | the samples of all that a step can have changed, for these two            |
+//! | `walk`     | the samples of all that a step can have changed, for these three          |
 //! | `timeline` | a trace of requests, queues and stalls for Perfetto ([`Timeline`])        |
+//! | `pipeline` | every warp instruction stage by stage, for Konata ([`Pipeline`])            |
 //! | `follow`   | the life of one request, from a dump ([`follow()`])                       |
 //! | `places`   | where a request's number can be seen, for these two                      |
 //! | `outline`  | the signals of a machine, elaborated once, and where each is described    |
@@ -21,6 +22,7 @@ mod dump;
 mod follow;
 mod look;
 mod outline;
+mod pipeline;
 mod places;
 mod queues;
 mod scopes;
@@ -31,6 +33,7 @@ mod wave;
 pub use counts::{ArrayCount, ChannelCount, Counts, LogicCount};
 pub use dump::{Dump, NoScope, Show};
 pub use follow::{FollowError, Life, Stay, follow};
+pub use pipeline::Pipeline;
 pub use queues::{QueueHead, queues};
 pub use timeline::Timeline;
 pub use walk::Changed;

@@ -48,6 +48,8 @@ struct Signals {
 pub(super) struct Plan {
     /// Every value outside memories; `None` if it is not selected.
     pub(super) values: Vec<Option<SignalId>>,
+    /// From each value on, how many are not selected.
+    pub(super) unselected: Vec<u32>,
     /// Every scope in the order of `enter`.
     pub(super) spans: Vec<Span>,
     /// The selected cells of every memory.
@@ -74,6 +76,9 @@ pub(super) struct CellPlan {
 pub(super) struct Span {
     pub(super) end: Position,
     pub(super) selected: bool,
+    /// Entries from here on, this one among them, of one table and none of them selected; and where they end.
+    pub(super) run: usize,
+    pub(super) run_end: Position,
 }
 
 /// How far a description has come.
@@ -91,8 +96,16 @@ struct Draft {
     values: Vec<(usize, usize)>,
     /// The same of every memory; `None` if nobody asked for its cells.
     memories: Vec<Option<(usize, usize)>>,
-    /// Start and end of every scope.
-    spans: Vec<(Position, Position)>,
+    /// Every scope.
+    spans: Vec<Stretch>,
+}
+
+/// Where a scope of a block stands in its description.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    name: &'static str,
+    start: Position,
+    end: Position,
 }
 
 /// All signals of a machine.
@@ -142,13 +155,27 @@ impl Outline {
         };
         let values: Vec<_> = draft.values.iter().map(value).collect();
         let memories: Vec<_> = draft.memories.iter().map(memory).collect();
-        let span = |&(start, end): &(Position, Position)| {
+        let span = |&Stretch { name: _, start, end }: &Stretch| {
             let some_value = values[start.value..end.value].iter().any(Option::is_some);
             let some_cell = memories[start.memory..end.memory].iter().any(|cells| !cells.is_empty());
-            Span { end, selected: some_value || some_cell }
+            Span { end, selected: some_value || some_cell, run: 0, run_end: end }
         };
-        let spans = draft.spans.iter().map(span).collect();
-        Plan { values, spans, memories }
+        let mut spans: Vec<Span> = draft.spans.iter().map(span).collect();
+        let selects: Vec<bool> = spans.iter().map(|span| span.selected).collect();
+        for at in (0..spans.len()).rev().filter(|&at| !selects[at]) {
+            let Stretch { name, end, .. } = draft.spans[at];
+            let next = draft.spans.get(end.span).filter(|next| next.name == name && next.start == end);
+            let next = next.map(|_| spans[end.span]).filter(|next| next.run > 0);
+            spans[at].run = 1 + next.map_or(0, |next| next.run);
+            spans[at].run_end = next.map_or(end, |next| next.run_end);
+        }
+        let mut unselected = vec![0; values.len()];
+        let mut run = 0;
+        for (at, value) in values.iter().enumerate().rev() {
+            run = if value.is_some() { 0 } else { run + 1 };
+            unselected[at] = run;
+        }
+        Plan { values, unselected, spans, memories }
     }
 }
 
@@ -262,13 +289,13 @@ impl Describe for Elaborator<'_> {
         self.scopes.enter(name, index);
         self.open.push(self.draft.spans.len());
         let start = self.position();
-        self.draft.spans.push((start, start));
+        self.draft.spans.push(Stretch { name, start, end: start });
     }
     fn leave(&mut self) {
         self.scopes.leave();
         let end = self.position();
         if let Some(span) = self.open.pop() {
-            self.draft.spans[span].1 = end;
+            self.draft.spans[span].end = end;
         }
     }
     fn probe(&mut self, field: Field) {

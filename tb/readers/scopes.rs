@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use rtl::kernel::{BlockId, Blocks};
+use rustc_hash::FxHashMap;
 
 /// Name of the outermost scope.
 pub(super) const ROOT: &str = "machine";
@@ -116,11 +117,14 @@ pub(super) fn block_ids<B: Blocks>(blocks: &B) -> impl Iterator<Item = BlockId> 
 /// Tells things of one name apart by position: `address` thirty-two times is `address[0]` to
 /// `address[31]`, entries of a table that was described lane by lane.
 pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Cow<'a, str>> {
-    let position = |at: usize, name: &str| names.clone().take(at).filter(|other| *other == name).count();
-    let repeated = |name: &str| names.clone().filter(|other| *other == name).nth(1).is_some();
-    let tell = |(at, name): (usize, &'a str)| match repeated(name) {
-        true => format!("{name}[{}]", position(at, name)).into(),
-        false => name.into(),
+    let mut counts: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
+    names.clone().for_each(|name| counts.entry(name).or_default().0 += 1);
+    let tell = |name: &'a str| match counts.get_mut(name) {
+        Some((2.., position)) => {
+            *position += 1;
+            format!("{name}[{}]", *position - 1).into()
+        }
+        _ => name.into(),
     };
-    names.clone().enumerate().map(tell).collect()
+    names.map(tell).collect()
 }

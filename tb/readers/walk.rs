@@ -33,11 +33,17 @@ impl Changed {
     }
 }
 
+/// No version of a scope.
+const UNSEEN: u64 = u64::MAX;
+
 /// Samples a selection of signals.
 #[derive(Debug)]
 pub(super) struct Walker {
     /// By clock domain and slot.
     plans: Vec<Vec<Plan>>,
+    /// The version at which each scope was given last, in the order of the plans' spans, and behind them
+    /// the sums of the statistics, by the place of the first.
+    seen: Vec<Vec<Vec<u64>>>,
     /// Blocks with a selected signal, a bit set for each domain.
     selected: Vec<u128>,
     /// Everything must be given at the next step.
@@ -49,7 +55,9 @@ impl Walker {
         let plans = outline.plans(selection);
         let bit = |set: u128, (slot, plan): (usize, &Plan)| set | u128::from(plan.is_selected()) << slot;
         let selected = plans.iter().map(|domain| domain.iter().enumerate().fold(0, bit)).collect();
-        Self { plans, selected, all: true }
+        let unseen = |plan: &Plan| vec![UNSEEN; plan.spans.len() + plan.values.len()];
+        let seen = plans.iter().map(|domain| domain.iter().map(unseen).collect()).collect();
+        Self { plans, seen, selected, all: true }
     }
 
     /// Makes the next step give every value.
@@ -63,6 +71,9 @@ impl Walker {
     /// If a block describes more or fewer values than at the start.
     pub(super) fn give<S: Sink>(&mut self, changed: &Changed, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
         let all = std::mem::take(&mut self.all);
+        if all {
+            self.seen.iter_mut().flatten().for_each(|versions| versions.fill(UNSEEN));
+        }
         for (domain, changed) in changed.0.iter().enumerate() {
             let mut due = self.selected[domain] & if all { u128::MAX } else { *changed };
             while due != 0 {
@@ -74,10 +85,19 @@ impl Walker {
         Ok(())
     }
 
-    fn give_block<S: Sink>(&self, block: BlockId, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
-        let plan = &self.plans[usize::from(block.domain)][usize::from(block.slot)];
-        let mut sampler =
-            Sampler { plan, to, at: Position::default(), skipping: 0, resume: Position::default(), result: Ok(()) };
+    fn give_block<S: Sink>(&mut self, block: BlockId, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
+        let (domain, slot) = (usize::from(block.domain), usize::from(block.slot));
+        let plan = &self.plans[domain][slot];
+        let mut sampler = Sampler {
+            plan,
+            seen: &mut self.seen[domain][slot],
+            to,
+            at: Position::default(),
+            entered: 0,
+            skipping: 0,
+            resume: Position::default(),
+            result: Ok(()),
+        };
         blocks.describe(block, &mut sampler);
         let end = Position { value: plan.values.len(), span: plan.spans.len(), memory: plan.memories.len() };
         let at = sampler.at;
@@ -92,8 +112,11 @@ impl Walker {
 /// Follows the description of one block along its plan.
 struct Sampler<'a, S: Sink> {
     plan: &'a Plan,
+    seen: &'a mut [u64],
     to: &'a mut S,
     at: Position,
+    /// The scope entered last, as a place in the list of spans.
+    entered: usize,
     /// Scopes open inside the outermost one that is not selected, itself included.
     skipping: u32,
     /// Where that scope ends.
@@ -139,6 +162,14 @@ impl<S: Sink> Fields for Sampler<'_, S> {
             keep(&mut self.result, self.to.sample_bytes(signal, bytes));
         }
     }
+    fn passes_fields(&mut self, count: usize) -> bool {
+        let run = self.plan.unselected.get(self.at.value).map_or(0, |&run| run as usize);
+        let passes = self.skipping > 0 || run >= count;
+        if passes && self.skipping == 0 {
+            self.at.value += count;
+        }
+        passes
+    }
 }
 
 impl<S: Sink> Describe for Sampler<'_, S> {
@@ -148,6 +179,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
             return;
         }
         let span = self.plan.spans.get(self.at.span).copied().unwrap_or_default();
+        self.entered = self.at.span;
         self.at.span += 1;
         if !span.selected {
             self.skipping = 1;
@@ -164,6 +196,40 @@ impl<S: Sink> Describe for Sampler<'_, S> {
     }
     fn wanted(&self) -> bool {
         self.skipping == 0
+    }
+    fn has_seen(&mut self, version: u64) -> bool {
+        let (Some(seen), Some(span)) = (self.seen.get_mut(self.entered), self.plan.spans.get(self.entered)) else {
+            return false;
+        };
+        if self.skipping > 0 || std::mem::replace(seen, version) != version {
+            return false;
+        }
+        self.skipping = 1;
+        self.resume = span.end;
+        true
+    }
+    fn has_seen_stats(&mut self, count: usize, sum: u64) -> bool {
+        if self.skipping > 0 {
+            return true;
+        }
+        let known = self.seen.get_mut(self.plan.spans.len() + self.at.value);
+        let has_seen = known.is_some_and(|known| std::mem::replace(known, sum) == sum);
+        if has_seen {
+            self.at.value += count;
+        }
+        has_seen
+    }
+    fn passes(&mut self, entries: usize) -> bool {
+        if self.skipping > 0 {
+            return true;
+        }
+        match self.plan.spans.get(self.at.span) {
+            Some(span) if entries > 0 && span.run == entries => {
+                self.at = span.run_end;
+                true
+            }
+            _ => false,
+        }
     }
     fn probe(&mut self, field: Field) {
         self.put(field.value);

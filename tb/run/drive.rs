@@ -1,6 +1,7 @@
 //! Drives the machine through launches, whoever asks for them, with all that follows it: golden models,
 //! waveform, time series.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,10 +15,11 @@ use super::counters::Counters;
 use super::livelock::Livelock;
 use super::loads::{self, LoadCounters};
 use super::series::Series;
+use super::traces::Traces;
 use super::verify::Shadow;
 use super::wave::Wave;
 use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict};
-use crate::readers::{Changed, Timeline, queues};
+use crate::readers::{Changed, Counts as Structures, queues};
 
 /// Simulator steps between two looks at the clock and the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 1 << 14;
@@ -56,7 +58,7 @@ pub(super) struct Drive<'o> {
     sim: Simulator,
     pub(super) shadow: Option<Shadow>,
     wave: Option<Wave>,
-    timeline: Option<Timeline>,
+    traces: Traces,
     changed: Changed,
     series: Option<Series>,
     launched: u64,
@@ -79,11 +81,7 @@ impl<'o> Drive<'o> {
         }
         let sim = Simulator::new(machine.clocks().periods(), &machine, options.mode);
         let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
-        let timeline = |path: &PathBuf| {
-            let started = Timeline::create(path, &machine, machine.clocks(), usize::from(CORE));
-            started.map_err(|e| RunError::input(path, &e))
-        };
-        let timeline = options.timeline.as_ref().map(timeline).transpose()?;
+        let traces = Traces::open(options, &machine)?;
         let changed = Changed::none(&machine);
         let series = options.series.as_ref().map(Series::create).transpose()?;
         Ok(Self {
@@ -92,7 +90,7 @@ impl<'o> Drive<'o> {
             sim,
             shadow,
             wave,
-            timeline,
+            traces,
             changed,
             series,
             launched: 0,
@@ -115,7 +113,7 @@ impl<'o> Drive<'o> {
         let outcome = match ran {
             Ok(()) => Outcome::Finished,
             Err(Stop::Outcome(outcome)) => outcome,
-            Err(Stop::Error(error)) => return Err(error),
+            Err(Stop::Error(error)) => return Err(self.failed(error)),
         };
         let is_done = outcome == Outcome::Finished;
         let cycles = if is_done { self.finished } else { self.cycles() };
@@ -146,15 +144,14 @@ impl<'o> Drive<'o> {
             }
             (written, notes) = wave.close(self.sim.tick())?;
         }
-        if let (Some(timeline), Some(path)) = (self.timeline.take(), &self.options.timeline) {
-            written.push(timeline.finish(self.sim.tick()).map_err(|e| RunError::input(path, &e))?);
-        }
+        written.extend(self.traces.finish(self.sim.tick())?);
         if let Some(series) = self.series.take() {
             written.push(series.finish(cycles, &self.machine)?);
         }
         written.extend(results);
         let digests =
             self.options.mode.digest.then(|| (self.sim.state_digest(&self.machine), self.machine.beat_digest()));
+        let structures = self.options.structures.then(|| Structures::of(&self.machine));
         Ok(RunReport {
             outcome,
             verdict,
@@ -163,6 +160,7 @@ impl<'o> Drive<'o> {
             counters,
             loads: self.loads,
             reuse,
+            structures,
             simulating: self.simulating,
             written,
             notes,
@@ -176,6 +174,35 @@ impl<'o> Drive<'o> {
         if let Some(shadow) = &mut self.shadow {
             shadow.admit(lines);
         }
+    }
+
+    /// The error of a run that has broken off; at a fault with the waveform up to it.
+    fn failed(mut self, error: RunError) -> RunError {
+        let (RunError::Fault(what), Some(wave)) = (&error, self.wave.take()) else { return error };
+        match self.close_broken(wave, "kernel fault") {
+            Ok(written) if written.is_empty() => error,
+            Ok(written) => RunError::Fault(format!("{what}\nwaveform: {}", written[0].display())),
+            Err(unwritten) => RunError::Fault(format!("{what}\n{unwritten}")),
+        }
+    }
+
+    /// Ends a waveform at a failure that no report will tell of.
+    fn close_broken(&self, mut wave: Wave, what: &str) -> Result<Vec<PathBuf>, RunError> {
+        wave.fail(what, self.sim.tick(), &self.changed, &self.machine)?;
+        Ok(wave.close(self.sim.tick())?.0)
+    }
+
+    /// Runs a kernel like [`Self::until_done`]. If the model breaks one of its own rules, the waveform up to
+    /// there is written before the panic goes on.
+    fn run_kernel(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+        // Nothing of a machine that stopped in the middle of a cycle is used but what can be described.
+        panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
+            if let Some(wave) = self.wave.take() {
+                // The panic is what the user must hear of, whatever becomes of the waveform.
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(wave, "internal error")));
+            }
+            panic::resume_unwind(broken)
+        })
     }
 
     /// Runs one kernel to its end. `compare` is given the golden models and the machine at rest.
@@ -198,11 +225,9 @@ impl<'o> Drive<'o> {
         if let Some(wave) = &mut self.wave {
             wave.refresh();
         }
-        if let Some(timeline) = &mut self.timeline {
-            timeline.refresh();
-        }
+        self.traces.begin(image);
         let started = Instant::now();
-        let end = self.until_done(is_broken, progress);
+        let end = self.run_kernel(is_broken, progress);
         self.simulating += started.elapsed();
         loads::add(&mut self.loads, name, image, &self.machine);
         if let Some(limit) = self.machine.coordinator().and_then(|coordinator| coordinator.limit_of(image.key())) {
@@ -233,7 +258,7 @@ impl<'o> Drive<'o> {
     }
 
     fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        let watched = self.shadow.is_some() || self.wave.is_some() || self.timeline.is_some();
+        let watched = self.shadow.is_some() || self.wave.is_some() || self.traces.are_on();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut steps_left = STEPS_BETWEEN_LOOKS;
         let mut idle = Idle::default();
@@ -280,13 +305,10 @@ impl<'o> Drive<'o> {
     }
 
     fn watch(&mut self) -> Result<(), RunError> {
-        if self.wave.is_some() || self.timeline.is_some() {
+        if self.wave.is_some() || self.traces.are_on() {
             self.changed.take(&mut self.sim);
         }
-        if let (Some(timeline), Some(path)) = (&mut self.timeline, &self.options.timeline) {
-            let written = timeline.sample(self.sim.tick(), &self.changed, &self.machine);
-            written.map_err(|e| RunError::input(path, &e))?;
-        }
+        self.traces.sample(self.sim.tick(), &self.changed, &self.machine)?;
         if let Some(wave) = &mut self.wave {
             wave.sample(self.sim.tick(), &self.changed, &self.machine)?;
         }

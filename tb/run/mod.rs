@@ -22,6 +22,7 @@ mod record;
 mod replay;
 mod reuse;
 mod series;
+mod traces;
 mod untimed;
 mod verify;
 mod wave;
@@ -48,6 +49,7 @@ pub use replay::{Recording, replay};
 pub use reuse::reuse;
 
 use crate::launch::LaunchError;
+use crate::readers::Counts as Structures;
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -62,8 +64,12 @@ pub struct RunOptions {
     pub wave: Option<WaveOptions>,
     /// Trace for Perfetto to write.
     pub timeline: Option<PathBuf>,
+    /// Log of warp instructions for Konata to write.
+    pub pipeline: Option<PathBuf>,
     /// Time series to write.
     pub series: Option<SeriesOptions>,
+    /// Count the machine's structures at the end, with what went through the ports of each memory.
+    pub structures: bool,
     /// How blocks are evaluated; tests shuffle and lint.
     pub mode: Mode,
     /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
@@ -152,6 +158,8 @@ pub struct RunReport {
     pub loads: Vec<LoadCounters>,
     /// How the L1Ds' lines were asked for again, if the golden models looked on.
     pub reuse: Option<Histograms>,
+    /// What the machine is built of, if asked for.
+    pub structures: Option<Structures>,
     /// Host time spent simulating.
     pub simulating: Duration,
     /// Files written, waveform and save file included.

@@ -13,6 +13,7 @@
 //! | what is printed by `list` and `config`                           | `print`     |
 //! | traces replayed, and written                                      | `replay`    |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
+//! | the log of warp instructions                                     | `pipeline`  |
 //! | waveforms: formats, triggers, interruption, full disk, timeline  | `waves`     |
 
 mod area;
@@ -20,6 +21,7 @@ mod bad_input;
 mod compare;
 mod dram;
 mod optimize;
+mod pipeline;
 mod print;
 mod profile;
 mod ptx;

@@ -82,6 +82,7 @@ fn statistics_have_every_key_of_schema_1() {
         "tracker",
         "noc",
         "dram",
+        "energy",
         "stalls",
         "loads",
         "reuse",

@@ -111,6 +111,41 @@ fn a_run_that_is_stopped_leaves_its_last_cycles() {
 }
 
 #[test]
+fn a_kernel_that_faults_leaves_its_last_cycles_and_names_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, more) in
+        [("a.fst", &["--wave-last", "50"][..]), ("b.vcd", &[]), ("c.fst", &["--wave-trigger", "failure"])]
+    {
+        let path = folder.path().join(name).display().to_string();
+        let command = ["run", "tests/machine/ptx/trap.toml", "--quiet", "--wave", &path, "--wave-scope", "sm0.core"];
+        let ended = warpsieve(&[&command[..], more].concat());
+        assert_eq!(ended.status, Some(2), "{ended:?}");
+        assert!(ended.err.contains("waveform: ") && ended.err.contains(name), "{ended:?}");
+        let save = fs::read_to_string(folder.path().join(name).with_extension("gtkw")).unwrap();
+        assert!(save.contains("[markername] Akernel fault"), "{save}");
+        let (first, last) = span(&path);
+        assert!(last > 0 && (name != "a.fst" || (49..=51).contains(&(last - first))), "{name}: {first} to {last}");
+    }
+}
+
+#[test]
+fn entries_of_tables_are_dumped_by_a_bracket() {
+    let folder = tempfile::tempdir().unwrap();
+    let scopes = ["--wave-scope", "sm0.core.scheduler[*]", "--wave-scope", "partition0.dram.bank[3].row"];
+    let (ended, path) = dump(folder.path(), "a.fst", &scopes);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let wave = wellen::simple::read(&path).unwrap();
+    let hierarchy = wave.hierarchy();
+    // FST readers make a scope of an index.
+    let names = hierarchy.all_vars().map(|var| hierarchy[var].full_name(hierarchy).replace(".[", "["));
+    let names: Vec<String> = names.collect();
+    for name in ["scheduler[0].issue_pc", "scheduler[1].reason", "bank[3].row"] {
+        assert!(names.iter().any(|full| full.ends_with(name)), "{name} in {names:?}");
+    }
+    assert!(names.iter().all(|name| !name.contains("bank[2]")), "{names:?}");
+}
+
+#[test]
 fn a_dump_ends_at_its_limit_and_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (ended, path) = dump(folder.path(), "a.vcd", &["--wave-limit", "300K"]);

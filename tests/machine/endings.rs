@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::{fs, panic};
 
-use tb::run::{Outcome, RunOptions, Verdict};
+use tb::config::{Request, Resolved};
+use tb::run::{Outcome, RunOptions, Verdict, WaveOptions, run};
 
 use super::{Setup, launch, root};
 
@@ -53,6 +55,23 @@ fn warps_that_wait_for_one_that_works_are_left_alone() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/patient.toml"));
     assert_eq!(report.outcome, Outcome::Finished);
     assert!(report.counters.cycles > 1_000_000, "{} cycles", report.counters.cycles);
+}
+
+/// Whatever panics while the machine runs, the waveform up to there is written and the panic goes on.
+#[test]
+fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.fst");
+    let wave = WaveOptions { path: path.clone(), last: Some(20), ..WaveOptions::default() };
+    let options = RunOptions { wave: Some(wave), ..RunOptions::default() };
+    let config = Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config;
+    let spin = root().join("tests/machine/ptx/spin.toml");
+    let broken = panic::catch_unwind(|| run(&spin, &config, &options, &mut |_| panic!("a rule is broken")));
+    let message = broken.unwrap_err().downcast_ref::<&str>().map(|&text| text.to_owned());
+    assert_eq!(message.as_deref(), Some("a rule is broken"));
+    assert!(path.exists());
+    let save = fs::read_to_string(path.with_extension("gtkw")).unwrap();
+    assert!(save.contains("[markername] Ainternal error"), "{save}");
 }
 
 #[test]

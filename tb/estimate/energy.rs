@@ -1,0 +1,335 @@
+//! What a run took: accesses of each memory, bytes over the crossbars and to the DRAM, times the energy
+//! of each; leakage times the time.
+//!
+//! Memories count what goes through their ports. Those of flip-flops, channels and logic have no
+//! energy of an event here, only their leakage, because standard cells alone do not tell it.
+
+use area::{Kind, Node, Technology};
+use serde::Serialize;
+
+use super::{Array, Block};
+use crate::readers::{ArrayCount, Counts};
+use crate::run::RunReport;
+
+/// A mW for a second, in pJ.
+const PJ_PER_MJ: f64 = 1e9;
+
+/// All that a run did.
+#[derive(Clone, Copy, Debug)]
+pub struct Activity<'a> {
+    /// What it ran on, with the accesses of each memory.
+    pub structures: &'a Counts,
+    /// Time of the machine.
+    pub seconds: f64,
+    /// Bytes over the request crossbar and over the reply crossbar.
+    pub crossed: [u64; 2],
+    /// Bytes read from and written to the DRAM.
+    pub dram_bytes: u64,
+}
+
+impl<'a> Activity<'a> {
+    /// What a run did; `None` if it was not asked to count structures.
+    #[must_use]
+    pub fn of(report: &'a RunReport) -> Option<Self> {
+        let counters = &report.counters;
+        let crossed = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|o| o.bytes()).sum());
+        Some(Self {
+            structures: report.structures.as_ref()?,
+            seconds: counters.cycles as f64 / (f64::from(counters.core_khz) * 1e3),
+            crossed,
+            dram_bytes: counters.dram.iter().map(|channel| channel.bytes).sum(),
+        })
+    }
+}
+
+/// The energy of a run. Figures of a unit include those of the units inside; the blocks make up the whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Energy {
+    /// Technology node.
+    pub node_nm: u32,
+    /// Millimetres that a byte goes over a crossbar.
+    pub hop_mm: f64,
+    /// Of all events.
+    pub dynamic_pj: f64,
+    /// Of all structures over the time.
+    pub leakage_pj: f64,
+    /// Outermost blocks, then the wires of the crossbars and the DRAM devices.
+    pub blocks: Vec<Unit>,
+}
+
+/// Blocks that differ in their numbers only, added up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unit {
+    /// Their name, without a number if they are several in one scope.
+    pub block: String,
+    /// How many they are.
+    pub units: u64,
+    /// Of all events.
+    pub dynamic_pj: f64,
+    /// Of all structures over the time.
+    pub leakage_pj: f64,
+    /// Their own events.
+    pub events: Vec<Events>,
+    /// Units inside.
+    pub children: Vec<Self>,
+}
+
+/// Events of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Events {
+    /// The memory, or what else they happen to.
+    pub name: String,
+    /// What happens: `read`, `write`, `search`, `byte`.
+    pub event: &'static str,
+    /// How often.
+    pub count: u64,
+    /// Each; not known for memories of flip-flops.
+    pub pj_each: Option<f64>,
+}
+
+impl Events {
+    /// All of them; nothing where it is not known.
+    #[must_use]
+    pub fn pj(&self) -> f64 {
+        self.count as f64 * self.pj_each.unwrap_or(0.0)
+    }
+}
+
+impl Energy {
+    /// The energy of `activity`, whose bytes go `hop_mm` each way.
+    #[must_use]
+    pub fn of(activity: &Activity<'_>, technology: &Technology, node: Node, hop_mm: f64) -> Self {
+        let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;
+        let whole = Unit::of(structures, &Block::of(structures, technology, node), seconds);
+        let published = technology.table43();
+        let bytes = |name: &str, count: u64, each: f64| Events {
+            name: name.to_owned(),
+            event: "byte",
+            count,
+            pj_each: Some(each),
+        };
+        let hop = published.interconnect_pj_per_byte_mm * hop_mm;
+        let burst = published.dram_pj_per_access / f64::from(published.dram_bytes_per_access);
+        let mut blocks = whole.children;
+        blocks.push(Unit::leaf("wires", vec![bytes("request", requests, hop), bytes("reply", replies, hop)]));
+        blocks.push(Unit::leaf("dram-devices", vec![bytes("bus", dram_bytes, burst)]));
+        let dynamic_pj = sum(blocks.iter().map(|unit| unit.dynamic_pj));
+        let leakage_pj = sum(blocks.iter().map(|unit| unit.leakage_pj));
+        Self { node_nm: node.nm(), hop_mm, dynamic_pj, leakage_pj, blocks }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn pj(&self) -> f64 {
+        self.dynamic_pj + self.leakage_pj
+    }
+}
+
+impl Unit {
+    /// Something outside the structures.
+    fn leaf(name: &str, events: Vec<Events>) -> Self {
+        let dynamic_pj = sum(events.iter().map(Events::pj));
+        Self { block: name.to_owned(), units: 1, dynamic_pj, leakage_pj: 0.0, events, children: Vec::new() }
+    }
+
+    /// A scope, priced as `block`.
+    fn of(counts: &Counts, block: &Block, seconds: f64) -> Self {
+        let events: Vec<_> =
+            counts.arrays.iter().zip(&block.arrays).flat_map(|(count, array)| events(count, array)).collect();
+        let mut children: Vec<Self> = Vec::new();
+        for (inner, priced) in counts.children.iter().zip(&block.children) {
+            let mut unit = Self::of(inner, priced, seconds);
+            let is_alike = |other: &&Counts| stem(&other.block) == stem(&inner.block);
+            if counts.children.iter().filter(is_alike).nth(1).is_some() {
+                unit.block = stem(&inner.block).to_owned();
+            }
+            add_to(&mut children, unit);
+        }
+        Self {
+            block: counts.block.clone(),
+            units: 1,
+            dynamic_pj: sum(children.iter().map(|unit| unit.dynamic_pj).chain(events.iter().map(Events::pj))),
+            leakage_pj: block.leakage_mw * seconds * PJ_PER_MJ,
+            events,
+            children,
+        }
+    }
+
+    /// Takes in another of its kind.
+    fn add(&mut self, other: Self) {
+        let Self { block: _, units, dynamic_pj, leakage_pj, events, children } = other;
+        self.units += units;
+        self.dynamic_pj += dynamic_pj;
+        self.leakage_pj += leakage_pj;
+        for new in events {
+            let is_same =
+                |old: &&mut Events| (&old.name, old.event, old.pj_each) == (&new.name, new.event, new.pj_each);
+            match self.events.iter_mut().find(is_same) {
+                Some(old) => old.count += new.count,
+                None => self.events.push(new),
+            }
+        }
+        children.into_iter().for_each(|child| add_to(&mut self.children, child));
+    }
+}
+
+/// A sum that is 0 of nothing, where the standard library's is -0.
+fn sum(parts: impl Iterator<Item = f64>) -> f64 {
+    parts.fold(0.0, |sum, part| sum + part)
+}
+
+/// A scope's name without its number: `sm` of `sm3`, `entry` of `entry[3]`, `from_l2` of `from_l2_3`.
+fn stem(name: &str) -> &str {
+    let name = name.strip_suffix(']').map_or(name, |open| open.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let name = name.strip_suffix('[').unwrap_or_else(|| name.trim_end_matches(|c: char| c.is_ascii_digit()));
+    name.strip_suffix('_').unwrap_or(name)
+}
+
+fn add_to(units: &mut Vec<Unit>, unit: Unit) {
+    match units.iter_mut().find(|other| other.block == unit.block) {
+        Some(other) => other.add(unit),
+        None => units.push(unit),
+    }
+}
+
+/// What happened at a memory.
+fn events(count: &ArrayCount, array: &Array) -> impl Iterator<Item = Events> {
+    let reading = if array.memory.kind == Kind::Cam { "search" } else { "read" };
+    let both =
+        [(reading, count.accesses.reads, array.cost.read_pj), ("write", count.accesses.writes, array.cost.write_pj)];
+    let happened = both.into_iter().filter(|&(_, count, _)| count > 0);
+    happened.map(|(event, count, pj_each)| Events { name: array.name.clone(), event, count, pj_each })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::{Request, Resolved};
+    use crate::run::{RunOptions, run};
+
+    fn report() -> RunReport {
+        let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+        let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small.toml");
+        let options = RunOptions { structures: true, ..RunOptions::default() };
+        run(&launch, &Resolved::new(&request).unwrap().config, &options, &mut |_| {}).unwrap()
+    }
+
+    fn energy(activity: &Activity<'_>, hop_mm: f64) -> Energy {
+        Energy::of(activity, &Technology::built_in().unwrap(), Node::N45, hop_mm)
+    }
+
+    /// The same machine with every access made `times` over.
+    fn repeated(counts: &Counts, times: u64) -> Counts {
+        let mut more = counts.clone();
+        for array in &mut more.arrays {
+            array.accesses.reads *= times;
+            array.accesses.writes *= times;
+        }
+        more.children = counts.children.iter().map(|child| repeated(child, times)).collect();
+        more
+    }
+
+    fn walk<'a>(units: &'a [Unit], visit: &mut impl FnMut(&'a Unit)) {
+        for unit in units {
+            visit(unit);
+            walk(&unit.children, visit);
+        }
+    }
+
+    fn named<'a>(units: &'a [Unit], name: &str) -> &'a Unit {
+        units.iter().find(|unit| unit.block == name).unwrap_or_else(|| panic!("no {name}"))
+    }
+
+    fn is_near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+    }
+
+    #[test]
+    fn the_blocks_add_up_to_the_whole_and_their_events_to_what_is_dynamic() {
+        let report = report_once();
+        let energy = energy(&Activity::of(report).unwrap(), 10.0);
+        let sum: f64 = energy.blocks.iter().map(|unit| unit.dynamic_pj + unit.leakage_pj).sum();
+        let mut events = 0.0;
+        walk(&energy.blocks, &mut |unit| events += unit.events.iter().map(Events::pj).sum::<f64>());
+        assert!(energy.dynamic_pj > 0.0 && is_near(sum, energy.pj()) && is_near(events, energy.dynamic_pj));
+    }
+
+    #[test]
+    fn leakage_is_that_of_the_whole_machine_over_the_time() {
+        let report = report_once();
+        let activity = Activity::of(report).unwrap();
+        let block = Block::of(activity.structures, &Technology::built_in().unwrap(), Node::N45);
+        assert!(is_near(energy(&activity, 0.0).leakage_pj, block.leakage_mw * activity.seconds * 1e9));
+    }
+
+    #[test]
+    fn fifteen_sms_are_one_unit_with_the_accesses_of_all() {
+        let report = report_once();
+        let energy = energy(&Activity::of(report).unwrap(), 10.0);
+        let sms = named(&energy.blocks, "sm");
+        let l1 = named(&sms.children, "l1");
+        assert_eq!((sms.units, l1.units), (15, 15));
+        let fills = l1.events.iter().find(|events| (events.name.as_str(), events.event) == ("data", "write")).unwrap();
+        let misses: u64 = report.counters.l1.iter().map(|l1| l1.misses).sum();
+        assert_eq!(fills.count, misses, "a line that nobody stores to is written once, by its fill");
+    }
+
+    #[test]
+    fn every_flit_that_leaves_a_crossbar_was_written_once_and_read_once() {
+        let report = report_once();
+        let energy = energy(&Activity::of(report).unwrap(), 10.0);
+        let (mut written, mut read) = (0, 0);
+        walk(&energy.blocks, &mut |unit| {
+            for events in unit.events.iter().filter(|events| events.name == "flits") {
+                *if events.event == "write" { &mut written } else { &mut read } += events.count;
+            }
+        });
+        let outputs = report.counters.requests.iter().chain(&report.counters.replies);
+        let flits: u64 = outputs.map(|output| output.flits).sum();
+        assert_eq!((written, read), (flits, flits));
+    }
+
+    #[test]
+    fn the_dram_takes_the_published_energy_of_each_access() {
+        let report = report_once();
+        let activity = Activity::of(report).unwrap();
+        let dram = energy(&activity, 10.0);
+        let accesses = activity.dram_bytes as f64 / 32.0;
+        assert!(is_near(named(&dram.blocks, "dram-devices").dynamic_pj, accesses * 4480.0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_made_so_many_times_over_takes_as_many_times_the_energy(times in 1u64..1000, hop_mm in 0.0..50.0) {
+            let report = report_once();
+            let once = Activity::of(report).unwrap();
+            let structures = repeated(once.structures, times);
+            let many = Activity {
+                structures: &structures,
+                seconds: once.seconds * times as f64,
+                crossed: once.crossed.map(|bytes| bytes * times),
+                dram_bytes: once.dram_bytes * times,
+            };
+            let (one, all) = (energy(&once, hop_mm), energy(&many, hop_mm));
+            prop_assert!(is_near(all.dynamic_pj, one.dynamic_pj * times as f64));
+            prop_assert!(is_near(all.leakage_pj, one.leakage_pj * times as f64));
+        }
+
+        #[test]
+        fn only_the_wires_depend_on_their_length_and_in_proportion(hop_mm in 0.1..50.0) {
+            let activity = Activity::of(report_once()).unwrap();
+            let (short, long) = (energy(&activity, hop_mm), energy(&activity, 2.0 * hop_mm));
+            let wires = named(&short.blocks, "wires").dynamic_pj;
+            prop_assert!(wires > 0.0 && is_near(long.dynamic_pj - short.dynamic_pj, wires));
+        }
+    }
+
+    fn report_once() -> &'static RunReport {
+        static REPORT: std::sync::OnceLock<RunReport> = std::sync::OnceLock::new();
+        REPORT.get_or_init(report)
+    }
+}

@@ -1,0 +1,526 @@
+//! # Pipeline: every warp instruction, for Konata
+//! Written while the machine runs, in the Kanata log format (version 4). One cycle on the screen is one
+//! core cycle, a thread is a warp slot of an SM, and a line goes through the stages
+//!
+//! | stage | the instruction                                                                   |
+//! |-------|-----------------------------------------------------------------------------------|
+//! | `F`   | is fetched, with its neighbour                                                     |
+//! | `D`   | is decoded                                                                        |
+//! | `B`   | waits in the instruction buffer, for operands, a pipe or its turn                  |
+//! | `I`   | is issued                                                                         |
+//! | `O`   | reads its operands; of a memory instruction the address unit has it                |
+//! | `X`   | is executed, shared memory included                                                |
+//! | `M`   | is in the memory system                                                           |
+//! | `W`   | writes its result                                                                 |
+//!
+//! An instruction without a result ends with its issue, a store when its last beat has gone. One that was
+//! fetched and not issued, behind a branch that was taken, is marked as flushed.
+//!
+//! All of it is read off signals that every waveform has; nothing in the machine knows of this reader.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use rtl::kernel::{Blocks, Clocks};
+use waves::part_file::PartFile;
+use waves::scope::{Glob, Selection};
+use waves::signal::{SignalId, Tree};
+use waves::sink::Sink;
+
+use super::outline::Outline;
+use super::walk::{Changed, Walker};
+
+/// Entries of tables that are read.
+const ENTRIES: [&str; 2] = ["**.scheduler[*]", "**.flight[*]"];
+/// Kinds of access whose reply brings a result, by the codes of the address unit: loads and atomics.
+const REPLIED: [&str; 2] = ["LOAD", "ATOMIC"];
+/// Threads of an SM.
+const WARPS: u64 = 64;
+
+/// A log under way.
+pub struct Pipeline {
+    walker: Walker,
+    samples: Samples,
+    cores: Vec<Core>,
+    log: Log,
+    /// Ticks of a core cycle.
+    period: u64,
+    /// The cycle that the samples are of.
+    cycle: Option<u64>,
+}
+
+impl Pipeline {
+    /// Starts a log that appears under this name when it is finished. Operands are read for `operand_read`
+    /// cycles.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn create(
+        path: &Path,
+        blocks: &impl Blocks,
+        (clocks, clock): (&Clocks, usize),
+        operand_read: u16,
+    ) -> io::Result<Self> {
+        let entries: Vec<Glob> = ENTRIES.iter().filter_map(|glob| glob.parse().ok()).collect();
+        let outline = Outline::of(blocks, &entries);
+        let tree = &outline.tree;
+        let cores: Vec<Core> = (0..).map_while(|sm| Core::find(tree, sm, operand_read.into())).collect();
+        let mut selection = Selection::none(tree);
+        cores.iter().flat_map(|core| core.signals.all()).for_each(|id| selection.add(id));
+        let mut out = BufWriter::new(PartFile::create(path)?);
+        out.write_all(b"Kanata\t0004\n")?;
+        Ok(Self {
+            walker: Walker::new(&outline, &selection),
+            samples: Samples(vec![0; tree.len()]),
+            cores,
+            log: Log::new(out),
+            period: u64::from(clocks.period(clock)),
+            cycle: None,
+        })
+    }
+
+    /// Names the instructions that are issued from now on, by their program counters.
+    pub fn load(&mut self, names: Vec<String>) {
+        self.log.names = names;
+    }
+
+    /// Notes what the last step of the simulator, which ended at `tick`, changed.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+        let cycle = tick / self.period;
+        if self.cycle != Some(cycle) {
+            self.settle()?;
+            self.cycle = Some(cycle);
+        }
+        self.walker.give(changed, blocks, &mut self.samples)
+    }
+
+    /// Makes the next sample describe every block: after a host changed a machine by other means
+    /// than beats.
+    pub fn refresh(&mut self) {
+        self.walker.refresh();
+    }
+
+    /// Ends every line and gives the file its name, which is returned.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(mut self) -> io::Result<PathBuf> {
+        self.settle()?;
+        self.log.end()?;
+        self.log.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
+    }
+
+    /// Ends a cycle, all of whose samples are there.
+    fn settle(&mut self) -> io::Result<()> {
+        let Some(now) = self.cycle else { return Ok(()) };
+        for core in &mut self.cores {
+            core.step(now, &self.samples, &mut self.log);
+        }
+        self.log.write_until(now)
+    }
+}
+
+/// The last value of every signal.
+struct Samples(Vec<u64>);
+
+impl Samples {
+    fn get(&self, id: SignalId) -> u64 {
+        self.0[id.index()]
+    }
+
+    fn flag(&self, id: SignalId) -> bool {
+        self.get(id) != 0
+    }
+}
+
+impl Sink for Samples {
+    fn time(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sample(&mut self, id: SignalId, value: u64) -> io::Result<()> {
+        self.0[id.index()] = value;
+        Ok(())
+    }
+
+    fn sample_wide(&mut self, id: SignalId, value: &[u64]) -> io::Result<()> {
+        // Everything read here is narrow.
+        self.sample(id, value[0])
+    }
+}
+
+/// Where an instruction is said to be: warp and program counter, with what tells whether it means anything.
+struct Place {
+    valid: SignalId,
+    warp: SignalId,
+    pc: SignalId,
+}
+
+impl Place {
+    /// The place whose signals begin with `prefix` in the scope `path`.
+    fn find(tree: &Tree, path: &str, prefix: &str) -> Option<Self> {
+        let find = |name: &str| signal(tree, path, &format!("{prefix}{name}"));
+        Some(Self { valid: find("valid")?, warp: find("warp")?, pc: find("pc")? })
+    }
+
+    fn at(&self, samples: &Samples) -> Option<(u64, u64)> {
+        samples.flag(self.valid).then(|| (samples.get(self.warp), samples.get(self.pc)))
+    }
+}
+
+fn signal(tree: &Tree, scope: &str, name: &str) -> Option<SignalId> {
+    let scope = tree.scope(tree.find_scope(scope)?);
+    scope.signals.iter().copied().find(|&id| tree.signal(id).name == name)
+}
+
+/// A result on its way to the register file.
+struct Flight {
+    warp: SignalId,
+    pc: SignalId,
+    due: SignalId,
+}
+
+/// The signals of a core that the log is made of.
+struct Signals {
+    decoding: SignalId,
+    decoded: SignalId,
+    heads: SignalId,
+    seconds: SignalId,
+    schedulers: Vec<Place>,
+    busy: SignalId,
+    flights: Vec<Flight>,
+    unit: Place,
+    unit_waits: SignalId,
+    unit_kind: SignalId,
+    reply: Place,
+    reply_kind: SignalId,
+}
+
+impl Signals {
+    fn find(tree: &Tree, sm: u32) -> Option<Self> {
+        let core = format!("sm{sm}.core");
+        let find = |scope: &str, name: &str| signal(tree, &format!("{core}.{scope}"), name);
+        let flight = |slot| {
+            let find = |name| find(&format!("pipes.flight[{slot}]"), name);
+            Some(Flight { warp: find("warp")?, pc: find("pc")?, due: find("due")? })
+        };
+        let scheduler = |index| Place::find(tree, &format!("{core}.scheduler[{index}]"), "issue_");
+        Some(Self {
+            decoding: find("fetch", "decode_s1_valid")?,
+            decoded: find("fetch", "decode_s1_warp")?,
+            heads: find("fetch", "head_valid")?,
+            seconds: find("fetch", "second_valid")?,
+            schedulers: (0..).map_while(scheduler).collect(),
+            busy: find("pipes", "busy")?,
+            flights: (0..).map_while(flight).collect(),
+            unit: Place::find(tree, &format!("{core}.address_unit"), "")?,
+            unit_waits: find("address_unit", "waiting")?,
+            unit_kind: find("address_unit", "kind")?,
+            reply: Place::find(tree, &format!("{core}.wb"), "")?,
+            reply_kind: find("wb", "kind")?,
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = SignalId> + '_ {
+        let Self { decoding, decoded, heads, seconds, busy, unit_waits, unit_kind, reply_kind, .. } = self;
+        let plain = [decoding, decoded, heads, seconds, busy, unit_waits, unit_kind, reply_kind].map(|&id| id);
+        let places = self.schedulers.iter().chain([&self.unit, &self.reply]);
+        let places = places.flat_map(|place| [place.valid, place.warp, place.pc]);
+        let flights = self.flights.iter().flat_map(|flight| [flight.warp, flight.pc, flight.due]);
+        plain.into_iter().chain(places).chain(flights)
+    }
+}
+
+/// An instruction of device memory.
+struct Access {
+    of: (u64, u64),
+    line: u64,
+    /// The address unit has it.
+    in_unit: bool,
+    /// It ends with a reply.
+    is_replied: bool,
+}
+
+/// The instructions of a core that have been fetched and have not ended.
+struct Core {
+    sm: u64,
+    operand_read: u64,
+    signals: Signals,
+    /// Codes of the kinds of access that end with a reply, and of a reply that brings data.
+    replied: Vec<u64>,
+    data: u64,
+    /// By warp, those not yet issued.
+    fetched: Vec<VecDeque<u64>>,
+    /// The warp whose pair was fetched in the cycle before.
+    decoding: Option<u64>,
+    /// The warp whose pair was decoded in the cycle before.
+    decoded: Option<u64>,
+    accesses: Vec<Access>,
+    /// The reply that stood at the head in the cycle before.
+    reply: Option<(u64, u64)>,
+}
+
+impl Core {
+    fn find(tree: &Tree, sm: u32, operand_read: u64) -> Option<Self> {
+        let signals = Signals::find(tree, sm)?;
+        let codes = |id: SignalId, wanted: &[&str]| match tree.signal(id).display {
+            waves::signal::Display::Enum(names) => {
+                (0..).zip(names).filter(|(_, name)| wanted.contains(name)).map(|(code, _)| code).collect()
+            }
+            _ => Vec::new(),
+        };
+        let replied = codes(signals.unit_kind, &REPLIED);
+        let data = codes(signals.reply_kind, &["LOADED"]).first().copied()?;
+        let fetched = vec![VecDeque::new(); WARPS as usize];
+        Some(Self {
+            sm: sm.into(),
+            operand_read,
+            signals,
+            replied,
+            data,
+            fetched,
+            decoding: None,
+            decoded: None,
+            accesses: Vec::new(),
+            reply: None,
+        })
+    }
+
+    /// Reads the state that cycle `now` has left behind.
+    fn step(&mut self, now: u64, samples: &Samples, log: &mut Log) {
+        self.take_reply(now, samples, log);
+        for scheduler in 0..self.signals.schedulers.len() {
+            if let Some((warp, pc)) = self.signals.schedulers[scheduler].at(samples) {
+                self.issue(now, (warp, pc), samples, log);
+            }
+        }
+        self.leave_unit(now, samples, log);
+        if let Some(warp) = self.decoded.take() {
+            for &line in &self.fetched[warp as usize] {
+                log.stage(now, line, "B");
+            }
+        }
+        if let Some(warp) = self.decoding.take() {
+            // The buffer has taken them, without the second behind the end of a program.
+            self.flush(now + 1, warp, samples, log);
+            self.decoded = Some(warp);
+        }
+        if samples.flag(self.signals.decoding) {
+            let warp = samples.get(self.signals.decoded);
+            self.decoding = Some(warp);
+            for _ in 0..2 {
+                let line = log.begin(now, (self.sm, warp));
+                log.stage(now + 1, line, "D");
+                self.fetched[warp as usize].push_back(line);
+            }
+        }
+    }
+
+    /// Instructions that the buffer of a warp holds.
+    fn buffered(&self, warp: u64, samples: &Samples) -> usize {
+        let has = |set: SignalId| samples.get(set) >> warp & 1 != 0;
+        usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
+    }
+
+    /// Drops what the buffer of a warp no longer holds.
+    fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
+        let left = self.buffered(warp, samples);
+        while self.fetched[warp as usize].len() > left {
+            if let Some(line) = self.fetched[warp as usize].pop_back() {
+                log.end_line(now, line, End::Flushed);
+            }
+        }
+    }
+
+    fn issue(&mut self, now: u64, of: (u64, u64), samples: &Samples, log: &mut Log) {
+        let (warp, pc) = of;
+        // One that serves a part of its lanes stays at the head, to be issued again.
+        if self.fetched[warp as usize].len() <= self.buffered(warp, samples) {
+            return;
+        }
+        let Some(line) = self.fetched[warp as usize].pop_front() else { return };
+        self.flush(now, warp, samples, log);
+        log.stage(now, line, "I");
+        log.name(now, line, pc);
+        let busy = samples.get(self.signals.busy);
+        let flights = self.signals.flights.iter().enumerate().filter(|(slot, _)| busy >> slot & 1 != 0);
+        let mine = flights
+            .map(|(_, flight)| flight)
+            .find(|flight| (samples.get(flight.warp), samples.get(flight.pc)) == of && samples.get(flight.due) > now);
+        if let Some(flight) = mine {
+            let due = samples.get(flight.due);
+            log.stage(now + 1, line, "O");
+            if now + 1 + self.operand_read < due {
+                log.stage(now + 1 + self.operand_read, line, "X");
+            }
+            log.stage(due, line, "W");
+            log.end_line(due + 1, line, End::Retired);
+        } else if self.signals.unit.at(samples) == Some(of) {
+            let is_replied = self.replied.contains(&samples.get(self.signals.unit_kind));
+            log.stage(now + 1, line, "O");
+            self.accesses.push(Access { of, line, in_unit: true, is_replied });
+        } else {
+            log.end_line(now + 1, line, End::Retired);
+        }
+    }
+
+    /// Moves on what the address unit has sent.
+    fn leave_unit(&mut self, now: u64, samples: &Samples, log: &mut Log) {
+        let (holds, waits) = (self.signals.unit.at(samples), samples.flag(self.signals.unit_waits));
+        self.accesses.retain_mut(|access| {
+            if !access.in_unit || holds == Some(access.of) && !waits {
+                return true;
+            }
+            access.in_unit = false;
+            // The cycle that sends a beat is still the unit's.
+            log.stage(now + 1, access.line, "M");
+            if !access.is_replied {
+                log.end_line(now + 2, access.line, End::Retired);
+            }
+            access.is_replied
+        });
+    }
+
+    /// Ends the load whose last reply was taken in this cycle: it has left the head.
+    fn take_reply(&mut self, now: u64, samples: &Samples, log: &mut Log) {
+        let is_data = samples.get(self.signals.reply_kind) == self.data;
+        let head = self.signals.reply.at(samples).filter(|_| is_data);
+        let taken = std::mem::replace(&mut self.reply, head).filter(|&of| head != Some(of));
+        let Some(of) = taken.filter(|_| self.signals.unit.at(samples) != taken) else { return };
+        if let Some(at) = self.accesses.iter().position(|access| access.of == of && access.is_replied) {
+            let access = self.accesses.remove(at);
+            log.stage(now, access.line, "W");
+            log.end_line(now + 1, access.line, End::Retired);
+        }
+    }
+}
+
+/// How a line ends, with its code in the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Retired = 0,
+    Flushed = 1,
+}
+
+enum Event {
+    Begin((u64, u64)),
+    Name(u64),
+    Stage(&'static str),
+    End(End),
+}
+
+/// Writes events in the order of their cycles.
+struct Log {
+    out: BufWriter<PartFile>,
+    /// Events of cycles to come, each with its line.
+    due: BTreeMap<u64, Vec<(u64, Event)>>,
+    /// The stage that each line is in.
+    stages: HashMap<u64, &'static str>,
+    names: Vec<String>,
+    begun: u64,
+    retired: u64,
+    /// The cycle that the file has come to.
+    written: Option<u64>,
+}
+
+impl Log {
+    fn new(out: BufWriter<PartFile>) -> Self {
+        Self {
+            out,
+            due: BTreeMap::new(),
+            stages: HashMap::new(),
+            names: Vec::new(),
+            begun: 0,
+            retired: 0,
+            written: None,
+        }
+    }
+
+    fn put(&mut self, cycle: u64, line: u64, event: Event) {
+        self.due.entry(cycle).or_default().push((line, event));
+    }
+
+    /// A new line, fetched in `cycle`.
+    fn begin(&mut self, cycle: u64, thread: (u64, u64)) -> u64 {
+        let line = self.begun;
+        self.begun += 1;
+        self.put(cycle, line, Event::Begin(thread));
+        line
+    }
+
+    fn name(&mut self, cycle: u64, line: u64, pc: u64) {
+        self.put(cycle, line, Event::Name(pc));
+    }
+
+    fn stage(&mut self, cycle: u64, line: u64, stage: &'static str) {
+        self.put(cycle, line, Event::Stage(stage));
+    }
+
+    fn end_line(&mut self, cycle: u64, line: u64, end: End) {
+        self.put(cycle, line, Event::End(end));
+    }
+
+    fn write_until(&mut self, cycle: u64) -> io::Result<()> {
+        while let Some(entry) = self.due.first_entry()
+            && *entry.key() <= cycle
+        {
+            let (at, events) = entry.remove_entry();
+            match self.written.replace(at) {
+                None => writeln!(self.out, "C=\t{at}")?,
+                Some(before) => writeln!(self.out, "C\t{}", at - before)?,
+            }
+            for (line, event) in events {
+                self.write(line, &event)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, line: u64, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Begin((sm, warp)) => {
+                writeln!(self.out, "I\t{line}\t{line}\t{}", sm * WARPS + warp)?;
+                writeln!(self.out, "L\t{line}\t0\tsm{sm} w{warp}")?;
+                self.enter(line, "F")
+            }
+            Event::Name(pc) => match self.names.get(*pc as usize) {
+                Some(name) => writeln!(self.out, "L\t{line}\t0\t: {name}"),
+                None => writeln!(self.out, "L\t{line}\t0\t: pc {pc}"),
+            },
+            Event::Stage(stage) => {
+                self.leave(line)?;
+                self.enter(line, stage)
+            }
+            Event::End(end) => {
+                self.leave(line)?;
+                let retired = if *end == End::Retired { self.retired } else { 0 };
+                self.retired += u64::from(*end == End::Retired);
+                writeln!(self.out, "R\t{line}\t{retired}\t{}", *end as u8)
+            }
+        }
+    }
+
+    fn enter(&mut self, line: u64, stage: &'static str) -> io::Result<()> {
+        self.stages.insert(line, stage);
+        writeln!(self.out, "S\t{line}\t0\t{stage}")
+    }
+
+    fn leave(&mut self, line: u64) -> io::Result<()> {
+        match self.stages.remove(&line) {
+            Some(stage) => writeln!(self.out, "E\t{line}\t0\t{stage}"),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the log: what has a known end gets it, and all that is left is flushed.
+    fn end(&mut self) -> io::Result<()> {
+        self.write_until(u64::MAX)?;
+        let mut left: Vec<u64> = self.stages.keys().copied().collect();
+        left.sort_unstable();
+        left.into_iter().try_for_each(|line| self.write(line, &Event::End(End::Flushed)))
+    }
+}

@@ -1,0 +1,150 @@
+//! The log of warp instructions, read back as Konata reads it.
+
+use std::collections::HashMap;
+use std::fs;
+
+use super::warpsieve;
+
+const SMALL: &str = "kernels/syrk/small.toml";
+/// Loops, divergent branches, barriers and shared memory.
+const SHARED: &str = "kernels/reduction/small.toml";
+
+/// The stages in the order in which an instruction goes through them.
+const ORDER: [&str; 8] = ["F", "D", "B", "I", "O", "X", "M", "W"];
+
+/// A line of the log.
+#[derive(Debug, Default)]
+struct Line {
+    thread: u64,
+    label: String,
+    /// Names with the cycles in which they begin and end.
+    stages: Vec<(String, u64, Option<u64>)>,
+    /// Cycle, and whether it was flushed.
+    end: Option<(u64, bool)>,
+}
+
+impl Line {
+    fn begin_of(&self, stage: &str) -> Option<u64> {
+        self.stages.iter().find(|(name, ..)| name == stage).map(|&(_, begin, _)| begin)
+    }
+
+    fn is_flushed(&self) -> bool {
+        self.end.is_some_and(|(_, flushed)| flushed)
+    }
+}
+
+/// Reads a log; everything that the format does not allow is a panic.
+fn parse(text: &str) -> Vec<Line> {
+    let mut rows = text.lines();
+    assert_eq!(rows.next(), Some("Kanata\t0004"));
+    let (mut now, mut retired) = (None, 0);
+    let mut lines: Vec<Line> = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let number = |at: usize| cells[at].parse::<u64>().unwrap_or_else(|_| panic!("{row}"));
+        match cells[0] {
+            "C=" => assert_eq!(now.replace(number(1)), None, "the start is given once"),
+            "C" => *now.as_mut().unwrap() += number(1).max(1),
+            "I" => {
+                assert_eq!((number(1), number(2)), (lines.len() as u64, lines.len() as u64), "{row}");
+                lines.push(Line { thread: number(3), ..Line::default() });
+            }
+            kind => {
+                let now = now.unwrap();
+                let line = &mut lines[number(1) as usize];
+                assert_eq!(line.end, None, "{row}: after its end");
+                match kind {
+                    "L" => line.label += cells[3],
+                    "S" => {
+                        assert!(line.stages.last().is_none_or(|(.., end)| end.is_some()), "{row}: two stages at once");
+                        line.stages.push((cells[3].to_owned(), now, None));
+                    }
+                    "E" => {
+                        let (name, begin, end) = line.stages.last_mut().unwrap();
+                        assert!(name == cells[3] && *begin < now && end.replace(now).is_none(), "{row} in {now}");
+                    }
+                    "R" => {
+                        let flushed = number(3) == 1;
+                        assert!(flushed || number(2) == retired, "{row}: expected {retired}");
+                        retired += u64::from(!flushed);
+                        line.end = Some((now, flushed));
+                    }
+                    _ => panic!("{row}"),
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// The log of a kernel, and the warp instructions that it ran.
+fn log_of(kernel: &str) -> (Vec<Line>, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let [log, stats] = ["a.kanata", "s.json"].map(|name| folder.path().join(name));
+    let [log_path, stats_path] = [&log, &stats].map(|path| path.display().to_string());
+    let ended = warpsieve(&["run", kernel, "--quiet", "--pipeline", &log_path, "--stats", &stats_path]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let stats: serde_json::Value = serde_json::from_str(&fs::read_to_string(&stats).unwrap()).unwrap();
+    (parse(&fs::read_to_string(&log).unwrap()), stats["warp_instructions"].as_u64().unwrap())
+}
+
+#[test]
+fn every_warp_instruction_that_was_issued_retires_once() {
+    for kernel in [SMALL, SHARED] {
+        let (lines, instructions) = log_of(kernel);
+        assert!(lines.iter().all(|line| line.end.is_some()), "{kernel}: a line without an end");
+        let retired = lines.iter().filter(|line| !line.is_flushed()).count() as u64;
+        assert_eq!(retired, instructions, "{kernel}");
+    }
+}
+
+#[test]
+fn every_line_goes_through_its_stages_in_order_and_without_a_gap() {
+    let (lines, _) = log_of(SHARED);
+    for line in &lines {
+        let places = line.stages.iter().map(|(name, ..)| ORDER.iter().position(|stage| stage == name).unwrap());
+        assert!(places.is_sorted_by(|a, b| a < b), "{line:?}");
+        let ends = line.stages.iter().map(|&(.., end)| end);
+        let begins = line.stages[1..].iter().map(|&(_, begin, _)| begin).chain(line.end.map(|(end, _)| end));
+        assert!(ends.eq(begins.map(Some)), "{line:?}");
+        assert_eq!(line.begin_of("I").is_none(), line.is_flushed(), "{line:?}");
+    }
+}
+
+#[test]
+fn a_warp_issues_in_the_order_of_fetch_and_never_twice_in_a_cycle() {
+    let (lines, _) = log_of(SHARED);
+    let mut last: HashMap<u64, u64> = HashMap::new();
+    for line in lines.iter().filter(|line| !line.is_flushed()) {
+        let issued = line.begin_of("I").unwrap();
+        assert!(issued >= line.begin_of("F").unwrap() + 2, "{line:?}: fetch, decode, issue");
+        let before = last.insert(line.thread, issued);
+        assert!(before.is_none_or(|before| before < issued), "{line:?} after {before:?}");
+    }
+}
+
+#[test]
+fn results_take_the_latency_of_their_pipe_and_loads_that_of_memory() {
+    let (lines, _) = log_of(SMALL);
+    let mut loads = 0;
+    for line in &lines {
+        let (issued, written) = (line.begin_of("I"), line.begin_of("W"));
+        if let (Some(issued), Some(written)) = (issued, written) {
+            // A cycle to read operands and 4 to add: the shortest there is.
+            assert!(written >= issued + 5, "{line:?}");
+            assert!(line.label.contains(": pc ") && line.label.contains(", line "), "{line:?}");
+        }
+        if let (Some(left), Some(written)) = (line.begin_of("M"), written) {
+            loads += 1;
+            assert!(line.label.contains(", mem, "), "{line:?}");
+            assert!(written - left >= 20, "{line:?}");
+        }
+    }
+    assert!(loads > 100, "{loads} loads");
+}
+
+#[test]
+fn a_branch_that_is_taken_flushes_its_successor() {
+    let (lines, _) = log_of(SMALL);
+    assert!(lines.iter().any(Line::is_flushed));
+}
