@@ -346,6 +346,8 @@ mod tests {
         build.enter("a");
         build.signal("b", 1, Kind::Reg, Display::Bit);
         build.enter("b");
+        build.leave();
+        build.leave();
     }
 
     #[test]

@@ -282,16 +282,8 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                     self.keep_tag(line);
                 }
             }
-            (Event::Reach { cycle }, _) => {
-                if self.streaming.as_mut().is_some_and(|streaming| streaming.reach(cycle)) {
-                    self.drop_hollow();
-                }
-            }
-            (Event::PeriodEnd { may_close }, _) => {
-                if self.streaming.as_mut().is_some_and(|streaming| streaming.end(may_close)) {
-                    self.drop_hollow();
-                }
-            }
+            (Event::Reach { cycle }, _) => self.judge(|streaming| streaming.reach(cycle)),
+            (Event::PeriodEnd { may_close }, _) => self.judge(|streaming| streaming.end(may_close)),
             _ => {}
         }
         match (*event, *outcome) {
@@ -429,8 +421,11 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.sets[set].push((line, Status::Hollow));
     }
 
-    fn drop_hollow(&mut self) {
-        self.sets.iter_mut().for_each(|set| set.retain(|(_, status)| *status != Status::Hollow));
+    /// Lets the monitor judge a period; tags without data go if it says so.
+    fn judge(&mut self, end: impl FnOnce(&mut Streaming) -> bool) {
+        if self.streaming.as_mut().is_some_and(end) {
+            self.sets.iter_mut().for_each(|set| set.retain(|(_, status)| *status != Status::Hollow));
+        }
     }
 
     fn note(&mut self, missed: bool) {

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(order(Order::Fixed, false, &arrivals), "bedacf");
         assert_eq!(order(Order::RoundRobin, false, &arrivals), "bdaecf");
         assert_eq!(order(Order::RoundRobin, true, &arrivals), "bedacf");
-        assert_eq!(order(Order::LongestFirst, false, &arrivals), "abcdef");
+        assert_eq!(order(Order::LongestFirst, false, &arrivals), "abcedf");
         assert_eq!(order(Order::LongestFirst, true, &arrivals), "acfbed");
     }
 }

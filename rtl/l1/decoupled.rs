@@ -26,196 +26,16 @@
 //! Beyond what li2015 section 6.5 counts there is nothing: whether a place is free and whose it is
 //! follow from the positions in the tags.
 
-use serde::{Deserialize, Serialize};
+mod config;
+mod entry;
 
-use super::replacement::{RankShape, Ranked, Replacement, ReplacementConfig, Source};
+use super::replacement::{Replacement, ReplacementConfig, Source};
 use super::tags::{Probe, Victim};
-use crate::config::Rules;
 use crate::index::IndexUnit;
-use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
-};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage};
 
-/// The decoupled tag store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DecoupledConfig {
-    /// Tags of a set.
-    pub tag_ways: u32,
-    /// Count at which a line is admitted; 0 admits every line.
-    pub threshold: u32,
-    /// Whether reaching the threshold is enough.
-    pub threshold_cmp: Comparison,
-    /// Count of a line asked for the first time.
-    pub rc_init: u32,
-    /// How often an access ages the other tags.
-    pub age_mode: AgeMode,
-    /// Which tags may go.
-    pub tag_victim: TagVictim,
-    /// Whether a line lost to a store ages the other tags as an evicted one does.
-    pub store_evict_ages: bool,
-    /// Cycles that probing more tags takes longer.
-    pub probe_extra: u32,
-}
-
-/// How a count is compared with the threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Comparison {
-    /// Admitted once the count reaches the threshold.
-    AtLeast,
-    /// Admitted once the count exceeds it.
-    Above,
-}
-
-/// How often an access ages the other tags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AgeMode {
-    /// Once, even if one line goes and another comes.
-    Once,
-    /// Once for the line that goes and once for the one that comes.
-    Twice,
-}
-
-/// Which tags may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TagVictim {
-    /// Candidates.
-    Candidate,
-    /// Those with clean data too, which lose their places then.
-    Any,
-}
-
-impl DecoupledConfig {
-    /// Table 3 and section 6.5 of li2015.
-    pub const LI2015: Self = Self {
-        tag_ways: 8,
-        threshold: 2,
-        threshold_cmp: Comparison::AtLeast,
-        rc_init: 0,
-        age_mode: AgeMode::Once,
-        tag_victim: TagVictim::Candidate,
-        store_evict_ages: true,
-        probe_extra: 1,
-    };
-
-    /// Checks every field.
-    pub fn validate(&self, rules: &mut Rules) {
-        let most = u64::from(COUNT_MAX);
-        rules.range("tag_ways", u64::from(self.tag_ways), 1..=1024, "a set is read in one cycle");
-        rules.range("threshold", u64::from(self.threshold), 0..=most, "counts have 6 bits (li2015 section 4.1)");
-        rules.range("rc_init", u64::from(self.rc_init), 0..=most, "counts have 6 bits (li2015 section 4.1)");
-        rules.range("probe_extra", u64::from(self.probe_extra), 0..=1, "the probe has one or two stages");
-    }
-}
-
-/// State of a tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Status {
-    #[default]
-    Empty,
-    Candidate,
-    /// Committed; the line is on its way.
-    Reserved,
-    /// Committed; the line is there.
-    Valid,
-    /// Committed; the line is there and newer than memory's.
-    Modified,
-}
-
-impl Status {
-    fn is_committed(self) -> bool {
-        matches!(self, Self::Reserved | Self::Valid | Self::Modified)
-    }
-
-    fn may_go(self) -> bool {
-        matches!(self, Self::Valid | Self::Modified)
-    }
-}
-
-impl Encoding for Status {
-    const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["EMPTY", "CANDIDATE", "RESERVED", "VALID", "MODIFIED"];
-    fn code(self) -> u8 {
-        self as u8
-    }
-}
-
-const COUNT_BITS: u32 = 6;
-const COUNT_MAX: u8 = (1 << COUNT_BITS) - 1;
-
-/// A tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Tag {
-    status: Status,
-    tag: u64,
-    /// Rank in the order of uses.
-    tlru: u16,
-    /// Reference count.
-    rc: u8,
-    /// Way of the data, while committed.
-    pos: u8,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct TagShape {
-    tag_bits: u32,
-    tlru_bits: u32,
-    pos_bits: u32,
-}
-
-impl Payload for Tag {
-    type Shape = TagShape;
-    fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
-        let Self { status, tag, tlru, rc, pos } = self;
-        to.state("status", *status);
-        to.sized("tag", *tag, shape.tag_bits);
-        if shape.tlru_bits > 0 {
-            to.sized("tlru", u64::from(*tlru), shape.tlru_bits);
-        }
-        to.sized("rc", u64::from(*rc), COUNT_BITS);
-        if shape.pos_bits > 0 {
-            to.sized("pos", u64::from(*pos), shape.pos_bits);
-        }
-    }
-}
-
-/// What stands beside a line of data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Line {
-    rank: u8,
-    /// A store overtook the line on its way: it must not stay.
-    inv_on_fill: bool,
-}
-
-impl Ranked for Line {
-    fn rank(&mut self) -> &mut u8 {
-        &mut self.rank
-    }
-}
-
-impl Payload for Line {
-    type Shape = RankShape;
-    fn fields<F: Fields + ?Sized>(&self, rank: &RankShape, to: &mut F) {
-        let Self { rank: value, inv_on_fill } = self;
-        rank.field(*value, to);
-        to.flag("inv_on_fill", *inv_on_fill);
-    }
-}
-
-/// Free places of a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Free(u16);
-
-impl Payload for Free {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
-        let Self(lines) = self;
-        to.sized("lines", u64::from(*lines), *bits);
-    }
-}
+pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use entry::{COUNT_BITS, Free, Line, Status, Tag, TagShape, age, next, promote};
 
 /// Lines that got or lost a place: statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -604,29 +424,6 @@ impl Decoupled {
     #[cold]
     fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
         panic!("cycle {}, {}: {what}", at.cycle, self.tags.spec().path)
-    }
-}
-
-/// A count after one more load.
-fn next(count: u8) -> u8 {
-    (count + 1).min(COUNT_MAX)
-}
-
-/// Moves a tag to the front of the order of uses.
-fn promote(row: &mut [Tag], way: usize) {
-    let last = row[way].tlru;
-    for tag in row.iter_mut() {
-        tag.tlru += u16::from(tag.tlru < last);
-    }
-    row[way].tlru = 0;
-}
-
-/// Lowers the counts of all tags but those concerned.
-fn age(row: &mut [Tag], concerned: &[usize], steps: u8) {
-    for (way, tag) in row.iter_mut().enumerate() {
-        if !concerned.contains(&way) {
-            tag.rc = tag.rc.saturating_sub(steps);
-        }
     }
 }
 

@@ -9,7 +9,6 @@
 //! | `core_rsp` | out | `WarpReply`  | one for each instruction taken                             |
 //! | `mem_req`  | out | `Request`    | reads, stores, write-backs, atomics; FIFO within the miss queue |
 //! | `mem_rsp`  | in  | `Reply`      | always sinks, but for a fill whose way still drains        |
-//! | `side`     | both| side band    | misses to the core's throttle, ends of its periods          |
 //!
 //! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
 //! fill path 2 past it, or an acknowledgement; (2) one waiter of the oldest filled MSHR entry gets its bytes, the
@@ -42,7 +41,8 @@ use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx,
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, sectors_of};
 use crate::throttle::config::{Scheme, ThrottleConfig};
-use crate::throttle::message::{L1Side, Miss};
+use crate::throttle::message::Miss;
+use crate::throttle::side::SideBand;
 use crate::throttle::victims::Victims;
 
 /// What the tag stage did last, for waves.
@@ -92,8 +92,6 @@ pub struct LsuIo<'a> {
     pub mem_rsp: Rx<'a, Reply>,
     /// SM dueling, in machines that have it.
     pub duel: Option<DuelIo<'a>>,
-    /// What a throttle of the core learns and says.
-    pub side: Option<L1Side<'a>>,
 }
 
 /// The channel ends of an LSU towards SM dueling.
@@ -147,6 +145,8 @@ pub struct Lsu {
     probing: bool,
     /// The L1D starts a kernel in the original mode.
     starts_original: bool,
+    /// What SM dueling has been told of the counters of the L1D.
+    told: (u64, u64),
     /// By [`CacheId`].
     caches: [Cache; CACHES],
     /// Caches with waiters whose line has arrived, a bit each: follows from them, kept for the host's
@@ -164,6 +164,8 @@ pub struct Lsu {
     shown: Shown,
     /// The head's refusal, if it was refused when it was probed last.
     refused: Option<Refusal>,
+    /// A scheme wants to know what becomes of the loads of the L1D.
+    monitored: bool,
     /// What the throttle is to learn of this cycle.
     missed: Option<Miss>,
     watch: Option<Watch>,
@@ -191,8 +193,6 @@ struct Changes {
     freed: bool,
     /// The miss queue gave an entry to the network.
     sent: bool,
-    /// The L1D admits other loads than before.
-    switched: bool,
 }
 
 impl Lsu {
@@ -220,6 +220,7 @@ impl Lsu {
             probes_twice: l1.organisation == Organisation::Decoupled && l1.decoupled.probe_extra > 0,
             probing: false,
             starts_original,
+            told: (0, 0),
             caches: [
                 l1d,
                 cache(below("const_cache"), CacheId::Const, constants),
@@ -233,6 +234,7 @@ impl Lsu {
             loads: Vec::new(),
             shown: Shown::Idle,
             refused: None,
+            monitored: l1.bypass == Bypass::Streaming,
             missed: None,
             watch: None,
             place,
@@ -245,6 +247,7 @@ impl Lsu {
     /// Serves the throttle of a core with so many warps.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
         let path = format!("{}.victims", self.place.path);
+        self.monitored |= throttle.scheme != Scheme::None;
         let l1d = &mut self.caches[CacheId::L1d as usize];
         match throttle.scheme {
             Scheme::None => {}
@@ -414,6 +417,11 @@ impl Lsu {
         let probing = std::mem::take(&mut self.probing);
         let fixed = self.bypasses();
         self.head_bypasses = !probing && (fixed || self.sends_past(at));
+        if self.head_bypasses {
+            // What it was refused for before matters no more.
+            self.charge(at.cycle);
+            self.refused = None;
+        }
         probing
     }
 
@@ -430,27 +438,28 @@ impl Lsu {
             && self.stall_bypass.covers(self.caches[CacheId::L1d as usize].failing(head.line, &self.miss_queue))
     }
 
-    /// Takes a new mode from SM dueling. Returns whether there was one.
+    /// Takes the mode that SM dueling has sent, if it has.
     #[inline(never)]
-    fn switch(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) -> bool {
-        let Some(&Mode { original }) = duel.mode.peek(at) else { return false };
-        duel.mode.drop_head(at);
-        self.caches[CacheId::L1d as usize].set_original(original);
-        if let Some(watch) = &mut self.watch {
-            watch.original = Some(original);
+    fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
+        if let Some(&Mode { original }) = duel.mode.peek(at) {
+            duel.mode.drop_head(at);
+            self.caches[CacheId::L1d as usize].set_original(original);
+            if let Some(watch) = &mut self.watch {
+                watch.original = Some(original);
+            }
         }
-        true
     }
 
-    /// Tells SM dueling of a load that was accepted since the counters were as given.
+    /// Tells SM dueling of the load that was accepted at this edge, if one was.
     #[inline(never)]
-    fn tell(&self, duel: &mut DuelIo<'_>, before: (u64, u64), at: &mut Edge<'_>) {
+    fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
         let (accesses, misses) = self.looked_up();
         if let Some(seen) = &mut duel.seen
-            && accesses != before.0
+            && accesses != self.told.0
         {
-            seen.push(at, Seen { missed: misses != before.1 });
+            seen.push(at, Seen { missed: misses != self.told.1 });
         }
+        self.told = (accesses, misses);
     }
 
     /// Loads that the L1D accepted, and those among them that it could not serve.
@@ -510,18 +519,22 @@ impl Lsu {
         false
     }
 
-    /// The core's throttle says that a period has ended.
-    #[inline(never)]
-    fn hear(&mut self, side: &mut L1Side<'_>, at: &mut Edge<'_>) {
-        if let Some(link) = &mut side.period
-            && link.waiting(at)
-        {
-            let may_close = link.pop(at).may_close;
+    /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
+    /// and a miss is told at once.
+    pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: &mut SideBand, at: &mut Edge<'_>) -> Sleep {
+        let mut periods = side.periods.rx();
+        let ended = periods.waiting(at).then(|| periods.pop(at).may_close);
+        if let Some(may_close) = ended {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
-            if let Some(watch) = &mut self.watch {
-                watch.period = Some(may_close);
-            }
         }
+        let sleep = self.eval(io, at);
+        if let Some(watch) = &mut self.watch {
+            watch.period = ended;
+        }
+        if let Some(miss) = self.missed.take() {
+            side.misses.tx().push(at, miss);
+        }
+        if periods.waiting(at) { Sleep::Next } else { sleep }
     }
 
     fn partition(&self, line: u64) -> u8 {
@@ -533,12 +546,12 @@ impl Lsu {
     /// it stands, so no way is claimed, no entry taken and nothing queued for memory meanwhile.
     fn refused_again(&self, changes: &Changes) -> bool {
         let (Some(Refusal { cache, all, .. }), Some(head)) = (self.refused, self.queue.front()) else { return false };
+        if self.watch.is_some() || self.head_bypasses {
+            return false;
+        }
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
-        self.watch.is_none()
-            && !changes.switched
-            && !self.head_bypasses
-            && !(changes.freed && fails_for(Fail::MshrEntry))
-            && !(changes.sent && fails_for(Fail::MissQueue))
+        let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
+        !has_room
             && changes.filled.is_none_or(|filled| filled != (cache, self.caches[cache as usize].set_of(head.line)))
     }
 
@@ -598,12 +611,11 @@ impl Lsu {
         {
             load.count(outcome);
         }
-        if kind == AccessKind::Load && id == CacheId::L1d {
+        if self.monitored && kind == AccessKind::Load && id == CacheId::L1d {
             let l1d = &mut self.caches[CacheId::L1d as usize];
             l1d.looked_up(outcome);
-            if let Outcome::Miss(_) = outcome {
-                self.missed = Some(Miss { warp, lost: l1d.had_lost() });
-            }
+            let missed = matches!(outcome, Outcome::Miss(_));
+            self.missed = missed.then(|| Miss { warp, lost: l1d.had_lost() });
         }
         self.count(at.cycle, id, kind, outcome)
     }
@@ -642,9 +654,8 @@ impl Block for Lsu {
         if let Some(watch) = &mut self.watch {
             *watch = Watch::default();
         }
-        let switched = io.duel.as_mut().is_some_and(|duel| self.switch(duel, at));
-        if let Some(side) = &mut io.side {
-            self.hear(side, at);
+        if let Some(duel) = &mut io.duel {
+            self.take_mode(duel, at);
         }
         if self.pending.has_done() && io.core_rsp.ready(at) {
             io.core_rsp.push_with(at, |reply| self.pending.take(reply));
@@ -657,19 +668,12 @@ impl Block for Lsu {
         let sent = self.miss_queue.len() != queued;
         let warp = self.coalescer.warp();
         let (had_head, had_room) = (self.queue.front().is_some(), self.queue.has_room(warp));
-        let changes = Changes { filled, freed, sent, switched };
-        let before = if io.duel.is_some() { self.looked_up() } else { (0, 0) };
-        let left = !probing && (bypassed || !self.refused_again(&changes)) && self.access(at, bypassed);
+        let left = !probing && !self.refused_again(&Changes { filled, freed, sent }) && self.access(at, bypassed);
         if let Some(duel) = &mut io.duel {
-            self.tell(duel, before, at);
+            self.tell(duel, at);
         }
         if left {
             self.queue.drop_front();
-        }
-        if let Some(side) = &mut io.side
-            && let Some(miss) = self.missed.take()
-        {
-            side.misses.push(at, miss);
         }
         if self.coalescer.busy() && had_room {
             self.probing = self.probes_twice && self.queue.is_empty();
@@ -730,6 +734,7 @@ impl Block for Lsu {
             probes_twice,
             probing,
             starts_original: _,
+            told: _,
             caches,
             ready: _,
             drain_turn,
@@ -740,6 +745,7 @@ impl Block for Lsu {
             loads: _,
             shown,
             refused,
+            monitored: _,
             missed: _,
             watch: _,
         } = self;

@@ -11,6 +11,7 @@ use crate::kernel::{Describe, Edge};
 
 /// The tags of a cache.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "ordinary tags, which most accesses meet, take no detour over a box")]
 pub(super) enum TagStore {
     /// As many tags as lines.
     Plain(Tags),

@@ -190,15 +190,16 @@ impl Tags {
     /// The way of a set, read by the probe of this cycle, that gives way to a miss; `None` if every
     /// way is reserved.
     #[must_use]
+    #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<Victim> {
         self.victim_among(set, |_| true)
     }
 
     /// The same among the ways that `may_give` allows; an invalid way needs no leave.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
-        let (mut way, mut first) = (0, 0);
+        let (mut way, mut status, mut hollow, mut first) = (0, Status::Reserved, false, 0);
         for (candidate, entry) in (0..).zip(self.entries.row(set)) {
             // The lowest invalid way goes before all ranks, a reserved one never.
             let claim = match entry.status {
@@ -208,12 +209,12 @@ impl Tags {
                 Status::Valid | Status::Modified => u32::from(entry.rank) + 1,
             };
             if claim > first {
-                (way, first) = (candidate, claim);
+                (way, status, hollow, first) = (candidate, entry.status, entry.hollow, claim);
             }
         }
-        let &TagEntry { status, hollow, .. } = &self.entries.row(set)[way as usize];
         let holds = status != Status::Invalid && !hollow;
-        (first != 0).then_some(Victim { way, holds, modified: status == Status::Modified })
+        let victim = Victim { way, holds, modified: status == Status::Modified };
+        (first != 0).then_some(victim)
     }
 
     /// A way was used, and is modified if it was stored to.

@@ -3,7 +3,6 @@
 pub mod config;
 mod duel;
 mod host;
-mod side;
 mod wiring;
 
 pub use config::{ClockConfig, LinkConfig, MachineConfig};

@@ -23,10 +23,10 @@
 //! link's delay, credits included.
 
 use std::iter::once;
+use std::mem::take;
 
 use super::MachineConfig;
 use super::duel::Duel;
-use super::side::{Ends, SideBand};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest, DramShape};
 use crate::kernel::{
@@ -40,6 +40,7 @@ use crate::noc::xbar::{Xbar, XbarIo};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
 use crate::throttle::config::Scheme;
 use crate::throttle::coordinator::{Coordinator, CoordinatorIo};
+use crate::throttle::side::{Ends, SideBand};
 
 /// Clock domain of SM cores, LSUs and the dispatcher.
 pub const CORE: u8 = 0;
@@ -99,7 +100,8 @@ pub struct Machine {
     dram_req: Vec<Chan<DramRequest>>,
     dram_rsp: Vec<Chan<DramReply>>,
     pub(super) duel: Option<Box<Duel>>,
-    side: SideBand,
+    /// By SM; none without a throttle that needs it.
+    side: Vec<SideBand>,
     /// Some core has stopped at a fault: the host asks after every edge.
     pub(super) faulted: bool,
 }
@@ -222,12 +224,13 @@ impl Machine {
                 &dram,
             ),
             duel: config.has_duel().then(|| Box::new(Duel::new(config, id(Part::Dueling), l1))),
-            side: SideBand::new(
-                &config.throttle,
-                config.num_sms,
-                core_cycles(1),
-                &Ends { core: &core, l1: &l1, coordinator: id(Part::Coordinator) },
-            ),
+            side: sms
+                .clone()
+                .filter_map(|i| {
+                    let ends = Ends { core: core(i), l1: l1(i), coordinator: id(Part::Coordinator) };
+                    SideBand::new(&config.throttle, i, core_cycles(1), ends)
+                })
+                .collect(),
             faulted: false,
             config: config.clone(),
             clocks,
@@ -291,7 +294,7 @@ impl Machine {
     }
 
     /// Every other channel of the machine, like by like.
-    fn channels(&self) -> [&dyn Channels; 14] {
+    fn channels(&self) -> [&dyn Channels; 11] {
         [
             &self.launch,
             &self.done,
@@ -303,14 +306,11 @@ impl Machine {
             &self.deliver,
             &self.dram_req,
             &self.dram_rsp,
-            &self.side.misses,
-            &self.side.periods,
-            &self.side.reports,
-            &self.side.orders,
+            &self.side,
         ]
     }
 
-    fn channels_mut(&mut self) -> [&mut dyn Channels; 14] {
+    fn channels_mut(&mut self) -> [&mut dyn Channels; 11] {
         [
             &mut self.launch,
             &mut self.done,
@@ -322,10 +322,7 @@ impl Machine {
             &mut self.deliver,
             &mut self.dram_req,
             &mut self.dram_rsp,
-            &mut self.side.misses,
-            &mut self.side.periods,
-            &mut self.side.reports,
-            &mut self.side.orders,
+            &mut self.side,
         ]
     }
 }
@@ -338,6 +335,20 @@ trait Channels {
     fn history(&self) -> u64;
     /// True when none holds a beat.
     fn are_empty(&self) -> bool;
+}
+
+impl Channels for Vec<SideBand> {
+    fn record(&mut self) {
+        self.iter_mut().for_each(SideBand::record);
+    }
+
+    fn history(&self) -> u64 {
+        self.iter().fold(0, |sum: u64, side| sum.rotate_left(7) ^ side.history())
+    }
+
+    fn are_empty(&self) -> bool {
+        self.iter().all(SideBand::is_empty)
+    }
 }
 
 impl<T: Payload> Channels for Vec<Chan<T>> {
@@ -370,7 +381,7 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
     BlockId { domain, slot: slot as u8 }
 }
 
-pub(super) fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
+fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
     specs.into_iter().map(|spec| Chan::new(spec, shape.clone())).collect()
 }
 
@@ -378,21 +389,49 @@ pub(super) fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Ch
 impl Machine {
     fn wired_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, SmIo<'_>)> {
         let links = self.launch.iter_mut().zip(&mut self.done).zip(&mut self.mem).zip(&mut self.wb);
-        let mut side = self.side.cores();
-        self.cores.iter_mut().zip(links).map(move |(core, (((launch, done), mem), wb))| {
-            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx(), side: side.lend() })
+        self.cores.iter_mut().zip(links).map(|(core, (((launch, done), mem), wb))| {
+            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() })
         })
     }
 
     fn wired_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
-        let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
-        let mut side = self.side.l1s();
-        self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
-            let (duel, side) = (duels.next(), side.lend());
+        self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, side })
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None })
         })
+    }
+
+    /// The same in a machine whose SMs may duel.
+    fn wired_dueling_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+        let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
+        let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
+        self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
+            let duel = duels.next();
+            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel })
+        })
+    }
+
+    /// Evaluates the SMs that are due of a machine with side bands, and the coordinator.
+    #[inline(never)]
+    fn eval_throttled(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let sms = self.cores.len() as u8;
+        let mut faulted = false;
+        let mut sides = take(&mut self.side);
+        due.each(0, self.wired_cores().zip(&mut sides), at, |((core, io), side), at| {
+            let sleep = core.eval_throttled(io, side, at);
+            faulted |= core.fault().is_some();
+            sleep
+        });
+        due.each(sms, self.wired_dueling_lsus().zip(&mut sides), at, |((lsu, io), side), at| {
+            lsu.eval_throttled(io, side, at)
+        });
+        self.faulted |= faulted;
+        self.side = sides;
+        if self.coordinator.is_some() {
+            due.each(2 * sms + 1, once(self), at, Self::eval_coordinator);
+        }
     }
 
     fn wired_banks(&mut self) -> impl Iterator<Item = (&mut L2Bank, L2Io<'_>)> {
@@ -415,8 +454,7 @@ impl Machine {
 
     fn eval_coordinator(&mut self, at: &mut Edge<'_>) -> Sleep {
         let Some(coordinator) = &mut self.coordinator else { return Sleep::UntilEvent };
-        let SideBand { reports, orders, .. } = &mut self.side;
-        coordinator.eval(CoordinatorIo { report: RxBank(reports), order: TxBank(orders) }, at)
+        coordinator.eval(CoordinatorIo(&mut self.side), at)
     }
 
     fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -449,14 +487,25 @@ impl Blocks for Machine {
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         match self.part(block) {
             Part::Core(i) => {
+                let mut sides = take(&mut self.side);
                 let (core, io) = nth(self.wired_cores(), i);
-                let sleep = core.eval(io, at);
+                let sleep = match sides.get_mut(i) {
+                    Some(side) => core.eval_throttled(io, side, at),
+                    None => core.eval(io, at),
+                };
+                self.side = sides;
                 self.faulted |= self.cores[i].fault().is_some();
                 sleep
             }
             Part::Lsu(i) => {
-                let (lsu, io) = nth(self.wired_lsus(), i);
-                lsu.eval(io, at)
+                let mut sides = take(&mut self.side);
+                let (lsu, io) = nth(self.wired_dueling_lsus(), i);
+                let sleep = match sides.get_mut(i) {
+                    Some(side) => lsu.eval_throttled(io, side, at),
+                    None => lsu.eval(io, at),
+                };
+                self.side = sides;
+                sleep
             }
             Part::Dispatcher => self.eval_dispatcher(at),
             Part::Coordinator => self.eval_coordinator(at),
@@ -478,19 +527,26 @@ impl Blocks for Machine {
         match due.domain() {
             CORE => {
                 let sms = self.cores.len() as u8;
-                let mut faulted = false;
-                due.each(0, self.wired_cores(), at, |(core, io), at| {
-                    let sleep = core.eval(io, at);
-                    faulted |= core.fault().is_some();
-                    sleep
-                });
-                self.faulted |= faulted;
-                due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
-                due.each(2 * sms, once(&mut *self), at, Self::eval_dispatcher);
-                if self.coordinator.is_some() {
-                    due.each(2 * sms + 1, once(&mut *self), at, Self::eval_coordinator);
+                if self.side.is_empty() {
+                    let mut faulted = false;
+                    due.each(0, self.wired_cores(), at, |(core, io), at| {
+                        let sleep = core.eval(io, at);
+                        faulted |= core.fault().is_some();
+                        sleep
+                    });
+                    self.faulted |= faulted;
+                    if self.duel.is_none() {
+                        due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
+                    } else {
+                        due.each(sms, self.wired_dueling_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
+                    }
+                } else {
+                    self.eval_throttled(due, at);
                 }
-                due.each(2 * sms + 2, self.duel.iter_mut(), at, |duel, at| duel.eval(at));
+                if self.duel.is_some() {
+                    due.each(2 * sms + 2, self.duel.iter_mut(), at, |duel, at| duel.eval(at));
+                }
+                due.each(2 * sms, once(self), at, Self::eval_dispatcher);
             }
             XBAR => {
                 due.each(0, once(&mut *self), at, Self::eval_request_xbar);
@@ -502,16 +558,17 @@ impl Blocks for Machine {
     }
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        let coordinates = self.coordinator.is_some();
         match self.part(block) {
             Part::Core(i) => to.parts("sm", i as u32, |to| {
                 to.part("core", |to| {
                     self.launch[i].describe("launch", None, to);
                     self.wb[i].describe("wb", None, to);
-                    if let Some(misses) = self.side.misses.get(i) {
-                        misses.describe("misses", None, to);
-                    }
-                    if let Some(order) = self.side.orders.get(i) {
-                        order.describe("order", None, to);
+                    if let Some(side) = self.side.get(i) {
+                        side.misses.describe("misses", None, to);
+                        if coordinates {
+                            side.orders.describe("orders", None, to);
+                        }
                     }
                     self.cores[i].describe(to);
                 });
@@ -520,8 +577,8 @@ impl Blocks for Machine {
                 to.part("l1", |to| {
                     self.mem[i].describe("core_req", None, to);
                     self.deliver[i].describe("mem_rsp", None, to);
-                    if let Some(period) = self.side.periods.get(i) {
-                        period.describe("period", None, to);
+                    if let Some(side) = self.side.get(i).filter(|_| coordinates) {
+                        side.periods.describe("periods", None, to);
                     }
                     if let Some(duel) = &self.duel {
                         duel.mode[i].describe("mode", None, to);
@@ -541,8 +598,8 @@ impl Blocks for Machine {
                 self.dispatcher.describe(to);
             }),
             Part::Coordinator => to.part("coordinator", |to| {
-                for (i, report) in (0..).zip(&self.side.reports) {
-                    report.describe("report", Some(i), to);
+                for (i, side) in (0..).zip(&self.side) {
+                    side.reports.describe("reports", Some(i), to);
                 }
                 if let Some(coordinator) = &self.coordinator {
                     coordinator.describe(to);

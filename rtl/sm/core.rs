@@ -9,7 +9,6 @@
 //! | `mem`    | out | `WarpAccess` | one beat a cycle, in issue order                               |
 //! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgement),|
 //! |          |     |              | in any order; always taken at once                             |
-//! | `side`   | both| side band    | what a throttle learns and says; always taken at once          |
 //!
 //! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
 //! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a
@@ -50,7 +49,6 @@ use super::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
-use crate::throttle::message::CoreSide;
 
 /// The ports of a core for one edge.
 pub struct SmIo<'a> {
@@ -62,8 +60,6 @@ pub struct SmIo<'a> {
     pub mem: Tx<'a, WarpAccess>,
     /// Replies of the LSU.
     pub wb: Rx<'a, WarpReply>,
-    /// What a throttle learns and says, if there is one that needs others for it.
-    pub side: Option<CoreSide<'a>>,
 }
 
 /// Instruction counts of a core.
@@ -387,7 +383,8 @@ impl SmCore {
             self.stalls.sleep(scheduler, self.stall_reason(scheduler, ready.all, self.barriers.waiting()));
         }
         self.stalled_until = until;
-        let deadline = until.min(self.pipes.next_due(at.cycle)).min(self.throttle.due());
+        let throttle = if self.pooled { self.throttle.due() } else { u64::MAX };
+        let deadline = until.min(self.pipes.next_due(at.cycle)).min(throttle);
         if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
     }
 }
@@ -400,11 +397,6 @@ impl Block for SmCore {
     fn eval(&mut self, mut io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle);
-        let threads = self.counters.thread_instructions;
-        let mut arriving = match &mut io.side {
-            Some(side) => self.begin_throttle(side, at),
-            None => false,
-        };
         let fetched = self.fetch.step(self.warps.live());
         let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle) && self.address_unit.send(&mut io.mem, at);
@@ -417,9 +409,10 @@ impl Block for SmCore {
             self.issue(&loaded, at)
         };
         self.write_back(&loaded, at);
-        if io.wb.waiting(at) {
+        let mut arriving = io.wb.waiting(at);
+        if arriving {
             self.take_reply(&loaded, &mut io.wb, at);
-            arriving |= io.wb.waiting(at);
+            arriving = io.wb.waiting(at);
         }
         if fetched.valid {
             self.fill_buffer(&loaded, fetched.warp);
@@ -430,7 +423,7 @@ impl Block for SmCore {
         }
         let reported = self.report_cta(&mut io.done, at);
         if self.pooled {
-            self.set_pools(&loaded, at.cycle, threads, issued);
+            self.set_pools(&loaded, at.cycle, issued);
         }
         let sending = self.address_unit.can_send() && !lsu_full;
         let sleep = self.sleep(&loaded, at, issued || reported || sending || arriving);

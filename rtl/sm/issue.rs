@@ -318,7 +318,7 @@ impl SmCore {
             _ => {
                 if mask != 0 && decoded.writes {
                     let start = self.start(at, issue, (decoded.pipe, decoded.interval), decoded);
-                    self.compute(loaded, at, &issue, decoded, start);
+                    self.compute::<PAIRS>(loaded, at, &issue, decoded, start);
                     self.reserve(&issue, &inst.writes);
                 }
                 if PAIRS && turn == Turn::First {
@@ -424,9 +424,17 @@ impl SmCore {
         Served::Fault
     }
 
-    /// Sends the result of the instruction at a warp's pc on its way, from the cycle `start` on.
+    /// Sends the result of the instruction at a warp's pc on its way, from the cycle `start` on. One
+    /// function for each kind of warp, so that what it computes is compiled into its only caller.
     #[inline(always)]
-    fn compute(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, start: u64) {
+    fn compute<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        issue: &Issue,
+        decoded: &Decoded,
+        start: u64,
+    ) {
         let parts = (&self.registers, &self.warps, &self.ctas);
         let read = Operands::open(parts, loaded, at, (issue.warp, issue.half), decoded);
         let due = self.pipes.first_room(start + u64::from(decoded.latency));

@@ -5,15 +5,15 @@
 use isa::program::Op;
 use isa::types::Space;
 
-use super::SmCore;
 use super::config::{SchedulerPolicy, SmConfig};
 use super::core::Loaded;
 use super::decode::Pipe;
-use crate::kernel::{Describe, DescribeExt, Edge};
+use super::{SmCore, SmIo};
+use crate::kernel::{Block, Describe, DescribeExt, Edge, Sleep};
 use crate::throttle::config::{Scheme, ThrottleConfig};
-use crate::throttle::message::CoreSide;
 use crate::throttle::monitor::{Monitor, Phase};
 use crate::throttle::scores::Scores;
+use crate::throttle::side::SideBand;
 
 /// Who says which warps may issue.
 #[derive(Clone, Debug)]
@@ -97,46 +97,50 @@ impl SmCore {
         }
     }
 
+    /// One clock edge of a core with a side band: what that brings comes before all else, and is always
+    /// taken at once.
+    pub fn eval_throttled(&mut self, io: SmIo<'_>, side: &mut SideBand, at: &mut Edge<'_>) -> Sleep {
+        let more = self.loaded.is_some() && self.begin_throttle(side, at);
+        let sleep = self.eval(io, at);
+        if more { Sleep::Next } else { sleep }
+    }
+
     /// Takes what the side band brings, and sends what a period's end gives. Returns whether more waits.
-    #[inline(never)]
-    pub(super) fn begin_throttle(&mut self, side: &mut CoreSide<'_>, at: &mut Edge<'_>) -> bool {
+    fn begin_throttle(&mut self, side: &mut SideBand, at: &mut Edge<'_>) -> bool {
+        let mut misses = side.misses.rx();
+        let mut orders = side.orders.rx();
         match &mut self.throttle {
             Throttle::None | Throttle::Limit(_) => {}
             Throttle::Dwt(monitor) => {
                 if let Some(tick) = monitor.tick(at.cycle) {
-                    if let Some(period) = &mut side.period {
-                        period.push(at, tick.period);
-                    }
-                    if let (Some(link), Some(report)) = (&mut side.report, tick.report) {
-                        link.push(at, report);
+                    side.periods.tx().push(at, tick.period);
+                    if let Some(report) = tick.report {
+                        side.reports.tx().push(at, report);
                     }
                 }
-                if let Some(link) = &mut side.order
-                    && link.waiting(at)
-                {
-                    monitor.obey(link.pop(at), at.cycle);
+                if orders.waiting(at) {
+                    monitor.obey(orders.pop(at), at.cycle);
                 }
-                if side.misses.waiting(at) {
-                    side.misses.drop_head(at);
+                if misses.waiting(at) {
+                    misses.drop_head(at);
                     monitor.count_miss();
                 }
             }
             Throttle::Ccws(scores) => {
-                if side.misses.waiting(at) {
-                    let miss = side.misses.pop(at);
+                if misses.waiting(at) {
+                    let miss = misses.pop(at);
                     if miss.lost {
                         scores.lost(miss.warp, at.cycle, self.warps.live());
                     }
                 }
             }
         }
-        side.misses.waiting(at) || side.order.as_ref().is_some_and(|link| link.waiting(at))
+        misses.waiting(at) || orders.waiting(at)
     }
 
-    /// Sets the pools of the next cycle. `threads` are the thread instructions before this cycle, in which
-    /// schedulers `issued` or not.
+    /// Sets the pools of the cycle after `cycle`, in which schedulers `issued` or not.
     #[inline(never)]
-    pub(super) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, threads: u64, issued: bool) {
+    pub(super) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, issued: bool) {
         if self.config.policy == SchedulerPolicy::TwoLevel {
             return self.refill_pools();
         }
@@ -145,7 +149,7 @@ impl SmCore {
             Throttle::None => return,
             Throttle::Limit(limit) => *limit,
             Throttle::Dwt(monitor) => {
-                monitor.count((self.counters.thread_instructions - threads) as u32);
+                monitor.count_to(self.counters.thread_instructions);
                 u32::from(monitor.limit())
             }
             Throttle::Ccws(scores) => {

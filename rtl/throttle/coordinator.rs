@@ -23,18 +23,14 @@
 use super::config::{DwtConfig, Persist, Trigger};
 use super::memo::Memo;
 use super::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, Report};
-use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, RxBank, Sleep, TxBank};
+use super::side::SideBand;
+use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep};
 
 /// Most cores: their counts add up in 6 bits more than each has.
 const MAX_CORES: u32 = 64;
 
-/// Channel ends of the coordinator, by core.
-pub struct CoordinatorIo<'a> {
-    /// What the cores counted.
-    pub report: RxBank<'a, Report>,
-    /// What they are to do.
-    pub order: TxBank<'a, Order>,
-}
+/// The side bands of all cores, of which the coordinator has the ends of reports and orders.
+pub struct CoordinatorIo<'a>(pub &'a mut [SideBand]);
 
 /// What it waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,10 +208,10 @@ impl Coordinator {
 impl Block for Coordinator {
     type Io<'a> = CoordinatorIo<'a>;
 
-    fn eval(&mut self, mut io: CoordinatorIo<'_>, at: &mut Edge<'_>) -> Sleep {
+    fn eval(&mut self, CoordinatorIo(sides): CoordinatorIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let mut more = false;
-        for core in 0..self.num_cores {
-            let mut link = io.report.at(core as usize);
+        for (core, side) in (0..self.num_cores).zip(sides.iter_mut()) {
+            let mut link = side.reports.rx();
             if let Some(&report) = link.peek(at) {
                 link.drop_head(at);
                 self.take(core, &report);
@@ -226,10 +222,10 @@ impl Block for Coordinator {
         if self.search.got == all
             && let Some(kind) = self.decide()
         {
-            for core in 0..self.num_cores {
+            for (core, side) in (0..self.num_cores).zip(sides) {
                 let base = self.search.base;
                 let limit = if kind == OrderKind::Fixed { base } else { self.limit_in(core, base) };
-                let mut link = io.order.at(core as usize);
+                let mut link = side.orders.tx();
                 let ready = link.ready(at);
                 assert!(ready, "cycle {}, {}: core {core} has not had its last order yet", at.cycle, self.path);
                 link.push(at, Order { kind, limit });

@@ -1,8 +1,7 @@
-//! Messages of the side band between an L1D, its core and the coordinator. The beats are few and small:
-//! wires of their own, so that no scheme waits for the traffic that it is to relieve.
+//! Messages of the side band between an L1D, its core and the coordinator.
 
 use super::config::DwtConfig;
-use crate::kernel::{Encoding, Fields, FieldsExt, Payload, Rx, Tx};
+use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
 /// Bits of a count of thread instructions in a period or a sample.
 pub const INSTRUCTION_BITS: u32 = 24;
@@ -108,24 +107,4 @@ impl Payload for Order {
         to.state("kind", *kind);
         to.sized("limit", u64::from(*limit), LIMIT_BITS);
     }
-}
-
-/// Ends of the side band at a core; those of another scheme than the machine's are not there.
-pub struct CoreSide<'a> {
-    /// Misses of its L1D.
-    pub misses: Rx<'a, Miss>,
-    /// Ends of periods, to the L1D.
-    pub period: Option<Tx<'a, PeriodEnd>>,
-    /// Counts, to the coordinator.
-    pub report: Option<Tx<'a, Report>>,
-    /// Orders of the coordinator.
-    pub order: Option<Rx<'a, Order>>,
-}
-
-/// Ends of the side band at an L1D.
-pub struct L1Side<'a> {
-    /// Misses, to the core.
-    pub misses: Tx<'a, Miss>,
-    /// Ends of the core's periods.
-    pub period: Option<Rx<'a, PeriodEnd>>,
 }

@@ -22,4 +22,5 @@ mod memo;
 pub mod message;
 pub mod monitor;
 pub mod scores;
+pub mod side;
 pub mod victims;

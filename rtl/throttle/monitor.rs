@@ -66,6 +66,8 @@ pub struct Monitor {
     timer: Timer,
     misses: u32,
     instructions: u32,
+    /// What the core had ever issued when it was counted last: no register, the counter counts in steps.
+    counted: u64,
     /// Periods of the sample that are over.
     sampled: u8,
     /// Kernel loaded last.
@@ -83,6 +85,7 @@ impl Monitor {
             timer: Timer::Stopped(config.period),
             misses: 0,
             instructions: 0,
+            counted: 0,
             sampled: 0,
             key: 0,
             config: config.clone(),
@@ -104,7 +107,7 @@ impl Monitor {
     /// A kernel is loaded between two launches.
     pub fn load(&mut self, key: u16) {
         if self.config.persist == Persist::Off || self.key != key {
-            *self = Self::new(&self.config, self.most);
+            self.reset();
         }
         self.key = key;
     }
@@ -114,8 +117,12 @@ impl Monitor {
         match (self.config.persist, self.timer) {
             (Persist::Kernel, Timer::Ends(end)) => self.timer = Timer::Stopped(end.saturating_sub(cycle).max(1) as u32),
             (Persist::Kernel, Timer::Stopped(_)) => {}
-            (Persist::Off, _) => *self = Self::new(&self.config, self.most),
+            (Persist::Off, _) => self.reset(),
         }
+    }
+
+    fn reset(&mut self) {
+        *self = Self { counted: self.counted, ..Self::new(&self.config, self.most) };
     }
 
     /// The cycle in which the core must be awake, if any.
@@ -191,16 +198,18 @@ impl Monitor {
         self.misses += 1;
     }
 
-    /// Counts the thread instructions issued in this cycle, which matter until the limit is known.
-    pub fn count(&mut self, threads: u32) {
+    /// Counts the thread instructions issued up to the end of this cycle, which matter until the limit is
+    /// known: `all` that the core ever issued.
+    pub fn count_to(&mut self, all: u64) {
         if matches!(self.phase, Phase::Monitor | Phase::Sample) {
-            self.instructions += threads;
+            self.instructions += (all - self.counted) as u32;
         }
+        self.counted = all;
     }
 
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { config: _, most: _, phase, limit, timer, misses, instructions, sampled, key } = self;
+        let Self { config: _, most: _, phase, limit, timer, misses, instructions, counted: _, sampled, key } = self;
         to.state("phase", *phase);
         to.sized("limit", u64::from(*limit), LIMIT_BITS);
         // The timer counts down to where the host has noted its end.
@@ -249,7 +258,7 @@ mod tests {
     fn a_period_ends_ten_thousand_cycles_after_the_kernel_began_and_counts_anew() {
         let mut monitor = Monitor::new(&config(), 24);
         assert_eq!(monitor.tick(7), None);
-        monitor.count(64);
+        monitor.count_to(64);
         monitor.count_miss();
         assert_eq!(monitor.tick(10_006), None);
         let report = Report { sampled: false, misses: 1, instructions: 64 };
@@ -263,9 +272,9 @@ mod tests {
     fn a_sample_is_reported_once_after_its_periods_and_keeps_its_limit() {
         let mut monitor = Monitor::new(&config(), 24);
         monitor.tick(0);
-        monitor.count(500);
+        monitor.count_to(500);
         monitor.obey(Order { kind: OrderKind::Sample, limit: 5 }, 30_032);
-        monitor.count(32);
+        monitor.count_to(532);
         let reports = [40_032, 50_032, 60_032, 70_032].map(|cycle| monitor.tick(cycle).and_then(|tick| tick.report));
         let report = Report { sampled: true, misses: 0, instructions: 32 };
         assert_eq!(reports, [None, None, Some(report), None]);
@@ -288,7 +297,7 @@ mod tests {
         let mut monitor = Monitor::new(&DwtConfig { persist: Persist::Kernel, ..config() }, 24);
         monitor.load(9);
         monitor.tick(0);
-        monitor.count(32);
+        monitor.count_to(32);
         monitor.end_kernel(4_000);
         monitor.load(9);
         monitor.tick(5_000);

@@ -82,7 +82,6 @@ impl Links {
             mem_req: self.mem_req.tx(),
             mem_rsp: self.mem_rsp.rx(),
             duel: None,
-            side: None,
         }
     }
 }

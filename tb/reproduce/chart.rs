@@ -54,6 +54,11 @@ impl Series {
 const HEIGHT: u32 = 420;
 /// Least and most width, and what a group adds.
 const WIDTH: (u32, u32, u32) = (640, 1600, 60);
+/// Room for the legend, beside the groups.
+const LEGEND: u32 = 150;
+/// Room around the plot, and for the numbers of its axis.
+const AROUND: u32 = 10;
+const AXIS: u32 = 60;
 /// Room for the names of groups, which stand upright.
 const NAMES: u32 = 110;
 /// Part of a group's width that its bars take.
@@ -84,7 +89,7 @@ impl Chart {
             assert_eq!(series.values.len(), self.groups.len(), "{}: a number for each group", series.name);
         }
         let (least, most, each) = WIDTH;
-        let width = (self.groups.len() as u32 * each).clamp(least, most);
+        let width = (self.groups.len() as u32 * each).clamp(least, most) + LEGEND;
         let mut text = String::new();
         let drawn = self.draw(SVGBackend::with_string(&mut text, (width, HEIGHT)));
         drawn.expect("text grows as it must");
@@ -96,15 +101,23 @@ impl Chart {
         root.fill(&WHITE)?;
         let (bottom, top) = self.range();
         let groups = self.groups.len().max(1) as f64;
+        let plot = f64::from(root.dim_in_pixel().0 - AXIS - 2 * AROUND);
+        let right = groups * plot / (plot - f64::from(LEGEND));
         let mut chart = ChartBuilder::on(&root)
             .caption(&self.title, ("sans-serif", 18))
-            .margin(10)
+            .margin(AROUND)
             .x_label_area_size(NAMES)
-            .y_label_area_size(60)
-            .build_cartesian_2d(0.0..groups, bottom..top)?;
+            .y_label_area_size(AXIS)
+            .build_cartesian_2d(0.0..right, bottom..top)?;
         let shown = |height: &f64| shown(self.unscaled(*height));
         let mut mesh = chart.configure_mesh();
-        mesh.disable_x_mesh().disable_x_axis().y_desc(&self.unit).y_label_formatter(&shown).y_labels(9).draw()?;
+        mesh.disable_x_mesh()
+            .disable_x_axis()
+            .y_desc(&self.unit)
+            .y_label_formatter(&shown)
+            .y_labels(9)
+            .max_light_lines(1)
+            .draw()?;
         self.names(&root, &chart)?;
         for (number, series) in self.series.iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];

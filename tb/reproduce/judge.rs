@@ -95,7 +95,7 @@ impl Row {
     #[must_use]
     pub fn ordering(what: &str, ours: &[(&str, f64)]) -> Self {
         let passed = ours.is_sorted_by(|(_, one), (_, next)| *next <= *one + SAME);
-        let cells: Vec<_> = ours.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
+        let cells: Vec<_> = ours.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
         let names: Vec<_> = ours.iter().map(|(name, _)| *name).collect();
         Self::claim(Class::Ordering, what, &cells.join(", "), &names.join(" ≥ "), passed)
     }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn an_ordering_may_have_equals_but_no_rise() {
         let row = Row::ordering("IPC", &[("a", 1.3), ("b", 1.3), ("c", 1.0)]);
-        assert!(row.passed && row.ours == "a 1.30, b 1.30, c 1.00" && row.published == "a ≥ b ≥ c", "{row:?}");
+        assert!(row.passed && row.ours == "a 1.300, b 1.300, c 1.000" && row.published == "a ≥ b ≥ c", "{row:?}");
         assert!(!Row::ordering("", &[("a", 1.0), ("b", 1.1)]).passed);
         assert!(!Row::ordering("", &[("a", f64::NAN), ("b", 1.1)]).passed);
     }

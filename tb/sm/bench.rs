@@ -289,7 +289,6 @@ impl Blocks for Bench {
                     done: self.done[sm].tx(),
                     mem: self.mem[sm].tx(),
                     wb: self.wb[sm].rx(),
-                    side: None,
                 };
                 self.cores[sm].eval(io, at)
             }

@@ -1,11 +1,12 @@
 //! The coordinator of DWT-CS with the monitors of its cores, and against its twin.
 
 use golden::throttle::dwt::{Answer, Config as TwinConfig, Counts, Search, Trigger as TwinTrigger};
-use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Payload, RxBank, TxBank, Wake};
-use rtl::throttle::config::{DwtConfig, Persist, Trigger};
+use rtl::kernel::{Block, BlockId, Edge, Wake};
+use rtl::throttle::config::{CcwsConfig, DwtConfig, Persist, Scheme, ThrottleConfig, Trigger};
 use rtl::throttle::coordinator::{Coordinator, CoordinatorIo};
 use rtl::throttle::message::{Order, OrderKind, Report};
 use rtl::throttle::monitor::{Monitor, Phase};
+use rtl::throttle::side::{Ends, SideBand};
 
 use crate::kit::Random;
 
@@ -24,25 +25,22 @@ fn config() -> DwtConfig {
     }
 }
 
-fn links<T: Payload<Shape = ()>>(name: &str, cores: u32, latency: u32) -> Vec<Chan<T>> {
+/// The side bands of so many cores on a clock of one tick.
+fn sides(config: &DwtConfig, cores: u32) -> Vec<SideBand> {
     let block = |slot| BlockId { domain: 0, slot };
-    let spec = |core: u32| ChanSpec {
-        path: format!("{name}{core}"),
-        depth: latency + 3,
-        latency: latency.into(),
-        credit: 1,
-        from: block(0),
-        to: block(1),
-    };
-    (0..cores).map(|core| Chan::new(spec(core), ())).collect()
+    let ends = Ends { core: block(0), l1: block(1), coordinator: block(2) };
+    let ccws = CcwsConfig { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
+    let throttle = ThrottleConfig { scheme: Scheme::DwtCs, dwt: config.clone(), ccws };
+    (0..cores).filter_map(|core| SideBand::new(&throttle, core, 1, ends)).collect()
 }
 
 /// Monitors whose cores do what a function says, and their coordinator.
 struct Bench {
     monitors: Vec<Monitor>,
     coordinator: Coordinator,
-    reports: Vec<Chan<Report>>,
-    orders: Vec<Chan<Order>>,
+    sides: Vec<SideBand>,
+    /// Thread instructions of each core so far.
+    issued: Vec<u64>,
     wake: Wake,
     cycle: u64,
     /// Phases and limits of all cores whenever any of them has changed.
@@ -54,8 +52,8 @@ impl Bench {
         Self {
             monitors: (0..cores).map(|_| Monitor::new(config, most)).collect(),
             coordinator: Coordinator::new(config, "coordinator", cores, most),
-            reports: links("report", cores, config.latency),
-            orders: links("order", cores, config.latency),
+            sides: sides(config, cores),
+            issued: vec![0; cores as usize],
             wake: Wake::new(&[1]),
             cycle: 0,
             log: Vec::new(),
@@ -73,19 +71,19 @@ impl Bench {
             let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
             for (core, monitor) in self.monitors.iter_mut().enumerate() {
                 if let Some(report) = monitor.tick(self.cycle).and_then(|tick| tick.report) {
-                    self.reports[core].tx().push(at, report);
+                    self.sides[core].reports.tx().push(at, report);
                 }
-                let mut order = self.orders[core].rx();
+                let mut order = self.sides[core].orders.rx();
                 if order.waiting(at) {
                     monitor.obey(order.pop(at), self.cycle);
                 }
                 if self.cycle.is_multiple_of(miss_every) {
                     monitor.count_miss();
                 }
-                monitor.count(threads(core, monitor.limit()));
+                self.issued[core] += u64::from(threads(core, monitor.limit()));
+                monitor.count_to(self.issued[core]);
             }
-            let io = CoordinatorIo { report: RxBank(&mut self.reports), order: TxBank(&mut self.orders) };
-            self.coordinator.eval(io, at);
+            self.coordinator.eval(CoordinatorIo(&mut self.sides), at);
             let state: Vec<_> = self.monitors.iter().map(|monitor| (monitor.phase(), monitor.limit())).collect();
             if self.log.last().is_none_or(|(_, last)| *last != state) {
                 self.log.push((self.cycle - start, state));
@@ -196,7 +194,7 @@ fn the_coordinator_does_what_its_twin_says() {
             memo: 2,
             trigger: twin_trigger,
         });
-        let (mut reports, mut orders) = (links("report", cores, 3), links::<Order>("order", cores, 3));
+        let mut sides = sides(&config, cores);
         let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
         for _launch in 0..8 {
             let key = random.below(4) as u16;
@@ -221,15 +219,14 @@ fn the_coordinator_does_what_its_twin_says() {
                     for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
                         let Counts { misses, instructions } = counts[core];
                         let (misses, instructions) = (misses as u32, instructions as u32);
-                        reports[core].tx().push(at, Report { sampled: is_sampled, misses, instructions });
+                        sides[core].reports.tx().push(at, Report { sampled: is_sampled, misses, instructions });
                     }
-                    for (got, link) in got.iter_mut().zip(&mut orders) {
-                        if link.rx().waiting(at) {
-                            *got = Some(link.rx().pop(at));
+                    for (got, side) in got.iter_mut().zip(&mut sides) {
+                        if side.orders.rx().waiting(at) {
+                            *got = Some(side.orders.rx().pop(at));
                         }
                     }
-                    let io = CoordinatorIo { report: RxBank(&mut reports), order: TxBank(&mut orders) };
-                    coordinator.eval(io, at);
+                    coordinator.eval(CoordinatorIo(&mut sides), at);
                     cycle += 1;
                 }
                 let order = |kind, limit: &usize| Some(Order { kind, limit: *limit as u8 });

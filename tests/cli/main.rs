@@ -11,6 +11,7 @@
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
+//! | figures: kept runs, charts, judged rows, summary                  | `reproduce` |
 //! | traces replayed, and written                                      | `replay`    |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
 //! | the log of warp instructions                                     | `pipeline`  |
@@ -26,6 +27,7 @@ mod print;
 mod profile;
 mod ptx;
 mod replay;
+mod reproduce;
 mod run;
 mod trace;
 mod waves;

@@ -170,7 +170,8 @@ fn profiled_on_the_clocked_machine_the_report_has_its_hits_beside_those_without_
 fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
     let (_folder, path) = folder();
     let figures = ["xie2013/fig2", "xie2013/fig4", "xie2013/fig5", "xie2013/listings"];
-    done(&[&["reproduce", "--quick", "--quiet", "--output", &path("")], &figures[..]].concat());
+    let folder = path("");
+    done(&[&["reproduce", "--quick", "--quiet", "--output", &folder, "--cache", &folder], &figures[..]].concat());
     for (name, rows) in [("xie2013/fig4", 6), ("xie2013/listings", 7)] {
         let csv = fs::read_to_string(path(&format!("{name}.csv"))).unwrap();
         assert_eq!(csv.lines().skip(1).filter(|line| line.ends_with(",equal")).count(), rows, "{csv}");

@@ -44,7 +44,7 @@ fn bad_input_of_a_profile_is_refused() {
 fn the_suite_is_written_as_markdown_and_csv_with_a_row_for_every_kernel() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let ended = warpsieve(&["reproduce", "suite", "--quick", "--quiet", "--output", output]);
+    let ended = warpsieve(&["reproduce", "suite", "--quick", "--quiet", "--output", output, "--cache", output]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let (page, csv) = (read("suite-quick.md"), read("suite-quick.csv"));

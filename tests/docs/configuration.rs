@@ -13,7 +13,7 @@ const SOURCES: [&str; 10] = [
     "rtl/machine/config.rs",
     "rtl/sm/config.rs",
     "rtl/l1/config.rs",
-    "rtl/l1/decoupled.rs",
+    "rtl/l1/decoupled/config.rs",
     "rtl/l1/dueling.rs",
     "rtl/l1/replacement.rs",
     "rtl/index/mod.rs",

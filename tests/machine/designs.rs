@@ -1,5 +1,6 @@
 //! What designs change, and that they can be put together.
 
+use rtl::kernel::Mode;
 use rtl::l1::watch::Fail;
 use tb::config::{designs, machines};
 use tb::run::Counters;
@@ -155,6 +156,20 @@ fn one_sm_has_nobody_to_duel_with() {
         setup.passes(&launch("bfs", "small.toml")).counters
     };
     assert!(alone("decoupled-dueling") == alone("decoupled"));
+}
+
+#[test]
+fn dueling_does_not_depend_on_how_the_machine_is_evaluated() {
+    let run = |mode| {
+        let setup = Setup::default().designs(&["decoupled-dueling"]).sets(&["num_sms=4", "l1.dueling.interval=50"]);
+        setup.mode(mode).passes(&launch("gesummv", "small.toml"))
+    };
+    let fast = run(Mode { digest: true, ..Mode::default() });
+    for (evaluate_all, lint, shuffle) in [(true, false, None), (false, true, None), (false, false, Some(1))] {
+        let other = run(Mode { evaluate_all, lint, shuffle, digest: true });
+        assert!(other.counters == fast.counters, "{:?}\n{:?}", other.counters, fast.counters);
+        assert_eq!(other.digests, fast.digests, "evaluate all {evaluate_all}, lint {lint}, shuffle {shuffle:?}");
+    }
 }
 
 #[test]

@@ -80,7 +80,8 @@ impl L2Bank {
             }
             _ => self.miss(at, matched, can_write)?,
         };
-        self.touch(at, set, way);
+        let recency = self.recency.read(at, set)[0].touched(way);
+        self.recency.write(at, set, 0, recency);
         self.looked_up(kind, matched, (id, line, sm, ticket));
         Ok(true)
     }
@@ -254,6 +255,7 @@ impl L2Bank {
     }
 
     /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
+    #[inline(always)]
     pub(super) fn evict(&mut self, at: &Edge<'_>, set: u32, way: u32, victim: Tag, id: u32) {
         self.stats.evictions += u64::from(victim.state.is_here());
         if victim.state == LineState::Modified {

@@ -69,7 +69,8 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:11: `l1.bypass` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" }",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, bypass, bypass_sectors, protecting_distance, index, profiled, mrpb",
+             fail_order, bypass, bypass_sectors, protecting_distance, index, replacement, organisation, profiled, \
+             streaming, decoupled, dueling, mrpb",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
     );
@@ -81,7 +82,7 @@ fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
         refused(&[], &["lsu.slots=-1", "l1.bypass=al"]),
         [
             "--set:1:11: `lsu.slots` is -1, expected 0 to 4294967295",
-            "--set:1:11: `l1.bypass` is \"al\", expected one of none, all (did you mean `all`?)",
+            "--set:1:11: `l1.bypass` is \"al\", expected one of none, all, streaming (did you mean `all`?)",
         ]
     );
 }

@@ -141,14 +141,8 @@ impl Blocks for Bench {
             return if self.sent < 200 || !self.memory.is_empty() { Sleep::Next } else { Sleep::UntilEvent };
         }
         let Self { lsu, core_req, core_rsp, mem_req, mem_rsp, .. } = self;
-        let io = LsuIo {
-            core_req: core_req.rx(),
-            core_rsp: core_rsp.tx(),
-            mem_req: mem_req.tx(),
-            mem_rsp: mem_rsp.rx(),
-            duel: None,
-            side: None,
-        };
+        let (core_req, core_rsp, mem_req, mem_rsp) = (core_req.rx(), core_rsp.tx(), mem_req.tx(), mem_rsp.rx());
+        let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None };
         lsu.eval(io, at)
     }
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {

@@ -89,16 +89,17 @@ fn found(desk: &Desk, apps: &[&App]) -> Result<Found, Halt> {
     let gains = |machine: usize| -> Vec<f64> {
         done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
     };
-    let profiled = (0..THRESHOLDS.len()).max_by(|one, other| {
+    let profiled = (0..THRESHOLDS.len()).rev().max_by(|one, other| {
         let mean = |at: usize| mean_of(Kind::Unfriendly, apps, &gains(3 + at));
         mean(*one).total_cmp(&mean(*other))
     });
     let profiled = profiled.unwrap_or_default();
     let first = 3 + THRESHOLDS.len();
     let by_distance: Vec<_> = (0..DISTANCES.len()).map(|at| gains(first + at)).collect();
+    // Of equals the least.
     let best = |app: usize| {
         let of_app =
-            (0..DISTANCES.len()).max_by(|one, other| by_distance[*one][app].total_cmp(&by_distance[*other][app]));
+            (0..DISTANCES.len()).rev().max_by(|one, other| by_distance[*one][app].total_cmp(&by_distance[*other][app]));
         of_app.unwrap_or_default()
     };
     let best: Vec<_> = (0..apps.len()).map(best).collect();

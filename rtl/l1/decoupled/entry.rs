@@ -1,0 +1,136 @@
+//! What the decoupled tag store keeps: a tag, the state of a line, the free places of a set.
+
+use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+use crate::l1::replacement::{RankShape, Ranked};
+
+/// State of a tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Status {
+    #[default]
+    Empty,
+    Candidate,
+    /// Committed; the line is on its way.
+    Reserved,
+    /// Committed; the line is there.
+    Valid,
+    /// Committed; the line is there and newer than memory's.
+    Modified,
+}
+
+impl Status {
+    pub fn is_committed(self) -> bool {
+        matches!(self, Self::Reserved | Self::Valid | Self::Modified)
+    }
+
+    pub fn may_go(self) -> bool {
+        matches!(self, Self::Valid | Self::Modified)
+    }
+}
+
+impl Encoding for Status {
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["EMPTY", "CANDIDATE", "RESERVED", "VALID", "MODIFIED"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Bits of a reference count.
+pub(super) const COUNT_BITS: u32 = 6;
+/// Where it saturates.
+pub(super) const COUNT_MAX: u8 = (1 << COUNT_BITS) - 1;
+
+/// A tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Tag {
+    pub status: Status,
+    pub tag: u64,
+    /// Rank in the order of uses.
+    pub tlru: u16,
+    /// Reference count.
+    pub rc: u8,
+    /// Way of the data, while committed.
+    pub pos: u8,
+}
+
+/// Widths of a tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TagShape {
+    pub tag_bits: u32,
+    pub tlru_bits: u32,
+    pub pos_bits: u32,
+}
+
+impl Payload for Tag {
+    type Shape = TagShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
+        let Self { status, tag, tlru, rc, pos } = self;
+        to.state("status", *status);
+        to.sized("tag", *tag, shape.tag_bits);
+        if shape.tlru_bits > 0 {
+            to.sized("tlru", u64::from(*tlru), shape.tlru_bits);
+        }
+        to.sized("rc", u64::from(*rc), COUNT_BITS);
+        if shape.pos_bits > 0 {
+            to.sized("pos", u64::from(*pos), shape.pos_bits);
+        }
+    }
+}
+
+/// What stands beside a line of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Line {
+    pub rank: u8,
+    /// A store overtook the line on its way: it must not stay.
+    pub inv_on_fill: bool,
+}
+
+impl Ranked for Line {
+    fn rank(&mut self) -> &mut u8 {
+        &mut self.rank
+    }
+}
+
+impl Payload for Line {
+    type Shape = RankShape;
+    fn fields<F: Fields + ?Sized>(&self, rank: &RankShape, to: &mut F) {
+        let Self { rank: value, inv_on_fill } = self;
+        rank.field(*value, to);
+        to.flag("inv_on_fill", *inv_on_fill);
+    }
+}
+
+/// Free places of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Free(pub u16);
+
+impl Payload for Free {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
+        let Self(lines) = self;
+        to.sized("lines", u64::from(*lines), *bits);
+    }
+}
+
+/// A count after one more load.
+pub(super) fn next(count: u8) -> u8 {
+    (count + 1).min(COUNT_MAX)
+}
+
+/// Moves a tag to the front of the order of uses.
+pub(super) fn promote(row: &mut [Tag], way: usize) {
+    let last = row[way].tlru;
+    for tag in row.iter_mut() {
+        tag.tlru += u16::from(tag.tlru < last);
+    }
+    row[way].tlru = 0;
+}
+
+/// Lowers the counts of all tags but those concerned.
+pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: u8) {
+    for (way, tag) in row.iter_mut().enumerate() {
+        if !concerned.contains(&way) {
+            tag.rc = tag.rc.saturating_sub(steps);
+        }
+    }
+}
