@@ -6,7 +6,7 @@
 //!
 //! A set is a list of lines from least to most recently used; a way without a line does not exist
 //! here, so the twin knows lines, never way numbers. Within one cycle the events follow each other
-//! as the cache works: fill, drain, then the access.
+//! as the cache works: fill, recall, drain, then the access.
 //!
 //! [`Cache::predict`] tells what an event must lead to, [`Cache::step`] does it, [`Cache::check`]
 //! does it only if the cache under test did the same, and explains the difference otherwise.
@@ -15,7 +15,8 @@ use std::fmt::Debug;
 
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Chosen, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, Space, Victim, WriteOutcome,
+    Breach, Chosen, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, RecallOutcome, Space, Victim,
+    WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict};
 use super::pdp::Pdp;
@@ -138,6 +139,12 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 let kept = self.status(line) == Some(Status::Reserved { doomed: false });
                 Ok(Outcome::Filled { kept, waiters })
             }
+            Event::Recall { line } => Ok(Outcome::Recalled(match self.status(line) {
+                None | Some(Status::Hollow) => RecallOutcome::Missed,
+                Some(Status::Valid) => RecallOutcome::Dropped,
+                Some(Status::Reserved { .. }) => RecallOutcome::Pending,
+                Some(Status::Modified) => RecallOutcome::Kept,
+            })),
             Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
             Event::Switch { .. } => Ok(Outcome::Done),
             Event::Flush => match self.mshr.used() {
@@ -302,11 +309,6 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 self.place(line, pc, gone);
                 self.age(line, true);
             }
-            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Missed)) => {
-                if self.status(line).is_some() {
-                    self.drop_line(line);
-                }
-            }
             (Event::Bypass { line, chosen: Some(_) }, _) => {
                 self.pass(line);
                 self.age(line, false);
@@ -315,10 +317,17 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 self.touch(line, false);
                 self.set_status(line, Status::Modified);
             }
-            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Evicted)) => {
-                self.drop_line(line)
+            // What is left of the line is its tag, if anything.
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Missed))
+            | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Missed))
+                if self.status(line).is_some() =>
+            {
+                self.drop_line(line);
             }
-            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Pending)) => {
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Evicted))
+            | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Dropped)) => self.drop_line(line),
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Pending))
+            | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Pending)) => {
                 self.set_status(line, Status::Reserved { doomed: true });
                 self.mshr.close(line);
             }
@@ -459,7 +468,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// A line goes because of a store.
+    /// A line goes because of a store or a recall.
     fn drop_line(&mut self, line: u64) {
         let number = self.set_of(line);
         self.sets[number].retain(|(other, _)| *other != line);

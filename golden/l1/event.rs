@@ -116,6 +116,19 @@ pub enum WriteOutcome {
     },
 }
 
+/// What becomes of the copy of a line that the L2 gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecallOutcome {
+    /// There is none.
+    Missed,
+    /// It is dropped.
+    Dropped,
+    /// It is on its way: it will be dropped when it arrives, and takes no further load.
+    Pending,
+    /// It stays, because its bytes are nowhere else and nobody else may want them.
+    Kept,
+}
+
 /// Something that happens to the cache; `queue_used` is the occupancy of the miss queue that the
 /// cache saw when it decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +182,11 @@ pub enum Event<W> {
         /// Line number.
         line: u64,
     },
+    /// The L2 gives a line up.
+    Recall {
+        /// Line number.
+        line: u64,
+    },
     /// One waiter leaves.
     Drain,
     /// The kernel ends.
@@ -194,7 +212,8 @@ impl<W> Event<W> {
             | Event::Atomic { line, .. }
             | Event::Bypass { line, .. }
             | Event::LetPast { line }
-            | Event::Fill { line } => Some(line),
+            | Event::Fill { line }
+            | Event::Recall { line } => Some(line),
             Event::Switch { .. } | Event::Drain | Event::Flush | Event::Reach { .. } | Event::PeriodEnd { .. } => None,
         }
     }
@@ -214,6 +233,8 @@ pub enum Outcome<W> {
         /// Loads served.
         waiters: usize,
     },
+    /// Of a recall.
+    Recalled(RecallOutcome),
     /// Of a drain: the waiter, if there was one.
     Drained(Option<Replay<W>>),
     /// Of all that the cache has no choice about.

@@ -1,26 +1,33 @@
 //! # True LRU of one set
-//! The ways of a set in the order of their last use, packed into one word: position 0 holds the
-//! way used last. A use moves one way to the front and shifts those before it by one place; the
-//! victim is the last place whose way may go. Ways times log2(ways) bits a set, as GPGPU-Sim's and
-//! li2015's caches assume.
+//! The ways of a set in the order of their last use: position 0 holds the way used last. A use moves one
+//! way to the front and shifts those before it by one place; the victim is the last place whose way may go.
+//! Ways times log2(ways) bits a set, as GPGPU-Sim's and li2015's caches assume.
 
 use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
 
-/// Ways of the largest set: one 4-bit place each.
-pub const MAX_WAYS: u32 = 16;
+/// Ways of the largest set.
+pub const MAX_WAYS: u32 = 32;
+/// Ways of the largest set whose places fit one word, 4 bits each.
+pub const WORD_WAYS: u32 = 16;
 
 /// Every place holds the way of its own number, so the reset value suits sets of any size.
 const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
 /// The lowest bit of every place.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set, 4 bits a place; an array cell whose shape is the number of ways.
+/// Recency stack of one set; an array cell whose shape is the number of ways. Most sets fit one word, which
+/// is fast on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Recency(u64);
+pub enum Recency {
+    /// 4 bits a place. Ways beyond the word were never used: they stand behind it, in order.
+    Word(u64),
+    /// A byte a place.
+    Bytes([u8; MAX_WAYS as usize]),
+}
 
 impl Default for Recency {
     fn default() -> Self {
-        Self(IN_ORDER)
+        Self::Word(IN_ORDER)
     }
 }
 
@@ -28,10 +35,22 @@ impl Recency {
     /// The stack after a use of `way`.
     #[must_use]
     pub fn touched(self, way: u32) -> Self {
+        let Self::Word(word) = self else { return self.touched_in_bytes(way) };
+        if way >= WORD_WAYS {
+            return self.touched_in_bytes(way);
+        }
         let shift = self.place_of(way) * 4;
-        let front = self.0 & ((1 << shift) - 1);
-        let behind = self.0 & !(u64::MAX >> (60 - shift));
-        Self(behind | front << 4 | u64::from(way))
+        let front = word & ((1 << shift) - 1);
+        let behind = word & !(u64::MAX >> (60 - shift));
+        Self::Word(behind | front << 4 | u64::from(way))
+    }
+
+    #[inline(never)]
+    fn touched_in_bytes(self, way: u32) -> Self {
+        let mut places: [u8; MAX_WAYS as usize] = std::array::from_fn(|place| self.way_at(place as u32) as u8);
+        places.copy_within(0..self.place_of(way) as usize, 1);
+        places[0] = way as u8;
+        Self::Bytes(places)
     }
 
     /// The way of a set of `ways` unused for longest among those that may go.
@@ -43,15 +62,26 @@ impl Recency {
     /// The way in `place`, 0 for the one used last.
     #[must_use]
     pub fn way_at(self, place: u32) -> u32 {
-        (self.0 >> (place * 4)) as u32 & 0xf
+        match self {
+            Self::Word(_) if place >= WORD_WAYS => place,
+            Self::Word(word) => (word >> (place * 4)) as u32 & 0xf,
+            Self::Bytes(places) => u32::from(places[place as usize]),
+        }
     }
 
     /// The place of `way`: how many ways were used after it.
     #[must_use]
     pub fn place_of(self, way: u32) -> u32 {
+        let word = match self {
+            Self::Word(_) if way >= WORD_WAYS => return way,
+            Self::Word(word) => word,
+            Self::Bytes(places) => {
+                return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
+            }
+        };
         // The lowest place whose difference from `way` is zero: the borrow of a zero digit reaches
         // its own top bit first.
-        let difference = self.0 ^ (ONES * u64::from(way));
+        let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
 
@@ -69,9 +99,8 @@ impl Recency {
 impl Payload for Recency {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
-        let Self(stack) = self;
         let width = way_bits(*ways);
-        if width == 4 {
+        if let (Self::Word(stack), 4) = (self, width) {
             // The places are as wide as they are packed: one field for all.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
@@ -103,14 +132,14 @@ mod tests {
 
     #[test]
     fn a_stack_holds_ways_times_log2_ways_bits() {
-        let widths = [1, 2, 4, 16].map(|ways| width_of::<Recency>(&ways));
-        assert_eq!(widths, [1, 2, 8, 64]);
+        let widths = [1, 2, 4, 16, 32].map(|ways| width_of::<Recency>(&ways));
+        assert_eq!(widths, [1, 2, 8, 64, 160]);
     }
 
     proptest! {
         #[test]
         fn the_stack_follows_a_list_that_moves_each_use_to_its_front(
-            ways in 1u32..=16, uses in prop::collection::vec(0u32..16, 0..60), eligible: u16) {
+            ways in 1u32..=32, uses in prop::collection::vec(0u32..32, 0..90), eligible: u32) {
             let mut list: Vec<u32> = (0..ways).collect();
             let mut set = Recency::default();
             for way in uses.into_iter().map(|way| way % ways) {

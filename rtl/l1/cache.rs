@@ -9,6 +9,7 @@
 //! | `write` | in  | `LineAccess` | the same port; stores, reductions and atomics of the L1D       |
 //! | `fill`  | in  | `Reply`      | a line that the cache asked for                               |
 //! | `drain` | out | waiter       | one a cycle over all caches                                   |
+//! | `recall` | in | line         | once a cycle, through ports of its own, where the L2 recalls lines |
 //!
 //! What goes to memory is put into the miss queue that all caches share, and what is answered into
 //! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
@@ -20,6 +21,7 @@ use super::access::{AccessKind, MemorySpace};
 use super::coalescer::LineAccess;
 use super::config::{Bypass, CacheConfig, FailOrder, L1Config, ProfileScope};
 use super::decoupled::Moves;
+use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
 use super::pdp::Pdp;
@@ -29,13 +31,16 @@ use super::stats::L1Stats;
 use super::tag_store::TagStore;
 use super::tags::{Probe, Victim};
 use super::ticket;
-use super::watch::{Fail, Outcome};
+use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
 use crate::cells::streaming::Streaming;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
 use crate::throttle::victims::Victims;
+
+/// Caches of the LSU.
+pub const CACHES: usize = 3;
 
 /// A cache of the LSU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +102,8 @@ pub(super) struct Cache {
 
 impl Cache {
     /// An empty cache at `path` with the lines and the order of refusals of `l1`.
-    pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, line_bits: u32) -> Self {
+    pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
+        let &LsuPlace { line_bits, is_recalled, .. } = place;
         let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index } = config;
         let line_bytes = l1.line_bytes;
         let lines = sets * ways;
@@ -112,8 +118,8 @@ impl Cache {
         };
         let index = IndexUnit::new(index, sets, line_bytes, line_bits);
         let tags = match id {
-            CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits),
-            CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits),
+            CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits, is_recalled),
+            CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits, is_recalled),
         };
         let is_streaming = id == CacheId::L1d && l1.bypass == Bypass::Streaming;
         let is_profiled = id == CacheId::L1d && l1.profiled.scope != ProfileScope::None;
@@ -518,10 +524,7 @@ impl Cache {
                 Outcome::Evicted
             }
             Probe::Reserved { way } => {
-                self.tags.overtake(at, set, way);
-                if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line) {
-                    self.mshr.close(entry);
-                }
+                self.overtake(at, (set, way), line);
                 Outcome::Overtook
             }
             Probe::Hollow { way } => {
@@ -550,6 +553,41 @@ impl Cache {
             entry.data = request.data;
         });
         Some(outcome)
+    }
+
+    /// A bank of the L2 gives a line up, and so does the cache. A copy on its way may have been asked
+    /// for after that: to let it go as well costs a miss, to tell the two apart an order between two
+    /// networks.
+    pub fn recall(&mut self, at: &Edge<'_>, line: u64) -> Recalled {
+        let set = self.tags.set_of(line);
+        match self.tags.probe(at, set, line) {
+            // A thread's own line, newer than the bank's: nobody else will miss it, and to write it back
+            // first would make the bank wait for the requests that wait for the bank.
+            Probe::Present { modified: true, .. } => Recalled::Kept,
+            Probe::Present { way, .. } => {
+                self.tags.invalidate(at, set, way);
+                self.stats.recalls += 1;
+                Recalled::Dropped
+            }
+            Probe::Reserved { way } => {
+                self.overtake(at, (set, way), line);
+                self.stats.recalls += 1;
+                Recalled::Overtook
+            }
+            Probe::Hollow { way } => {
+                self.tags.invalidate(at, set, way);
+                Recalled::Absent
+            }
+            Probe::Absent => Recalled::Absent,
+        }
+    }
+
+    /// The line on its way to a place must not stay, nor serve a load that comes from now on.
+    fn overtake(&mut self, at: &Edge<'_>, (set, way): (u32, u32), line: u64) {
+        self.tags.overtake(at, set, way);
+        if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line) {
+            self.mshr.close(entry);
+        }
     }
 
     /// Lists tags, data and MSHR.

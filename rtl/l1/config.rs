@@ -173,6 +173,13 @@ impl L1Config {
                 "one scheme decides which loads go past",
             );
         }
+        rules.expect(
+            self.protecting_distance == 0 || self.replacement == ReplacementConfig::Lru,
+            "protecting_distance",
+            self.protecting_distance,
+            "0 with another l1.replacement than lru",
+            "what gives way among unprotected lines is the one used longest ago",
+        );
         // With one entry, a set full of modified local lines would refuse every miss for ever.
         let why = "a miss that displaces a modified line queues write-back and read at once";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);

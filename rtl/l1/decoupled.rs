@@ -42,7 +42,7 @@ use entry::{COUNT_BITS, Free, Line, Status, Tag, TagShape, age, next, promote};
 pub struct Moves {
     /// Candidates that got a place.
     pub promotions: u64,
-    /// Lines that lost theirs, to another line or to a store.
+    /// Lines that lost theirs, to another line, a store or a recall.
     pub demotions: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct Decoupled {
 }
 
 impl Decoupled {
-    /// All tags empty, all places free.
+    /// All tags empty, all places free; `is_recalled` gives recalls ports of their own.
     #[must_use]
     pub fn new(
         path: &str,
@@ -71,14 +71,15 @@ impl Decoupled {
         policy: ReplacementConfig,
         index: IndexUnit,
         line_bits: u32,
+        is_recalled: bool,
     ) -> Self {
         let spec = |name: &str, columns| ArraySpec {
             path: format!("{path}.tags.{name}"),
             storage: Storage::Sram,
             rows: sets,
             columns,
-            reads: 1,
-            writes: 2,
+            reads: 1 + u32::from(is_recalled),
+            writes: 2 + u32::from(is_recalled),
             collide: Collide::New,
         };
         let bits_for = |count: u32| count.next_power_of_two().ilog2();

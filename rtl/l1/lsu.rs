@@ -9,11 +9,14 @@
 //! | `core_rsp` | out | `WarpReply`  | one for each instruction taken                             |
 //! | `mem_req`  | out | `Request`    | reads, stores, write-backs, atomics; FIFO within the miss queue |
 //! | `mem_rsp`  | in  | `Reply`      | always sinks, but for a fill whose way still drains        |
+//! | `recall.inv` | in | `Invalidate` | taken when its answer can leave                           |
+//! | `recall.inv_ack` | out | `InvalidateAck` | one for each line recalled, in the same cycle       |
 //!
 //! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
-//! fill path 2 past it, or an acknowledgement; (2) one waiter of the oldest filled MSHR entry gets its bytes, the
-//! caches in turn; (3) one request goes to the network, from the miss queue or on the bypass path; (4) the oldest line request
-//! probes the tags of its cache, where the fill of (1) is already visible; (5) the coalescer emits its next line request.
+//! fill path 2 past it, or an acknowledgement; a line that the L2 recalls is dropped; (2) one waiter of the oldest
+//! filled MSHR entry gets its bytes, the caches in turn; (3) one request goes to the network, from the miss queue or
+//! on the bypass path; (4) the oldest line request probes the tags of its cache, where the fill of (1) is already
+//! visible; (5) the coalescer emits its next line request.
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
 //! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
 //! a refused access changes nothing. A load past the cache asks for its line or, where the machine has it so,
@@ -24,7 +27,7 @@
 use std::sync::Arc;
 
 use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
-use super::cache::{Cache, CacheId};
+use super::cache::{CACHES, Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
 use super::dueling::{Mode, Seen};
@@ -38,6 +41,7 @@ use super::ticket;
 use super::watch::{Access, Fail, NUM_FAILS, Outcome, Watch};
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
+use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, sectors_of};
 use crate::throttle::config::{Scheme, ThrottleConfig};
@@ -92,6 +96,8 @@ pub struct LsuIo<'a> {
     pub mem_rsp: Rx<'a, Reply>,
     /// SM dueling, in machines that have it.
     pub duel: Option<DuelIo<'a>>,
+    /// Recalls by the L2 and their answers, where it keeps the L1s coherent.
+    pub recall: Option<RecalledIo<'a>>,
 }
 
 /// The channel ends of an LSU towards SM dueling.
@@ -115,10 +121,9 @@ pub struct LsuPlace {
     pub line_bits: u32,
     /// Widths of the messages with the core.
     pub access: AccessShape,
+    /// The L2 recalls lines.
+    pub is_recalled: bool,
 }
-
-/// Caches of the LSU.
-const CACHES: usize = 3;
 
 /// The load-store unit with its caches.
 #[derive(Clone, Debug)]
@@ -193,13 +198,16 @@ struct Changes {
     freed: bool,
     /// The miss queue gave an entry to the network.
     sent: bool,
+    /// A line was recalled: an invalid way may be the victim now, instead of a modified one, whose
+    /// write-back would need room.
+    recalled: bool,
 }
 
 impl Lsu {
     /// An empty LSU; `read_only` are the constant cache and the texture cache.
     #[must_use]
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
-        let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, place.line_bits);
+        let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, &place);
         let below = |name| format!("{}.{name}", place.path);
         let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes };
         let by_sector = l1.bypass_sectors != 0;
@@ -378,6 +386,23 @@ impl Lsu {
         filled
     }
 
+    /// Still step 1: drops a line that a bank gives up, and tells the bank. Returns whether it did.
+    #[inline(never)]
+    fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut Edge<'_>) -> bool {
+        let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
+        if !recall.inv_ack.ready(at) {
+            return false;
+        }
+        recall.inv.drop_head(at);
+        // The bank knows which SM has read the line, not for which of its caches.
+        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
+        if let Some(watch) = &mut self.watch {
+            watch.recall = Some((line, found));
+        }
+        recall.inv_ack.push(at, InvalidateAck { partition: self.partition(line), leaver });
+        true
+    }
+
     /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
     /// Returns whether it was the last one of its entry.
     fn drain(&mut self, at: &Edge<'_>) -> bool {
@@ -552,6 +577,7 @@ impl Lsu {
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
         !has_room
+            && !changes.recalled
             && changes.filled.is_none_or(|filled| filled != (cache, self.caches[cache as usize].set_of(head.line)))
     }
 
@@ -661,6 +687,7 @@ impl Block for Lsu {
             io.core_rsp.push_with(at, |reply| self.pending.take(reply));
         }
         let filled = self.take_reply(&mut io.mem_rsp, at);
+        let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
         let probing = self.chooses && self.choose(at);
@@ -668,7 +695,8 @@ impl Block for Lsu {
         let sent = self.miss_queue.len() != queued;
         let warp = self.coalescer.warp();
         let (had_head, had_room) = (self.queue.front().is_some(), self.queue.has_room(warp));
-        let left = !probing && !self.refused_again(&Changes { filled, freed, sent }) && self.access(at, bypassed);
+        let changes = Changes { filled, freed, sent, recalled };
+        let left = !probing && !self.refused_again(&changes) && self.access(at, bypassed);
         if let Some(duel) = &mut io.duel {
             self.tell(duel, at);
         }
@@ -705,6 +733,7 @@ impl Block for Lsu {
             || self.queue.turns()
             || self.ready != 0
             || io.mem_rsp.waiting(at)
+            || io.recall.as_mut().is_some_and(|recall| recall.inv.waiting(at) && !recall.inv_ack.blocked(at))
             || !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
             || (!self.miss_queue.is_empty() || self.head_bypasses) && !io.mem_req.blocked(at)
             || self.pending.has_done() && !io.core_rsp.blocked(at)

@@ -1,6 +1,6 @@
-//! # Access queue of the L1, and memory request prioritisation buffer
-//! Line requests on their way from the coalescer to the tags: one queue, or, as MRPB, a queue for each
-//! warp, so that requests of a warp reach the cache together (khairy2015 section 5, li2015 section 6.1).
+//! # Access queue of the L1, with MRPB
+//! Line requests on their way from the coalescer to the tags: one queue, or, as memory request prioritisation buffer, a
+//! queue for each warp, so that requests of a warp reach the cache together (khairy2015 section 5, li2015 section 6.1).
 //!
 //! | port       | dir | payload      | contract                                                           |
 //! |------------|-----|--------------|--------------------------------------------------------------------|

@@ -29,6 +29,8 @@ pub struct L1Stats {
     pub promotions: u64,
     /// Lines that lost their place and remained as candidates, or nothing: only in decoupled tags.
     pub demotions: u64,
+    /// Lines dropped, here or on their way, because the L2 recalled them.
+    pub recalls: u64,
     /// Cycles in which the head was refused, by reason.
     pub fails: [u64; NUM_FAILS],
     /// Cycles in which each condition failed, whichever was reported.
@@ -59,6 +61,7 @@ impl L1Stats {
             evictions,
             promotions: _,
             demotions: _,
+            recalls,
             fails,
             failing: _,
         } = self;
@@ -68,6 +71,7 @@ impl L1Stats {
             ("hit_pending", *hit_pending),
             ("misses", *misses),
             ("evictions", *evictions),
+            ("recalls", *recalls),
         ]);
         const NAMES: [&str; NUM_FAILS] = ["fail_line_alloc", "fail_mshr_entry", "fail_mshr_merge", "fail_miss_queue"];
         to.stats(std::array::from_fn::<_, NUM_FAILS, _>(|at| (NAMES[at], fails[at])));

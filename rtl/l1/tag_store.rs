@@ -21,20 +21,21 @@ pub(super) enum TagStore {
 
 impl TagStore {
     /// The tags of a read-only cache at `path`.
-    pub fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32) -> Self {
-        Self::Plain(Tags::new(path, geometry, (ReplacementConfig::Lru, false), index, line_bits))
+    pub fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
+        Self::Plain(Tags::new(path, geometry, (ReplacementConfig::Lru, false), index, line_bits, is_recalled))
     }
 
     /// The tags of the L1D at `path`.
-    pub fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32) -> Self {
+    pub fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
         let (geometry, policy) = ((l1.sets, l1.ways), l1.replacement);
         match l1.organisation {
             Organisation::Plain => {
                 let hollow = l1.bypass == Bypass::Streaming;
-                Self::Plain(Tags::new(path, geometry, (policy, hollow), index, line_bits))
+                Self::Plain(Tags::new(path, geometry, (policy, hollow), index, line_bits, is_recalled))
             }
             Organisation::Decoupled => {
-                Self::Decoupled(Box::new(Decoupled::new(path, geometry, &l1.decoupled, policy, index, line_bits)))
+                let config = &l1.decoupled;
+                Self::Decoupled(Box::new(Decoupled::new(path, geometry, config, policy, index, line_bits, is_recalled)))
             }
         }
     }

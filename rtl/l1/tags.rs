@@ -1,6 +1,7 @@
 //! # Tag store of the baseline L1D
 //! Set-associative tags, with true LRU (li2015 section 2.2) or another policy. One probe and one fill a
-//! cycle; a fill is forwarded to the probe of the same cycle.
+//! cycle, and one recall where the L2 recalls lines; each is forwarded to those that come after it in the
+//! same cycle.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
@@ -132,7 +133,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// All ways invalid; `hollow` if there are to be tags without data.
+    /// All ways invalid; `hollow` if there are to be tags without data. `is_recalled` gives recalls ports
+    /// of their own.
     #[must_use]
     pub fn new(
         path: &str,
@@ -140,14 +142,15 @@ impl Tags {
         (policy, hollow): (ReplacementConfig, bool),
         index: IndexUnit,
         line_bits: u32,
+        is_recalled: bool,
     ) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.tags"),
             storage: Storage::Sram,
             rows: sets,
             columns: ways,
-            reads: 1,
-            writes: 2,
+            reads: 1 + u32::from(is_recalled),
+            writes: 2 + u32::from(is_recalled),
             collide: Collide::New,
         };
         let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };

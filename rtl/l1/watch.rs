@@ -3,7 +3,7 @@
 //! golden twin that runs in lockstep under `--check`. Off, it costs one branch a cycle.
 
 use super::access::MemorySpace;
-use super::cache::CacheId;
+use super::cache::{CACHES, CacheId};
 use super::mshr::Waiter;
 
 /// Why an access was refused.
@@ -41,6 +41,19 @@ pub enum Outcome {
     Overtook,
     /// Refused: the reason reported and all failing conditions, bit `Fail as u8` each.
     Refused(Fail, u8),
+}
+
+/// What a recall by the L2 led to in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    /// Nothing: there is no copy.
+    Absent,
+    /// The copy is gone.
+    Dropped,
+    /// The copy on its way will be gone when it arrives.
+    Overtook,
+    /// The copy stays: only this SM knows its bytes, and only this SM uses them.
+    Kept,
 }
 
 /// One access at the tags.
@@ -92,7 +105,8 @@ pub enum Access {
     },
 }
 
-/// Events of one edge, in the order in which they happened: end of a period or mode, fill, drain, access.
+/// Events of one edge, in the order in which they happened: end of a period or mode, fill, recall, drain,
+/// access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// The core says that a period has ended, and whether the cache may close.
@@ -101,6 +115,8 @@ pub struct Watch {
     pub original: Option<bool>,
     /// A line arrived: where, its address, and whether it stays.
     pub fill: Option<(CacheId, u64, bool)>,
+    /// A bank gave a line up: which, and what that led to in each cache.
+    pub recall: Option<(u64, [Recalled; CACHES])>,
     /// A waiter left an MSHR: of which cache, line and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
     /// The access at the tags.

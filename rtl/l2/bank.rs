@@ -8,8 +8,8 @@
 //! |------------|-----|---------------|--------------------------------------------------------------|
 //! | `req`      | in  | `Request`     | taken when the look-up pipeline has a free stage             |
 //! | `rsp`      | out | `Reply`       | `Data` for a read or an atomic, `Ack` for a write or a reduction once the line's order has it |
-//! | `dram_req` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups |
-//! | `dram_rsp` | in  | `DramReply`   | always taken, but for the cycles of a swap                   |
+//! | `dram_req[c]` | out | `DramRequest` | bursts of fetches and write-backs, in the order of their look-ups |
+//! | `dram_rsp[c]` | in  | `DramReply` | one of all channels in each cycle, but for those of a swap  |
 //! | `recall.inv` | out | `Invalidate` | one for each L1 with a copy of a line that leaves           |
 //! | `recall.inv_ack` | in | `InvalidateAck` | always taken                                          |
 //!
@@ -47,6 +47,7 @@
 //! a queue) is freed by these without any further look-up.
 
 mod attend;
+mod channels;
 mod evict;
 mod passing;
 mod serve;
@@ -60,6 +61,7 @@ use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
 use super::split::Split;
 use super::stats::{L2Stats, Stall};
+use crate::cells::arbiter::RoundRobin;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
@@ -67,10 +69,12 @@ use crate::cells::lru::Recency;
 use crate::dram::message::{BURST_BYTES, DramReply, DramRequest};
 use crate::index::IndexUnit;
 use crate::kernel::{
-    Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Storage, Tx, Wake,
+    Array, ArraySpec, Block, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, RxBank, Sleep, Storage, Tx,
+    TxBank, Wake,
 };
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{LINE_BYTES, Reply, Request};
+use channels::any_waiting;
 use passing::{Passing, memory_of};
 use transient::{MemoryPorts, Transient};
 
@@ -80,10 +84,10 @@ pub struct L2Io<'a> {
     pub req: Rx<'a, Request>,
     /// Replies to them.
     pub rsp: Tx<'a, Reply>,
-    /// Bursts to the DRAM channel.
-    pub dram_req: Tx<'a, DramRequest>,
-    /// Bursts from it.
-    pub dram_rsp: Rx<'a, DramReply>,
+    /// Bursts to each DRAM channel.
+    pub dram_req: TxBank<'a, DramRequest>,
+    /// Bursts from each of them.
+    pub dram_rsp: RxBank<'a, DramReply>,
     /// Messages to L1s and their answers, where the bank keeps L1s coherent.
     pub recall: Option<RecallIo<'a>>,
 }
@@ -126,6 +130,8 @@ pub struct L2Bank {
     bursts: u32,
     /// Bursts sent of the entry whose turn it is.
     sent: u32,
+    /// Which channel's burst is taken first.
+    channel_turn: RoundRobin,
     replies: Fifo<Reply>,
     stats: L2Stats,
     /// Why the oldest request was refused, and in which cycle, until that is charged.
@@ -190,6 +196,7 @@ impl L2Bank {
             turns: Fifo::new(config.miss_queue + config.write_back_queue, ()),
             bursts: place.bursts(),
             sent: 0,
+            channel_turn: RoundRobin::new(place.channels.num_partitions),
             replies: Fifo::new(config.reply_queue, place.replies()),
             stats: L2Stats::default(),
             refused: None,
@@ -341,11 +348,9 @@ impl L2Bank {
 
     /// Sends one burst of the fetch or write-back whose turn it is; true if it is stuck behind a
     /// full channel.
-    fn ask_memory(&mut self, dram_req: &mut Tx<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+    fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
         let Some(&Turn { write_back }) = self.turns.front() else { return false };
-        if !dram_req.ready(at) {
-            return true;
-        }
+        let mut fetched_after = 0;
         let (id, first, tag, line) = if write_back {
             let Some(WriteBack { burst, id, mask, line }) = self.write_backs.front() else {
                 self.breach(at, "a write-back's turn without a write-back")
@@ -356,10 +361,15 @@ impl L2Bank {
                 self.breach(at, "a fetch's turn without a fetch")
             };
             if self.sent == 0 {
-                self.stats.miss_delay += at.cycle - missed;
+                fetched_after = at.cycle - missed;
             }
             (id, burst, u16::from(entry) * self.bursts as u16 + self.sent as u16, None)
         };
+        let (mut dram_req, first) = self.channel_of(first, dram_req);
+        if !dram_req.ready(at) {
+            return true;
+        }
+        self.stats.miss_delay += fetched_after;
         let (sent, burst_bytes) = (self.sent, self.place.burst_bytes as usize);
         dram_req.push_with(at, |beat| {
             let DramRequest { write, id: by, burst, tag: of, byte_mask, data } = beat;
@@ -389,7 +399,8 @@ impl L2Bank {
 
     /// Puts an arriving burst into the way reserved for its line.
     #[inline(always)]
-    fn fill(&mut self, at: &Edge<'_>, arrived: &DramReply) {
+    fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut Edge<'_>) {
+        let Some(arrived) = dram_rsp.peek(at) else { return };
         let tag = u32::from(arrived.tag);
         let (entry, burst) = (tag >> self.bursts.ilog2(), tag & (self.bursts - 1));
         let line = self.mshr.arrive(at, entry, burst);
@@ -407,6 +418,7 @@ impl L2Bank {
                 data.0[first..first + burst_bytes].copy_from_slice(&arrived.data[..burst_bytes]);
             }
         });
+        dram_rsp.drop_head(at);
     }
 
     /// Takes a request, if it can begin its look-up.
@@ -467,7 +479,8 @@ impl Block for L2Bank {
         let reply_stuck = self.reply(&mut io.rsp, at);
         let memory_stuck = self.ask_memory(&mut io.dram_req, at);
         // An arriving burst has the write port; whoever waits for its line sees it in the next cycle.
-        let arrives = io.dram_rsp.peek(at).is_some();
+        let mut arrived = self.arriving(&mut io.dram_rsp, at);
+        let arrives = arrived.is_some();
         let replayed = self.replay(at, !arrives);
         let looked = match replayed {
             Ok(true) => match self.looking.front() {
@@ -490,9 +503,8 @@ impl Block for L2Bank {
         if let Err(reason) = looked {
             self.refused = Some((at.cycle, reason));
         }
-        if let Some(burst) = io.dram_rsp.peek(at) {
-            self.fill(at, burst);
-            io.dram_rsp.drop_head(at);
+        if let Some(dram_rsp) = &mut arrived {
+            self.fill(dram_rsp, at);
         }
         self.accept(&mut io.req, at);
 
@@ -501,7 +513,7 @@ impl Block for L2Bank {
         let more = self.can_reply(reply_stuck)
             || !memory_stuck && !self.turns.is_empty()
             || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
-            || io.dram_rsp.waiting(at)
+            || any_waiting(&mut io.dram_rsp, at)
             || self.can_accept() && io.req.waiting(at)
             || looked == Err(Stall::Port);
         match self.looking.front() {
@@ -533,6 +545,7 @@ impl Block for L2Bank {
             turns,
             bursts,
             sent,
+            channel_turn,
             replies,
             stats,
             refused: _,
@@ -560,6 +573,9 @@ impl Block for L2Bank {
             passing.describe(to);
         }
         to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
+        if place.channels.num_partitions > 1 {
+            to.part("channel_turn", |to| channel_turn.describe(to));
+        }
         to.part("replies", |to| replies.describe(to));
         let Interleave { num_partitions: divisor, run_log2 } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });

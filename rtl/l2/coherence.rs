@@ -1,7 +1,13 @@
+//! # Recalls
 //! Messages between a bank that keeps the L1s coherent and those L1s: a line that leaves the bank
 //! is recalled from each L1 that has a copy (candel2018 sections 3 and 4).
+//!
+//! Both have a way through the machine of their own. A recall must not wait behind the requests that
+//! wait for it, nor behind replies that an L1 holds up; an answer is taken by its bank in every cycle, so
+//! that nothing on either way ever waits for anything but the wires.
 
 use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
+use crate::noc::packet::Packet;
 
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +16,8 @@ pub struct RecallShape {
     pub line_bits: u32,
     /// Bits of an SM number.
     pub sm_bits: u32,
+    /// Bits of a partition number.
+    pub partition_bits: u32,
     /// Bits of a leaver's number.
     pub leaver_bits: u32,
 }
@@ -35,9 +43,20 @@ impl Payload for Invalidate {
     }
 }
 
+impl Packet for Invalidate {
+    fn destination(&self) -> usize {
+        usize::from(self.sm)
+    }
+    fn flits(&self) -> u32 {
+        1
+    }
+}
+
 /// The copy is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InvalidateAck {
+    /// Partition whose bank recalled the line.
+    pub partition: u8,
     /// As in the message answered.
     pub leaver: u16,
 }
@@ -45,16 +64,33 @@ pub struct InvalidateAck {
 impl Payload for InvalidateAck {
     type Shape = RecallShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &RecallShape, to: &mut F) {
-        let Self { leaver } = self;
+        let Self { partition, leaver } = self;
+        to.sized("partition", u64::from(*partition), shape.partition_bits);
         to.sized("leaver", u64::from(*leaver), shape.leaver_bits);
     }
 }
 
-/// Channel ends towards the L1s that a bank keeps coherent. Both have their own way through the
-/// machine: a recall must not wait behind the requests that wait for it.
+impl Packet for InvalidateAck {
+    fn destination(&self) -> usize {
+        usize::from(self.partition)
+    }
+    fn flits(&self) -> u32 {
+        1
+    }
+}
+
+/// A bank's channel ends towards the L1s that it keeps coherent.
 pub struct RecallIo<'a> {
     /// Messages to L1s.
     pub inv: Tx<'a, Invalidate>,
     /// Their answers, taken in every cycle.
     pub inv_ack: Rx<'a, InvalidateAck>,
+}
+
+/// An L1's channel ends towards the banks that keep it coherent.
+pub struct RecalledIo<'a> {
+    /// Messages from banks.
+    pub inv: Rx<'a, Invalidate>,
+    /// The answers to them.
+    pub inv_ack: Tx<'a, InvalidateAck>,
 }

@@ -20,6 +20,16 @@ pub enum ReplacementFlow {
     Transient,
 }
 
+/// What a bank knows of the copies that L1s have of its lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coherence {
+    /// Nothing: an L1 keeps its copy of a line that leaves the bank.
+    None,
+    /// Which L1s have read each line: it is recalled from them when it leaves (candel2018 section 3).
+    Sharers,
+}
+
 /// When a line that was fetched into the FRC is given the way that it will take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -128,6 +138,8 @@ pub struct L2Config {
     pub pending_queue: u32,
     /// Transient flow: reads find a line in its way until it is gone.
     pub serve_transient: bool,
+    /// What the bank knows of copies in L1s.
+    pub coherence: Coherence,
     /// Fetch and Replacement Cache.
     pub frc: FrcConfig,
 }
@@ -141,6 +153,8 @@ pub struct BankPlace {
     pub interleave: Interleave,
     /// Which partition it is.
     pub partition: u32,
+    /// How its bursts go round among the DRAM channels behind it.
+    pub channels: Interleave,
     /// Bytes of a line.
     pub line_bytes: u32,
     /// Bytes of a DRAM burst.
@@ -161,7 +175,7 @@ impl L2Config {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
         rules.power_of_two("sets", self.sets.into(), 1..=65_536, "the index is a bit field");
-        rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is one 64-bit word");
+        rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
         rules.power_of_two("line_bytes", line_bytes.into(), 32..=max_line, "a line is a whole number of sectors");
         rules.expect(
             line_bytes <= l1_line_bytes,
@@ -192,6 +206,13 @@ impl L2Config {
             "streaming",
             "none with replacement_flow = \"transient\"",
             "a line passes beside its set, which that flow has no place for",
+        );
+        rules.expect(
+            self.coherence == Coherence::None || self.is_transient(),
+            "coherence",
+            "\"sharers\"",
+            "\"none\" with replacement_flow = \"overlapped\"",
+            "a line of that flow is gone at once, without the time to recall its copies",
         );
         rules.group("frc", |rules| self.frc.validate(self.replacement_flow, self.sets, rules));
     }

@@ -36,8 +36,8 @@ mod split;
 mod stats;
 
 pub use bank::{L2Bank, L2Io};
-pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape};
-pub use config::{BankPlace, FrcConfig, L2Bypass, L2Config, ReplacementFlow, VictimBind};
+pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
+pub use config::{BankPlace, Coherence, FrcConfig, L2Bypass, L2Config, ReplacementFlow, VictimBind};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use stats::{L2Stats, Stall};

@@ -232,7 +232,15 @@ mod tests {
     fn split(l1: u32, l2: u32, rows: u32) -> Split {
         let packets = PacketShape { line_bits: 25, line_bytes: l1, sm_bits: 4, partition_bits: 3 };
         let interleave = Interleave::new(6, 128, l2);
-        let place = BankPlace { packets, interleave, partition: 2, line_bytes: l2, burst_bytes: 32, coherent_l1s: 0 };
+        let place = BankPlace {
+            packets,
+            interleave,
+            partition: 2,
+            channels: Interleave::new(1, 128, 32),
+            line_bytes: l2,
+            burst_bytes: 32,
+            coherent_l1s: 0,
+        };
         Split::new(rows, &place).unwrap()
     }
 

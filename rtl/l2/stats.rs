@@ -91,6 +91,12 @@ impl L2Stats {
         self.stalls[reason as usize]
     }
 
+    /// Misses of every kind.
+    #[must_use]
+    pub fn all_misses(&self) -> u64 {
+        self.misses + self.write_misses + self.atomic_misses
+    }
+
     /// Atomics and reductions served or put down.
     #[must_use]
     pub fn atomics(&self) -> u64 {

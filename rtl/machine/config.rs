@@ -26,6 +26,8 @@ pub struct MachineConfig {
     pub num_partitions: u32,
     /// Bytes of neighbouring addresses that a partition has before the next one's turn.
     pub interleave_bytes: u32,
+    /// DRAM channels of a partition; its runs of neighbouring addresses go round among them in turn.
+    pub channels_per_partition: u32,
     /// Bits of a byte address.
     pub addr_bits: u32,
     /// Clock frequencies.
@@ -91,6 +93,9 @@ impl MachineConfig {
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
         let why = "a line, and so a request, belongs to one partition";
         rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
+        let (channels, most) = (self.channels_per_partition, 32 / self.num_partitions.clamp(1, 32));
+        let why = "a line of a partition finds its channel by its low bits; all channels share a set of 32 bits";
+        rules.power_of_two("channels_per_partition", channels.into(), 1..=u64::from(most), why);
         rules.range("addr_bits", u64::from(self.addr_bits), 20..=49, "49 bits is what GPUs of today address");
         rules.group("clock", |rules| {
             let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
@@ -159,17 +164,54 @@ impl MachineConfig {
         self.addr_bits - self.l1.line_bytes.ilog2()
     }
 
-    /// Bits of the address of a burst in a partition.
+    /// Bits of the address of a burst in a channel.
     #[must_use]
     pub fn burst_bits(&self) -> u32 {
         let run_bytes = u64::from(self.interleave_bytes);
-        let runs = ((1u64 << self.addr_bits) / run_bytes).div_ceil(self.num_partitions.into());
+        let runs = ((1u64 << self.addr_bits) / run_bytes).div_ceil(self.num_channels().into());
         (runs * run_bytes / u64::from(self.dram.burst_bytes())).next_power_of_two().ilog2()
+    }
+
+    /// DRAM channels of all partitions.
+    #[must_use]
+    pub fn num_channels(&self) -> u32 {
+        self.num_partitions * self.channels_per_partition
+    }
+
+    /// How units of `unit_bytes` go round among all channels: those of a partition have their turns where it
+    /// has its own, `num_partitions` apart.
+    #[must_use]
+    pub fn channels(&self, unit_bytes: u32) -> Interleave {
+        Interleave::new(self.num_channels(), self.interleave_bytes, unit_bytes)
+    }
+
+    /// The turn of a channel among all of them; the channels of a partition are numbered side by side.
+    #[must_use]
+    pub fn turn_of(&self, channel: u32) -> u32 {
+        channel % self.channels_per_partition * self.num_partitions + channel / self.channels_per_partition
+    }
+
+    /// Which of all channels has a unit of `unit_bytes`, and the unit's number there.
+    #[must_use]
+    pub fn channel_of(&self, unit: u64, unit_bytes: u32) -> (usize, u64) {
+        let channels = self.channels(unit_bytes);
+        let turn = channels.partition(unit);
+        let channel = turn % self.num_partitions * self.channels_per_partition + turn / self.num_partitions;
+        (channel as usize, channels.local(unit))
+    }
+
+    /// Path of a channel among all of them.
+    #[must_use]
+    pub fn channel_path(&self, channel: u32) -> String {
+        match self.channels_per_partition {
+            1 => format!("partition{channel}.dram"),
+            per => format!("partition{}.dram{}", channel / per, channel % per),
+        }
     }
 
     /// Bytes that all channels hold together.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.dram.bursts() * u64::from(self.dram.burst_bytes()) * u64::from(self.num_partitions)
+        self.dram.bursts() * u64::from(self.dram.burst_bytes()) * u64::from(self.num_channels())
     }
 }

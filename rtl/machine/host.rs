@@ -14,7 +14,7 @@ use crate::dram::store::StoreError;
 use crate::kernel::Clocks;
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
-use crate::l2::L2Bank;
+use crate::l2::{Invalidate, InvalidateAck, L2Bank};
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
@@ -89,6 +89,12 @@ impl Machine {
         &self.reply_xbar
     }
 
+    /// The crossbars of recalls and of their answers, where the L2 keeps the L1s coherent.
+    #[must_use]
+    pub fn recall_xbars(&self) -> Option<(&Xbar<Invalidate>, &Xbar<InvalidateAck>)> {
+        self.recalls.as_ref().map(|recalls| (&recalls.inv_xbar, &recalls.ack_xbar))
+    }
+
     /// How often a value in memory has changed so far: stores that have reached it, atomics that left
     /// another value than they found, CTAs that have ended.
     #[must_use]
@@ -134,6 +140,7 @@ impl Machine {
         }
         self.request_xbar.settle(xbar);
         self.reply_xbar.settle(xbar);
+        self.recalls.iter_mut().for_each(|recalls| recalls.settle(xbar));
         self.banks.iter_mut().for_each(|bank| bank.settle(l2));
         self.drams.iter_mut().for_each(|channel| channel.settle(dram));
     }
@@ -141,10 +148,10 @@ impl Machine {
     /// Turns all of memory into that behind a trace, where each word says where it belongs.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
-        let interleave = self.config.interleave(self.config.dram.burst_bytes());
-        for (partition, channel) in (0..).zip(&mut self.drams) {
-            let place = ChannelPlace { partition, interleave };
-            channel.record_memory(&format!("partition{partition}.dram"), place, burst_bits);
+        let interleave = self.config.channels(self.config.dram.burst_bytes());
+        for (number, channel) in (0..).zip(&mut self.drams) {
+            let place = ChannelPlace { partition: self.config.turn_of(number), interleave };
+            channel.record_memory(&self.config.channel_path(number), place, burst_bits);
         }
     }
 
@@ -156,12 +163,13 @@ impl Machine {
         let last = address + bytes.max(1) - 1;
         let run_bytes = u64::from(self.config.interleave_bytes);
         let (first, last) = (address / run_bytes, last / run_bytes);
-        let partitions = u64::from(self.config.num_partitions);
+        let channels = u64::from(self.config.num_channels());
         let bursts = run_bytes / u64::from(self.config.dram.burst_bytes());
-        for (p, channel) in (0..).zip(&mut self.drams) {
-            // Runs of partition p among first..=last, as runs inside the partition.
-            let from = (first + partitions - 1 - p) / partitions;
-            let to = (last + partitions - p) / partitions;
+        for (number, channel) in (0..).zip(&mut self.drams) {
+            // The channel's runs among first..=last, as runs inside the channel.
+            let turn = u64::from(self.config.turn_of(number));
+            let from = (first + channels - 1 - turn) / channels;
+            let to = (last + channels - turn) / channels;
             let mapped = channel.store_mut().map(from * bursts..to.max(from) * bursts);
             mapped.map_err(|reason| memory_error(address, bytes, &reason))?;
         }
@@ -176,14 +184,15 @@ impl Machine {
         let line_bytes = self.config.l2.line_bytes as usize;
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
-            let (partition, local) = self.locate(line);
+            let partition = self.partition_of(line);
             if let Some(mut data) = self.banks[partition].peek(line).copied() {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks[partition].poke(line, &data);
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
-            let store = self.drams[partition].store_mut();
+            let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
+            let store = self.drams[channel].store_mut();
             for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
                 let poked = store.poke(local * bursts + burst, inside, &piece[part]);
                 poked.map_err(|reason| memory_error(address, bytes.len() as u64, &reason))?;
@@ -200,14 +209,15 @@ impl Machine {
         let mut read = Vec::with_capacity(bytes);
         let line_bytes = self.config.l2.line_bytes as usize;
         for (line, offset, range) in cut(address, bytes, line_bytes) {
-            let (partition, local) = self.locate(line);
+            let partition = self.partition_of(line);
             if let Some(data) = self.banks[partition].peek(line) {
                 read.extend_from_slice(&data[offset..offset + range.len()]);
                 continue;
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
-            let store = self.drams[partition].store();
+            let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
+            let store = self.drams[channel].store();
             for (burst, inside, part) in cut(offset as u64, range.len(), burst_bytes) {
                 let burst = store.peek(local * bursts + burst);
                 let burst = burst.map_err(|reason| memory_error(address, bytes as u64, &reason))?;
@@ -249,13 +259,14 @@ impl Machine {
         self.kernel_done()
             && self.request_xbar.is_idle()
             && self.reply_xbar.is_idle()
+            && self.recalls.as_ref().is_none_or(|recalls| recalls.is_idle())
             && self.banks.iter().all(L2Bank::is_idle)
             && self.drams.iter().all(DramChannel::is_idle)
             && self.channels_empty()
     }
 
-    /// Ends a kernel, `cycle` being its last core cycle: the L1s forget their lines, because they are not
-    /// coherent, and every warp of the next one may issue.
+    /// Ends a kernel, `cycle` being its last core cycle: the L1s forget their lines, because a store of
+    /// another SM leaves them as they were, and every warp of the next one may issue.
     ///
     /// # Errors
     /// The kernel is still running.
@@ -288,10 +299,9 @@ impl Machine {
         if self.faulted { self.cores.iter().find_map(SmCore::fault) } else { None }
     }
 
-    /// Partition of an L2 line, and its number there.
-    fn locate(&self, line: u64) -> (usize, u64) {
-        let interleave = self.config.interleave(self.config.l2.line_bytes);
-        (interleave.partition(line) as usize, interleave.local(line))
+    /// Partition of an L2 line.
+    fn partition_of(&self, line: u64) -> usize {
+        self.config.interleave(self.config.l2.line_bytes).partition(line) as usize
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod config;
 mod duel;
 mod host;
+mod recall;
 mod wiring;
 
 pub use config::{ClockConfig, LinkConfig, MachineConfig};

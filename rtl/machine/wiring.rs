@@ -11,22 +11,24 @@
 //!              to_l2  │ ▲ from_l2               credit links of fixed delay
 //!                     ▼ │                       L2 clock
 //!  partition0..m      l2
-//!             dram_req│ ▲ dram_rsp
+//!             dram_req│ ▲ dram_rsp             a pair a channel
 //!                     ▼ │                       DRAM clock
-//!                    dram
+//!                    dram0..c
 //! ```
 //! Beside them, in machines whose SMs duel: dueling, told by the L1s of two SMs, telling all.
 //! With a throttle there is a side band beside these: `side`, with the coordinator of `dwt-cs` at its end.
 //!
 //! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
 //! boundary between the SM side and the memory side: either side sees the other only after the
-//! link's delay, credits included.
+//! link's delay, credits included. Where the L2 recalls lines from L1s, these have a network of their
+//! own (`recall`).
 
 use std::iter::once;
 use std::mem::take;
 
 use super::MachineConfig;
 use super::duel::Duel;
+use super::recall::{RecallLinks, RecallNetwork};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest, DramShape};
 use crate::kernel::{
@@ -34,7 +36,8 @@ use crate::kernel::{
 };
 use crate::l1::access::{AccessShape, WarpAccess, WarpReply};
 use crate::l1::lsu::{Lsu, LsuIo, LsuPlace};
-use crate::l2::{BankPlace, L2Bank, L2Io};
+use crate::l2::{BankPlace, Coherence, L2Bank, L2Io, RecallShape};
+use crate::noc::interleave::Interleave;
 use crate::noc::packet::{PacketShape, Reply, Request};
 use crate::noc::xbar::{Xbar, XbarIo};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
@@ -69,9 +72,13 @@ pub enum Part {
     RequestXbar,
     /// Reply crossbar.
     ReplyXbar,
+    /// Crossbar of the recalls, where the L2 keeps the L1s coherent.
+    InvXbar,
+    /// Crossbar of the answers to them.
+    AckXbar,
     /// L2 bank of a partition.
     L2(usize),
-    /// DRAM channel of a partition.
+    /// DRAM channel, those of a partition side by side.
     Dram(usize),
     /// SM dueling.
     Dueling,
@@ -102,8 +109,18 @@ pub struct Machine {
     pub(super) duel: Option<Box<Duel>>,
     /// By SM; none without a throttle that needs it.
     side: Vec<SideBand>,
+    /// Where the L2 keeps the L1s coherent.
+    pub(super) recalls: Option<Box<RecallNetwork>>,
     /// Some core has stopped at a fault: the host asks after every edge.
     pub(super) faulted: bool,
+}
+
+/// Path of the link from a channel back to its bank.
+fn dram_rsp_path(config: &MachineConfig, channel: u32) -> String {
+    match config.channels_per_partition {
+        1 => format!("partition{channel}.l2.dram_rsp"),
+        per => format!("partition{}.l2.dram_rsp{}", channel / per, channel % per),
+    }
 }
 
 /// Bits that number `count` things.
@@ -128,14 +145,19 @@ impl Machine {
             partition_bits: bits_for(config.num_partitions),
         };
         let access = AccessShape { addr_bits: config.addr_bits, pc_bits: PC_BITS, halves: config.sm.halves() };
+        let is_recalled = config.l2.coherence == Coherence::Sharers;
         let bank_place = BankPlace {
             packets,
             interleave: config.interleave(config.l2.line_bytes),
             partition: 0,
+            channels: Interleave::new(
+                config.channels_per_partition,
+                config.interleave_bytes,
+                config.dram.burst_bytes(),
+            ),
             line_bytes: config.l2.line_bytes,
             burst_bytes: config.dram.burst_bytes(),
-            // The L1s are not coherent: they forget their lines when a kernel ends.
-            coherent_l1s: 0,
+            coherent_l1s: if is_recalled { config.num_sms } else { 0 },
         };
         let dram = DramShape { burst_bits: config.burst_bits() };
         let sms = 0..config.num_sms;
@@ -149,6 +171,7 @@ impl Machine {
                 interleave: config.interleave(config.l1.line_bytes),
                 line_bits: packets.line_bits,
                 access,
+                is_recalled,
             };
             let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
             lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
@@ -173,11 +196,35 @@ impl Machine {
         let l1 = |i: u32| id(Part::Lsu(i as usize));
         let l2 = |i: u32| id(Part::L2(i as usize));
         let channel = |i: u32| id(Part::Dram(i as usize));
+        let per_channel =
+            |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { (0..config.num_channels()).map(new).collect() };
+        let bank_of = |channel: u32| l2(channel / config.channels_per_partition);
         let dispatcher = id(Part::Dispatcher);
         let (request_xbar, reply_xbar) = (id(Part::RequestXbar), id(Part::ReplyXbar));
         let per_sm = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { sms.clone().map(new).collect() };
         let per_partition = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { partitions.clone().map(new).collect() };
+        let recall_network = || {
+            let shape = RecallShape {
+                line_bits: packets.line_bits,
+                sm_bits: packets.sm_bits,
+                partition_bits: packets.partition_bits,
+                leaver_bits: bits_for(config.l2.mshr_entries + config.l2.frc.entries),
+            };
+            let (inv_xbar, ack_xbar) = (id(Part::InvXbar), id(Part::AckXbar));
+            let links = RecallLinks {
+                from_l2: per_partition(&|i| {
+                    delayed(format!("xbar_inv.from_l2_{i}"), link.reply, link.credit, l2(i), inv_xbar)
+                }),
+                to_l1: per_sm(&|i| plain(format!("sm{i}.l1.inv"), 2, inv_xbar, l1(i))),
+                from_l1: per_sm(&|i| plain(format!("xbar_ack.inject{i}"), 2, l1(i), ack_xbar)),
+                to_l2: per_partition(&|i| {
+                    delayed(format!("partition{i}.l2.inv_ack"), link.request, link.credit, ack_xbar, l2(i))
+                }),
+            };
+            Box::new(RecallNetwork::new(&config.xbar, links, &shape))
+        };
         Self {
+            recalls: is_recalled.then(recall_network),
             dispatcher: Dispatcher::new("dispatcher", config.num_sms as usize),
             cores: sms.clone().map(sm_core).collect(),
             lsus: sms.clone().map(lsu).collect(),
@@ -191,7 +238,9 @@ impl Machine {
                     L2Bank::new(&format!("partition{partition}.l2"), &config.l2, BankPlace { partition, ..bank_place })
                 })
                 .collect(),
-            drams: partitions.clone().map(|i| DramChannel::new(&config.dram, &format!("partition{i}.dram"))).collect(),
+            drams: (0..config.num_channels())
+                .map(|i| DramChannel::new(&config.dram, &config.channel_path(i)))
+                .collect(),
             launch: open(per_sm(&|i| plain(format!("sm{i}.core.launch"), 2, dispatcher, core(i))), &()),
             done: open(per_sm(&|i| plain(format!("dispatcher.done{i}"), 2, core(i), dispatcher)), &()),
             mem: open(
@@ -216,11 +265,12 @@ impl Machine {
                 &packets,
             ),
             deliver: open(per_sm(&|i| plain(format!("sm{i}.l1.mem_rsp"), 2, reply_xbar, l1(i))), &packets),
-            dram_req: open(per_partition(&|i| plain(format!("partition{i}.dram.req"), 2, l2(i), channel(i))), &dram),
+            dram_req: open(
+                per_channel(&|i| plain(format!("{}.req", config.channel_path(i)), 2, bank_of(i), channel(i))),
+                &dram,
+            ),
             dram_rsp: open(
-                per_partition(&|i| {
-                    delayed(format!("partition{i}.l2.dram_rsp"), link.dram_return, 1, channel(i), l2(i))
-                }),
+                per_channel(&|i| delayed(dram_rsp_path(config, i), link.dram_return, 1, channel(i), bank_of(i))),
                 &dram,
             ),
             duel: config.has_duel().then(|| Box::new(Duel::new(config, id(Part::Dueling), l1))),
@@ -247,8 +297,7 @@ impl Machine {
             CORE if slot == 2 * sms => Part::Dispatcher,
             CORE if slot == 2 * sms + 1 => Part::Coordinator,
             CORE => Part::Dueling,
-            XBAR if slot == 0 => Part::RequestXbar,
-            XBAR => Part::ReplyXbar,
+            XBAR => [Part::RequestXbar, Part::ReplyXbar, Part::InvXbar, Part::AckXbar][slot],
             L2 => Part::L2(slot),
             _ => Part::Dram(slot),
         }
@@ -266,36 +315,24 @@ impl Machine {
         self.lsus.iter_mut().for_each(Lsu::record);
         self.banks.iter_mut().for_each(L2Bank::record);
         self.drams.iter_mut().for_each(DramChannel::record);
-        for channels in self.channels_mut() {
-            channels.record();
-        }
-        if let Some(duel) = &mut self.duel {
-            duel.seen.record();
-            duel.mode.record();
-        }
+        self.for_channels(|channels| channels.record());
     }
 
     /// Digest of every beat that crossed any channel, since [`Self::record`].
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
-        let all = self.channels().into_iter().chain(self.duel_channels());
-        all.fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
+        self.channels().fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
     }
 
     /// True when no channel holds a beat.
     #[must_use]
     pub(super) fn channels_empty(&self) -> bool {
-        self.channels().into_iter().chain(self.duel_channels()).all(Channels::are_empty)
+        self.channels().all(|channels| channels.are_empty())
     }
 
-    /// The channels of SM dueling.
-    fn duel_channels(&self) -> impl Iterator<Item = &dyn Channels> {
-        self.duel.iter().flat_map(|duel| [&duel.seen as &dyn Channels, &duel.mode])
-    }
-
-    /// Every other channel of the machine, like by like.
-    fn channels(&self) -> [&dyn Channels; 11] {
-        [
+    /// Every channel of the machine, like by like.
+    fn channels(&self) -> impl Iterator<Item = &dyn Channels> {
+        let always: [&dyn Channels; 11] = [
             &self.launch,
             &self.done,
             &self.mem,
@@ -307,11 +344,13 @@ impl Machine {
             &self.dram_req,
             &self.dram_rsp,
             &self.side,
-        ]
+        ];
+        let duel = self.duel.iter().flat_map(|duel| [&duel.seen as &dyn Channels, &duel.mode]);
+        always.into_iter().chain(duel).chain(self.recalls.iter().flat_map(|recalls| recalls.channels()))
     }
 
-    fn channels_mut(&mut self) -> [&mut dyn Channels; 11] {
-        [
+    fn for_channels(&mut self, each: impl FnMut(&mut dyn Channels)) {
+        let always: [&mut dyn Channels; 11] = [
             &mut self.launch,
             &mut self.done,
             &mut self.mem,
@@ -323,12 +362,15 @@ impl Machine {
             &mut self.dram_req,
             &mut self.dram_rsp,
             &mut self.side,
-        ]
+        ];
+        let duel = self.duel.iter_mut().flat_map(|duel| [&mut duel.seen as &mut dyn Channels, &mut duel.mode]);
+        let recalls = self.recalls.iter_mut().flat_map(|recalls| recalls.channels_mut());
+        always.into_iter().chain(duel).chain(recalls).for_each(each);
     }
 }
 
 /// Like channels, whatever they carry.
-trait Channels {
+pub(super) trait Channels {
     /// Starts to keep digests of all beats.
     fn record(&mut self);
     /// Digest of all beats so far.
@@ -375,13 +417,15 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
         Part::Dueling => (CORE, 2 * sms + 2),
         Part::RequestXbar => (XBAR, 0),
         Part::ReplyXbar => (XBAR, 1),
+        Part::InvXbar => (XBAR, 2),
+        Part::AckXbar => (XBAR, 3),
         Part::L2(i) => (L2, i),
         Part::Dram(i) => (DRAM, i),
     };
     BlockId { domain, slot: slot as u8 }
 }
 
-fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
+pub(super) fn open<T: Payload>(specs: Vec<ChanSpec>, shape: &T::Shape) -> Vec<Chan<T>> {
     specs.into_iter().map(|spec| Chan::new(spec, shape.clone())).collect()
 }
 
@@ -398,18 +442,19 @@ impl Machine {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None })
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None })
         })
     }
 
-    /// The same in a machine whose SMs may duel.
-    fn wired_dueling_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+    /// The same in a machine whose SMs may duel, and whose L2 may recall lines.
+    fn wired_lsus_of_schemes(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
+        let mut recalls = RecallNetwork::of_l1s(&mut self.recalls);
         self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
-            let duel = duels.next();
+            let (duel, recall) = (duels.next(), recalls.next());
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel })
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall })
         })
     }
 
@@ -424,7 +469,7 @@ impl Machine {
             faulted |= core.fault().is_some();
             sleep
         });
-        due.each(sms, self.wired_dueling_lsus().zip(&mut sides), at, |((lsu, io), side), at| {
+        due.each(sms, self.wired_lsus_of_schemes().zip(&mut sides), at, |((lsu, io), side), at| {
             lsu.eval_throttled(io, side, at)
         });
         self.faulted |= faulted;
@@ -435,10 +480,14 @@ impl Machine {
     }
 
     fn wired_banks(&mut self) -> impl Iterator<Item = (&mut L2Bank, L2Io<'_>)> {
-        let links = self.to_l2.iter_mut().zip(&mut self.from_l2).zip(&mut self.dram_req).zip(&mut self.dram_rsp);
-        self.banks.iter_mut().zip(links).map(|(bank, (((req, rsp), dram_req), dram_rsp))| {
-            let recall = None;
-            (bank, L2Io { req: req.rx(), rsp: rsp.tx(), dram_req: dram_req.tx(), dram_rsp: dram_rsp.rx(), recall })
+        let channels = self.config.channels_per_partition as usize;
+        let to_drams = self.dram_req.chunks_mut(channels).zip(self.dram_rsp.chunks_mut(channels));
+        let links = self.to_l2.iter_mut().zip(&mut self.from_l2).zip(to_drams);
+        let mut recalls = RecallNetwork::of_banks(&mut self.recalls);
+        self.banks.iter_mut().zip(links).map(move |(bank, ((req, rsp), (dram_req, dram_rsp)))| {
+            let recall = recalls.next();
+            let (dram_req, dram_rsp) = (TxBank(dram_req), RxBank(dram_rsp));
+            (bank, L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall })
         })
     }
 
@@ -466,6 +515,27 @@ impl Machine {
         let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
         self.reply_xbar.eval(io, at)
     }
+
+    fn eval_inv_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_inv(at))
+    }
+
+    fn eval_ack_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_ack(at))
+    }
+}
+
+impl Machine {
+    fn describe_channel(&self, channel: usize, to: &mut dyn Describe) {
+        self.dram_req[channel].describe("req", None, to);
+        self.drams[channel].describe(to);
+    }
+
+    fn describe_recalls(&self, name: &'static str, list: fn(&RecallNetwork, &mut dyn Describe), to: &mut dyn Describe) {
+        if let Some(recalls) = &self.recalls {
+            to.part(name, |to| list(recalls, to));
+        }
+    }
 }
 
 /// One of like parts.
@@ -481,7 +551,8 @@ impl Blocks for Machine {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
         // The slot of an absent coordinator stays empty below that of dueling.
         let beside = if self.duel.is_some() { 2 } else { u8::from(self.coordinator.is_some()) };
-        vec![2 * sms + 1 + beside, 2, partitions, partitions]
+        let xbars = if self.recalls.is_some() { 4 } else { 2 };
+        vec![2 * sms + 1 + beside, xbars, partitions, self.drams.len() as u8]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -499,7 +570,7 @@ impl Blocks for Machine {
             }
             Part::Lsu(i) => {
                 let mut sides = take(&mut self.side);
-                let (lsu, io) = nth(self.wired_dueling_lsus(), i);
+                let (lsu, io) = nth(self.wired_lsus_of_schemes(), i);
                 let sleep = match sides.get_mut(i) {
                     Some(side) => lsu.eval_throttled(io, side, at),
                     None => lsu.eval(io, at),
@@ -512,6 +583,8 @@ impl Blocks for Machine {
             Part::Dueling => self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)),
             Part::RequestXbar => self.eval_request_xbar(at),
             Part::ReplyXbar => self.eval_reply_xbar(at),
+            Part::InvXbar => self.eval_inv_xbar(at),
+            Part::AckXbar => self.eval_ack_xbar(at),
             Part::L2(i) => {
                 let (bank, io) = nth(self.wired_banks(), i);
                 bank.eval(io, at)
@@ -535,10 +608,10 @@ impl Blocks for Machine {
                         sleep
                     });
                     self.faulted |= faulted;
-                    if self.duel.is_none() {
+                    if self.duel.is_none() && self.recalls.is_none() {
                         due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
                     } else {
-                        due.each(sms, self.wired_dueling_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
+                        due.each(sms, self.wired_lsus_of_schemes(), at, |(lsu, io), at| lsu.eval(io, at));
                     }
                 } else {
                     self.eval_throttled(due, at);
@@ -550,7 +623,11 @@ impl Blocks for Machine {
             }
             XBAR => {
                 due.each(0, once(&mut *self), at, Self::eval_request_xbar);
-                due.each(1, once(self), at, Self::eval_reply_xbar);
+                due.each(1, once(&mut *self), at, Self::eval_reply_xbar);
+                if self.recalls.is_some() {
+                    due.each(2, once(&mut *self), at, Self::eval_inv_xbar);
+                    due.each(3, once(self), at, Self::eval_ack_xbar);
+                }
             }
             L2 => due.each(0, self.wired_banks(), at, |(bank, io), at| bank.eval(io, at)),
             _ => due.each(0, self.wired_drams(), at, |(dram, io), at| dram.eval(io, at)),
@@ -582,6 +659,9 @@ impl Blocks for Machine {
                     }
                     if let Some(duel) = &self.duel {
                         duel.mode[i].describe("mode", None, to);
+                    }
+                    if let Some(recalls) = &self.recalls {
+                        recalls.describe_to_l1(i, to);
                     }
                     self.lsus[i].describe(to);
                 });
@@ -617,19 +697,28 @@ impl Blocks for Machine {
                 }
                 self.reply_xbar.describe(to);
             }),
+            Part::InvXbar => self.describe_recalls("xbar_inv", RecallNetwork::describe_inv, to),
+            Part::AckXbar => self.describe_recalls("xbar_ack", RecallNetwork::describe_ack, to),
             Part::L2(i) => to.parts("partition", i as u32, |to| {
                 to.part("l2", |to| {
                     self.to_l2[i].describe("req", None, to);
-                    self.dram_rsp[i].describe("dram_rsp", None, to);
+                    let channels = self.config.channels_per_partition as usize;
+                    for (c, rsp) in (0..).zip(&self.dram_rsp[i * channels..][..channels]) {
+                        rsp.describe("dram_rsp", (channels > 1).then_some(c), to);
+                    }
+                    if let Some(recalls) = &self.recalls {
+                        recalls.describe_to_l2(i, to);
+                    }
                     self.banks[i].describe(to);
                 });
             }),
-            Part::Dram(i) => to.parts("partition", i as u32, |to| {
-                to.part("dram", |to| {
-                    self.dram_req[i].describe("req", None, to);
-                    self.drams[i].describe(to);
+            Part::Dram(i) => {
+                let channels = self.config.channels_per_partition;
+                to.parts("partition", i as u32 / channels, |to| match channels {
+                    1 => to.part("dram", |to| self.describe_channel(i, to)),
+                    _ => to.parts("dram", i as u32 % channels, |to| self.describe_channel(i, to)),
                 });
-            }),
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 //!                       run div partitions -> run inside | unit in the run
 //! ```
 //! Both directions are exact: every unit of the machine has one place, and every place one unit.
+//! The DRAM channels of a partition take its runs in turn in the same way.
 
 /// How units of one size go round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

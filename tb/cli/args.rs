@@ -480,6 +480,21 @@ pub(super) enum Figure {
     /// Pseudo-random sets against higher associativity
     #[value(name = "khairy2015/fig12")]
     Khairy2015Fig12,
+    /// Three replacements of one line, cycle by cycle
+    #[value(name = "candel2018/fig2")]
+    Candel2018Fig2,
+    /// Operations a cycle with Fetch and Replacement Caches and with larger L2s
+    #[value(name = "candel2018/fig4")]
+    Candel2018Fig4,
+    /// L2 misses a thousand operations
+    #[value(name = "candel2018/fig5")]
+    Candel2018Fig5,
+    /// How long misses are held up in the L2
+    #[value(name = "candel2018/fig6")]
+    Candel2018Fig6,
+    /// Misses that the Fetch and Replacement Cache serves
+    #[value(name = "candel2018/fig7")]
+    Candel2018Fig7,
     /// Particle filter: L2 traffic of 64 sets of cached loads
     #[value(name = "xie2013/fig2")]
     Xie2013Fig2,

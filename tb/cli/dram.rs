@@ -38,7 +38,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
         return Err(miette!("`--requests` is {}, expected another file than `--commands`", requests.display()));
     }
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
-    let channels = config.num_partitions as usize;
+    let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
     let requests = open(arguments.requests.as_deref(), |to| Table::of_requests(to, channels))?;
     let witness = arguments.check.then(|| Witness::new(config, &trace));

@@ -1,6 +1,7 @@
 //! `warpsieve reproduce`: measures what a paper shows and writes it down beside the paper's own figures.
 
 mod anssari2012;
+mod candel2018;
 mod errors;
 mod frc_area;
 mod khairy2015;
@@ -90,7 +91,7 @@ fn drawn(draw: Draw, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
 type Draw = fn(&Desk) -> Result<Page, Halt>;
 
 /// Each figure and what draws it.
-const FIGURES: [(Figure, Draw); 17] = [
+const FIGURES: [(Figure, Draw); 22] = [
     (Figure::Suite, suite::suite),
     (Figure::Li2015Table1, li2015::table1),
     (Figure::Li2015Fig2, li2015::fig2),
@@ -100,6 +101,11 @@ const FIGURES: [(Figure, Draw); 17] = [
     (Figure::Li2015Schemes, li2015::schemes),
     (Figure::Khairy2015Fig2, khairy2015::fig2),
     (Figure::Khairy2015Fig12, khairy2015::fig12),
+    (Figure::Candel2018Fig2, candel2018::fig2),
+    (Figure::Candel2018Fig4, candel2018::fig4),
+    (Figure::Candel2018Fig5, candel2018::fig5),
+    (Figure::Candel2018Fig6, candel2018::fig6),
+    (Figure::Candel2018Fig7, candel2018::fig7),
     (Figure::Xie2013Fig2, xie2013::fig2),
     (Figure::Xie2013Fig4, |_| xie2013::fig4()),
     (Figure::Xie2013Fig5, xie2013::fig5),

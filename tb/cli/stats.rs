@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
-use rtl::l1::config::{L1Config, Organisation};
+use rtl::l1::config::Organisation;
 use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
-use rtl::l2::{L2Config, L2Stats};
+use rtl::l2::{Coherence, L2Config, L2Stats};
+use rtl::machine::MachineConfig;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
@@ -42,6 +43,7 @@ pub struct Stats<'a> {
     thread_instructions: u64,
     /// Thread instructions a core cycle.
     ipc: f64,
+    candel2018: Candel2018,
     l1: L1,
     const_cache: ReadOnly,
     texture_cache: ReadOnly,
@@ -107,6 +109,30 @@ impl Reuse {
     }
 }
 
+/// What candel2018 section 5 measures.
+#[derive(Debug, Serialize)]
+struct Candel2018 {
+    /// Scalar operations a core cycle.
+    opc: f64,
+    /// L2 misses a thousand scalar operations.
+    mpko: f64,
+    /// Cycles from the look-up that missed to the departure of the fetch, on average.
+    miss_delay: f64,
+    /// Part of the misses that was fetched into the FRC at once.
+    frc_share: Option<f64>,
+}
+
+impl Candel2018 {
+    fn of(counters: &Counters, l2: &L2Config) -> Self {
+        Self {
+            opc: counters.opc(),
+            mpko: counters.mpko(),
+            miss_delay: counters.miss_delay(),
+            frc_share: (l2.frc.entries > 0).then(|| counters.frc_share()),
+        }
+    }
+}
+
 /// Accesses are loads; stores are counted apart.
 #[derive(Debug, Serialize)]
 struct L1 {
@@ -122,6 +148,8 @@ struct L1 {
     /// Lines that got a place after they had been candidates for one, and lines that lost theirs.
     promotions: Option<u64>,
     demotions: Option<u64>,
+    /// Lines dropped because the L2 recalled them.
+    recalls: Option<u64>,
     reservation_fails: ReservationFails,
 }
 
@@ -183,6 +211,8 @@ struct Frc {
 struct Noc {
     request: Crossbar,
     reply: Crossbar,
+    recall: Option<Crossbar>,
+    recall_ack: Option<Crossbar>,
 }
 
 #[derive(Debug, Serialize)]
@@ -269,12 +299,18 @@ impl<'a> Stats<'a> {
             warp_instructions: counters.warp_instructions(),
             thread_instructions: counters.thread_instructions(),
             ipc: counters.ipc(),
-            l1: L1::of(&counters.l1, &resolved.config.l1),
+            candel2018: Candel2018::of(counters, &resolved.config.l2),
+            l1: L1::of(&counters.l1, &resolved.config),
             const_cache: ReadOnly::of(&counters.const_cache),
             texture_cache: ReadOnly::of(&counters.texture_cache),
             l2: L2::of(&counters.l2, &resolved.config.l2),
             tracker: None,
-            noc: Noc { request: Crossbar::of(&counters.requests), reply: Crossbar::of(&counters.replies) },
+            noc: Noc {
+                request: Crossbar::of(&counters.requests),
+                reply: Crossbar::of(&counters.replies),
+                recall: Crossbar::if_any(&counters.recalls),
+                recall_ack: Crossbar::if_any(&counters.recall_acks),
+            },
             dram: Dram::of(&counters.dram),
             energy,
             stalls: stalls(&counters.stalls),
@@ -288,7 +324,7 @@ impl<'a> Stats<'a> {
             host: Host { wall_seconds: seconds, cycles_per_second: rate },
             units: Units {
                 sm: Sm::all(counters, resolved.config.sm.operands.banks > 0),
-                l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config.l1)).collect(),
+                l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config)).collect(),
                 const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit), &resolved.config.l2)).collect(),
@@ -299,9 +335,9 @@ impl<'a> Stats<'a> {
 }
 
 impl L1 {
-    fn of(units: &[L1Stats], config: &L1Config) -> Self {
+    fn of(units: &[L1Stats], config: &MachineConfig) -> Self {
         let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
-        let decoupled = (config.organisation == Organisation::Decoupled).then_some(());
+        let decoupled = (config.l1.organisation == Organisation::Decoupled).then_some(());
         Self {
             accesses: sum(|unit| unit.accesses),
             hits: sum(|unit| unit.hits),
@@ -314,6 +350,7 @@ impl L1 {
             evictions: sum(|unit| unit.evictions),
             promotions: decoupled.map(|()| sum(|unit| unit.promotions)),
             demotions: decoupled.map(|()| sum(|unit| unit.demotions)),
+            recalls: (config.l2.coherence == Coherence::Sharers).then(|| sum(|unit| unit.recalls)),
             reservation_fails: ReservationFails::of(units),
         }
     }
@@ -375,6 +412,10 @@ impl L2 {
 }
 
 impl Crossbar {
+    fn if_any(outputs: &[OutputStats]) -> Option<Self> {
+        (!outputs.is_empty()).then(|| Self::of(outputs))
+    }
+
     fn of(outputs: &[OutputStats]) -> Self {
         let sum = |count: fn(&OutputStats) -> u64| outputs.iter().map(count).sum();
         Self {

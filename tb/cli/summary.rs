@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use rtl::l1::stats::L1Stats;
+use rtl::l2::L2Config;
 use rtl::sm::StallReason;
 
 use super::output::grouped;
@@ -55,6 +56,7 @@ impl fmt::Display for Summary<'_> {
             }
         }
         row(f, "L2", &l2(counters))?;
+        row(f, "L2 misses", &misses(counters, &self.resolved.config.l2))?;
         row(f, "DRAM", &dram(counters))?;
         row(f, "stalls", &stalls(counters))?;
         if let Some(energy) = self.energy {
@@ -140,6 +142,19 @@ fn l2(counters: &Counters) -> Vec<String> {
     let atomics = sum(rtl::l2::L2Stats::atomics);
     if atomics > 0 {
         cells.push(format!("{} atomics", grouped(atomics)));
+    }
+    cells
+}
+
+/// What candel2018 section 5 measures of them.
+fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
+    let mut cells = vec![
+        grouped(counters.l2_misses()),
+        format!("{:.2} a 1,000 operations", counters.mpko()),
+        format!("{:.1} cycles of delay", counters.miss_delay()),
+    ];
+    if l2.frc.entries > 0 {
+        cells.push(format!("{:.1} % by the FRC", 100.0 * counters.frc_share()));
     }
     cells
 }

@@ -29,6 +29,11 @@ pub fn machines() -> &'static [Builtin] {
                 "machines/gddr5-reference.toml",
                 include_str!("../../machines/gddr5-reference.toml"),
             ),
+            machine(
+                "southern-islands",
+                "machines/southern-islands.toml",
+                include_str!("../../machines/southern-islands.toml"),
+            ),
         ]
     }
 }
@@ -66,6 +71,16 @@ pub fn designs() -> &'static [Builtin] {
             design("streaming-l2", "designs/streaming-l2.toml", include_str!("../../designs/streaming-l2.toml")),
             design("dwt-pric", "designs/dwt-pric.toml", include_str!("../../designs/dwt-pric.toml")),
             design("operand-banks", "designs/operand-banks.toml", include_str!("../../designs/operand-banks.toml")),
+            design("frc-4", "designs/frc-4.toml", include_str!("../../designs/frc-4.toml")),
+            design("frc-8", "designs/frc-8.toml", include_str!("../../designs/frc-8.toml")),
+            design("frc-16", "designs/frc-16.toml", include_str!("../../designs/frc-16.toml")),
+            design("frc-32", "designs/frc-32.toml", include_str!("../../designs/frc-32.toml")),
+            design("frc-64", "designs/frc-64.toml", include_str!("../../designs/frc-64.toml")),
+            design("frc-128", "designs/frc-128.toml", include_str!("../../designs/frc-128.toml")),
+            design("frc-256", "designs/frc-256.toml", include_str!("../../designs/frc-256.toml")),
+            design("frc-512", "designs/frc-512.toml", include_str!("../../designs/frc-512.toml")),
+            design("l2-256k", "designs/l2-256k.toml", include_str!("../../designs/l2-256k.toml")),
+            design("l2-512k", "designs/l2-512k.toml", include_str!("../../designs/l2-512k.toml")),
             design("li2015-clocks", "designs/li2015-clocks.toml", include_str!("../../designs/li2015-clocks.toml")),
             design("kepler-l1-32k", "designs/kepler-l1-32k.toml", include_str!("../../designs/kepler-l1-32k.toml")),
             design("kepler-l1-48k", "designs/kepler-l1-48k.toml", include_str!("../../designs/kepler-l1-48k.toml")),

@@ -78,9 +78,7 @@ pub struct Ended {
 /// Which channel holds an address, and the burst inside it.
 pub(super) fn locate(config: &MachineConfig, address: u64) -> (usize, u64) {
     let burst_bytes = config.dram.burst_bytes();
-    let interleave = config.interleave(burst_bytes);
-    let burst = address / u64::from(burst_bytes);
-    (interleave.partition(burst) as usize, interleave.local(burst))
+    config.channel_of(address / u64::from(burst_bytes), burst_bytes)
 }
 
 /// A channel with its links.
@@ -112,7 +110,8 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
-        let sink = id(config.num_partitions as u8 + 1);
+        let channels = config.num_channels() as u8;
+        let sink = id(channels + 1);
         let shape = DramShape { burst_bits: config.dram.burst_bits() };
         let port = |channel: u8| {
             let path = format!("channel{channel}");
@@ -124,7 +123,7 @@ impl<'a> Bench<'a> {
                 sent: VecDeque::new(),
             }
         };
-        let ports = (0..config.num_partitions as u8).map(port).collect();
+        let ports = (0..channels).map(port).collect();
         Self { config, trace, next: 0, ports, replies: Vec::new() }
     }
 

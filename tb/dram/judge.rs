@@ -31,7 +31,7 @@ impl<'a> Witness<'a> {
     /// Nothing is seen yet.
     #[must_use]
     pub fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
-        Self { config, trace, channels: vec![Seen::default(); config.num_partitions as usize] }
+        Self { config, trace, channels: vec![Seen::default(); config.num_channels() as usize] }
     }
 
     /// Takes note of an event.

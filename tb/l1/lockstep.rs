@@ -1,6 +1,6 @@
 //! # The caches of an LSU in lockstep with their golden twins
 //! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
-//! which they happened (fill, drain, access), and compares what each led to. Testbenches and
+//! which they happened (fill, recall, drain, access), and compares what each led to. Testbenches and
 //! `--check` use it.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use golden::l1::cache::{Cache, Config};
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
     Chosen, Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
-    Outcome as TwinOutcome, Space, Victim, WriteOutcome,
+    Outcome as TwinOutcome, RecallOutcome, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::Replay;
 use golden::l1::replacement::Policy;
@@ -25,7 +25,7 @@ use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::replacement::{ReplacementConfig, Signature};
-use rtl::l1::watch::{Access, Fail, Outcome, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
 /// Where and when the cache and its twin disagreed, and about what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, original, fill, drain, access } = *seen;
+        let Watch { period, original, fill, recall, drain, access } = *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
         }
@@ -156,6 +156,11 @@ impl Lockstep {
                 _ => 0,
             };
             self.check(cache, event, &TwinOutcome::Filled { kept, waiters })?;
+        }
+        if let Some((line, found)) = recall {
+            for (cache, found) in ALL.into_iter().zip(found) {
+                self.check(cache, Event::Recall { line }, &TwinOutcome::Recalled(recalled(found)))?;
+            }
         }
         self.drain(drain)?;
         if access.is_some() {
@@ -294,6 +299,15 @@ fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
     })
 }
 
+fn recalled(found: Recalled) -> RecallOutcome {
+    match found {
+        Recalled::Absent => RecallOutcome::Missed,
+        Recalled::Dropped => RecallOutcome::Dropped,
+        Recalled::Overtook => RecallOutcome::Pending,
+        Recalled::Kept => RecallOutcome::Kept,
+    }
+}
+
 fn reason(fail: Fail) -> TwinFail {
     match fail {
         Fail::LineAlloc => TwinFail::LineAlloc,
@@ -358,8 +372,8 @@ mod tests {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
-        let arrived =
-            Watch { fill: Some((CacheId::L1d, 7, true)), drain: Some((CacheId::L1d, 7, waiter)), ..Watch::default() };
+        let fill = Some((CacheId::L1d, 7, true));
+        let arrived = Watch { fill, drain: Some((CacheId::L1d, 7, waiter)), ..Watch::default() };
         lockstep.step(9, &arrived).unwrap();
         lockstep.step(10, &load_of(7, Outcome::Hit)).unwrap();
         assert!(lockstep.is_consistent());

@@ -11,6 +11,7 @@
 //! | sleeping, evaluating all, any order and the lint agree beat for beat        | `random_programs_*` |
 //! | memory ends as the program left it                                          | `random_programs_*` |
 //! | the same with decoupled tags and other replacement policies                 | `decoupled_tags_*` |
+//! | recalled lines go, at once or when they arrive, but for modified ones        | `random_programs_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
 
 use std::collections::BTreeSet;
@@ -31,7 +32,7 @@ use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
-use rtl::l1::watch::{Access, Fail, Outcome, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
 use super::lockstep::Lockstep;
 use super::rig::{self, Manners, Rig, Stalls, mix};
@@ -125,6 +126,9 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         }
         _ => ReplacementConfig::Lru,
     };
+    if l1.replacement != ReplacementConfig::Lru {
+        l1.protecting_distance = 0;
+    }
     if pick(4, 3) == 0 {
         return case;
     }
@@ -253,6 +257,7 @@ fn manners(seed: u64) -> Manners {
         latency: ([1, 1, 20][mix(seed, 41) as usize % 3], [0, 8, 60][mix(seed, 42) as usize % 3]),
         replies: stalls(43),
         requests: stalls(45),
+        recalls: mix(seed, 48) % 5,
     }
 }
 
@@ -354,6 +359,11 @@ proptest! {
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
     names.extend(watch.fill.map(|(_, _, kept)| format!("fill kept {kept}")));
+    if let Some((_, found)) = watch.recall {
+        names.extend(
+            ["L1d", "Const", "Texture"].iter().zip(found).map(|(cache, found)| format!("{cache} recall {found:?}")),
+        );
+    }
     names.extend(match watch.access {
         None => None,
         Some(Access::Bypass { .. }) => Some("bypass".to_owned()),
@@ -396,6 +406,12 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     }
     expect(format!("Global store {:?}", Outcome::Evicted));
     expect(format!("atomic {:?}", Outcome::Evicted));
+    for found in [Recalled::Absent, Recalled::Dropped, Recalled::Overtook] {
+        for cache in ["L1d", "Const", "Texture"] {
+            expect(format!("{cache} recall {found:?}"));
+        }
+    }
+    expect(format!("L1d recall {:?}", Recalled::Kept));
     for cache in [CacheId::Const, CacheId::Texture] {
         for outcome in [Outcome::Hit, Outcome::HitPending] {
             expect(format!("{cache:?} load {outcome:?}"));

@@ -1,9 +1,10 @@
 //! # LSU between a core and a memory
 //! A core that sends a program with pauses, a core side that takes answers when it likes, and a
-//! memory of real bytes that answers in order within a line and in any order between lines. Every
-//! pause is a function of the cycle, so that sleeping and waking blocks see the same ones.
+//! memory of real bytes that answers in order within a line and in any order between lines, and recalls some
+//! of the lines that it was asked for. Every pause is a function of the cycle, so that sleeping and waking
+//! blocks see the same ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
 use rtl::cells::streaming::{Reopen, StreamingConfig};
@@ -14,6 +15,7 @@ use rtl::kernel::{
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
 
@@ -24,6 +26,11 @@ pub const ADDR_BITS: u32 = 32;
 /// Bits of the address of a line.
 pub fn line_bits(line_bytes: u32) -> u32 {
     ADDR_BITS - line_bytes.ilog2()
+}
+
+/// How lines go round among six partitions.
+fn interleave(line_bytes: u32) -> Interleave {
+    Interleave::new(6, 128, line_bytes)
 }
 
 /// A number that depends on both arguments in no visible way.
@@ -47,17 +54,25 @@ pub fn streaming() -> StreamingConfig {
 /// An LSU for tests, with its messages' widths.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
     let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
-    let interleave = Interleave::new(6, 128, l1.line_bytes);
-    let place = LsuPlace { path: "sm3.l1".to_owned(), sm: 3, interleave, line_bits: line_bits(l1.line_bytes), access };
+    let place = LsuPlace {
+        path: "sm3.l1".to_owned(),
+        sm: 3,
+        interleave: interleave(l1.line_bytes),
+        line_bits: line_bits(l1.line_bytes),
+        access,
+        is_recalled: true,
+    };
     Lsu::new(place, l1, read_only, lsu)
 }
 
-/// The four channels around an LSU.
+/// The channels around an LSU.
 pub struct Links {
     pub core_req: Chan<WarpAccess>,
     pub core_rsp: Chan<WarpReply>,
     pub mem_req: Chan<Request>,
     pub mem_rsp: Chan<Reply>,
+    pub inv: Chan<Invalidate>,
+    pub inv_ack: Chan<InvalidateAck>,
 }
 
 impl Links {
@@ -66,11 +81,14 @@ impl Links {
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
         let packet = PacketShape { line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
+        let recall = RecallShape { line_bits: packet.line_bits, sm_bits: 4, partition_bits: 3, leaver_bits: 10 };
         Self {
             core_req: link("core_req", depth, &periods, SOURCE, LSU, access),
             core_rsp: link("core_rsp", depth, &periods, LSU, SINK, access),
             mem_req: link("mem_req", 2, &periods, LSU, MEMORY, packet),
             mem_rsp: link("mem_rsp", 2, &periods, MEMORY, LSU, packet),
+            inv: link("inv", 2, &periods, MEMORY, LSU, recall),
+            inv_ack: link("inv_ack", 2, &periods, LSU, MEMORY, recall),
         }
     }
 
@@ -82,6 +100,7 @@ impl Links {
             mem_req: self.mem_req.tx(),
             mem_rsp: self.mem_rsp.rx(),
             duel: None,
+            recall: Some(RecalledIo { inv: self.inv.rx(), inv_ack: self.inv_ack.tx() }),
         }
     }
 }
@@ -112,6 +131,8 @@ pub struct Manners {
     pub latency: (u64, u64),
     pub replies: Stalls,
     pub requests: Stalls,
+    /// Requests whose line is recalled later, in eighths.
+    pub recalls: u64,
 }
 
 struct Source {
@@ -166,6 +187,10 @@ struct Memory {
     due: Vec<(u64, u64, Request)>,
     last_due: BTreeMap<u64, u64>,
     taken: u64,
+    /// Lines to be recalled, and when.
+    to_recall: Vec<(u64, u64)>,
+    /// Recalls not answered yet.
+    recalled: VecDeque<u64>,
     /// Digest of all beats on both sides of memory, with their cycles.
     beats: Digest,
 }
@@ -175,6 +200,7 @@ impl Memory {
         &mut self,
         mut req: Rx<'_, Request>,
         rsp: &mut Tx<'_, Reply>,
+        mut recall: RecallIo<'_>,
         manners: &Manners,
         at: &mut Edge<'_>,
     ) -> Sleep {
@@ -198,14 +224,45 @@ impl Memory {
             let when = at.cycle + least + mix(manners.seed ^ 3, self.taken) % (spread + 1);
             let last = self.last_due.entry(request.line).or_insert(0);
             *last = when.max(*last + 1);
+            if mix(manners.seed ^ 4, self.taken) % 8 < manners.recalls {
+                // Before the line arrives, while it is there, or when it is long gone.
+                let when = at.cycle + mix(manners.seed ^ 5, self.taken) % (2 * (least + spread) + 20);
+                self.to_recall.push((when, request.line));
+            }
             self.due.push((*last, self.taken, request));
             self.taken += 1;
         }
-        let sleep = if req.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };
+        let mut sleep = if req.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };
+        sleep = sleep.min(self.recall(&mut recall, manners, at));
         match first(&self.due) {
             Some((_, when)) if when > at.cycle => sleep.min(Sleep::At(when)),
             Some(_) if !rsp.blocked(at) => Sleep::Next,
             _ => sleep,
+        }
+    }
+
+    /// Recalls a line that is due, and takes an answer, which brings back what was sent.
+    fn recall(&mut self, io: &mut RecallIo<'_>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+        if let Some(ack) = io.inv_ack.peek(at).copied() {
+            io.inv_ack.drop_head(at);
+            let line = self.recalled.pop_front().expect("an answer to a recall");
+            assert_eq!(
+                ack,
+                InvalidateAck { partition: interleave(self.line_bytes).partition(line) as u8, leaver: leaver_of(line) }
+            );
+            self.beats.word(digest_of(&(at.cycle, ack)));
+        }
+        let due = self.to_recall.iter().position(|(when, _)| *when <= at.cycle);
+        if let Some(i) = due.filter(|_| io.inv.ready(at) && !manners.requests.now(manners.seed ^ 6, at.cycle)) {
+            let (_, line) = self.to_recall.swap_remove(i);
+            io.inv.push(at, Invalidate { line, sm: 3, leaver: leaver_of(line) });
+            self.recalled.push_back(line);
+        }
+        let next = self.to_recall.iter().map(|(when, _)| *when).min();
+        match next {
+            _ if io.inv_ack.waiting(at) => Sleep::Next,
+            Some(when) => Sleep::At(when.max(at.cycle + 1)),
+            None => Sleep::UntilEvent,
         }
     }
 
@@ -242,6 +299,11 @@ fn only(sectors: u8, line: &[u8; LINE_BYTES]) -> [u8; LINE_BYTES] {
     std::array::from_fn(|byte| if sectors >> (byte / SECTOR_BYTES as usize) & 1 != 0 { line[byte] } else { 0xee })
 }
 
+/// What a recall of a line brings to the LSU and back.
+fn leaver_of(line: u64) -> u16 {
+    (mix(7, line) % 1024) as u16
+}
+
 const SOURCE: BlockId = BlockId { domain: 0, slot: 0 };
 const LSU: BlockId = BlockId { domain: 0, slot: 1 };
 const SINK: BlockId = BlockId { domain: 0, slot: 2 };
@@ -273,6 +335,8 @@ impl Rig {
                 due: Vec::new(),
                 last_due: BTreeMap::new(),
                 taken: 0,
+                to_recall: Vec::new(),
+                recalled: VecDeque::new(),
                 beats: Digest::default(),
             },
         }
@@ -295,12 +359,16 @@ impl Rig {
 
     /// True when nothing is on its way anywhere.
     pub fn is_idle(&self) -> bool {
-        let Links { core_req, core_rsp, mem_req, mem_rsp } = &self.links;
+        let Links { core_req, core_rsp, mem_req, mem_rsp, inv, inv_ack } = &self.links;
         self.source.next == self.source.program.len()
             && core_req.is_empty()
             && core_rsp.is_empty()
             && mem_req.is_empty()
             && mem_rsp.is_empty()
+            && inv.is_empty()
+            && inv_ack.is_empty()
+            && self.memory.to_recall.is_empty()
+            && self.memory.recalled.is_empty()
             && self.memory.due.is_empty()
             && self.lsu.is_idle()
     }
@@ -323,7 +391,10 @@ impl Blocks for Rig {
             LSU => lsu.eval(links.of_lsu(), at),
             SOURCE => source.eval(links.core_req.tx(), manners, at),
             SINK => sink.eval(links.core_rsp.rx(), manners, at),
-            _ => memory.eval(links.mem_req.rx(), &mut links.mem_rsp.tx(), manners, at),
+            _ => {
+                let recall = RecallIo { inv: links.inv.tx(), inv_ack: links.inv_ack.rx() };
+                memory.eval(links.mem_req.rx(), &mut links.mem_rsp.tx(), recall, manners, at)
+            }
         }
     }
 

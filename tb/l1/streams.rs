@@ -66,6 +66,7 @@ impl Stream {
             latency: (1 + random.below(100), 1 + random.below(100)),
             replies: stalls(&mut random),
             requests: stalls(&mut random),
+            recalls: random.below(3),
         };
         Self { l1, program, manners }
     }
@@ -103,7 +104,9 @@ impl Stream {
         }
         let stats = rig.lsu.settle(cycle + 1);
         assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
-        Ended { stats, cycles: cycle, digests: (rig.history(), sim.state_digest(&rig)) }
+        // Recalls may go on after the last answer.
+        let cycles = rig.answers().last().map_or(0, |(cycle, _)| *cycle);
+        Ended { stats, cycles, digests: (rig.history(), sim.state_digest(&rig)) }
     }
 }
 

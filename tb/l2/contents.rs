@@ -3,14 +3,14 @@
 use super::flat::{Flat, check, golden_atomic, requests};
 use super::memory::Memory;
 use super::{
-    FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, initial_line, line, place, read, small_config, split_place, write,
+    FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, draw_index, fermi_place, initial_line, line, place, read, small_config,
+    split_place, write,
 };
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
 use golden::index::{Function, SetIndex};
 use golden::l2::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::DramRequest;
-use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l2::{BankPlace, L2Bypass, L2Config};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
@@ -21,11 +21,7 @@ fn run_random(seed: u64, place: BankPlace) {
     let config = L2Config {
         sets,
         ways: 1 + random.below(3) as u32,
-        index: if sets == 4 && random.percent(50) {
-            IndexConfig::IPoly { polynomial: 7, addr_bits: 30, reversed: false }
-        } else {
-            IndexConfig::Linear
-        },
+        index: draw_index(&mut random, sets),
         lookup_latency: 1 + random.below(6) as u32,
         split_requests: 1 + random.below(4) as u32,
         mshr_entries: 1 + random.below(4) as u32,

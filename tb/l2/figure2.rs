@@ -7,7 +7,7 @@
 use super::l1s::L1s;
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config};
-use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes};
+use crate::kit::{CycleTable, Sink, Source, Stall, run_in_all_modes};
 use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
 use rtl::noc::packet::Request;
 
@@ -74,98 +74,142 @@ fn play(config: &L2Config, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
     (rig, table)
 }
 
-#[test]
-fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
-    // A can be read until its way belongs to B.
-    let (rig, table) = play(&config(0), &[(0, B), (79, A), (90, C), (240, D)]);
-    assert_table(
-        &table,
-        "cycle  request  recall  gone  fetch  served
-         0      B        .       .     .      .
-         10     .        A       .     .      .
-         79     A        .       .     .      .
-         89     .        .       .     .      A
-         90     C        .       A     B      .
-         200    .        .       .     .      B
-         210    .        B       .     .      .
-         240    D        .       .     .      .
-         290    .        .       B     C      .
-         400    .        .       .     .      C
-         410    .        C       .     .      .
-         490    .        .       C     D      .
-         600    .        .       .     .      D",
-    );
-    // B's request leaves 80 cycles after its miss, C's 190 and D's 240; A's was not held up at all.
-    assert_eq!((rig.bank.stats().miss_delay, rig.bank.stats().fetches), (80 + 190 + 240, 4));
+/// A request of the figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replacement {
+    /// When its replacement begins: the victim is recalled, or, with an FRC, the line fetched.
+    pub attended: u64,
+    /// When it is served.
+    pub complete: u64,
+    /// When the line that it drove out is gone, and with it an entry of the FRC free.
+    pub gone: u64,
 }
 
-#[test]
-fn the_frc_overlaps_them_as_in_figure_2b() {
-    // A can be read in its way until B takes it, at 120, and in the FRC until it is gone, at 200.
-    let (rig, table) = play(&config(2), &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
-    assert_table(
-        &table,
-        "cycle  request  recall  gone  fetch  served
-         0      B        .       .     .      .
-         10     .        .       .     B      .
-         90     C        .       .     .      .
-         100    .        .       .     C      .
-         109    A        .       .     .      .
-         119    .        .       .     .      A
-         120    .        A       .     .      B
-         189    A        .       .     .      .
-         199    .        .       .     .      A
-         200    .        .       A     .      .
-         210    .        B       .     .      C
-         240    D        .       .     .      .
-         250    .        .       .     D      .
-         290    .        .       B     .      .
-         360    .        C       .     .      D
-         440    .        .       C     .      .",
-    );
-    let stats = rig.bank.stats();
-    assert_eq!((stats.miss_delay, stats.misses, stats.frc_misses, stats.swaps), (0, 4, 4, 4));
+/// The three replacements of the figure, with so many FRC entries, and all that passed the bank.
+pub fn replacements(frc_entries: u32) -> ([Replacement; 3], CycleTable) {
+    let (rig, table) = play(&config(frc_entries), &[(0, B), (90, C), (240, D)]);
+    let since = |cycle: u64| cycle - START;
+    let old = [A, B, C];
+    let times = [B, C, D].map(|line| {
+        let served = rig.sink.received().iter().find(|(_, reply)| reply.line / 6 == line);
+        let gone_line = old[(line - B) as usize];
+        let recall = rig.l1s.taken().iter().position(|(_, message)| message.line / 6 == gone_line);
+        let recalled = recall.map_or(START, |at| rig.l1s.taken()[at].0 - 1);
+        let fetched = rig.memory.taken().iter().find(|(_, fetch)| fetch.burst == line);
+        Replacement {
+            attended: since(fetched.map_or(START, |(cycle, _)| cycle - 1).min(recalled)),
+            complete: since(served.map_or(START, |(cycle, _)| cycle - 2)),
+            gone: since(recall.map_or(START, |at| rig.l1s.answered()[at].0 + 1)),
+        }
+    });
+    (times, table)
 }
 
-#[test]
-fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_way() {
-    let (rig, table) = play(&config(1), &[(0, B), (90, C), (240, D)]);
-    assert_table(
-        &table,
-        "cycle  request  recall  gone  fetch  served
-         0      B        .       .     .      .
-         10     .        .       .     B      .
-         90     C        .       .     .      .
-         100    .        A       .     .      .
-         120    .        .       .     .      B
-         180    .        .       A     C      .
-         240    D        .       .     .      .
-         290    .        C       .     .      C
-         300    .        B       .     .      .
-         370    .        .       C     .      .
-         380    .        .       B     D      .
-         490    .        .       .     .      D",
-    );
-    let stats = rig.bank.stats();
-    assert_eq!((stats.misses, stats.frc_misses, stats.put_down), (4, 2, 1));
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::assert_table;
 
-#[test]
-fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
-    let config = L2Config { serve_transient: false, ..config(0) };
-    let (rig, table) = play(&config, &[(0, B), (79, A)]);
-    // At 89 A is being recalled: the read waits until it is gone, and then for a way to fetch it to.
-    assert_table(
-        &table,
-        "cycle  request  recall  gone  fetch  served
-         0      B        .       .     .      .
-         10     .        A       .     .      .
-         79     A        .       .     .      .
-         90     .        .       A     B      .
-         200    .        .       .     .      B
-         210    .        B       .     .      .
-         290    .        .       B     A      .
-         400    .        .       .     .      A",
-    );
-    assert_eq!((rig.bank.stats().put_down, rig.bank.stats().misses), (1, 3));
+    #[test]
+    fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
+        // A can be read until its way belongs to B.
+        let (rig, table) = play(&config(0), &[(0, B), (79, A), (90, C), (240, D)]);
+        assert_table(
+            &table,
+            "cycle  request  recall  gone  fetch  served
+             0      B        .       .     .      .
+             10     .        A       .     .      .
+             79     A        .       .     .      .
+             89     .        .       .     .      A
+             90     C        .       A     B      .
+             200    .        .       .     .      B
+             210    .        B       .     .      .
+             240    D        .       .     .      .
+             290    .        .       B     C      .
+             400    .        .       .     .      C
+             410    .        C       .     .      .
+             490    .        .       C     D      .
+             600    .        .       .     .      D",
+        );
+        // B's request leaves 80 cycles after its miss, C's 190 and D's 240; A's was not held up at all.
+        assert_eq!((rig.bank.stats().miss_delay, rig.bank.stats().fetches), (80 + 190 + 240, 4));
+    }
+
+    #[test]
+    fn the_frc_overlaps_them_as_in_figure_2b() {
+        // A can be read in its way until B takes it, at 120, and in the FRC until it is gone, at 200.
+        let (rig, table) = play(&config(2), &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
+        assert_table(
+            &table,
+            "cycle  request  recall  gone  fetch  served
+             0      B        .       .     .      .
+             10     .        .       .     B      .
+             90     C        .       .     .      .
+             100    .        .       .     C      .
+             109    A        .       .     .      .
+             119    .        .       .     .      A
+             120    .        A       .     .      B
+             189    A        .       .     .      .
+             199    .        .       .     .      A
+             200    .        .       A     .      .
+             210    .        B       .     .      C
+             240    D        .       .     .      .
+             250    .        .       .     D      .
+             290    .        .       B     .      .
+             360    .        C       .     .      D
+             440    .        .       C     .      .",
+        );
+        let stats = rig.bank.stats();
+        assert_eq!((stats.miss_delay, stats.misses, stats.frc_misses, stats.swaps), (0, 4, 4, 4));
+    }
+
+    #[test]
+    fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_way() {
+        let (rig, table) = play(&config(1), &[(0, B), (90, C), (240, D)]);
+        assert_table(
+            &table,
+            "cycle  request  recall  gone  fetch  served
+             0      B        .       .     .      .
+             10     .        .       .     B      .
+             90     C        .       .     .      .
+             100    .        A       .     .      .
+             120    .        .       .     .      B
+             180    .        .       A     C      .
+             240    D        .       .     .      .
+             290    .        C       .     .      C
+             300    .        B       .     .      .
+             370    .        .       C     .      .
+             380    .        .       B     D      .
+             490    .        .       .     .      D",
+        );
+        let stats = rig.bank.stats();
+        assert_eq!((stats.misses, stats.frc_misses, stats.put_down), (4, 2, 1));
+    }
+
+    #[test]
+    fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
+        let config = L2Config { serve_transient: false, ..config(0) };
+        let (rig, table) = play(&config, &[(0, B), (79, A)]);
+        // At 89 A is being recalled: the read waits until it is gone, and then for a way to fetch it to.
+        assert_table(
+            &table,
+            "cycle  request  recall  gone  fetch  served
+             0      B        .       .     .      .
+             10     .        A       .     .      .
+             79     A        .       .     .      .
+             90     .        .       A     B      .
+             200    .        .       .     .      B
+             210    .        B       .     .      .
+             290    .        .       B     A      .
+             400    .        .       .     .      A",
+        );
+        assert_eq!((rig.bank.stats().put_down, rig.bank.stats().misses), (1, 3));
+    }
+
+    #[test]
+    fn the_three_replacements_are_attended_to_and_complete_as_the_text_says() {
+        let at = |attended, complete, gone| Replacement { attended, complete, gone };
+        assert_eq!(replacements(0).0, [at(10, 200, 90), at(210, 400, 290), at(410, 600, 490)]);
+        assert_eq!(replacements(2).0, [at(10, 120, 200), at(100, 210, 290), at(250, 360, 440)]);
+    }
 }

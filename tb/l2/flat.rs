@@ -218,11 +218,12 @@ pub fn check_write_backs(rig: &Rig) {
     }
 }
 
-/// A line is recalled only from L1s that have read it, and only once for each time they did.
+/// A line is recalled only from L1s that have read it, and only once for each time they did; an L1 line of
+/// several lines once for each of these.
 pub fn check_recalls(rig: &Rig, script: &[Request]) {
     let mut reads: BTreeMap<(u64, u8), u64> = BTreeMap::new();
     for request in script.iter().filter(|request| request.kind == RequestKind::Read) {
-        *reads.entry((request.line, request.sm)).or_default() += 1;
+        *reads.entry((request.line, request.sm)).or_default() += 1 << rig.place.parts_log2();
     }
     for (cycle, message) in rig.l1s.taken() {
         let left = reads.get_mut(&(message.line, message.sm)).filter(|left| **left > 0);

@@ -4,9 +4,8 @@
 use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
 use super::memory::Memory;
-use super::{FERMI_CLOCKS, LIMIT, Rig, small_config, split_place};
+use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place};
 use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
-use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l2::{BankPlace, FrcConfig, L2Config, L2Stats, ReplacementFlow, VictimBind};
 use rtl::noc::packet::Request;
@@ -41,12 +40,8 @@ impl Load {
         let most_entries = if random.percent(50) { 4 } else { 64 };
         let config = L2Config {
             sets,
-            ways: 1 + random.below(3) as u32,
-            index: if sets == 4 && random.percent(50) {
-                IndexConfig::IPoly { polynomial: 7, addr_bits: 30, reversed: false }
-            } else {
-                IndexConfig::Linear
-            },
+            ways: 1 + random.below(3) as u32 + if random.percent(10) { 16 } else { 0 },
+            index: draw_index(&mut random, sets),
             lookup_latency: 1 + random.below(12) as u32,
             mshr_entries: 1 + random.below(most_entries) as u32,
             mshr_merges: 1 + random.below(4) as u32,
@@ -57,8 +52,7 @@ impl Load {
             frc,
             ..small_config()
         };
-        // L1s that are kept coherent have lines as long as the bank's.
-        let l1_line_bytes = if coherent_l1s == 0 && seed.is_multiple_of(3) { 128 } else { line_bytes };
+        let l1_line_bytes = if seed.is_multiple_of(3) { 128 } else { line_bytes };
         let place = BankPlace { coherent_l1s, ..split_place(l1_line_bytes, line_bytes, burst_bytes) };
         // From lines that all fit to far more than there is room for.
         let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
@@ -135,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_draws_reach_every_corner_of_the_flow() {
-        let all: Vec<(L2Config, L2Stats)> = (1..40)
+        let all: Vec<(L2Config, L2Stats)> = (1..80)
             .map(|seed| {
                 let load = Load::draw(seed, SIZES[seed as usize % 6], 400);
                 (load.config.clone(), load.run())

@@ -33,7 +33,6 @@ impl L1s {
     }
 
     /// Every answer sent, with its cycle.
-    #[cfg(test)]
     pub fn answered(&self) -> &Monitor<InvalidateAck> {
         &self.answered
     }
@@ -59,7 +58,7 @@ impl Block for L1s {
         if io.inv.peek(at).is_some() {
             let message = io.inv.pop(at);
             let due = at.cycle + self.latency.start + self.random.below(self.latency.end - self.latency.start);
-            self.waiting.push((due, InvalidateAck { leaver: message.leaver }));
+            self.waiting.push((due, InvalidateAck { partition: super::PARTITION, leaver: message.leaver }));
             self.taken.push((at.cycle, message));
         }
         let mut sleep = if io.inv.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };

@@ -22,8 +22,7 @@
 mod atomics;
 #[cfg(test)]
 mod contents;
-#[cfg(test)]
-mod figure2;
+pub(crate) mod figure2;
 mod flat;
 pub(crate) mod frc;
 mod l1s;
@@ -37,16 +36,18 @@ mod timing;
 #[cfg(test)]
 mod transient;
 
-use crate::kit::{Bench, Sink, Source, link};
+use std::slice::from_mut;
+
+use crate::kit::{Bench, Random, Sink, Source, link};
 use l1s::{L1s, L1sIo};
 use memory::{Memory, MemoryIo};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Sleep, digest_of};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::{
-    BankPlace, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo, RecallShape,
-    ReplacementFlow, VictimBind,
+    BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo,
+    RecallShape, ReplacementFlow, VictimBind,
 };
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
@@ -54,7 +55,6 @@ use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
 /// Ticks after which a run is taken to hang.
 const LIMIT: u64 = 50_000_000;
 /// All of one clock.
-#[cfg(test)]
 const ONE_CLOCK: [u32; 3] = [1, 1, 1];
 /// Bank, SM side and DRAM of the Fermi machine.
 const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
@@ -65,13 +65,15 @@ const SINK: BlockId = BlockId { domain: 1, slot: 1 };
 const L1S: BlockId = BlockId { domain: 1, slot: 2 };
 const MEMORY: BlockId = BlockId { domain: 2, slot: 0 };
 
+/// The partition of the bank.
+const PARTITION: u8 = 2;
+
 /// Bank 2 of 6, lines of 128 bytes in bursts of 64.
 #[cfg(test)]
 fn fermi_place() -> BankPlace {
     place(128, 64)
 }
 
-#[cfg(test)]
 fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
     split_place(line_bytes, line_bytes, burst_bytes)
 }
@@ -79,9 +81,15 @@ fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
 /// The same beneath L1s with lines of `l1_line_bytes`.
 fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPlace {
     let line_bits = 32 - l1_line_bytes.ilog2();
-    let packets = PacketShape { line_bits, line_bytes: l1_line_bytes, sm_bits: 4, partition_bits: 3 };
-    let interleave = Interleave::new(6, l1_line_bytes, line_bytes);
-    BankPlace { packets, interleave, partition: 2, line_bytes, burst_bytes, coherent_l1s: 0 }
+    BankPlace {
+        packets: PacketShape { line_bits, line_bytes: l1_line_bytes, sm_bits: 4, partition_bits: 3 },
+        interleave: Interleave::new(6, l1_line_bytes, line_bytes),
+        partition: PARTITION.into(),
+        channels: Interleave::new(1, l1_line_bytes, burst_bytes),
+        line_bytes,
+        burst_bytes,
+        coherent_l1s: 0,
+    }
 }
 
 /// Bursts of an L1 line.
@@ -108,7 +116,17 @@ fn small_config() -> L2Config {
         replacement_flow: ReplacementFlow::Overlapped,
         pending_queue: 4,
         serve_transient: true,
+        coherence: Coherence::None,
         frc: FrcConfig { entries: 0, swap_latency: 1, victim_bind: VictimBind::Swap },
+    }
+}
+
+/// An index function for a bank of `sets` sets.
+fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
+    if sets == 4 && random.percent(50) {
+        IndexConfig::IPoly { polynomial: 7, addr_bits: 30, reversed: false }
+    } else {
+        IndexConfig::Linear
     }
 }
 
@@ -142,8 +160,8 @@ impl Rig {
         config.validate(place.packets.line_bytes, place.burst_bytes, &mut rules);
         assert_eq!(rules.into_violations(), []);
         let bursts = DramShape { burst_bits: place.local_bits() + place.bursts().ilog2() };
-        let PacketShape { line_bits, sm_bits, .. } = place.replies();
-        let recalls = RecallShape { line_bits, sm_bits, leaver_bits: 10 };
+        let PacketShape { line_bits, sm_bits, partition_bits, .. } = place.packets;
+        let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: 10 };
         let mut bank = L2Bank::new("l2.bank2", config, place);
         bank.record();
         Self {
@@ -180,8 +198,8 @@ impl Blocks for Rig {
                 let io = L2Io {
                     req: self.req.rx(),
                     rsp: self.rsp.tx(),
-                    dram_req: self.dram_req.tx(),
-                    dram_rsp: self.dram_rsp.rx(),
+                    dram_req: TxBank(from_mut(&mut self.dram_req)),
+                    dram_rsp: RxBank(from_mut(&mut self.dram_rsp)),
                     recall: (self.place.coherent_l1s > 0).then_some(recall),
                 };
                 self.bank.eval(io, at)

@@ -114,10 +114,11 @@ impl Subject {
     ///
     /// # Errors
     /// The first of `hits`.
-    pub fn characterise_by<E: Send>(
-        &self,
-        hits: &(dyn Fn(&str, [usize; 2]) -> Result<u64, E> + Sync),
-    ) -> Result<Vec<Characterisation>, E> {
+    pub fn characterise_by<E, F>(&self, hits: &F) -> Result<Vec<Characterisation>, E>
+    where
+        E: Send,
+        F: Fn(&str, [usize; 2]) -> Result<u64, E> + Sync,
+    {
         let measured = |kernel: &Kernel| kernel.characterise(self.line_bytes, &|cached| hits(&kernel.name, cached));
         self.kernels.iter().map(measured).collect()
     }

@@ -15,6 +15,8 @@ pub struct Counters {
     pub cycles: u64,
     /// Core clock in kHz.
     pub core_khz: u32,
+    /// DRAM clock in kHz.
+    pub dram_khz: u32,
     /// One a core.
     pub cores: Vec<CoreCounters>,
     /// Scheduler cycles of each core by reason, in the order of [`StallReason::ALL`].
@@ -33,6 +35,10 @@ pub struct Counters {
     pub requests: Vec<OutputStats>,
     /// Outputs of the reply crossbar.
     pub replies: Vec<OutputStats>,
+    /// Outputs of the crossbar of recalls; none where the L1s are not recalled from.
+    pub recalls: Vec<OutputStats>,
+    /// Outputs of the crossbar of their answers.
+    pub recall_acks: Vec<OutputStats>,
 }
 
 impl Counters {
@@ -41,10 +47,14 @@ impl Counters {
         let stalls =
             |core: &rtl::sm::SmCore| StallReason::ALL.iter().map(|&reason| core.stall_cycles(reason)).collect();
         let config = machine.config();
+        let recall_xbars = machine.recall_xbars();
+        let recalls = recall_xbars.map(|(inv, _)| (0..config.num_sms).map(|i| *inv.stats(i as usize)).collect());
+        let acks = recall_xbars.map(|(_, ack)| (0..config.num_partitions).map(|i| *ack.stats(i as usize)).collect());
         let caches = |id| machine.lsus().iter().map(|lsu| *lsu.stats_of(id)).collect();
         Self {
             cycles,
             core_khz: config.clock.core_khz,
+            dram_khz: config.clock.dram_khz,
             cores: machine.cores().iter().map(|core| *core.counters()).collect(),
             stalls: machine.cores().iter().map(stalls).collect(),
             l1: caches(CacheId::L1d),
@@ -54,6 +64,8 @@ impl Counters {
             dram: machine.drams().iter().map(|dram| *dram.counts()).collect(),
             requests: (0..config.num_partitions).map(|i| *machine.request_xbar().stats(i as usize)).collect(),
             replies: (0..config.num_sms).map(|i| *machine.reply_xbar().stats(i as usize)).collect(),
+            recalls: recalls.unwrap_or_default(),
+            recall_acks: acks.unwrap_or_default(),
         }
     }
 
@@ -73,6 +85,47 @@ impl Counters {
     #[must_use]
     pub fn ipc(&self) -> f64 {
         ratio(self.thread_instructions(), self.cycles)
+    }
+
+    /// candel2018's OPC: scalar operations a core cycle. An instruction counts for each of its active
+    /// lanes, where the paper counts all 64 of a wavefront.
+    #[must_use]
+    pub fn opc(&self) -> f64 {
+        self.ipc()
+    }
+
+    /// L2 misses of every kind; an access to a line on its way is none.
+    #[must_use]
+    pub fn l2_misses(&self) -> u64 {
+        self.l2.iter().map(L2Stats::all_misses).sum()
+    }
+
+    /// candel2018's MPKO: L2 misses a thousand scalar operations.
+    #[must_use]
+    pub fn mpko(&self) -> f64 {
+        1000.0 * ratio(self.l2_misses(), self.thread_instructions())
+    }
+
+    /// candel2018's miss delaying latency: L2 cycles from the look-up that missed to the departure of the
+    /// fetch, on average.
+    #[must_use]
+    pub fn miss_delay(&self) -> f64 {
+        let sum = |count: fn(&L2Stats) -> u64| self.l2.iter().map(count).sum();
+        ratio(sum(|bank| bank.miss_delay), sum(|bank| bank.fetches))
+    }
+
+    /// Part of the time for which the data buses of the DRAM channels are busy.
+    #[must_use]
+    pub fn dram_bus_use(&self) -> f64 {
+        let busy: u64 = self.dram.iter().map(|channel| channel.bus_busy_cycles).sum();
+        let cycles = self.cycles * self.dram.len() as u64;
+        ratio(busy, cycles) * f64::from(self.core_khz) / f64::from(self.dram_khz.max(1))
+    }
+
+    /// Part of the L2 misses that were fetched into the FRC at once (candel2018 section 5.2).
+    #[must_use]
+    pub fn frc_share(&self) -> f64 {
+        ratio(self.l2.iter().map(|bank| bank.frc_misses).sum(), self.l2_misses())
     }
 
     /// Every reason's part of all scheduler cycles, in the order of [`StallReason::ALL`]; an issued
@@ -102,10 +155,14 @@ impl Counters {
                 }
             }
         }
-        let requests: u64 = self.requests.iter().map(|output| output.packets).sum();
-        let replies: u64 = self.replies.iter().map(|output| output.packets).sum();
+        let packets = |outputs: &[OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();
+        let (requests, replies) = (packets(&self.requests), packets(&self.replies));
         if requests != replies {
             broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));
+        }
+        let (recalls, answers) = (packets(&self.recalls), packets(&self.recall_acks));
+        if recalls != answers {
+            broken.push(format!("{recalls} recalls reached the SMs, but {answers} answers reached the partitions"));
         }
         broken
     }

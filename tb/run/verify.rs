@@ -4,19 +4,18 @@
 use std::sync::Arc;
 
 use golden::dram::checker::Checker;
-use golden::dram::command::{BankId, Command, Kind};
-use golden::dram::timing::Timing;
+use golden::dram::command::Command;
 use golden::interp;
 use golden::l1::reuse::{Histograms, Reuse};
 use golden::memory::FlatMemory;
 use golden::reference::{Array, Rule, compare};
-use rtl::dram::command::CommandKind;
-use rtl::dram::config::{DramConfig, Refresh};
+use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
 use super::prepare::{Kernel, Prepared};
+use crate::dram::judge;
 use crate::l1::dueling::DuelLockstep;
 use crate::l1::lockstep::Lockstep;
 use crate::launch::Comparison;
@@ -36,7 +35,6 @@ pub(super) struct Shadow {
     reuse: Histograms,
     dram: Vec<Vec<Command>>,
     checker: Checker,
-    banks_per_group: u32,
     reports: Vec<String>,
     more: u64,
 }
@@ -54,9 +52,8 @@ impl Shadow {
             duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
             streams: vec![Reuse::default(); config.num_sms as usize],
             reuse: Histograms::default(),
-            dram: vec![Vec::new(); config.num_partitions as usize],
-            checker: Checker::new(golden_timing(&config.dram), config.dram.refresh != Refresh::Off),
-            banks_per_group: config.dram.banks_per_group,
+            dram: vec![Vec::new(); config.num_channels() as usize],
+            checker: Checker::new(judge::timing(&config.dram.timing), config.dram.refresh != Refresh::Off),
             reports: Vec::new(),
             more: 0,
         })
@@ -92,23 +89,8 @@ impl Shadow {
             drams &= drams - 1;
             let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
             // The channel shows the command of its own last edge, which may lie behind.
-            if let Some(command) = machine.drams()[i].command().filter(|command| command.cycle == cycle) {
-                let kind = match command.kind {
-                    CommandKind::Nop => continue,
-                    CommandKind::Act => Kind::Act,
-                    CommandKind::Rd => Kind::Rd,
-                    CommandKind::Wr => Kind::Wr,
-                    CommandKind::Pre => Kind::Pre,
-                    CommandKind::Prea => Kind::Prea,
-                    CommandKind::Ref => Kind::Ref,
-                };
-                let bank = u32::from(command.bank);
-                let bank = BankId { group: bank / self.banks_per_group, bank: bank % self.banks_per_group };
-                let bank = (!kind.is_channel_wide()).then_some(bank);
-                let row = matches!(kind, Kind::Act | Kind::Rd | Kind::Wr).then_some(command.row);
-                let col = kind.is_column().then_some(command.column);
-                self.dram[i].push(Command { cycle: command.cycle, kind, bank, row, col });
-            }
+            let shown = machine.drams()[i].command().filter(|command| command.cycle == cycle);
+            self.dram[i].extend(shown.and_then(|shown| judge::command(&machine.config().dram, &shown)));
         }
     }
 
@@ -158,9 +140,9 @@ impl Shadow {
     /// Everything found, the DRAM commands checked last. What must be conserved is so only once
     /// nothing is under way any more.
     pub(super) fn finish(mut self, machine: &Machine, is_complete: bool) -> Vec<String> {
-        for (i, commands) in std::mem::take(&mut self.dram).iter().enumerate() {
+        for (i, commands) in (0..).zip(&std::mem::take(&mut self.dram)) {
             for violation in self.checker.check(commands) {
-                self.report(format!("partition{i}.dram: {}", violation.text));
+                self.report(format!("{}: {}", machine.config().channel_path(i), violation.text));
             }
         }
         for (i, bank) in machine.banks().iter().enumerate().filter(|_| is_complete) {
@@ -274,32 +256,4 @@ pub(super) fn read_buffer(prepared: &Prepared, machine: &Machine, buffer: usize)
     let shape = &prepared.file.buffers[buffer];
     let bytes = machine.read_memory(prepared.addresses[buffer], shape.bytes()).map_err(|e| e.to_string())?;
     Ok(Array::from_bytes(shape.element, bytes))
-}
-
-fn golden_timing(config: &DramConfig) -> Timing {
-    let t = &config.timing;
-    let wide = u64::from;
-    Timing {
-        cl: wide(t.cl),
-        wl: wide(t.wl),
-        burst: wide(t.burst),
-        rcd_rd: wide(t.rcd_rd),
-        rcd_wr: wide(t.rcd_wr),
-        rp: wide(t.rp),
-        ras: wide(t.ras),
-        rc: wide(t.rc),
-        rrd_s: wide(t.rrd_s),
-        rrd_l: wide(t.rrd_l),
-        faw: wide(t.faw),
-        aw32: wide(t.aw32),
-        ccd_s: wide(t.ccd_s),
-        ccd_l: wide(t.ccd_l),
-        rtp: wide(t.rtp),
-        wr: wide(t.wr),
-        wtr_s: wide(t.wtr_s),
-        wtr_l: wide(t.wtr_l),
-        ppd: wide(t.ppd),
-        rfc: wide(t.rfc),
-        refi: wide(t.refi),
-    }
 }

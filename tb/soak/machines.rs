@@ -137,7 +137,10 @@ impl Draw {
         self.one_of("l1.bypass", &["all", "none"]);
         self.one_of("l1.bypass_sectors", &[32, 0]);
         if !self.decoupled() {
-            self.one_of("l1.protecting_distance", &[0, 1, 5, 16, 255]);
+            // Lines are protected in the order of their uses alone.
+            if !self.sets.iter().any(|set| set.starts_with("l1.replacement")) {
+                self.one_of("l1.protecting_distance", &[0, 1, 5, 16, 255]);
+            }
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
         }
         self.one_of("l1.mrpb.queues", &[0, 1, 5, 48]);
@@ -186,7 +189,7 @@ impl Draw {
         self.range("link.dram_return", 1, 200);
         self.sets("l2", 7, 6, l2_line_bytes == 128);
         self.range("l2.split_requests", 1, 64);
-        self.range("l2.ways", 1, 16);
+        self.range("l2.ways", 1, 32);
         self.range("l2.lookup_latency", 1, 20);
         self.range("l2.mshr_entries", 1, 64);
         self.range("l2.mshr_merges", 1, 16);
@@ -204,6 +207,7 @@ impl Draw {
         self.set("l2.replacement_flow", "transient");
         self.range("l2.pending_queue", 1, 64);
         self.one_of("l2.serve_transient", &[true, false]);
+        self.one_of("l2.coherence", &["sharers", "none"]);
         // Eight lines are one set, which every bank has.
         self.one_of("l2.frc.entries", &[0, 4, 8]);
         self.range("l2.frc.swap_latency", 0, 8);
@@ -273,6 +277,7 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let sms = draw.number(1, 20).unwrap_or(15);
     draw.set("num_sms", sms);
     draw.range("num_partitions", 1, 12);
+    draw.one_of("channels_per_partition", &[2, 1]);
     draw.range("addr_bits", 26, 49);
     draw.one_of("clock.core_khz", &[350_000, 1_400_000, 700_000]);
     draw.one_of("clock.xbar_khz", &[350_000, 700_000, 1_400_000]);

@@ -46,7 +46,7 @@ fn every_cell_stands_under_its_heading() {
         let column = head.iter().position(|name| *name == format!("{reason} %")).unwrap();
         assert_eq!(cells[column], format!("{:.1}", 100.0 * share.as_f64().unwrap()), "{reason}");
     }
-    assert!(shares.len() == 10 && shares["scoreboard_memory"].as_f64() > shares["barrier"].as_f64(), "{row}");
+    assert!(shares.len() == 11 && shares["scoreboard_memory"].as_f64() > shares["barrier"].as_f64(), "{row}");
 }
 
 #[test]

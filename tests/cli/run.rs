@@ -82,6 +82,7 @@ fn statistics_have_every_key_of_schema_1() {
         "tracker",
         "noc",
         "dram",
+        "candel2018",
         "energy",
         "stalls",
         "loads",
@@ -103,6 +104,7 @@ fn statistics_have_every_key_of_schema_1() {
         "evictions",
         "promotions",
         "demotions",
+        "recalls",
         "reservation_fails",
     ];
     assert_eq!(keys(&stats["l1"]), sorted(l1));

@@ -9,13 +9,16 @@ use tb::config::{Request, Resolved};
 use toml::{Table, Value};
 
 /// The files that declare configuration.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 13] = [
     "rtl/machine/config.rs",
     "rtl/sm/config.rs",
     "rtl/l1/config.rs",
     "rtl/l1/decoupled/config.rs",
     "rtl/l1/dueling.rs",
     "rtl/l1/replacement.rs",
+    "rtl/l1/mrpb.rs",
+    "rtl/cells/streaming.rs",
+    "rtl/throttle/config.rs",
     "rtl/index/mod.rs",
     "rtl/noc/xbar.rs",
     "rtl/l2/config.rs",

@@ -76,7 +76,8 @@ fn warps_of_64_lanes_on_pipes_of_16_run_every_kernel() {
 fn the_largest_machine_runs_every_kernel() {
     let most = [
         "num_sms=60",
-        "num_partitions=32",
+        "num_partitions=16",
+        "channels_per_partition=2",
         "addr_bits=49",
         "sm.warps=64",
         "sm.threads=2048",

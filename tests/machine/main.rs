@@ -7,6 +7,7 @@
 //! | index functions make the difference that the papers report; designs compose   | `designs`    |
 //! | lines of every size, sectors, interleave                                      | `lines`      |
 //! | machines at the edges of their configuration                                  | `extremes`   |
+//! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | traces: replayed, exported, refused                                           | `replay`     |
@@ -18,6 +19,7 @@ mod evaluation;
 mod extremes;
 mod kernels;
 mod lines;
+mod recalls;
 mod replay;
 mod soak;
 mod statistics;

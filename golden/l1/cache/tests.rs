@@ -367,3 +367,39 @@ proptest! {
         }
     }
 }
+
+fn recall(cache: &mut Cache<u32>, line: u64) -> RecallOutcome {
+    match cache.step(Event::Recall { line }) {
+        Ok(Outcome::Recalled(outcome)) => outcome,
+        other => panic!("a recall gave {other:?}"),
+    }
+}
+
+#[test]
+fn a_line_that_is_recalled_is_gone_at_once() {
+    let mut cache = one_set(2);
+    fetch(&mut cache, 1);
+    assert_eq!(recall(&mut cache, 2), RecallOutcome::Missed);
+    assert_eq!(recall(&mut cache, 1), RecallOutcome::Dropped);
+    assert_eq!(load(&mut cache, 1), COLD);
+}
+
+#[test]
+fn a_line_recalled_on_its_way_serves_those_that_wait_and_no_others() {
+    let mut cache = one_set(2);
+    load(&mut cache, 1);
+    assert_eq!(recall(&mut cache, 1), RecallOutcome::Pending);
+    assert!(matches!(load(&mut cache, 1), LoadOutcome::Refused { first: Fail::MshrMerge, .. }));
+    assert_eq!(cache.step(Event::Fill { line: 1 }), Ok(Outcome::Filled { kept: false, waiters: 1 }));
+    while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
+    assert_eq!(load(&mut cache, 1), COLD);
+}
+
+#[test]
+fn a_recall_leaves_a_modified_line_alone() {
+    let mut cache = one_set(2);
+    fetch(&mut cache, 1);
+    store(&mut cache, 1, Space::Local).unwrap();
+    assert_eq!(recall(&mut cache, 1), RecallOutcome::Kept);
+    assert_eq!(load(&mut cache, 1), LoadOutcome::Hit);
+}

@@ -81,7 +81,7 @@ impl Payload for Tag {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Line {
     pub rank: u8,
-    /// A store overtook the line on its way: it must not stay.
+    /// A store or a recall overtook the line on its way: it must not stay.
     pub inv_on_fill: bool,
 }
 

@@ -5,7 +5,7 @@ use crate::kernel::{Wake, width_of};
 /// One set of four lines.
 fn one_set(config: DecoupledConfig) -> Decoupled {
     let index = IndexUnit::new(&IndexConfig::Linear, 1, 128, 25);
-    Decoupled::new("l1", (1, 4), &config, ReplacementConfig::Lru, index, 25)
+    Decoupled::new("l1", (1, 4), &config, ReplacementConfig::Lru, index, 25, false)
 }
 
 /// A bench around a tag store: one access a cycle, fills at once.

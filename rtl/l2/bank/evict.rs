@@ -9,7 +9,7 @@ use super::attend::memory_of;
 use super::transient::Place;
 use super::{L2Bank, part_of};
 use crate::dram::message::{BURST_BYTES, DramRequest};
-use crate::kernel::{Edge, Tx};
+use crate::kernel::{Edge, TxBank};
 
 impl L2Bank {
     /// The line in the way reserved for an MSHR entry gives way, if there is one.
@@ -79,7 +79,9 @@ impl L2Bank {
         if !recall.inv.ready(at) {
             return true;
         }
+        // An L1 has lines of its own size: one here may be a part of one there.
         let line = self.place.interleave.unit(self.place.partition, self.leaving_line(who));
+        let line = line >> self.place.parts_log2();
         let leaving = self.leaving_mut(who);
         let sm = leaving.sharers.trailing_zeros() as u8;
         leaving.sharers &= leaving.sharers - 1;
@@ -109,28 +111,28 @@ impl L2Bank {
 
     /// Sends one burst of the line that memory is being asked for; true if it is stuck behind a
     /// full channel.
-    pub(super) fn send_burst(&mut self, dram_req: &mut Tx<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn send_burst(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
         let Some(Job { write, who, id, missed }) = self.transient.evictions.job() else { return false };
+        let (who, sent, burst_bytes) = (u32::from(who), self.sent, self.place.burst_bytes);
+        let local = if write { self.leaving_line(who) } else { self.local(self.mshr.entry(who).line) };
+        let burst = local * u64::from(self.bursts) + u64::from(sent);
+        let (mut dram_req, burst) = self.channel_of(burst, dram_req);
         if !dram_req.ready(at) {
             return true;
         }
-        let (who, sent, burst_bytes) = (u32::from(who), self.sent, self.place.burst_bytes);
-        let (local, tag, bytes) = if write {
-            let local = self.leaving_line(who);
+        let (tag, bytes) = if write {
             let place = self.leaving_place(who);
             let frc = &mut self.transient.frc;
             let (memory, (row, column)) = memory_of(&mut self.data, frc, self.config.ways, place);
             let line = &memory.read_cell(at, row, column).0;
-            (local, 0, part_of(line, (sent * burst_bytes) as usize, burst_bytes as usize))
+            (0, part_of(line, (sent * burst_bytes) as usize, burst_bytes as usize))
         } else {
             if sent == 0 {
                 self.stats.miss_delay += at.cycle - missed;
             }
-            let local = self.local(self.mshr.entry(who).line);
-            (local, (who * self.bursts + sent) as u16, [0; BURST_BYTES])
+            ((who * self.bursts + sent) as u16, [0; BURST_BYTES])
         };
         let byte_mask = if write { u64::MAX >> (BURST_BYTES as u32 - burst_bytes) } else { 0 };
-        let burst = local * u64::from(self.bursts) + u64::from(sent);
         dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data: bytes });
         self.sent += 1;
         if self.sent == self.bursts {

@@ -9,7 +9,7 @@ use super::{L2Bank, Match};
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
-use crate::cells::lru::MAX_WAYS;
+use crate::cells::lru::WORD_WAYS;
 use crate::kernel::Edge;
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
@@ -273,8 +273,8 @@ impl L2Bank {
 /// The first way of a set with this tag, whatever its state.
 #[inline(always)]
 pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
-    // A constant number of ways, the most there can be and the usual one, needs no loop.
-    match <&[Tag; MAX_WAYS as usize]>::try_from(row) {
+    // A constant number of ways, the usual one, needs no loop.
+    match <&[Tag; WORD_WAYS as usize]>::try_from(row) {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
         Err(_) => row.iter().position(|cell| cell.tag == tag),
     }

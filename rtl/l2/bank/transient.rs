@@ -21,6 +21,7 @@ use super::super::line::Sharers;
 use super::super::mshr::bits_for;
 use super::super::pending::Pending;
 use super::super::stats::Stall;
+use super::channels::any_waiting;
 use super::swap::Swap;
 use super::{BankPlace, L2Bank, L2Io, tag_bits};
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Sleep, Storage};
@@ -140,10 +141,10 @@ impl L2Bank {
         let looked = if is_swapping {
             if self.next_look_up().is_some_and(|due| due <= at.cycle) { Err(Stall::Port) } else { Ok(false) }
         } else {
-            let arrived = io.dram_rsp.peek(at).is_some();
-            if let Some(burst) = io.dram_rsp.peek(at) {
-                self.fill(at, burst);
-                io.dram_rsp.drop_head(at);
+            let mut arriving = self.arriving(&mut io.dram_rsp, at);
+            let arrived = arriving.is_some();
+            if let Some(dram_rsp) = &mut arriving {
+                self.fill(dram_rsp, at);
             }
             replayed = self.serve_waiter(at, !arrived);
             match replayed {
@@ -167,7 +168,7 @@ impl L2Bank {
             || !memory_stuck && flow.evictions.job().is_some()
             || !recall_stuck && flow.evictions.telling().is_some()
             || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
-            || io.dram_rsp.waiting(at)
+            || any_waiting(&mut io.dram_rsp, at)
             || io.recall.as_ref().is_some_and(|recall| recall.inv_ack.waiting(at))
             || self.can_accept() && io.req.waiting(at)
             || flow.pending.is_awake()

@@ -69,8 +69,8 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:11: `l1.bypass` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" }",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, bypass, bypass_sectors, protecting_distance, index, replacement, organisation, profiled, \
-             streaming, decoupled, dueling, mrpb",
+             fail_order, bypass, bypass_sectors, protecting_distance, index, replacement, organisation, decoupled, \
+             dueling, streaming, profiled, mrpb",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
     );
@@ -181,8 +181,8 @@ fn a_file_that_is_missing_or_no_toml_is_refused() {
 #[test]
 fn a_machine_file_without_a_base_must_state_every_field() {
     let lines = machine_refused("[l1]\nsets = 32\n");
-    let expected = "mine.toml:1:1: the file leaves out `num_sms`, `num_partitions`, `interleave_bytes`, `addr_bits`, \
-                    `clock.core_khz` and ";
+    let expected = "mine.toml:1:1: the file leaves out `num_sms`, `num_partitions`, `interleave_bytes`, \
+                    `channels_per_partition`, `addr_bits` and ";
     assert!(lines[0].starts_with(expected), "{lines:?}");
     let help = "more fields (state all fields, or start from another machine: based-on = \"fermi\")";
     assert!(lines[0].ends_with(help), "{lines:?}");

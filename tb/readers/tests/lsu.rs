@@ -74,6 +74,7 @@ impl Bench {
             interleave: Interleave::new(6, 128, 128),
             line_bits: 25,
             access,
+            is_recalled: false,
         };
         Self {
             lsu: Lsu::new(place, &l1, [&l1.cache(), &l1.cache()], &lsu),
@@ -142,7 +143,7 @@ impl Blocks for Bench {
         }
         let Self { lsu, core_req, core_rsp, mem_req, mem_rsp, .. } = self;
         let (core_req, core_rsp, mem_req, mem_rsp) = (core_req.rx(), core_rsp.tx(), mem_req.tx(), mem_rsp.rx());
-        let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None };
+        let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None };
         lsu.eval(io, at)
     }
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {

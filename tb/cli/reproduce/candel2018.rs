@@ -1,0 +1,202 @@
+//! Figures of candel2018: its applications, its L2s, and what it measures of them.
+
+mod fig2;
+mod fig4;
+mod fig5;
+mod fig6;
+mod fig7;
+
+use super::Desk;
+use crate::reproduce::Halt;
+use crate::reproduce::chart::{Chart, Series};
+use crate::reproduce::judge::{Row, number};
+use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::runs::Point;
+use crate::run::{Counters, ratio};
+
+pub(super) use fig2::fig2;
+pub(super) use fig4::fig4;
+pub(super) use fig5::fig5;
+pub(super) use fig6::fig6;
+pub(super) use fig7::fig7;
+
+/// The machine that the paper ran on.
+const MACHINE: &str = "southern-islands";
+
+/// The applications, and our kernels of the same algorithms.
+const APPS: [(&str, &str); 13] = [
+    ("BinomialOption", "binomial"),
+    ("BlackScholes", "blackscholes"),
+    ("DCT", "dct"),
+    ("DwtHaar1D", "dwthaar"),
+    ("FastWalshTransform", "fwt"),
+    ("MatrixMultiplication", "sgemm_cache"),
+    ("Matrixtranspose", "transpose"),
+    ("MersenneTwister", "mersenne"),
+    ("QuasiRandomSequence", "quasirandom"),
+    ("Reduction", "reduction"),
+    ("ScanLargeArrays", "scan"),
+    ("SobelFilter", "sobel"),
+    ("URNG", "urng"),
+];
+
+/// The bars of the paper's plots: their names and our designs.
+const L2S: [(&str, &[&str]); 11] = [
+    ("128 KB", &[]),
+    ("+4e", &["frc-4"]),
+    ("+8e", &["frc-8"]),
+    ("+16e", &["frc-16"]),
+    ("+32e", &["frc-32"]),
+    ("+64e", &["frc-64"]),
+    ("+128e", &["frc-128"]),
+    ("+256e", &["frc-256"]),
+    ("+512e", &["frc-512"]),
+    ("256 KB", &["l2-256k"]),
+    ("512 KB", &["l2-512k"]),
+];
+const BASELINE: usize = 0;
+/// The L2s with an FRC, by its size.
+const FRCS: std::ops::Range<usize> = 1..9;
+const FRC_4: usize = 1;
+const FRC_8: usize = 2;
+const FRC_64: usize = 5;
+const FRC_512: usize = 8;
+/// The L2s that are larger instead.
+const LARGER: [usize; 2] = [9, 10];
+
+/// What the plots show of one application, a number for each L2.
+struct App {
+    name: &'static str,
+    opc: [f64; L2S.len()],
+    mpko: [f64; L2S.len()],
+    delay: [f64; L2S.len()],
+    share: [f64; L2S.len()],
+    /// On the baseline: misses that found every way of their set taken, in parts of all, and the part of the
+    /// time for which the buses of the DRAM channels are busy.
+    waiting: f64,
+    busy: f64,
+}
+
+impl App {
+    /// OPC in parts of that of the baseline.
+    fn relative_opc(&self) -> [f64; L2S.len()] {
+        self.opc.map(|opc| opc / self.opc[BASELINE])
+    }
+
+    /// What there is for an FRC to mend on the baseline, for a row that does not hold.
+    fn why(&self) -> String {
+        let Self { waiting, busy, .. } = self;
+        format!(
+            "without an FRC {:.1} % of its misses find every way of their set taken, and the channels are busy {:.0} % of the time",
+            100.0 * waiting,
+            100.0 * busy
+        )
+    }
+
+    /// The most that an FRC of any size gains.
+    fn best_gain(&self) -> f64 {
+        FRCS.map(|l2| self.relative_opc()[l2] - 1.0).fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// Requests that had to wait for a way, in parts of all misses.
+fn waiting(counters: &Counters) -> f64 {
+    ratio(counters.l2.iter().map(|bank| bank.put_down).sum(), counters.l2_misses())
+}
+
+/// Measures every application on every L2; the five plots share the runs.
+fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
+    let launches = APPS.map(|(_, kernel)| desk.launch(kernel, "launch"));
+    let on_all = |launch| L2S.map(|(_, designs)| Point::new(launch, MACHINE, designs, &[]));
+    let points: Vec<_> = launches.iter().flat_map(|launch| on_all(launch)).collect();
+    let done = desk.runner.clocked(&points)?;
+    let apps = APPS.iter().zip(done.chunks(L2S.len())).map(|(&(name, _), runs)| {
+        let each = |measure: fn(&Counters) -> f64| std::array::from_fn(|l2| measure(&runs[l2].counters));
+        App {
+            name,
+            opc: each(Counters::opc),
+            mpko: each(Counters::mpko),
+            delay: each(Counters::miss_delay),
+            share: each(Counters::frc_share),
+            waiting: each(waiting)[BASELINE],
+            busy: each(Counters::dram_bus_use)[BASELINE],
+        }
+    });
+    Ok(apps.collect())
+}
+
+/// One of the plots: a number for each application and L2.
+struct Plot<'a> {
+    figure: &'a str,
+    title: &'a str,
+    unit: &'a str,
+    neutral: Option<f64>,
+    /// L2s that are shown.
+    l2s: &'a [usize],
+    of: fn(&App) -> [f64; L2S.len()],
+}
+
+impl Plot<'_> {
+    /// The page: the judged rows, the numbers and the chart.
+    fn page(&self, desk: &Desk, apps: &[App], about: &str, rows: Vec<Row>) -> Result<Page, Halt> {
+        let mut page = Page::new(self.figure, desk.is_quick, self.title);
+        page.text(about);
+        page.text(
+            "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and\n\
+             *512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms.",
+        );
+        page.judged(rows);
+        let names = self.l2s.iter().map(|&l2| L2S[l2].0);
+        let head: Vec<_> = ["application"].into_iter().chain(names).collect();
+        let cells: Vec<_> = apps
+            .iter()
+            .map(|app| {
+                let numbers = self.l2s.iter().map(|&l2| format!("{:.3}", (self.of)(app)[l2]));
+                [app.name.to_owned()].into_iter().chain(numbers).collect()
+            })
+            .collect();
+        page.csv = comma_separated(&head, &cells)?;
+        page.text(&format!("## {}", self.unit));
+        page.table(&head, cells, 1);
+        let series = self.l2s.iter().map(|&l2| Series::new(L2S[l2].0, apps.iter().map(|app| (self.of)(app)[l2])));
+        page.chart(
+            "",
+            &Chart {
+                title: self.title.to_owned(),
+                unit: self.unit.to_owned(),
+                groups: apps.iter().map(|app| app.name.to_owned()).collect(),
+                series: series.collect(),
+                neutral: self.neutral,
+                ..Chart::default()
+            },
+        );
+        Ok(page)
+    }
+}
+
+/// A row about one application says why if it does not hold.
+fn explained(apps: &[App], row: Row) -> Row {
+    match apps.iter().find(|app| app.name == row.what && !row.passed) {
+        Some(app) => row.because(&app.why()),
+        None => row,
+    }
+}
+
+/// The application with this name.
+fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
+    match apps.iter().find(|app| app.name == name) {
+        Some(app) => app,
+        None => unreachable!("{name} is among the applications"),
+    }
+}
+
+/// What is said of most applications: how many of them do it, and that these are more than half.
+fn most(apps: &[App], does: impl Fn(&App) -> bool) -> (String, bool) {
+    let count = apps.iter().filter(|app| does(app)).count();
+    (format!("{count} of {}", apps.len()), 2 * count > apps.len())
+}
+
+/// Numbers of several applications, by name.
+fn listed<'a>(apps: impl IntoIterator<Item = (&'a str, f64)>) -> String {
+    apps.into_iter().map(|(name, value)| format!("{name} {}", number(value))).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,154 @@
+//! L2 banks that recall the lines they give up from the L1s that have copies (candel2018 section 3).
+
+use std::collections::BTreeSet;
+
+use rtl::kernel::Mode;
+use rtl::l1::stats::L1Stats;
+use tb::config::{Request, Resolved};
+use tb::run::{Counters, RunOptions};
+
+use super::{Setup, launch};
+
+/// Banks so small that lines leave all the time.
+const SHARERS: [&str; 3] = ["l2.coherence=sharers", "l2.sets=8", "l2.ways=2"];
+
+fn sum(counters: &Counters, count: fn(&L1Stats) -> u64) -> u64 {
+    counters.l1.iter().map(count).sum()
+}
+
+#[test]
+fn every_result_is_right_with_an_frc_and_without() {
+    for design in ["transient", "frc"] {
+        // Loads shared by SMs, atomics, local memory, constants, texels.
+        for kernel in ["vadd", "bfs", "syrk", "transpose", "histo", "srad1", "binomial", "kmeans", "conv"] {
+            let setup = Setup::checked().designs(&[design]).sets(&SHARERS);
+            setup.passes(&launch(kernel, "small.toml"));
+        }
+    }
+}
+
+#[test]
+fn every_scheme_of_the_l1_lets_its_lines_be_recalled() {
+    for scheme in ["decoupled", "decoupled-dueling", "streaming", "mrpb-all", "pdp", "ship", "ccws", "dwt-pric"] {
+        for kernel in ["vadd", "bfs", "transpose"] {
+            let setup = Setup::checked().designs(&["frc", scheme]).sets(&SHARERS);
+            setup.passes(&launch(kernel, "small.toml"));
+        }
+    }
+}
+
+#[test]
+fn an_l1_line_goes_with_the_first_of_its_l2_lines() {
+    for l2 in [64, 32] {
+        let lines = [format!("l2.line_bytes={l2}"), "dram.bus_bits=32".to_owned(), "l2.sets=16".to_owned()];
+        let setup = Setup::checked().designs(&["transient"]).sets(&SHARERS).sets(&lines.each_ref().map(String::as_str));
+        let counters = setup.passes(&launch("bfs", "small.toml")).counters;
+        assert!(sum(&counters, |l1| l1.recalls) > 0);
+    }
+}
+
+#[test]
+fn the_least_queues_on_all_ways_do_not_stop_it() {
+    let least = [
+        "l1.miss_queue=2",
+        "l1.mshr_entries=1",
+        "l1.mshr_merges=1",
+        "lsu.slots=1",
+        "lsu.access_queue=1",
+        "link.request=1",
+        "link.reply=1",
+        "link.credit=1",
+        "link.dram_return=1",
+        "xbar.buffer_flits=5",
+        "l2.mshr_entries=1",
+        "l2.mshr_merges=1",
+        "l2.pending_queue=1",
+        "l2.reply_queue=1",
+        "dram.queue_entries=1",
+        "dram.reply_entries=1",
+    ];
+    for design in ["transient", "frc"] {
+        for kernel in ["bfs", "syrk", "histo"] {
+            let setup = Setup::checked().designs(&[design]).sets(&["l2.coherence=sharers", "l2.sets=8", "l2.ways=1"]);
+            setup.sets(&least).passes(&launch(kernel, "small.toml"));
+        }
+    }
+}
+
+#[test]
+fn lines_that_leave_the_l2_leave_the_l1s_as_well_and_every_recall_is_answered() {
+    let run = |sets: &[&str]| {
+        let setup = Setup::checked().designs(&["transient"]).sets(&["l2.sets=8", "l2.ways=2"]).sets(sets);
+        setup.passes(&launch("syrk", "padded.toml")).counters
+    };
+    let (kept, recalled) = (run(&[]), run(&["l2.coherence=sharers"]));
+    assert_eq!((sum(&kept, |l1| l1.recalls), kept.recalls.len(), kept.recall_acks.len()), (0, 0, 0));
+    let packets = |outputs: &[rtl::noc::xbar::OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();
+    assert!(packets(&recalled.recalls) > 1000);
+    assert_eq!(packets(&recalled.recalls), packets(&recalled.recall_acks));
+    assert!(sum(&recalled, |l1| l1.recalls) > 1000);
+    assert!(sum(&recalled, |l1| l1.hits) < sum(&kept, |l1| l1.hits));
+}
+
+#[test]
+fn recalls_do_not_depend_on_how_the_host_evaluates_them_nor_on_checks() {
+    let run = |mode: Mode, check| {
+        let options = RunOptions { check, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.designs(&["frc"]).sets(&SHARERS);
+        let report = setup.sets(&["num_sms=3", "num_partitions=2", "l2.frc.entries=4"]);
+        let report = report.passes(&launch("bfs", "small.toml"));
+        (report.counters, report.digests)
+    };
+    let plain = run(Mode::default(), false);
+    assert!(sum(&plain.0, |l1| l1.recalls) > 0);
+    for mode in [
+        Mode { evaluate_all: true, ..Mode::default() },
+        Mode { shuffle: Some(5), ..Mode::default() },
+        Mode { lint: true, ..Mode::default() },
+    ] {
+        assert!(run(mode, false) == plain, "{mode:?}");
+    }
+    assert!(run(Mode::default(), true) == plain);
+}
+
+#[test]
+fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
+    for design in ["baseline", "frc"] {
+        for kernel in ["vadd", "bfs", "transpose"] {
+            let two = Setup::checked().designs(&[design]).sets(&["channels_per_partition=2", "num_partitions=2"]);
+            for run in ["interleave_bytes=128", "interleave_bytes=512"] {
+                let counters = two.clone().sets(&[run]).passes(&launch(kernel, "small.toml")).counters;
+                assert_eq!(counters.dram.len(), 4);
+                assert!(counters.dram.iter().all(|channel| channel.reads > 0), "{design}, {kernel}, {run}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_line_has_one_place_in_a_channel_of_its_partition() {
+    let sets = ["num_partitions=3", "channels_per_partition=4"].map(str::to_owned).to_vec();
+    let request = Request { machine: "southern-islands".to_owned(), designs: Vec::new(), sets };
+    let config = Resolved::new(&request).unwrap().config;
+    let (unit, lines) = (config.l2.line_bytes, 12 * 7 * config.interleave_bytes / config.l2.line_bytes);
+    let places: BTreeSet<_> = (0..u64::from(lines))
+        .map(|line| {
+            let (channel, local) = config.channel_of(line, unit);
+            assert_eq!(channel as u32 / config.channels_per_partition, config.interleave(unit).partition(line));
+            assert_eq!(config.channels(unit).unit(config.turn_of(channel as u32), local), line);
+            (channel, local)
+        })
+        .collect();
+    assert_eq!(places.len(), lines as usize);
+    assert!(places.iter().all(|(_, local)| *local < u64::from(lines / 12)));
+}
+
+#[test]
+fn southern_islands_gives_every_result_with_each_l2_of_candel2018() {
+    for designs in [&[][..], &["frc-4"], &["frc-64"], &["l2-256k"]] {
+        for kernel in ["vadd", "bfs", "syrk", "histo", "transpose"] {
+            let setup = Setup::checked().machine("southern-islands").designs(designs);
+            setup.passes(&launch(kernel, "small.toml"));
+        }
+    }
+}
