@@ -100,6 +100,19 @@ impl ThrottleConfig {
 }
 
 impl DwtConfig {
+    /// khairy2015 Table 4, with as many periods to start as to sample, of which section 4.2 gives the sum.
+    pub const KHAIRY2015: Self = Self {
+        period: 10_000,
+        mpki: 10,
+        above: 3,
+        sample: 3,
+        latency: 16,
+        trigger: Trigger::Sum,
+        coordinator: 8,
+        memo: 8,
+        persist: Persist::Off,
+    };
+
     fn validate(&self, num_sms: u32, rules: &mut Rules) {
         let Self { period, mpki, above, sample, latency, trigger, coordinator, memo, persist: _ } = self;
         rules.range("period", u64::from(*period), 1..=16_383, "the timer has 14 bits");
@@ -119,6 +132,9 @@ impl DwtConfig {
 }
 
 impl CcwsConfig {
+    /// khairy2015 Table 4.
+    pub const KHAIRY2015: Self = Self { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
+
     fn validate(&self, rules: &mut Rules) {
         let Self { victims, victim_ways, base_score, k } = self;
         rules.range("victim_ways", u64::from(*victim_ways), 1..=64, "a set is searched in one cycle");

@@ -230,33 +230,17 @@ impl Monitor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Trigger;
     use super::*;
-
-    /// khairy2015 Table 4.
-    fn config() -> DwtConfig {
-        DwtConfig {
-            period: 10_000,
-            mpki: 10,
-            above: 3,
-            sample: 3,
-            latency: 16,
-            trigger: Trigger::Sum,
-            coordinator: 8,
-            memo: 8,
-            persist: Persist::Off,
-        }
-    }
 
     #[test]
     fn misses_count_against_a_hundredth_of_the_instructions_and_equality_does_not() {
-        assert!(Report::is_above(101, 10_000, &config()));
-        assert!(!Report::is_above(100, 10_000, &config()));
+        assert!(Report::is_above(101, 10_000, &DwtConfig::KHAIRY2015));
+        assert!(!Report::is_above(100, 10_000, &DwtConfig::KHAIRY2015));
     }
 
     #[test]
     fn a_period_ends_ten_thousand_cycles_after_the_kernel_began_and_counts_anew() {
-        let mut monitor = Monitor::new(&config(), 24);
+        let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         assert_eq!(monitor.tick(7), None);
         monitor.count_to(64);
         monitor.count_miss();
@@ -270,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_reported_once_after_its_periods_and_keeps_its_limit() {
-        let mut monitor = Monitor::new(&config(), 24);
+        let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         monitor.tick(0);
         monitor.count_to(500);
         monitor.obey(Order { kind: OrderKind::Sample, limit: 5 }, 30_032);
@@ -285,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_kernel_lifts_the_limit() {
-        let mut monitor = Monitor::new(&config(), 24);
+        let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         monitor.tick(0);
         monitor.obey(Order { kind: OrderKind::Fixed, limit: 2 }, 50);
         monitor.end_kernel(70);
@@ -294,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_timer_that_persists_goes_on_with_the_next_launch_of_its_kernel() {
-        let mut monitor = Monitor::new(&DwtConfig { persist: Persist::Kernel, ..config() }, 24);
+        let mut monitor = Monitor::new(&DwtConfig { persist: Persist::Kernel, ..DwtConfig::KHAIRY2015 }, 24);
         monitor.load(9);
         monitor.tick(0);
         monitor.count_to(32);

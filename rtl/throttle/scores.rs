@@ -169,14 +169,9 @@ impl Scores {
 mod tests {
     use super::*;
 
-    /// khairy2015 Table 4.
-    fn config() -> CcwsConfig {
-        CcwsConfig { victims: 16, victim_ways: 8, base_score: 100, k: 8 }
-    }
-
     /// Scores of 24 warps that have issued 1000 instructions and, but for one event, lost `lost` lines.
     fn scores(lost: u32) -> Scores {
-        let mut scores = Scores::new(&config(), 24);
+        let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 24);
         (0..1000).for_each(|_| scores.issued(3));
         scores.shares[5].hits = lost - 1;
         scores
@@ -204,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_cap_below_the_base_leaves_the_base() {
-        let mut scores = Scores::new(&config(), 24);
+        let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 24);
         (0..100_000).for_each(|_| scores.issued(3));
         scores.lost(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 100);
@@ -222,14 +217,14 @@ mod tests {
 
     #[test]
     fn everyone_is_admitted_while_nobody_has_lost_locality() {
-        let mut scores = Scores::new(&config(), 48);
+        let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 48);
         let live = 0b1011 << 20;
         assert_eq!((scores.admit(3, live), scores.until()), (live, None));
     }
 
     #[test]
     fn the_warp_that_crosses_the_cutoff_is_admitted_and_those_after_it_are_not() {
-        let mut scores = Scores::new(&config(), 4);
+        let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 4);
         // 260 of 400: one more fits below the cutoff, and the next crosses it.
         scores.shares[2].rests = 160;
         assert_eq!((scores.admit(0, 0b1111), scores.until()), (0b0111, Some(61)));
@@ -239,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_holds_until_a_cycle_holds_in_every_cycle_before() {
-        let mut scores = Scores::new(&config(), 12);
+        let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 12);
         let mut random = 9u32;
         for round in 0..300 {
             for share in &mut scores.shares[..12] {

@@ -9,7 +9,7 @@ use rtl::throttle::victims::Victims;
 use crate::kit::Random;
 
 /// khairy2015 Table 4.
-const CONFIG: CcwsConfig = CcwsConfig { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
+const CONFIG: CcwsConfig = CcwsConfig::KHAIRY2015;
 const SETS: u32 = 32;
 const WAYS: u32 = 4;
 const WARPS: u8 = 48;

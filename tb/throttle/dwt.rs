@@ -10,27 +10,11 @@ use rtl::throttle::side::{Ends, SideBand};
 
 use crate::kit::Random;
 
-/// khairy2015 Table 4, with N = M = 3.
-fn config() -> DwtConfig {
-    DwtConfig {
-        period: 10_000,
-        mpki: 10,
-        above: 3,
-        sample: 3,
-        latency: 16,
-        trigger: Trigger::Sum,
-        coordinator: 8,
-        memo: 8,
-        persist: Persist::Off,
-    }
-}
-
 /// The side bands of so many cores on a clock of one tick.
 fn sides(config: &DwtConfig, cores: u32) -> Vec<SideBand> {
     let block = |slot| BlockId { domain: 0, slot };
     let ends = Ends { core: block(0), l1: block(1), coordinator: block(2) };
-    let ccws = CcwsConfig { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
-    let throttle = ThrottleConfig { scheme: Scheme::DwtCs, dwt: config.clone(), ccws };
+    let throttle = ThrottleConfig { scheme: Scheme::DwtCs, dwt: config.clone(), ccws: CcwsConfig::KHAIRY2015 };
     (0..cores).filter_map(|core| SideBand::new(&throttle, core, 1, ends)).collect()
 }
 
@@ -108,7 +92,7 @@ fn best_at_five(_: usize, limit: u8) -> u32 {
 
 #[test]
 fn cores_sample_in_cycle_30_032_and_know_the_limit_in_60_064() {
-    let mut bench = Bench::new(&config(), 15, 24);
+    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
     bench.launch(1, 70_000, 3, best_at_five);
     assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect())]);
     assert_eq!(bench.of(Phase::Wait), [(60_032, (1..=15).collect())]);
@@ -117,7 +101,7 @@ fn cores_sample_in_cycle_30_032_and_know_the_limit_in_60_064() {
 
 #[test]
 fn a_kernel_known_from_before_gets_its_limit_without_sampling() {
-    let mut bench = Bench::new(&config(), 15, 24);
+    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
     bench.launch(1, 61_000, 3, best_at_five);
     bench.launch(1, 31_000, 3, |_, _| 7);
     assert_eq!(bench.of(Phase::Sample), []);
@@ -128,7 +112,7 @@ fn a_kernel_known_from_before_gets_its_limit_without_sampling() {
 
 #[test]
 fn a_kernel_that_ends_while_it_is_sampled_leaves_nothing_behind() {
-    let mut bench = Bench::new(&config(), 15, 24);
+    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
     bench.launch(1, 50_000, 3, best_at_five);
     assert_eq!(bench.coordinator.limit_of(1), None);
     bench.launch(1, 61_000, 3, best_at_five);
@@ -138,7 +122,7 @@ fn a_kernel_that_ends_while_it_is_sampled_leaves_nothing_behind() {
 
 #[test]
 fn if_the_last_core_wins_nine_cores_try_more_warps_beside_six_that_keep_to_fifteen() {
-    let mut bench = Bench::new(&config(), 15, 24);
+    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
     bench.launch(1, 100_000, 2, |_, limit| 40 - u32::from(limit.abs_diff(19)));
     let second: Vec<u8> = (16..=24).chain([15; 6]).collect();
     assert_eq!(bench.of(Phase::Sample), [(30_032, (1..=15).collect()), (60_064, second)]);
@@ -147,7 +131,7 @@ fn if_the_last_core_wins_nine_cores_try_more_warps_beside_six_that_keep_to_fifte
 
 #[test]
 fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
-    let mut bench = Bench::new(&config(), 15, 24);
+    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
     // One miss in ten cycles of ten threads is ten in a thousand.
     bench.launch(1, 100_000, 10, |_, _| 10);
     assert_eq!(bench.of(Phase::Sample), []);
@@ -158,7 +142,7 @@ fn two_periods_above_the_bound_start_nothing_nor_does_the_bound_itself() {
 
 #[test]
 fn a_search_that_persists_goes_on_with_the_next_launch() {
-    let mut bench = Bench::new(&DwtConfig { persist: Persist::Kernel, ..config() }, 15, 24);
+    let mut bench = Bench::new(&DwtConfig { persist: Persist::Kernel, ..DwtConfig::KHAIRY2015 }, 15, 24);
     bench.launch(2, 25_000, 3, best_at_five);
     bench.launch(2, 25_000, 3, best_at_five);
     assert_eq!(bench.of(Phase::Sample), [(5_033, (1..=15).collect())]);
@@ -166,7 +150,7 @@ fn a_search_that_persists_goes_on_with_the_next_launch() {
 
 #[test]
 fn a_core_without_warps_cannot_win() {
-    let mut bench = Bench::new(&config(), 15, 24);
+    let mut bench = Bench::new(&DwtConfig::KHAIRY2015, 15, 24);
     bench.launch(1, 70_000, 3, |core, limit| if core == 4 { 0 } else { best_at_five(core, limit) });
     assert_eq!(bench.of(Phase::Fixed), [(60_064, vec![4; 15])]);
 }
@@ -184,7 +168,7 @@ fn the_coordinator_does_what_its_twin_says() {
             (Trigger::AnyCore, TwinTrigger::Any),
             (Trigger::CoordinatorOnly, TwinTrigger::Core(number as usize)),
         ][random.below(3) as usize];
-        let config = DwtConfig { above, trigger, coordinator: number, memo: 2, latency: 3, ..config() };
+        let config = DwtConfig { above, trigger, coordinator: number, memo: 2, latency: 3, ..DwtConfig::KHAIRY2015 };
         let mut coordinator = Coordinator::new(&config, "coordinator", cores, most);
         let mut twin = Search::new(TwinConfig {
             cores: cores as usize,
