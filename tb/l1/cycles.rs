@@ -27,19 +27,13 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::config::{
-    Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfileScope, ProfiledConfig,
-};
-use rtl::l1::decoupled::DecoupledConfig;
-use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, ProfileScope, ProfiledConfig};
 use rtl::l1::lsu::Lsu;
-use rtl::l1::mrpb::MrpbConfig;
-use rtl::l1::replacement::ReplacementConfig;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
 use super::lockstep::Lockstep;
-use super::rig::{self, Links};
+use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};
 
 /// One line of a script; lines are small numbers, data one byte that fills the line.
@@ -58,30 +52,6 @@ pub(super) enum Act {
     Answer(u64, u8),
 }
 use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Store, TextureLoad, Uncached};
-
-/// One set of two ways, two MSHR entries of two waiters, room for four requests.
-pub(super) fn l1() -> L1Config {
-    L1Config {
-        sets: 1,
-        ways: 2,
-        line_bytes: 128,
-        mshr_entries: 2,
-        mshr_merges: 2,
-        miss_queue: 4,
-        fail_order: FailOrder::MshrFirst,
-        bypass: Bypass::None,
-        bypass_sectors: 0,
-        streaming: rig::streaming(),
-        protecting_distance: 0,
-        profiled: ProfiledConfig::NONE,
-        index: IndexConfig::Linear,
-        replacement: ReplacementConfig::Lru,
-        organisation: Organisation::Plain,
-        decoupled: DecoupledConfig::LI2015,
-        dueling: DuelingConfig::OFF,
-        mrpb: MrpbConfig::NONE,
-    }
-}
 
 /// One set of one way, one MSHR entry of two waiters.
 const READ_ONLY: CacheConfig =

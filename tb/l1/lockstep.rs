@@ -330,32 +330,10 @@ fn reasons(all: u8) -> Fails {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::l1::rig::streaming;
-    use rtl::l1::config::ProfiledConfig;
-    use rtl::l1::dueling::DuelingConfig;
-    use rtl::l1::mrpb::MrpbConfig;
+    use crate::l1::rig::l1;
 
     fn lockstep() -> Lockstep {
-        let l1 = L1Config {
-            sets: 1,
-            ways: 1,
-            line_bytes: 128,
-            mshr_entries: 2,
-            mshr_merges: 2,
-            miss_queue: 2,
-            fail_order: FailOrder::MshrFirst,
-            bypass: Bypass::None,
-            bypass_sectors: 0,
-            streaming: streaming(),
-            protecting_distance: 0,
-            profiled: ProfiledConfig::NONE,
-            index: IndexConfig::Linear,
-            replacement: ReplacementConfig::Lru,
-            organisation: Organisation::Plain,
-            decoupled: DecoupledConfig::LI2015,
-            dueling: DuelingConfig::OFF,
-            mrpb: MrpbConfig::NONE,
-        };
+        let l1 = L1Config { ways: 1, miss_queue: 2, ..l1() };
         let read_only = CacheConfig { ways: 2, ..l1.cache() };
         Lockstep::new("sm3.l1", 3, &l1, [&read_only; 2], true).unwrap()
     }

@@ -26,9 +26,8 @@ use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
-use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
@@ -86,13 +85,9 @@ fn case(seed: u64, length: usize) -> Case {
             reopen: if pick(0, 1) == 0 { Reopen::Miss } else { Reopen::Flush },
         },
         protecting_distance,
-        profiled: ProfiledConfig::NONE,
         index,
-        replacement: ReplacementConfig::Lru,
-        organisation: Organisation::Plain,
-        decoupled: DecoupledConfig::LI2015,
-        dueling: DuelingConfig::OFF,
         mrpb,
+        ..rig::l1()
     };
     let lsu =
         LsuConfig { slots: pick(1, 8) as u32, access_queue: pick(1, 4) as u32, request_latency: 1, reply_latency: 1 };

@@ -2,7 +2,7 @@
 
 pub mod dueling;
 pub mod lockstep;
-mod rig;
+pub(crate) mod rig;
 mod scoreboard;
 pub(crate) mod streams;
 

@@ -8,13 +8,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
 use rtl::cells::streaming::{Reopen, StreamingConfig};
+use rtl::index::IndexConfig;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Simulator, Sleep, Tx,
     digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
-use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
+use rtl::l1::decoupled::DecoupledConfig;
+use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::l1::mrpb::MrpbConfig;
+use rtl::l1::replacement::ReplacementConfig;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
@@ -46,9 +51,29 @@ pub fn initial_line(line: u64) -> [u8; LINE_BYTES] {
     std::array::from_fn(|i| mix(line, i as u64) as u8)
 }
 
-/// A monitor that would decide every 100 cycles.
-pub fn streaming() -> StreamingConfig {
-    StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss }
+/// One set of two ways, two MSHR entries of two waiters, room for four requests, and no scheme: what all
+/// configurations of the testbenches begin with.
+pub fn l1() -> L1Config {
+    L1Config {
+        sets: 1,
+        ways: 2,
+        line_bytes: LINE_BYTES as u32,
+        mshr_entries: 2,
+        mshr_merges: 2,
+        miss_queue: 4,
+        fail_order: FailOrder::MshrFirst,
+        bypass: Bypass::None,
+        bypass_sectors: 0,
+        streaming: StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss },
+        protecting_distance: 0,
+        profiled: ProfiledConfig::NONE,
+        index: IndexConfig::Linear,
+        replacement: ReplacementConfig::Lru,
+        organisation: Organisation::Plain,
+        decoupled: DecoupledConfig::LI2015,
+        dueling: DuelingConfig::OFF,
+        mrpb: MrpbConfig::NONE,
+    }
 }
 
 /// An LSU for tests, with its messages' widths.

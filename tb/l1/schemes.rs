@@ -15,7 +15,8 @@ use rtl::l1::config::L1Config;
 use rtl::l1::mrpb::{MrpbConfig, StallBypass};
 
 use super::cycles::Act::{Answer, Load, LocalLoad, Store};
-use super::cycles::{Act, l1, outcomes, outcomes_of_admitted};
+use super::cycles::{Act, outcomes, outcomes_of_admitted};
+use super::rig::l1;
 
 /// Each access well after the one before; what misses or goes past is answered in between.
 fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {

@@ -13,10 +13,8 @@
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
+use rtl::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
-use rtl::l1::dueling::DuelingConfig;
-use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::noc::packet::LINE_BYTES;
@@ -123,18 +121,10 @@ fn l1(random: &mut Random) -> L1Config {
     L1Config {
         sets,
         ways: [1, 2, 4, 4, 8][random.below(5) as usize],
-        line_bytes: LINE_BYTES as u32,
         mshr_entries: [4, 32][random.below(2) as usize],
         mshr_merges: [2, 8][random.below(2) as usize],
         miss_queue: [2, 8][random.below(2) as usize],
-        fail_order: FailOrder::MshrFirst,
-        bypass: Bypass::None,
         bypass_sectors: 32 * random.below(2) as u32,
-        streaming: rig::streaming(),
-        protecting_distance: 0,
-        profiled: ProfiledConfig::NONE,
-        mrpb: MrpbConfig::NONE,
-        index: IndexConfig::Linear,
         replacement,
         organisation: if random.percent(85) { Organisation::Decoupled } else { Organisation::Plain },
         decoupled: DecoupledConfig {
@@ -147,7 +137,7 @@ fn l1(random: &mut Random) -> L1Config {
             store_evict_ages: random.percent(50),
             probe_extra: random.below(2) as u32,
         },
-        dueling: DuelingConfig::OFF,
+        ..rig::l1()
     }
 }
 

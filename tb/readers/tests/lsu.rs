@@ -3,25 +3,20 @@
 use std::collections::VecDeque;
 use std::io::Cursor;
 
-use rtl::cells::streaming::{Reopen, StreamingConfig};
-use rtl::index::IndexConfig;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, DescribeExt, Edge, FieldsExt, Mode, Payload, Simulator,
     Sleep,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
-use rtl::l1::config::{Bypass, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
-use rtl::l1::decoupled::DecoupledConfig;
-use rtl::l1::dueling::DuelingConfig;
+use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
-use rtl::l1::mrpb::MrpbConfig;
-use rtl::l1::replacement::ReplacementConfig;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 use waves::scope::Glob;
 use waves::view::View;
 
 use super::{ReadBack, look_at};
+use crate::l1::rig;
 use crate::readers::{Changed, QueueHead, WaveSpec, Waveform, queues};
 
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
@@ -45,26 +40,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let l1 = L1Config {
-            sets: 4,
-            ways: 2,
-            line_bytes: 128,
-            mshr_entries: 4,
-            mshr_merges: 2,
-            miss_queue: 4,
-            fail_order: FailOrder::MshrFirst,
-            bypass: Bypass::None,
-            bypass_sectors: 0,
-            streaming: StreamingConfig { period: 100, miss_percent: 90, min_accesses: 1, reopen: Reopen::Miss },
-            protecting_distance: 0,
-            profiled: ProfiledConfig::NONE,
-            index: IndexConfig::Linear,
-            replacement: ReplacementConfig::Lru,
-            organisation: Organisation::Plain,
-            decoupled: DecoupledConfig::LI2015,
-            dueling: DuelingConfig::OFF,
-            mrpb: MrpbConfig::NONE,
-        };
+        let l1 = L1Config { sets: 4, mshr_entries: 4, ..rig::l1() };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let access = AccessShape { addr_bits: 32, pc_bits: 16, halves: 1 };
         let packet = PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
