@@ -60,6 +60,18 @@ impl Page {
         self.text(&table(head, rows, first));
     }
 
+    /// Adds what was measured of each application, as table and as the numbers of the page; columns from
+    /// `first` on are numbers.
+    ///
+    /// # Errors
+    /// If a row has not as many cells as the head.
+    pub fn applications(&mut self, head: &[&str], cells: Vec<Vec<String>>, first: usize) -> Result<(), Report> {
+        self.csv = comma_separated(head, &cells)?;
+        self.text("## Applications");
+        self.table(head, cells, first);
+        Ok(())
+    }
+
     /// Adds the judged rows, with the reasons they give.
     pub fn judged(&mut self, rows: Vec<Row>) {
         let passed = rows.iter().filter(|row| row.passed).count();

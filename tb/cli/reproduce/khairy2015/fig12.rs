@@ -5,7 +5,7 @@ use super::{KERNELS, Kind, apps, mean_of, measured};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Series};
 use crate::reproduce::judge::{Class, Row, number};
-use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::page::Page;
 
 /// The machines compared: as the figure calls them, and their designs.
 const MACHINES: [(&str, &[&str]); 6] = [
@@ -68,9 +68,7 @@ pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
     cells.push(
         [vec!["harmonic mean".to_owned()], (1..MACHINES.len()).map(|machine| shown(mean(machine))).collect()].concat(),
     );
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 1);
+    page.applications(&head, cells, 1)?;
     page.chart(
         "",
         &Chart {

@@ -5,7 +5,7 @@ use super::{APPS, App, CONTENTION, KERNELS, Kind, mean_of, measured};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Series};
 use crate::reproduce::judge::{Class, Row};
-use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::page::Page;
 
 /// As many lines a bank as its MSHRs wait for, and no more: what is asked for again is on its way or gone.
 const NO_L2: &[&str] = &["l2.sets=2"];
@@ -62,9 +62,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
             [vec![app.name.to_owned(), app.kind.name().to_owned()], numbers.to_vec()].concat()
         })
         .collect();
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 2);
+    page.applications(&head, cells, 2)?;
     page.chart(
         "",
         &Chart {

@@ -6,7 +6,7 @@ use super::{KERNELS, Kind, apps, measured};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Series};
 use crate::reproduce::judge::{Row, mean};
-use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::page::Page;
 use crate::reproduce::runs::Clocked;
 use crate::run::ratio;
 
@@ -64,9 +64,7 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
             [vec![app.name.to_owned(), app.kind.name().to_owned()], numbers.to_vec()].concat()
         })
         .collect();
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 2);
+    page.applications(&head, cells, 2)?;
     let hits: Vec<_> = hits.iter().map(|hits| hits.all).collect();
     page.chart(
         "",

@@ -11,7 +11,7 @@ use crate::config::Resolved;
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Form, Series};
 use crate::reproduce::judge::{Class, Row};
-use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::page::Page;
 use crate::reproduce::runs::{Point, Trouble};
 use crate::run::{ratio, reuse};
 
@@ -40,16 +40,26 @@ pub(super) fn counted(desk: &Desk, apps: &[&App]) -> Result<Vec<Counted>, Halt> 
     })
 }
 
+/// What part of all each count is, in percent.
+fn percentages<const N: usize>(counts: [u64; N]) -> [f64; N] {
+    counts.map(|count| 100.0 * ratio(count, counts.iter().sum()))
+}
+
+/// A row of percentages for each application.
+fn cells<const N: usize>(apps: &[&App], shares: &[[f64; N]]) -> Vec<Vec<String>> {
+    let row = |(app, shares): (&&App, &[f64; N])| {
+        [vec![app.name.to_owned()], shares.map(|share| format!("{share:.1}")).to_vec()].concat()
+    };
+    apps.iter().zip(shares).map(row).collect()
+}
+
 const METHOD: &str = "Requests are those that the coalescer makes of loads, stores and atomic operations, in the order in which the model without time\n\
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
 pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let shares: Vec<[f64; REFERENCES]> = counted
-        .iter()
-        .map(|counted| counted.lines.map(|lines| 100.0 * ratio(lines, counted.lines.iter().sum())))
-        .collect();
+    let shares: Vec<_> = counted.iter().map(|counted| percentages(counted.lines)).collect();
     let mut page = Page::new("li2015/fig3", desk.is_quick, "li2015, Figure 3: how often lines are asked for");
     page.text(&format!(
         "Lines of the unfriendly applications by how often an SM asks for them, in percent. {METHOD}\n{KERNELS}"
@@ -63,14 +73,7 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     });
     page.judged(rows.collect());
     let head = ["app", "once", "twice", "three times", "more often"];
-    let cells: Vec<Vec<String>> = apps
-        .iter()
-        .zip(&shares)
-        .map(|(app, shares)| [vec![app.name.to_owned()], shares.map(|share| format!("{share:.1}")).to_vec()].concat())
-        .collect();
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 1);
+    page.applications(&head, cells(&apps, &shares), 1)?;
     page.chart(
         "",
         &Chart {
@@ -92,10 +95,7 @@ const L1_LINES: usize = 128;
 pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let shares: Vec<[f64; DISTANCES]> = counted
-        .iter()
-        .map(|counted| counted.distances.map(|reuses| 100.0 * ratio(reuses, counted.distances.iter().sum())))
-        .collect();
+    let shares: Vec<_> = counted.iter().map(|counted| percentages(counted.distances)).collect();
     // The class of a distance is its number of bits.
     let beyond = (usize::BITS - L1_LINES.leading_zeros()) as usize;
     let far: Vec<f64> = shares.iter().map(|shares| shares[beyond..].iter().sum()).collect();
@@ -121,14 +121,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
         })
         .collect();
     let head: Vec<&str> = ["app"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let cells: Vec<Vec<String>> = apps
-        .iter()
-        .zip(&shares)
-        .map(|(app, shares)| [vec![app.name.to_owned()], shares.map(|share| format!("{share:.1}")).to_vec()].concat())
-        .collect();
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 1);
+    page.applications(&head, cells(&apps, &shares), 1)?;
     page.chart(
         "",
         &Chart {

@@ -6,7 +6,7 @@ use super::{App, KERNELS, Kind, apps, mean_of, measured};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Series};
 use crate::reproduce::judge::Row;
-use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::page::Page;
 
 /// Protecting distances tried.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
@@ -61,9 +61,7 @@ pub(in super::super) fn schemes(desk: &Desk) -> Result<Page, Halt> {
         let numbers = (0..NAMES.len()).map(|scheme| shown(mean(scheme, kind)));
         cells.push(texts.into_iter().chain(numbers).chain([String::new()]).collect());
     }
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 2);
+    page.applications(&head, cells, 2)?;
     let series = NAMES.iter().zip(&relative).map(|(name, of_scheme)| Series::new(name, of_scheme.iter().copied()));
     page.chart(
         "",

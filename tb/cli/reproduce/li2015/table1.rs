@@ -5,7 +5,7 @@ use super::{APPS, App, KERNELS, Kind, mean_of, measured};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Series};
 use crate::reproduce::judge::{Row, geometric_mean};
-use crate::reproduce::page::{Page, comma_separated};
+use crate::reproduce::page::Page;
 
 /// How far a mean may be from one and still say that the L1 makes no difference.
 const BAND: f64 = 0.02;
@@ -35,9 +35,7 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
         })
         .collect();
     let head = ["app", "kernel", "class", "ours", "published"];
-    page.csv = comma_separated(&head, &cells)?;
-    page.text("## Applications");
-    page.table(&head, cells, 3);
+    page.applications(&head, cells, 3)?;
     let all = geometric_mean(&ratios).unwrap_or(f64::NAN);
     page.text(&format!("Geometric mean of all: {all:.3}."));
     page.chart(
