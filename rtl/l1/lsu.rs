@@ -499,9 +499,9 @@ impl Lsu {
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
             return false;
         }
-        if let Some(head) = self.queue.front()
-            && wants_bypass
+        if wants_bypass
             && (self.miss_queue.is_empty() || self.bypass_turn)
+            && let Some(head) = self.queue.front()
             && !self.miss_queue.holds_write(head.line)
         {
             let request = Request {
@@ -570,8 +570,9 @@ impl Lsu {
     /// again for the same reasons, and need not be probed unless somebody watches. The queue behind
     /// it stands, so no way is claimed, no entry taken and nothing queued for memory meanwhile.
     fn refused_again(&self, changes: &Changes) -> bool {
-        let (Some(Refusal { cache, all, .. }), Some(head)) = (self.refused, self.queue.front()) else { return false };
-        if self.watch.is_some() || self.head_bypasses {
+        let Some(Refusal { cache, all, .. }) = self.refused else { return false };
+        let Some(head) = self.queue.front() else { return false };
+        if self.watch.is_some() {
             return false;
         }
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
@@ -694,7 +695,7 @@ impl Block for Lsu {
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let warp = self.coalescer.warp();
-        let (had_head, had_room) = (self.queue.front().is_some(), self.queue.has_room(warp));
+        let (had_head, had_room) = (self.queue.has_front(), self.queue.has_room(warp));
         let changes = Changes { filled, freed, sent, recalled };
         let left = !probing && !self.refused_again(&changes) && self.access(at, bypassed);
         if let Some(duel) = &mut io.duel {

@@ -88,9 +88,18 @@ impl StallBypass {
     }
 }
 
-/// The queues.
+/// The access queue.
 #[derive(Clone, Debug)]
-pub struct AccessQueue {
+pub enum AccessQueue {
+    /// One queue.
+    Plain(Fifo<LineAccess>),
+    /// Several that are drained one at a time, or one behind a latency.
+    Buffer(Box<Buffer>),
+}
+
+/// The queues of an MRPB.
+#[derive(Clone, Debug)]
+pub struct Buffer {
     queues: Box<[Fifo<LineAccess>]>,
     order: DrainOrder,
     greedy: bool,
@@ -105,27 +114,118 @@ impl AccessQueue {
     /// One queue of `depth` requests, or as many as `mrpb` has.
     #[must_use]
     pub fn new(depth: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
-        let (queues, depth) = if mrpb.queues == 0 { (1, depth) } else { (mrpb.queues, mrpb.depth) };
-        Self {
-            queues: (0..queues).map(|_| Fifo::new(depth, shape)).collect(),
-            order: mrpb.order,
-            greedy: mrpb.greedy,
-            latency: if mrpb.queues == 0 { 0 } else { u64::from(mrpb.latency) },
-            current: 0,
-            entering: None,
+        match mrpb {
+            MrpbConfig { queues: 0, .. } => Self::Plain(Fifo::new(depth, shape)),
+            MrpbConfig { queues: 1, latency: 0, .. } => Self::Plain(Fifo::new(mrpb.depth, shape)),
+            _ => Self::Buffer(Box::new(Buffer {
+                queues: (0..mrpb.queues).map(|_| Fifo::new(mrpb.depth, shape)).collect(),
+                order: mrpb.order,
+                greedy: mrpb.greedy,
+                latency: u64::from(mrpb.latency),
+                current: 0,
+                entering: None,
+            })),
         }
     }
 
     /// Whether there is anything to select.
     #[must_use]
     pub fn selects(&self) -> bool {
-        self.queues.len() > 1 || self.latency > 0
+        matches!(self, Self::Buffer(_))
     }
 
     /// Selects the queue that is drained in this cycle. Returns whether its oldest request may be another
     /// one than at the last selection although none has left.
-    #[inline(never)]
     pub fn select(&mut self, cycle: u64) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Buffer(buffer) => buffer.select(cycle),
+        }
+    }
+
+    /// The request at the head of the selected queue.
+    #[must_use]
+    #[inline]
+    pub fn front(&self) -> Option<&LineAccess> {
+        match self {
+            Self::Plain(queue) => queue.front(),
+            Self::Buffer(buffer) => buffer.front(),
+        }
+    }
+
+    /// Whether there is a request at the head of the selected queue.
+    #[must_use]
+    #[inline]
+    pub fn has_front(&self) -> bool {
+        match self {
+            Self::Plain(queue) => !queue.is_empty(),
+            Self::Buffer(buffer) => buffer.front().is_some(),
+        }
+    }
+
+    /// Drops the head of the selected queue.
+    #[inline]
+    pub fn drop_front(&mut self) {
+        match self {
+            Self::Plain(queue) => queue.drop_front(),
+            Self::Buffer(buffer) => buffer.queues[usize::from(buffer.current)].drop_front(),
+        }
+    }
+
+    /// Whether a request of a warp would find room.
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self, warp: u8) -> bool {
+        match self {
+            Self::Plain(queue) => queue.has_room(),
+            Self::Buffer(buffer) => buffer.queues[buffer.queue_of(warp)].has_room(),
+        }
+    }
+
+    /// Adds a request of a warp, formed in its place as by [`Fifo::push_with`].
+    #[inline]
+    pub fn push_with(&mut self, cycle: u64, warp: u8, form: impl FnOnce(&mut LineAccess)) {
+        match self {
+            Self::Plain(queue) => queue.push_with(form),
+            Self::Buffer(buffer) => {
+                let queue = buffer.queue_of(warp);
+                buffer.queues[queue].push_with(form);
+                buffer.entering = Some((queue as u8, cycle));
+            }
+        }
+    }
+
+    /// True if it holds nothing.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Plain(queue) => queue.is_empty(),
+            Self::Buffer(buffer) => buffer.queues.iter().all(Fifo::is_empty),
+        }
+    }
+
+    /// Whether another request may be at the head in the next cycle, whatever else happens.
+    #[must_use]
+    #[inline]
+    pub fn turns(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Buffer(buffer) => buffer.entering.is_some() || buffer.alternates(),
+        }
+    }
+
+    /// Lists the queues, and which one is drained.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        match self {
+            Self::Plain(queue) => queue.describe(to),
+            Self::Buffer(buffer) => buffer.describe(to),
+        }
+    }
+}
+
+impl Buffer {
+    fn select(&mut self, cycle: u64) -> bool {
         self.entering = self.entering.filter(|(_, pushed)| pushed + self.latency >= cycle);
         let before = self.current;
         if !(self.greedy && self.seen(before) > 0) {
@@ -149,68 +249,22 @@ impl AccessQueue {
         self.queues[usize::from(queue)].len() - usize::from(entering)
     }
 
-    /// The request at the head of the selected queue.
-    #[must_use]
-    #[inline]
-    pub fn front(&self) -> Option<&LineAccess> {
-        let front = self.queues[usize::from(self.current)].front();
-        if self.entering.is_some() && self.seen(self.current) == 0 { None } else { front }
-    }
-
-    /// Drops the head of the selected queue.
-    #[inline]
-    pub fn drop_front(&mut self) {
-        self.queues[usize::from(self.current)].drop_front();
-    }
-
-    /// Whether a request of a warp would find room.
-    #[must_use]
-    #[inline]
-    pub fn has_room(&self, warp: u8) -> bool {
-        self.queues[self.queue_of(warp)].has_room()
-    }
-
-    /// Adds a request of a warp, formed in its place as by [`Fifo::push_with`].
-    #[inline]
-    pub fn push_with(&mut self, cycle: u64, warp: u8, form: impl FnOnce(&mut LineAccess)) {
-        let queue = self.queue_of(warp);
-        self.queues[queue].push_with(form);
-        if self.selects() {
-            self.entering = Some((queue as u8, cycle));
-        }
+    fn front(&self) -> Option<&LineAccess> {
+        self.queues[usize::from(self.current)].front().filter(|_| self.seen(self.current) > 0)
     }
 
     fn queue_of(&self, warp: u8) -> usize {
-        if self.queues.len() == 1 { 0 } else { usize::from(warp) % self.queues.len() }
-    }
-
-    /// True if it holds nothing.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.queues.iter().all(Fifo::is_empty)
-    }
-
-    /// Whether another request may be at the head in the next cycle, whatever else happens.
-    #[must_use]
-    #[inline]
-    pub fn turns(&self) -> bool {
-        self.entering.is_some() || self.queues.len() > 1 && self.alternates()
+        usize::from(warp) % self.queues.len()
     }
 
     /// Several queues take turns.
-    #[inline(never)]
     fn alternates(&self) -> bool {
         let takes_turns = self.order == DrainOrder::RoundRobin && !self.greedy;
         takes_turns && self.queues.iter().filter(|queue| !queue.is_empty()).count() > 1
     }
 
-    /// Lists the queues, and which one is drained.
-    pub fn describe(&self, to: &mut dyn Describe) {
+    fn describe(&self, to: &mut dyn Describe) {
         let Self { queues, order: _, greedy: _, latency: _, current, entering } = self;
-        if !self.selects() {
-            return queues[0].describe(to);
-        }
         to.sized("current", u64::from(*current), 6);
         to.flag("entering", entering.is_some());
         to.sized("entering_queue", entering.map_or(0, |(queue, _)| u64::from(queue)), 6);
