@@ -114,6 +114,8 @@ pub struct Coalescer {
     waiting: u32,
     /// Lane `i` names word `i` of one line: follows from the addresses, kept for the host's speed.
     in_order: bool,
+    /// Which lanes go together, unless they are in order: follows from the addresses likewise.
+    units: Units,
     next_id: u32,
     line_log2: u32,
     line_bits: u32,
@@ -131,6 +133,7 @@ impl Coalescer {
             slot: 0,
             waiting: 0,
             in_order: false,
+            units: Units::default(),
             next_id: 0,
             line_log2: line_bytes.ilog2(),
             line_bits,
@@ -156,6 +159,12 @@ impl Coalescer {
         self.waiting = access.mask;
         self.slot = slot;
         self.in_order = in_order(&access.address, self.line_log2);
+        if !self.in_order || access.space == MemorySpace::Const {
+            // Constant memory gives a word at a time, all other memory a line.
+            let is_const = access.space == MemorySpace::Const;
+            let unit_log2 = if is_const { u32::from(access.size_log2.max(2)) } else { self.line_log2 };
+            self.units.take(&access.address, unit_log2);
+        }
         self.hold(access);
     }
 
@@ -193,13 +202,10 @@ impl Coalescer {
         let lanes = if access.kind.is_atomic() {
             request.atomic = access.atomic;
             gather_atomic(access, self.waiting, self.line_log2, request)
-        } else if access.space == MemorySpace::Const {
-            let word_log2 = u32::from(access.size_log2.max(2));
-            same_line(&access.address, self.waiting, first >> word_log2, word_log2)
-        } else if self.in_order {
+        } else if self.in_order && access.space != MemorySpace::Const {
             self.waiting
         } else {
-            same_line(&access.address, self.waiting, line, self.line_log2)
+            self.waiting & self.units.with(leader, &access.address)
         };
         request.kind = access.kind;
         request.space = access.space;
@@ -236,7 +242,7 @@ impl Coalescer {
 
     /// Lists the instruction register and the comparators.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { access, slot, waiting, in_order: _, next_id, line_log2, line_bits, by_sector: _ } = self;
+        let Self { access, slot, waiting, in_order: _, units: _, next_id, line_log2, line_bits, by_sector: _ } = self;
         let addr_bits = *line_bits + *line_log2;
         to.state("kind", access.kind);
         to.state("space", access.space);
@@ -255,19 +261,63 @@ impl Coalescer {
     }
 }
 
-/// Those of `lanes` whose address lies in `line`.
-fn same_line(address: &[u64; LANES], lanes: u32, line: u64, line_log2: u32) -> u32 {
-    // Many warps stay in one line: one pass without a branch decides that.
-    if lanes == u32::MAX && address.iter().fold(0, |spread, lane| spread | (lane >> line_log2 ^ line)) == 0 {
-        return lanes;
+/// The unit of memory that each lane names: lanes that name one go together.
+#[derive(Clone, Debug, Default)]
+struct Units {
+    /// Low bits of the units' numbers.
+    low: [u32; LANES],
+    /// Their other bits differ.
+    is_far: bool,
+    log2: u32,
+}
+
+/// The bit of each lane.
+const LANE_BITS: [u32; LANES] = {
+    let mut bits = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        bits[lane] = 1 << lane;
+        lane += 1;
     }
-    let (mut inside, mut left) = (0, lanes);
-    while left != 0 {
-        let lane = left.trailing_zeros();
-        left &= left - 1;
-        inside |= u32::from(address[lane as usize] >> line_log2 == line) << lane;
+    bits
+};
+
+impl Units {
+    #[inline(never)]
+    fn take(&mut self, address: &[u64; LANES], log2: u32) {
+        let first = address[0] >> log2;
+        let mut spread = 0;
+        for (low, address) in self.low.iter_mut().zip(address) {
+            let unit = address >> log2;
+            *low = unit as u32;
+            spread |= unit ^ first;
+        }
+        self.is_far = spread >> u32::BITS != 0;
+        self.log2 = log2;
     }
-    inside
+
+    /// Lanes that name the unit of `leader`.
+    #[inline]
+    fn with(&self, leader: usize, address: &[u64; LANES]) -> u32 {
+        if self.is_far {
+            return self.with_far(leader, address);
+        }
+        let unit = self.low[leader];
+        // Sums of four lanes side by side, and no branch: the host compares them at once.
+        let mut same = [0; 4];
+        for (lows, bits) in self.low.as_chunks::<4>().0.iter().zip(LANE_BITS.as_chunks::<4>().0) {
+            for ((same, low), bit) in same.iter_mut().zip(lows).zip(bits) {
+                *same |= if *low == unit { *bit } else { 0 };
+            }
+        }
+        same.iter().fold(0, |all, same| all | same)
+    }
+
+    #[inline(never)]
+    fn with_far(&self, leader: usize, address: &[u64; LANES]) -> u32 {
+        let unit = address[leader] >> self.log2;
+        (0..LANES).filter(|&lane| address[lane] >> self.log2 == unit).fold(0, |all, lane| all | 1 << lane)
+    }
 }
 
 /// Sectors of their line that `lanes` name, a bit each; an aligned access lies in one.
@@ -290,6 +340,8 @@ const WORDS: [u64; LANES] = {
 };
 
 /// Lane `i` names word `i` of one line.
+// Kept apart from what follows it, with which the host's compiler makes scalars of its vectors.
+#[inline(never)]
 fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     let first = address[0];
     // Four sums side by side, which the host's vector registers hold.
@@ -382,6 +434,14 @@ mod tests {
         let lines = split(load(u32::MAX, |lane| 0x1000 + 4 * lane));
         assert_eq!(lines.len(), 1);
         assert_eq!((lines[0].line, lines[0].lanes), (0x20, u32::MAX));
+    }
+
+    #[test]
+    fn lines_that_differ_in_their_highest_bits_alone_are_two() {
+        // 2^41 lines of 128 bytes, whose numbers are alike in their low 32 bits.
+        let lines = split(load(0b111, |lane| 0x1000 + (lane % 2 << 48)));
+        let seen: Vec<_> = lines.iter().map(|line| (line.line, line.lanes)).collect();
+        assert_eq!(seen, [(0x20, 0b101), (0x20 + (1 << 41), 0b010)]);
     }
 
     #[test]
