@@ -132,15 +132,15 @@ impl Pending {
                 while todo != 0 {
                     let lane = todo.trailing_zeros() as usize;
                     todo &= todo - 1;
-                    row.data[0][lane] = word(line, usize::from(row.offset[lane]));
+                    row.data[0][lane] = word(line, row.offset[lane] / 4);
                 }
             }
             3 => {
                 while todo != 0 {
                     let lane = todo.trailing_zeros() as usize;
                     todo &= todo - 1;
-                    row.data[0][lane] = word(line, usize::from(row.offset[lane]));
-                    row.data[1][lane] = word(line, usize::from(row.offset[lane]) + 4);
+                    row.data[0][lane] = word(line, row.offset[lane] / 4);
+                    row.data[1][lane] = word(line, row.offset[lane] / 4 + 1);
                 }
             }
             narrow => {
@@ -230,8 +230,10 @@ fn brings_data(kind: AccessKind) -> bool {
     matches!(kind, AccessKind::Load | AccessKind::Atomic)
 }
 
-fn word(line: &[u8; LINE_BYTES], at: usize) -> u32 {
-    u32::from_le_bytes([line[at], line[at + 1], line[at + 2], line[at + 3]])
+/// Word `number` of a line: words are aligned.
+fn word(line: &[u8; LINE_BYTES], number: u8) -> u32 {
+    let words = line.as_chunks().0;
+    u32::from_le_bytes(words[usize::from(number) % words.len()])
 }
 
 #[cfg(test)]

@@ -223,6 +223,10 @@ impl Tags {
     /// A way was used, and is modified if it was stored to.
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
         self.replacement.learn(at, set, way);
+        if !stored && self.entries.row(set)[way as usize].rank == 0 {
+            // Already the one used last: what is written is what was there.
+            return self.entries.take_writes(at, 1);
+        }
         self.entries.update_row(at, set, |row| {
             self.replacement.touch(row, way as usize);
             if stored {
