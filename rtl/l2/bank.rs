@@ -30,7 +30,7 @@
 //!
 //! Order: the requests of a line take effect in the order of their look-ups. Accesses to a line on
 //! its way wait together in that order (`mshr`); a write or a reduction is acknowledged as soon as
-//! it has its place in it. Writes of a whole line need no fetch.
+//! it has its place in it. Writes of a whole line need no fetch, unless `write_miss` asks for one.
 //!
 //! Atomics: one pass through the atomic unit reads and writes the words, in the cycle in which the
 //! access is served and with both ports of the data memory, so that nothing comes between. The
@@ -50,6 +50,7 @@ mod attend;
 mod channels;
 mod evict;
 mod passing;
+mod perform;
 mod serve;
 mod swap;
 mod transient;
@@ -75,7 +76,8 @@ use crate::kernel::{
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{LINE_BYTES, Reply, Request};
 use channels::any_waiting;
-use passing::{Passing, memory_of};
+use passing::Passing;
+use perform::memory_of;
 use transient::{MemoryPorts, Transient};
 
 /// Channel ends of a bank.
@@ -128,7 +130,7 @@ pub struct L2Bank {
     turns: Fifo<Turn>,
     /// Bursts of a line.
     bursts: u32,
-    /// Bursts sent of the entry whose turn it is.
+    /// Overlapped flow: bursts sent of the entry whose turn it is.
     sent: u32,
     /// Which channel's burst is taken first.
     channel_turn: RoundRobin,
@@ -150,8 +152,8 @@ impl L2Bank {
     pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
         let is_transient = config.is_transient();
         assert!(is_transient || place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
-        let ports = MemoryPorts::of(config);
-        let streams = config.bypass == L2Bypass::Streaming;
+        let ports = MemoryPorts::of(config, &place);
+        let streams = config.bypass != L2Bypass::None;
         let memory = |name: &str, columns, (reads, writes)| ArraySpec {
             path: format!("{path}.{name}"),
             storage: Storage::Sram,
@@ -407,10 +409,8 @@ impl L2Bank {
         let burst_bytes = self.place.burst_bytes as usize;
         let first = burst as usize * burst_bytes;
         let place = (line.set, line.way);
-        let (memory, (row, column)) = match &mut self.transient.frc {
-            None => memory_of(&mut self.data, &mut self.passing, self.config.ways, place),
-            frc => attend::memory_of(&mut self.data, frc, self.config.ways, place),
-        };
+        let Self { data, transient, passing, config, .. } = self;
+        let (memory, (row, column)) = memory_of(data, &mut transient.frc, passing, config.ways, place);
         memory.update(at, row, column, |data| {
             if burst_bytes == BURST_BYTES {
                 data.0[first..first + BURST_BYTES].copy_from_slice(&arrived.data);
@@ -478,10 +478,11 @@ impl Block for L2Bank {
         // What frees room comes before what needs it.
         let reply_stuck = self.reply(&mut io.rsp, at);
         let memory_stuck = self.ask_memory(&mut io.dram_req, at);
-        // An arriving burst has the write port; whoever waits for its line sees it in the next cycle.
+        // An arriving burst has the write port, if there is but one; whoever waits for its line sees it in
+        // the next cycle.
         let mut arrived = self.arriving(&mut io.dram_rsp, at);
-        let arrives = arrived.is_some();
-        let replayed = self.replay(at, !arrives);
+        let can_write = arrived.is_none() || self.config.data_ports > 1;
+        let replayed = self.replay(at, can_write);
         let looked = match replayed {
             Ok(true) => match self.looking.front() {
                 Some(oldest) if oldest.due <= at.cycle => {
@@ -492,9 +493,9 @@ impl Block for L2Bank {
                 _ => Ok(false),
             },
             _ => match self.lacking {
-                Some(reason) if self.still_lacks(reason, !arrives) => Err(reason),
+                Some(reason) if self.still_lacks(reason, can_write) => Err(reason),
                 _ => {
-                    let looked = self.look_up(at, !arrives);
+                    let looked = self.look_up(at, can_write);
                     self.lacking = looked.err();
                     looked
                 }
@@ -568,11 +569,11 @@ impl Block for L2Bank {
             to.part("fetches", |to| fetches.describe(to));
             to.part("write_backs", |to| write_backs.describe(to));
             to.part("turns", |to| turns.describe(to));
+            to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
         }
         if let Some(passing) = passing {
             passing.describe(to);
         }
-        to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
         if place.channels.num_partitions > 1 {
             to.part("channel_turn", |to| channel_turn.describe(to));
         }

@@ -100,6 +100,28 @@ pub enum L2Bypass {
     None,
     /// Reads and writes while nearly all reads miss (khairy2015 section 4.1).
     Streaming,
+    /// Reads and writes always: no cache, but for atomics (khairy2015 section 3.1).
+    All,
+}
+
+impl L2Bypass {
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Streaming => "streaming",
+            Self::All => "all",
+        }
+    }
+}
+
+/// What a write that misses brings from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteMiss {
+    /// Its line, unless all of that is written.
+    FetchPartial,
+    /// Its line, even if all of that is written: GPGPU-Sim's write-allocate.
+    Fetch,
 }
 
 /// Parameters of one bank.
@@ -118,7 +140,8 @@ pub struct L2Config {
     pub index: IndexConfig,
     /// Cycles from taking a request to its tag match; one request may enter in each of them.
     pub lookup_latency: u32,
-    /// Lines on their way from memory (khairy2015 Table 1: 32).
+    /// Lines on their way from memory (khairy2015 Table 1: 32). In the transient flow they are in the
+    /// ways and in the FRC, and so these may be the limit (candel2018 section 3).
     pub mshr_entries: u32,
     /// Accesses that can wait for one line, the first included (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
@@ -126,8 +149,12 @@ pub struct L2Config {
     pub miss_queue: u32,
     /// Overlapped flow: dirty lines waiting for the DRAM channel.
     pub write_back_queue: u32,
+    /// Overlapped flow: what a write that misses brings; the transient flow brings every line.
+    pub write_miss: WriteMiss,
     /// Replies waiting for the reply crossbar.
     pub reply_queue: u32,
+    /// Writes of the data memory in a cycle: with the second an arriving burst holds up no access (1 or 2).
+    pub data_ports: u32,
     /// Which misses are not kept.
     pub bypass: L2Bypass,
     /// Of the bypass `streaming`.
@@ -189,12 +216,20 @@ impl L2Config {
         rules.power_of_two("burst_bytes", burst_bytes.into(), 16..=max_burst, "a line is a whole number of bursts");
         rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));
         rules.range("lookup_latency", self.lookup_latency.into(), 1..=63, "a registered bank answers a cycle later");
-        rules.range("mshr_entries", self.mshr_entries.into(), 1..=64, "one bit per entry");
+        rules.expect(
+            self.mshr_entries <= 64 || self.is_transient() && self.mshr_entries.is_multiple_of(64),
+            "mshr_entries",
+            self.mshr_entries,
+            "64 at most, or a multiple of 64 with replacement_flow = \"transient\"",
+            "the entries in use are one bit each of whole words",
+        );
+        rules.range("mshr_entries", self.mshr_entries.into(), 1..=1024, "each searches for its line in every look-up");
         rules.range("mshr_merges", self.mshr_merges.into(), 1..=64, "the first access of a line waits too");
         rules.range("miss_queue", self.miss_queue.into(), 1..=64, "a miss must be able to leave");
         rules.range("write_back_queue", self.write_back_queue.into(), 1..=64, "a dirty victim must be able to leave");
         rules.range("reply_queue", self.reply_queue.into(), 1..=64, "a reply must be able to leave");
-        rules.range("pending_queue", self.pending_queue.into(), 1..=64, "one line comparator an entry");
+        rules.range("data_ports", self.data_ports.into(), 1..=2, "bursts that arrive, and accesses");
+        rules.range("pending_queue", self.pending_queue.into(), 1..=512, "one line comparator an entry");
         rules.group("streaming", |rules| {
             self.streaming.validate(rules);
             let why = "the ways of a bank fill once and are never emptied";
@@ -203,7 +238,7 @@ impl L2Config {
         rules.expect(
             self.bypass == L2Bypass::None || !self.is_transient(),
             "bypass",
-            "streaming",
+            self.bypass.name(),
             "none with replacement_flow = \"transient\"",
             "a line passes beside its set, which that flow has no place for",
         );

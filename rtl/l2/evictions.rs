@@ -10,9 +10,12 @@
 //! | `fetch`  | in  | entry   | an MSHR entry whose line is to be fetched                    |
 //! | `write`  | in  | leaver  | its line is dirty, and no L1 has a copy of it                |
 //!
+//! What memory is asked for waits in a queue for each DRAM channel, so that none waits for another's.
+//!
 //! Every queue has a place for all that can be in it at once, so nothing here refuses anything.
 //! A leaver is the MSHR entry whose line takes the way, or, counted on from there, an FRC entry.
 
+use super::config::BankPlace;
 use super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Payload};
@@ -86,6 +89,22 @@ impl Payload for Job {
     }
 }
 
+/// What a DRAM channel is asked for, in order.
+#[derive(Clone, Debug)]
+struct Jobs {
+    queue: Fifo<Job>,
+    /// Bursts sent of the oldest.
+    sent: u32,
+}
+
+impl Jobs {
+    fn describe(&self, bursts: u32, to: &mut dyn Describe) {
+        let Self { queue, sent } = self;
+        queue.describe(to);
+        to.sized("sent", u64::from(*sent), bits_for(bursts));
+    }
+}
+
 /// The registers.
 #[derive(Clone, Debug)]
 pub(super) struct Evictions {
@@ -93,20 +112,26 @@ pub(super) struct Evictions {
     ways: Box<[Leaving]>,
     /// Leavers whose sharers are being told, in order.
     telling: Fifo<Leaver>,
-    /// What memory is asked for, in order.
-    jobs: Fifo<Job>,
+    /// By channel.
+    jobs: Box<[Jobs]>,
+    /// Bursts of a line.
+    bursts: u32,
     l1s: u32,
 }
 
 impl Evictions {
     /// Nothing is on its way out, of a bank with so many MSHR and FRC entries.
-    pub fn new(mshr_entries: u32, frc_entries: u32, l1s: u32) -> Self {
+    pub fn new(mshr_entries: u32, frc_entries: u32, place: &BankPlace) -> Self {
+        let l1s = place.coherent_l1s;
         let leavers = mshr_entries + frc_entries;
         let width = bits_for(leavers);
         Self {
             ways: vec![Leaving::default(); mshr_entries as usize].into(),
             telling: Fifo::new(if l1s > 0 { leavers } else { 0 }, width),
-            jobs: Fifo::new(leavers, width),
+            jobs: (0..place.channels.num_partitions)
+                .map(|_| Jobs { queue: Fifo::new(leavers, width), sent: 0 })
+                .collect(),
+            bursts: place.bursts(),
             l1s,
         }
     }
@@ -136,33 +161,74 @@ impl Evictions {
         self.telling.drop_front();
     }
 
-    /// Puts down something for memory to do.
-    pub fn ask(&mut self, job: Job) {
-        self.jobs.push(job);
+    /// Puts down something for a channel to do.
+    pub fn ask(&mut self, channel: usize, job: Job) {
+        self.jobs[channel].queue.push(job);
     }
 
-    /// What memory is being asked for.
-    pub fn job(&self) -> Option<Job> {
-        self.jobs.front().copied()
+    /// What a channel is being asked for, and how many bursts of it are out.
+    pub fn job(&self, channel: usize) -> Option<(Job, u32)> {
+        let Jobs { queue, sent } = &self.jobs[channel];
+        queue.front().map(|&job| (job, *sent))
     }
 
-    /// All of its bursts are out.
-    pub fn job_done(&mut self) {
-        self.jobs.drop_front();
+    /// Another of its bursts is out; true if that was the last.
+    pub fn sent(&mut self, channel: usize) -> bool {
+        let Jobs { queue, sent } = &mut self.jobs[channel];
+        *sent += 1;
+        let is_done = *sent == self.bursts;
+        if is_done {
+            *sent = 0;
+            queue.drop_front();
+        }
+        is_done
     }
 
     /// True if nobody is to be told, and memory to be asked for nothing.
     pub fn is_idle(&self) -> bool {
-        self.telling.is_empty() && self.jobs.is_empty()
+        self.telling.is_empty() && self.jobs.iter().all(|jobs| jobs.queue.is_empty())
     }
 
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { ways, telling, jobs, l1s } = self;
+        let Self { ways, telling, jobs, bursts, l1s } = self;
         to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, to));
         if *l1s > 0 {
             to.part("telling", |to| telling.describe(to));
         }
-        to.part("jobs", |to| jobs.describe(to));
+        match &**jobs {
+            [jobs] => to.part("jobs", |to| jobs.describe(*bursts, to)),
+            channels => to.entries("jobs", channels, |jobs, to| jobs.describe(*bursts, to)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noc::interleave::Interleave;
+    use crate::noc::packet::PacketShape;
+
+    #[test]
+    fn what_one_channel_is_asked_for_waits_for_no_other() {
+        let place = BankPlace {
+            packets: PacketShape { line_bits: 26, line_bytes: 64, sm_bits: 4, partition_bits: 1, tracked: false },
+            interleave: Interleave::new(2, 256, 64),
+            partition: 0,
+            channels: Interleave::new(2, 256, 32),
+            line_bytes: 64,
+            burst_bytes: 32,
+            coherent_l1s: 0,
+        };
+        let mut evictions = Evictions::new(4, 0, &place);
+        let fetch = |who| Job { who, ..Job::default() };
+        evictions.ask(0, fetch(1));
+        evictions.ask(1, fetch(2));
+        evictions.ask(1, fetch(3));
+        let next = |evictions: &Evictions, channel| evictions.job(channel).map(|(job, sent)| (job.who, sent));
+        assert!(!evictions.sent(1));
+        assert_eq!((next(&evictions, 0), next(&evictions, 1)), (Some((1, 0)), Some((2, 1))));
+        assert!(evictions.sent(1));
+        assert_eq!((next(&evictions, 0), next(&evictions, 1)), (Some((1, 0)), Some((3, 0))));
     }
 }

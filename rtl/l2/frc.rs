@@ -255,6 +255,18 @@ impl Frc {
         self.filled.drop_front();
     }
 
+    /// That entry finds no way: the next one has its turn, so that no set waits for another's. True if
+    /// there is a next one.
+    pub fn pass_over(&mut self) -> bool {
+        if self.filled.len() < 2 {
+            return false;
+        }
+        if let Some(blocked) = self.filled.pop() {
+            self.filled.push(blocked);
+        }
+        true
+    }
+
     /// The line of an entry has gone to its way, whose old line is here instead; `old` is what the
     /// way held. Returns what the entry held.
     ///

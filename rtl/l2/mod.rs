@@ -37,7 +37,7 @@ mod stats;
 
 pub use bank::{L2Bank, L2Io};
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
-pub use config::{BankPlace, Coherence, FrcConfig, L2Bypass, L2Config, ReplacementFlow, VictimBind};
+pub use config::{BankPlace, Coherence, FrcConfig, L2Bypass, L2Config, ReplacementFlow, VictimBind, WriteMiss};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use stats::{L2Stats, Stall};

@@ -54,7 +54,8 @@ impl Default for Waiter {
 impl Waiter {
     /// Becomes the waiter of a request, in place because of its size.
     fn stand_for(&mut self, request: &Request) {
-        let &Request { kind, id, line: _, sm, partition: _, ticket, atomic, sectors, byte_mask, ref data } = request;
+        let &Request { kind, id, line: _, sm, partition: _, ticket, atomic, sharing: _, sectors, byte_mask, ref data } =
+            request;
         (self.kind, self.id, self.sm, self.ticket) = (kind, id, sm, ticket);
         (self.atomic, self.sectors, self.byte_mask) = (atomic, sectors, byte_mask);
         self.data = *data;
@@ -108,7 +109,7 @@ pub struct Entry {
 
 /// The number of an entry, as a queue holds it; its shape is the width.
 #[derive(Clone, Copy, Debug, Default, Hash)]
-struct Slot(u8);
+struct Slot(u16);
 
 impl Payload for Slot {
     type Shape = u32;
@@ -121,7 +122,7 @@ impl Payload for Slot {
 /// Shape of an MSHR.
 #[derive(Clone, Copy, Debug)]
 pub struct MshrShape {
-    /// Entries, 64 at most.
+    /// Entries: 64 at most, or whole words of 64.
     pub entries: u32,
     /// Waiters of an entry.
     pub merges: u32,
@@ -143,8 +144,8 @@ pub struct Mshr {
     path: String,
     shape: MshrShape,
     entries: Vec<Entry>,
-    /// Entries in use.
-    used: u64,
+    /// Entries in use, 64 in a word.
+    used: Box<[u64]>,
     /// Complete lines in the order in which they became so.
     ready: Fifo<Slot>,
     waiters: Array<Waiter>,
@@ -166,7 +167,7 @@ impl Mshr {
         Self {
             path: path.to_owned(),
             entries: vec![Entry::default(); shape.entries as usize],
-            used: 0,
+            used: vec![0; shape.entries.div_ceil(WORD) as usize].into(),
             ready: Fifo::new(shape.entries, bits_for(shape.entries)),
             waiters: Array::new(spec, shape.waiter).by_cell(),
             shape,
@@ -176,12 +177,14 @@ impl Mshr {
     /// The entry of a line on its way.
     #[must_use]
     pub fn find(&self, line: u64) -> Option<u32> {
-        let mut left = self.used;
-        while left != 0 {
-            let entry = left.trailing_zeros();
-            left &= left - 1;
-            if self.entries[entry as usize].line == line {
-                return Some(entry);
+        for (word, used) in (0..).zip(&*self.used) {
+            let mut left = *used;
+            while left != 0 {
+                let entry = word * WORD + left.trailing_zeros();
+                left &= left - 1;
+                if self.entries[entry as usize].line == line {
+                    return Some(entry);
+                }
             }
         }
         None
@@ -190,7 +193,8 @@ impl Mshr {
     /// A free entry.
     #[must_use]
     pub fn free(&self) -> Option<u32> {
-        let entry = (!self.used).trailing_zeros();
+        let word = self.used.iter().position(|&used| used != u64::MAX)?;
+        let entry = word as u32 * WORD + self.used[word].trailing_ones();
         (entry < self.shape.entries).then_some(entry)
     }
 
@@ -203,7 +207,7 @@ impl Mshr {
     /// True if no line is on its way.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.used == 0
+        self.used.iter().all(|&used| used == 0)
     }
 
     /// True if a complete line has waiters to be served.
@@ -224,8 +228,8 @@ impl Mshr {
     /// If the entry is in use.
     #[inline]
     pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, (set, way): (u32, u32), request: &Request) {
-        assert!(self.used >> entry & 1 == 0, "cycle {}, {}: entry {entry} allocated twice", at.cycle, self.path);
-        self.used |= 1 << entry;
+        assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle, self.path);
+        self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
         self.entries[entry as usize] = Entry { line: request.line, set, way, count: 1, ..Entry::default() };
         self.waiters.update(at, entry, 0, |waiter| waiter.stand_for(request));
     }
@@ -247,7 +251,7 @@ impl Mshr {
     /// If nobody waits for it.
     #[inline]
     pub fn arrive(&mut self, at: &Edge<'_>, entry: u32, burst: u32) -> Entry {
-        let known = entry < self.shape.entries && self.used >> entry & 1 != 0;
+        let known = entry < self.shape.entries && self.is_used(entry);
         assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle, self.path);
         let line = &mut self.entries[entry as usize];
         assert!(
@@ -258,7 +262,7 @@ impl Mshr {
         );
         line.arrived |= 1 << burst;
         if u32::from(line.arrived) == (1 << self.shape.bursts) - 1 {
-            self.ready.push(Slot(entry as u8));
+            self.ready.push(Slot(entry as u16));
         }
         *line
     }
@@ -281,9 +285,13 @@ impl Mshr {
         if entry.served < entry.count {
             return None;
         }
-        self.used &= !(1 << slot);
+        self.used[usize::from(slot) / WORD as usize] &= !(1 << (u32::from(slot) % WORD));
         self.ready.pop();
         Some(std::mem::take(entry))
+    }
+
+    fn is_used(&self, entry: u32) -> bool {
+        self.used[(entry / WORD) as usize] >> (entry % WORD) & 1 != 0
     }
 
     /// Starts to keep digests of the memory.
@@ -294,7 +302,10 @@ impl Mshr {
     /// Lists registers, memory and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters } = self;
-        to.sized("used", *used, shape.entries);
+        match **used {
+            [word] => to.sized("used", word, shape.entries),
+            ref words => to.wide("used", &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()),
+        }
         to.entries("entry", entries.iter(), |entry, to| entry.describe(shape, to));
         to.part("ready", |to| ready.describe(to));
         to.array("waiters", waiters);
@@ -316,6 +327,9 @@ impl Entry {
         to.flag("dirty", *dirty);
     }
 }
+
+/// Entries whose use is one bit each of a word.
+const WORD: u32 = u64::BITS;
 
 /// Bits that tell `values` values apart, one at least.
 pub(super) fn bits_for(values: u32) -> u32 {
@@ -353,6 +367,22 @@ mod tests {
         let freed = mshr.served(true).unwrap();
         assert_eq!((freed.set, freed.way, freed.dirty), (5, 3, true));
         assert_eq!((mshr.find(77), mshr.is_empty()), (None, true));
+    }
+
+    #[test]
+    fn entries_beyond_a_word_of_64_are_taken_found_and_freed() {
+        let waiter = WaiterShape { sm_bits: 4, line_bytes: 64, operand_bytes: 64 };
+        let shape = MshrShape { entries: 128, merges: 1, bursts: 1, line_bits: 26, sets: 64, ways: 16, waiter };
+        let (mut wake, mut mshr) = (Wake::new(&[1]), Mshr::new("l2.mshr", shape));
+        for line in 0..128 {
+            let entry = mshr.free().unwrap();
+            let asked = Request { line, ..Request::default() };
+            mshr.allocate(&Edge::new(line, line, &mut wake), entry, (0, 0), &asked);
+        }
+        assert_eq!((mshr.free(), mshr.find(100), mshr.find(128)), (None, Some(100), None));
+        mshr.arrive(&Edge::new(200, 200, &mut wake), 100, 0);
+        assert_eq!(mshr.served(false).map(|freed| freed.line), Some(100));
+        assert_eq!((mshr.free(), mshr.find(100)), (Some(100), None));
     }
 
     #[test]

@@ -39,10 +39,12 @@ impl Encoding for Step {
     }
 }
 
-/// A request that waits.
-#[derive(Clone, Debug, Default)]
+/// A request that waits, but for its bytes.
+#[derive(Clone, Copy, Debug)]
 struct Entry {
-    request: Request,
+    /// Its place in the memory of requests.
+    slot: u16,
+    line: u64,
     set: u32,
     step: Step,
     /// Cycle in which a look-up under way is over.
@@ -55,20 +57,35 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     entries: Vec<Entry>,
-    depth: u32,
+    /// The requests themselves, which a host had better not move.
+    requests: Box<[Request]>,
+    /// Slots that hold none.
+    free: Vec<u16>,
+    /// Entries that may look again, and those that do.
+    awake: u32,
+    looking: u32,
     /// Cycles of a look-up.
     latency: u32,
     set_bits: u32,
     shape: PacketShape,
     /// Shown in free places.
-    empty: Entry,
+    empty: Request,
 }
 
 impl Pending {
     /// An empty queue of `depth` places.
     pub fn new(depth: u32, latency: u32, set_bits: u32, shape: PacketShape) -> Self {
-        let entries = Vec::with_capacity(depth as usize);
-        Self { entries, depth, latency, set_bits, shape, empty: Entry::default() }
+        Self {
+            entries: Vec::with_capacity(depth as usize),
+            requests: vec![Request::default(); depth as usize].into(),
+            free: (0..depth as u16).rev().collect(),
+            awake: 0,
+            looking: 0,
+            latency,
+            set_bits,
+            shape,
+            empty: Request::default(),
+        }
     }
 
     /// True if it holds nothing.
@@ -78,12 +95,12 @@ impl Pending {
 
     /// True if it has a free place.
     pub fn has_room(&self) -> bool {
-        self.entries.len() < self.depth as usize
+        !self.free.is_empty()
     }
 
     /// True if a request for this line waits.
     pub fn holds_line(&self, line: u64) -> bool {
-        self.entries.iter().any(|entry| entry.request.line == line)
+        self.entries.iter().any(|entry| entry.line == line)
     }
 
     /// True if a request for this set waits.
@@ -93,8 +110,9 @@ impl Pending {
 
     /// Puts down a request whose look-up in `cycle` came to nothing.
     pub fn push(&mut self, request: &Request, set: u32, cycle: u64) {
-        assert!(self.has_room(), "push to a full pending queue of {}", self.depth);
-        self.entries.push(Entry { request: request.clone(), set, step: Step::Waiting, due: 0, missed: cycle });
+        let Some(slot) = self.free.pop() else { panic!("push to a full pending queue of {}", self.requests.len()) };
+        self.requests[usize::from(slot)].clone_from(request);
+        self.entries.push(Entry { slot, line: request.line, set, step: Step::Waiting, due: 0, missed: cycle });
     }
 
     /// Something came free for a set.
@@ -102,48 +120,60 @@ impl Pending {
         let oldest = self.entries.iter_mut().find(|entry| entry.set == set);
         if let Some(oldest) = oldest.filter(|oldest| oldest.step == Step::Waiting) {
             oldest.step = Step::Awake;
+            self.awake += 1;
         }
     }
 
     /// Something came free for every set that is `meant`.
     pub fn wake_where(&mut self, meant: impl Fn(u32) -> bool) {
         for place in 0..self.entries.len() {
-            let set = self.entries[place].set;
-            if meant(set) && !self.entries[..place].iter().any(|older| older.set == set) {
-                self.wake(set);
+            let Entry { set, step, .. } = self.entries[place];
+            if step == Step::Waiting && meant(set) && !self.entries[..place].iter().any(|older| older.set == set) {
+                self.entries[place].step = Step::Awake;
+                self.awake += 1;
             }
         }
     }
 
     /// True if a request may look again.
     pub fn is_awake(&self) -> bool {
-        self.entries.iter().any(|entry| entry.step == Step::Awake)
+        self.awake > 0
     }
 
     /// Begins the look-up of the oldest request that may look again; true if there is one.
     pub fn start(&mut self, cycle: u64) -> bool {
-        let oldest = self.entries.iter_mut().find(|entry| entry.step == Step::Awake);
-        let Some(oldest) = oldest else { return false };
+        if self.awake == 0 {
+            return false;
+        }
+        let Some(oldest) = self.entries.iter_mut().find(|entry| entry.step == Step::Awake) else { return false };
         oldest.step = Step::Looking;
         oldest.due = cycle + u64::from(self.latency);
+        self.awake -= 1;
+        self.looking += 1;
         true
     }
 
     /// When the next look-up is over.
     pub fn next_due(&self) -> Option<u64> {
+        if self.looking == 0 {
+            return None;
+        }
         let looking = self.entries.iter().filter(|entry| entry.step == Step::Looking);
         looking.map(|entry| entry.due).min()
     }
 
     /// The place of the request whose look-up is over, the one that began first if several are.
     pub fn due(&self, cycle: u64) -> Option<usize> {
+        if self.looking == 0 {
+            return None;
+        }
         let over = |entry: &Entry| entry.step == Step::Looking && entry.due <= cycle;
         (0..self.entries.len()).filter(|&place| over(&self.entries[place])).min_by_key(|&place| self.entries[place].due)
     }
 
     /// The request in a place.
     pub fn request(&self, place: usize) -> &Request {
-        &self.entries[place].request
+        &self.requests[usize::from(self.entries[place].slot)]
     }
 
     /// When the request in a place was first looked up.
@@ -151,31 +181,37 @@ impl Pending {
         self.entries[place].missed
     }
 
-    /// The request in a place was served.
+    /// The request in a place, whose look-up was over, was served.
     pub fn remove(&mut self, place: usize) {
-        let Entry { set, .. } = self.entries.remove(place);
+        let Entry { slot, set, .. } = self.entries.remove(place);
+        self.free.push(slot);
+        self.looking -= 1;
         self.wake(set);
     }
 
-    /// The request in a place has to wait on.
+    /// The request in a place, whose look-up was over, has to wait on.
     pub fn refuse(&mut self, place: usize) {
         self.entries[place].step = Step::Waiting;
+        self.looking -= 1;
     }
 
     /// Lists registers and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, depth, latency: _, set_bits, shape, empty } = self;
+        let Self { entries, requests, free: _, awake: _, looking: _, latency: _, set_bits, shape, empty } = self;
+        let depth = requests.len() as u32;
         to.sized("level", entries.len() as u64, u32::BITS - depth.leading_zeros());
-        to.entries("slot", 0..*depth as usize, |place, to| {
-            let Entry { request, set, step, due, missed: _ } = entries.get(place).unwrap_or(empty);
-            request.fields(shape, to);
-            to.sized("set", u64::from(*set), *set_bits);
-            to.state("step", *step);
-            to.sized("due", *due & DUE_MASK, DUE_BITS);
+        to.entries("slot", 0..requests.len(), |place, to| {
+            let entry = entries.get(place);
+            entry.map_or(empty, |entry| &requests[usize::from(entry.slot)]).fields(shape, to);
+            let (set, step, due) =
+                entry.map_or_else(Default::default, |&Entry { set, step, due, .. }| (set, step, due));
+            to.sized("set", u64::from(set), *set_bits);
+            to.state("step", step);
+            to.sized("due", due & DUE_MASK, DUE_BITS);
         });
-        to.logic("pending_line", Logic::Comparator { width: shape.line_bits, count: *depth });
-        to.logic("pending_set", Logic::Comparator { width: *set_bits, count: *depth });
-        to.logic("pending_awake", Logic::PriorityEncoder { inputs: *depth });
+        to.logic("pending_line", Logic::Comparator { width: shape.line_bits, count: depth });
+        to.logic("pending_set", Logic::Comparator { width: *set_bits, count: depth });
+        to.logic("pending_awake", Logic::PriorityEncoder { inputs: depth });
     }
 }
 
@@ -184,8 +220,12 @@ mod tests {
     use super::*;
 
     fn queue(sets: &[u32]) -> Pending {
-        let mut queue =
-            Pending::new(4, 10, 6, PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 });
+        let mut queue = Pending::new(
+            4,
+            10,
+            6,
+            PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 },
+        );
         for (ticket, &set) in (0..).zip(sets) {
             queue.push(&Request { ticket, line: 100 + ticket, ..Request::default() }, set, ticket);
         }
@@ -197,7 +237,7 @@ mod tests {
         let mut tickets = Vec::new();
         while queue.start(50 + tickets.len() as u64) {
             let youngest = queue.entries.iter().filter(|entry| entry.step == Step::Looking).max_by_key(|e| e.due);
-            tickets.extend(youngest.map(|entry| entry.request.ticket));
+            tickets.extend(youngest.map(|entry| queue.requests[usize::from(entry.slot)].ticket));
         }
         tickets
     }

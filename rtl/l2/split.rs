@@ -156,7 +156,8 @@ impl Split {
     fn cut(&self, request: &Request, row: u32, number: u32, part: &mut Request) {
         let bytes = self.line_bytes as usize;
         let first = number as usize * bytes;
-        let &Request { kind, id, line, sm, partition, ticket: _, atomic, sectors, byte_mask, ref data } = request;
+        let &Request { kind, id, line, sm, partition, ticket: _, atomic, sharing, sectors, byte_mask, ref data } =
+            request;
         *part = Request {
             kind,
             id,
@@ -165,6 +166,7 @@ impl Split {
             partition,
             ticket: u64::from(row << PART_BITS | number),
             atomic,
+            sharing,
             sectors: self.cut_sectors(sectors, number),
             byte_mask: self.cut_mask(byte_mask, number),
             data: [0; LINE_BYTES],
@@ -230,7 +232,7 @@ mod tests {
     use isa::types::Type;
 
     fn split(l1: u32, l2: u32, rows: u32) -> Split {
-        let packets = PacketShape { line_bits: 25, line_bytes: l1, sm_bits: 4, partition_bits: 3 };
+        let packets = PacketShape { tracked: false, line_bits: 25, line_bytes: l1, sm_bits: 4, partition_bits: 3 };
         let interleave = Interleave::new(6, 128, l2);
         let place = BankPlace {
             packets,

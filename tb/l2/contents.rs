@@ -12,7 +12,7 @@ use golden::l2::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;
-use rtl::l2::{BankPlace, L2Bypass, L2Config};
+use rtl::l2::{BankPlace, L2Bypass, L2Config, WriteMiss};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
@@ -29,7 +29,9 @@ fn run_random(seed: u64, place: BankPlace) {
         miss_queue: 1 + random.below(3) as u32,
         write_back_queue: 1 + random.below(3) as u32,
         reply_queue: 1 + random.below(4) as u32,
-        bypass: if random.percent(50) { L2Bypass::Streaming } else { L2Bypass::None },
+        data_ports: 1 + random.below(2) as u32,
+        write_miss: if random.percent(30) { WriteMiss::Fetch } else { WriteMiss::FetchPartial },
+        bypass: [L2Bypass::None, L2Bypass::Streaming, L2Bypass::All][random.below(3) as usize],
         streaming: StreamingConfig {
             period: 20 + random.below(300) as u32,
             miss_percent: 1 + random.below(90) as u32,
@@ -150,6 +152,15 @@ fn a_write_of_a_whole_line_needs_no_fetch() {
     let rig = play(&small_config(), &[write(7, 0, u128::MAX, 0x5a), read(7, 1)], Memory::new(1, 1..2, 0));
     assert_eq!(rig.memory.taken().len(), 0);
     assert_eq!((rig.bank.stats().hits, rig.bank.stats().write_misses), (1, 1));
+}
+
+#[test]
+fn a_write_of_a_whole_line_fetches_it_where_every_missing_write_does() {
+    let config = L2Config { write_miss: WriteMiss::Fetch, ..small_config() };
+    let rig = play(&config, &[write(7, 0, u128::MAX, 0x5a), read(7, 1)], Memory::new(1, 1..2, 0));
+    let taken: Vec<bool> = rig.memory.taken().iter().map(|(_, request)| request.write).collect();
+    assert_eq!(taken, [false, false]);
+    assert_eq!(rig.bank.stats().fetches, 1);
 }
 
 #[test]

@@ -4,12 +4,17 @@
 //!
 //! The figure lets C's fetch start at 90, without a look-up; here it starts when C has missed, at 100.
 
+use std::path::{Path, PathBuf};
+
 use super::l1s::L1s;
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config};
-use crate::kit::{CycleTable, Sink, Source, Stall, run_in_all_modes};
+use crate::kit::{Bench, CycleTable, Sink, Source, Stall, run_in_all_modes};
+use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
+use rtl::kernel::{Clocks, Mode, Simulator};
 use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
 use rtl::noc::packet::Request;
+use waves::scope::Window;
 
 /// The figure's cycle 0: A has been here for a while.
 const START: u64 = 1000;
@@ -18,6 +23,9 @@ const A: u64 = 1;
 const B: u64 = 2;
 const C: u64 = 3;
 const D: u64 = 4;
+
+/// The figure's requests, and when the bank takes them.
+const READS: [(u64, u64); 3] = [(0, B), (90, C), (240, D)];
 
 fn config(frc_entries: u32) -> L2Config {
     L2Config {
@@ -33,22 +41,24 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
-/// Plays reads that the bank takes in the cycles given, after one of A long before.
-fn play(config: &L2Config, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
+/// A bench whose bank takes reads in the cycles given, after one of A long before.
+fn bench(config: &L2Config, reads: &[(u64, u64)]) -> Rig {
     let script: Vec<Request> =
         [A].into_iter().chain(reads.iter().map(|&(_, line)| line)).zip(0..).map(|(line, n)| read(line, n)).collect();
     // A cycle from the source to the bank.
     let cycles: Vec<u64> = [0].into_iter().chain(reads.iter().map(|(cycle, _)| START + cycle - 1)).collect();
     let place = BankPlace { coherent_l1s: 15, ..place(64, 64) };
-    let build = || {
-        let source = Source::new(script.clone(), Stall::NotBefore(cycles.clone()));
-        // Both links to memory or to the L1s, there and back, take a cycle each.
-        let memory = Memory::new(1, 108..109, 0);
-        let mut rig = Rig::new(ONE_CLOCK, config, place, source, Sink::new(Stall::Never), memory);
-        rig.l1s = L1s::new(1, 78..79);
-        rig
-    };
-    let rig = run_in_all_modes(build, LIMIT);
+    let source = Source::new(script, Stall::NotBefore(cycles));
+    // Both links to memory or to the L1s, there and back, take a cycle each.
+    let memory = Memory::new(1, 108..109, 0);
+    let mut rig = Rig::new(ONE_CLOCK, config, place, source, Sink::new(Stall::Never), memory);
+    rig.l1s = L1s::new(1, 78..79);
+    rig
+}
+
+/// Plays the reads, and lists what passed the bank.
+fn play(config: &L2Config, reads: &[(u64, u64)]) -> (Rig, CycleTable) {
+    let rig = run_in_all_modes(|| bench(config, reads), LIMIT);
     let mut table = CycleTable::sparse();
     let since = |cycle: u64| (cycle >= START).then(|| cycle - START);
     let request = |(cycle, request): &(u64, Request)| Some((since(cycle + 1)?, name(request.line / 6)));
@@ -87,7 +97,7 @@ pub struct Replacement {
 
 /// The three replacements of the figure, with so many FRC entries, and all that passed the bank.
 pub fn replacements(frc_entries: u32) -> ([Replacement; 3], CycleTable) {
-    let (rig, table) = play(&config(frc_entries), &[(0, B), (90, C), (240, D)]);
+    let (rig, table) = play(&config(frc_entries), &READS);
     let since = |cycle: u64| cycle - START;
     let old = [A, B, C];
     let times = [B, C, D].map(|line| {
@@ -103,6 +113,29 @@ pub fn replacements(frc_entries: u32) -> ([Replacement; 3], CycleTable) {
         }
     });
     (times, table)
+}
+
+/// Writes the figure as a waveform, with its save files, and returns the paths of all: the bank with so
+/// many FRC entries, its way and those entries. The figure's cycle 0 stands at 1000 ns, and a cycle takes one.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn waveform(frc_entries: u32, path: &Path) -> Result<Vec<PathBuf>, WaveError> {
+    let mut rig = bench(&config(frc_entries), &READS);
+    let clocks = Clocks::new(&[1_000_000; ONE_CLOCK.len()]).unwrap_or_else(|e| unreachable!("{e}"));
+    let globs =
+        ["l2", "l2.tags[0]", "l2.frc.entry[*]"].map(|glob| glob.parse().unwrap_or_else(|e| unreachable!("{e}")));
+    let shown = if frc_entries > 0 { &globs[..] } else { &globs[..2] };
+    let window = Window::new(Some(START), None).unwrap_or(Window::ALL);
+    let spec = WaveSpec { globs: shown, window, ..WaveSpec::of(&clocks, 0) };
+    let mut wave = Waveform::create(path, &rig, spec)?;
+    let (mut changed, mut sim) = (Changed::none(&rig), Simulator::new(&rig.periods(), &rig, Mode::default()));
+    while let Some(tick) = sim.step(&mut rig) {
+        changed.take(&mut sim);
+        wave.sample(tick, &changed, &rig)?;
+    }
+    let recorded = wave.finish(sim.tick())?;
+    Ok(recorded.map(|recorded| recorded.save_all()).transpose()?.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -204,6 +237,50 @@ mod tests {
              400    .        .       .     .      A",
         );
         assert_eq!((rig.bank.stats().put_down, rig.bank.stats().misses), (1, 3));
+    }
+
+    #[test]
+    fn the_waveform_shows_the_states_of_the_way_and_of_the_entries_in_the_cycles_of_the_figure() {
+        let folder = tempfile::tempdir().unwrap();
+        let states = |frc_entries, signal: &str| {
+            let path = folder.path().join("figure.vcd");
+            waveform(frc_entries, &path).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            changes(&text, signal)
+        };
+        // RESERVED is 1, VALID 2 and T_INV 4; of an entry FREE 0, FETCH 1 and VICT_INV 3.
+        let way = [
+            (1000, 2),
+            (1010, 4),
+            (1090, 1),
+            (1200, 2),
+            (1210, 4),
+            (1290, 1),
+            (1400, 2),
+            (1410, 4),
+            (1490, 1),
+            (1600, 2),
+        ];
+        assert_eq!(states(0, "machine.l2.tags[0].state"), way);
+        assert_eq!(states(2, "machine.l2.tags[0].state"), [(1000, 2)]);
+        let entry = [(1000, 0), (1010, 1), (1120, 3), (1200, 0), (1250, 1), (1360, 3), (1440, 0)];
+        assert_eq!(states(2, "machine.l2.frc.entry[0].state"), entry);
+    }
+
+    /// When a signal of a VCD changes, in nanoseconds, and to what.
+    fn changes(vcd: &str, signal: &str) -> Vec<(u64, u64)> {
+        let (mut scope, mut code, mut time, mut found) = (Vec::new(), None, 0, Vec::new());
+        for line in vcd.lines() {
+            match *line.split_whitespace().collect::<Vec<_>>() {
+                ["$scope", _, name, "$end"] => scope.push(name),
+                ["$upscope", "$end"] => drop(scope.pop()),
+                ["$var", _, _, id, name, ..] if format!("{}.{name}", scope.join(".")) == signal => code = Some(id),
+                [tick] if tick.starts_with('#') => time = tick[1..].parse::<u64>().unwrap() / 1000,
+                [value, id] if Some(id) == code => found.push((time, u64::from_str_radix(&value[1..], 2).unwrap())),
+                _ => {}
+            }
+        }
+        found
     }
 
     #[test]

@@ -10,6 +10,9 @@ use rtl::kernel::Mode;
 use rtl::l2::{BankPlace, FrcConfig, L2Config, L2Stats, ReplacementFlow, VictimBind};
 use rtl::noc::packet::Request;
 
+/// 1,500 cycles.
+const TICKS_A_REQUEST: u64 = 100_000;
+
 /// Sizes of the FRC, none first.
 pub(crate) const SIZES: [u32; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
@@ -37,15 +40,21 @@ impl Load {
         let sets = frc.sets() << random.below(2);
         let (line_bytes, burst_bytes) = [(128, 64), (64, 64), (64, 32), (32, 32)][random.below(4) as usize];
         let coherent_l1s = if random.percent(50) { 16 } else { 0 };
-        let most_entries = if random.percent(50) { 4 } else { 64 };
+        // A few, so that they run out, a word of them or several.
+        let mshr_entries = match random.below(3) {
+            0 => 1 + random.below(4) as u32,
+            1 => 1 + random.below(64) as u32,
+            _ => 64 * (1 + random.below(3) as u32),
+        };
         let config = L2Config {
             sets,
             ways: 1 + random.below(3) as u32 + if random.percent(10) { 16 } else { 0 },
             index: draw_index(&mut random, sets),
             lookup_latency: 1 + random.below(12) as u32,
-            mshr_entries: 1 + random.below(most_entries) as u32,
+            mshr_entries,
             mshr_merges: 1 + random.below(4) as u32,
             reply_queue: 1 + random.below(4) as u32,
+            data_ports: 1 + random.below(2) as u32,
             replacement_flow: ReplacementFlow::Transient,
             pending_queue: 1 + random.below(8) as u32,
             serve_transient: random.percent(50),
@@ -77,7 +86,7 @@ impl Load {
     /// If anything is wrong.
     pub fn run(&self) -> L2Stats {
         let mut rig = self.build();
-        run(&mut rig, Mode::default(), LIMIT);
+        run(&mut rig, Mode::default(), self.limit());
         self.judge(&rig)
     }
 
@@ -86,7 +95,13 @@ impl Load {
     /// # Panics
     /// If anything is wrong.
     pub fn run_in_all_modes(&self) -> L2Stats {
-        self.judge(&run_in_all_modes(|| self.build(), LIMIT))
+        self.judge(&run_in_all_modes(|| self.build(), self.limit()))
+    }
+
+    /// Ticks after which it is taken to hang: a bank of one way may replace a line for each request, which takes
+    /// longest when memory, the L1s and the look-ups do.
+    fn limit(&self) -> u64 {
+        LIMIT.max(TICKS_A_REQUEST * self.script.len() as u64)
     }
 
     fn judge(&self, rig: &Rig) -> L2Stats {

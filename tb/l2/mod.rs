@@ -8,7 +8,7 @@
 //! | earliest reply     | a hit is answered at its contract's cycle, hits at one a cycle              |
 //! | miss               | a miss cycle by cycle: bursts, early acknowledgement, replay in order       |
 //! | atomics            | words change as the golden bank says, old values come back; sums, locks    |
-//! | whole-line write   | allocates without a fetch                                                  |
+//! | whole-line write   | allocates without a fetch, or with one where every missing write fetches   |
 //! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
 //! | stalls             | every reason to refuse a request is reached and charged                     |
 //! | split lines        | shorter lines than the L1s': part by part, any sectors, one answer         |
@@ -44,10 +44,10 @@ use memory::{Memory, MemoryIo};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, RxBank, Sleep, TxBank, digest_of};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::{
     BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo,
-    RecallShape, ReplacementFlow, VictimBind,
+    RecallShape, ReplacementFlow, VictimBind, WriteMiss,
 };
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
@@ -82,7 +82,7 @@ fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
 fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPlace {
     let line_bits = 32 - l1_line_bytes.ilog2();
     BankPlace {
-        packets: PacketShape { line_bits, line_bytes: l1_line_bytes, sm_bits: 4, partition_bits: 3 },
+        packets: PacketShape { tracked: false, line_bits, line_bytes: l1_line_bytes, sm_bits: 4, partition_bits: 3 },
         interleave: Interleave::new(6, l1_line_bytes, line_bytes),
         partition: PARTITION.into(),
         channels: Interleave::new(1, l1_line_bytes, burst_bytes),
@@ -111,6 +111,8 @@ fn small_config() -> L2Config {
         miss_queue: 4,
         write_back_queue: 4,
         reply_queue: 8,
+        data_ports: 1,
+        write_miss: WriteMiss::FetchPartial,
         bypass: L2Bypass::None,
         streaming: StreamingConfig { period: 100, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss },
         replacement_flow: ReplacementFlow::Overlapped,
@@ -213,7 +215,14 @@ impl Blocks for Rig {
             SINK => self.sink.describe(to),
             MEMORY => self.memory.describe(to),
             L1S => self.l1s.describe(to),
-            _ => self.bank.describe(to),
+            _ => to.part("l2", |to| {
+                self.req.describe("req", None, to);
+                self.dram_rsp.describe("dram_rsp", None, to);
+                if self.place.coherent_l1s > 0 {
+                    self.inv_ack.describe("inv_ack", None, to);
+                }
+                self.bank.describe(to);
+            }),
         }
     }
 }

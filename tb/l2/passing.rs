@@ -1,4 +1,4 @@
-//! A bank that its streaming monitor closes and opens.
+//! A bank that its streaming monitor closes and opens, or that keeps nothing.
 
 use super::flat::check;
 use super::memory::Memory;
@@ -102,4 +102,14 @@ fn a_dirty_line_that_gives_way_to_a_mere_tag_is_written_back_first() {
     let rig = play(&L2Config { ways: 1, ..config() }, &script);
     let back = rig.memory.taken().iter().filter(|(_, request)| request.write).map(|(_, request)| request.burst);
     assert_eq!(back.collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_bank_that_keeps_nothing_asks_memory_every_time() {
+    let script = [read(7, 0), read(7, 1), write(7, 2, 0xff00, 0x5a), write(7, 3, 0xff, 0x11), read(7, 4)];
+    let rig = play(&L2Config { bypass: L2Bypass::All, ..config() }, &script);
+    let stats = rig.bank.stats();
+    assert_eq!((stats.hits, stats.misses, stats.write_hits, stats.write_misses), (0, 3, 0, 2));
+    let writes = rig.memory.taken().iter().filter(|(_, request)| request.write).count();
+    assert_eq!((rig.memory.taken().len() - writes, writes), (6, 4));
 }

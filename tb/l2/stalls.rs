@@ -86,3 +86,16 @@ fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
     // the room that the pop of cycle 50 gives in 51.
     assert_eq!(stats.stalled(Stall::ReplyQueue), 51 - 7);
 }
+
+#[test]
+fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
+    // Writes to a line that is here, one in every cycle, while the two bursts of another arrive.
+    let mut script = vec![write(1, 0, u128::MAX, 1), read(2, 1)];
+    script.extend((2..200).map(|ticket| write(1, ticket, 0xf, 2)));
+    let held_up = |data_ports| {
+        let config = L2Config { data_ports, ..small_config() };
+        stats_after(&config, &script, 0).stalled(Stall::Port)
+    };
+    // The waiter that is served holds up a look-up in either case.
+    assert_eq!((held_up(1), held_up(2)), (3, 1));
+}

@@ -3,20 +3,19 @@
 
 use super::super::config::VictimBind;
 use super::super::evictions::Job;
-use super::super::frc::{Frc, FrcState};
+use super::super::frc::FrcState;
 use super::super::line::LineState;
-use super::super::mshr::{Entry, Waiter};
+use super::super::mshr::Entry;
 use super::super::pending::Pending;
 use super::super::queues::Looking;
 use super::super::stats::Stall;
 use super::L2Bank;
-use super::serve::{bring, change, position_of};
+use super::perform::{Asked, memory_of, perform};
+use super::serve::position_of;
 use super::transient::{Place, Transient};
-use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
-use crate::cells::line::LineData;
-use crate::kernel::{Array, Edge};
-use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+use crate::kernel::Edge;
+use crate::noc::packet::{Request, RequestKind};
 
 /// Where a line was found.
 enum Found {
@@ -37,8 +36,9 @@ impl L2Bank {
         let place = (entry.set, entry.way);
         let asked = Asked::waiting(waiter, entry.line);
         let (kind, sm) = (asked.kind, asked.sm);
-        let (memory, cell) = memory_of(&mut self.data, &mut self.transient.frc, self.config.ways, place);
-        let changed = perform(memory, cell, &mut self.replies, at, &asked, self.operand_bytes, can_write)?;
+        let Self { data, transient, passing, replies, config, operand_bytes, .. } = self;
+        let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
+        let changed = perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?;
         self.stats.changes += u64::from(changed);
         self.note_copy(at, place, kind, sm);
         self.stats.replays += 1;
@@ -92,13 +92,7 @@ impl L2Bank {
             }
         }
         if is_served {
-            if kind.is_acknowledged() {
-                self.replies.push_with(|reply| {
-                    bring(reply, (id, line, sm, ticket), 0, &[0; LINE_BYTES]);
-                    reply.kind = ReplyKind::Ack;
-                });
-            }
-            self.stats.accesses += u64::from(kind == RequestKind::Read);
+            self.accepted(kind, (id, line, sm, ticket));
         }
         Ok(true)
     }
@@ -229,7 +223,7 @@ impl L2Bank {
             let early = self.config.frc.victim_bind == VictimBind::Alloc;
             let bound = victim.filter(|_| early).map(|way| way as u8);
             frc.allocate(at, frc.number(set, way), block, bound, id);
-            self.transient.evictions.ask(Job { write: false, who: entry as u16, id, missed });
+            self.ask_for(Job { write: false, who: entry as u16, id, missed });
             self.stats.frc_misses += 1;
         } else {
             self.give_way(at, entry, id, missed);
@@ -247,11 +241,11 @@ impl L2Bank {
     /// Reads or writes the line in a place for the request attended to.
     fn perform_at(&mut self, at: &Edge<'_>, place: Place, again: Option<usize>, can_write: bool) -> Result<(), Stall> {
         self.room_for_ack(self.attended(again))?;
-        let flow = &mut *self.transient;
-        let asked = Asked::looking(attended(&self.looking, &flow.pending, again));
+        let Self { data, looking, transient, passing, replies, config, operand_bytes, .. } = self;
+        let asked = Asked::looking(attended(looking, &transient.pending, again));
         let (kind, sm) = (asked.kind, asked.sm);
-        let (memory, cell) = memory_of(&mut self.data, &mut flow.frc, self.config.ways, place);
-        let changed = perform(memory, cell, &mut self.replies, at, &asked, self.operand_bytes, can_write)?;
+        let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
+        let changed = perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?;
         self.stats.changes += u64::from(changed);
         self.note_copy(at, place, kind, sm);
         Ok(())
@@ -281,31 +275,6 @@ impl L2Bank {
     }
 }
 
-/// An access to a line, wherever it waited.
-struct Asked<'a> {
-    kind: RequestKind,
-    id: u32,
-    line: u64,
-    sm: u8,
-    ticket: u64,
-    atomic: AtomicOp,
-    sectors: u8,
-    byte_mask: u128,
-    data: &'a [u8; LINE_BYTES],
-}
-
-impl<'a> Asked<'a> {
-    fn looking(request: &'a Request) -> Self {
-        let &Request { kind, id, line, sm, partition: _, ticket, atomic, sectors, byte_mask, ref data } = request;
-        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
-    }
-
-    fn waiting(waiter: &'a Waiter, line: u64) -> Self {
-        let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data } = waiter;
-        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
-    }
-}
-
 /// The request being attended to, by its place in the pending queue if it was there.
 fn attended<'a>(looking: &'a Fifo<Looking>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, looking.front()) {
@@ -313,51 +282,4 @@ fn attended<'a>(looking: &'a Fifo<Looking>, pending: &'a Pending, again: Option<
         (None, Some(looking)) => &looking.request,
         (None, None) => unreachable!("a look-up is over"),
     }
-}
-
-/// The memory that a place is in, and its cell there.
-pub(super) fn memory_of<'a>(
-    data: &'a mut Array<LineData>,
-    frc: &'a mut Option<Frc>,
-    ways: u32,
-    (set, way): Place,
-) -> (&'a mut Array<LineData>, (u32, u32)) {
-    match frc {
-        Some(frc) if way >= ways => {
-            let cell = frc.cell(frc.number(set, way - ways));
-            (&mut frc.data, cell)
-        }
-        _ => (data, (set, way)),
-    }
-}
-
-/// Reads or writes a cell, unless the port or the room for the reply is lacking. Returns whether it
-/// may hold something else now.
-fn perform(
-    memory: &mut Array<LineData>,
-    (row, column): (u32, u32),
-    replies: &mut Fifo<Reply>,
-    at: &Edge<'_>,
-    asked: &Asked<'_>,
-    operand_bytes: u32,
-    can_write: bool,
-) -> Result<bool, Stall> {
-    let &Asked { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data } = asked;
-    if kind.writes() && !can_write {
-        return Err(Stall::Port);
-    }
-    if !kind.is_acknowledged() {
-        if !replies.has_room() {
-            return Err(Stall::ReplyQueue);
-        }
-        let bytes = &memory.read_cell(at, row, column).0;
-        replies.push_with(|reply| bring(reply, (id, line, sm, ticket), sectors, bytes));
-    }
-    let mut changed = false;
-    if kind.writes() {
-        memory.update(at, row, column, |line| {
-            changed = change(line, (kind, atomic), byte_mask, data, operand_bytes);
-        });
-    }
-    Ok(changed)
 }

@@ -5,11 +5,12 @@ use super::super::coherence::{Invalidate, RecallIo};
 use super::super::evictions::{Job, Leaving};
 use super::super::line::{LineState, Sharers, Tag};
 use super::super::mshr::Entry;
-use super::attend::memory_of;
+use super::perform::memory_of;
 use super::transient::Place;
 use super::{L2Bank, part_of};
 use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{Edge, TxBank};
+use crate::noc::interleave::Interleave;
 
 impl L2Bank {
     /// The line in the way reserved for an MSHR entry gives way, if there is one.
@@ -30,11 +31,10 @@ impl L2Bank {
     /// The next step of a line on its way out, now that the last is done.
     pub(super) fn step_out(&mut self, at: &Edge<'_>, who: u32) {
         let leaving = *self.leaving(who);
-        let evictions = &mut self.transient.evictions;
         if leaving.is_shared() {
-            evictions.tell(who);
+            self.transient.evictions.tell(who);
         } else if leaving.dirty {
-            evictions.ask(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
+            self.ask_for(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
         }
         let is_gone = !leaving.is_shared() && !leaving.dirty;
         if who >= self.config.mshr_entries {
@@ -55,7 +55,7 @@ impl L2Bank {
         if is_gone {
             // A fetch of the line that has just left would be behind its write in the same channel.
             let Leaving { id, missed, .. } = leaving;
-            self.transient.evictions.ask(Job { write: false, who: who as u16, id, missed });
+            self.ask_for(Job { write: false, who: who as u16, id, missed });
             self.transient.pending.wake(set);
         }
     }
@@ -109,21 +109,38 @@ impl L2Bank {
         }
     }
 
-    /// Sends one burst of the line that memory is being asked for; true if it is stuck behind a
-    /// full channel.
-    pub(super) fn send_burst(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
-        let Some(Job { write, who, id, missed }) = self.transient.evictions.job() else { return false };
-        let (who, sent, burst_bytes) = (u32::from(who), self.sent, self.place.burst_bytes);
-        let local = if write { self.leaving_line(who) } else { self.local(self.mshr.entry(who).line) };
-        let burst = local * u64::from(self.bursts) + u64::from(sent);
+    /// Asks the channel of a line to write or to fetch it.
+    pub(super) fn ask_for(&mut self, job: Job) {
+        let channel = match self.place.channels {
+            Interleave { num_partitions: 1, .. } => 0,
+            channels => channels.partition(self.line_of(job) * u64::from(self.bursts)),
+        };
+        self.transient.evictions.ask(channel as usize, job);
+    }
+
+    /// Sends each channel a burst of the line that it is being asked for; true if one has more to send
+    /// and is not stuck behind a full link.
+    pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let mut more = false;
+        for channel in 0..dram_req.0.len() {
+            more |= self.send_burst(channel, dram_req, at);
+        }
+        more
+    }
+
+    fn send_burst(&mut self, channel: usize, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let Some((job, sent)) = self.transient.evictions.job(channel) else { return false };
+        let Job { write, who, id, missed } = job;
+        let (who, burst_bytes) = (u32::from(who), self.place.burst_bytes);
+        let burst = self.line_of(job) * u64::from(self.bursts) + u64::from(sent);
         let (mut dram_req, burst) = self.channel_of(burst, dram_req);
         if !dram_req.ready(at) {
-            return true;
+            return false;
         }
         let (tag, bytes) = if write {
             let place = self.leaving_place(who);
-            let frc = &mut self.transient.frc;
-            let (memory, (row, column)) = memory_of(&mut self.data, frc, self.config.ways, place);
+            let Self { data, transient, passing, config, .. } = self;
+            let (memory, (row, column)) = memory_of(data, &mut transient.frc, passing, config.ways, place);
             let line = &memory.read_cell(at, row, column).0;
             (0, part_of(line, (sent * burst_bytes) as usize, burst_bytes as usize))
         } else {
@@ -134,17 +151,18 @@ impl L2Bank {
         };
         let byte_mask = if write { u64::MAX >> (BURST_BYTES as u32 - burst_bytes) } else { 0 };
         dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data: bytes });
-        self.sent += 1;
-        if self.sent == self.bursts {
-            self.sent = 0;
-            self.transient.evictions.job_done();
-            if write {
-                self.stats.writebacks += 1;
-                self.leaving_mut(who).dirty = false;
-                self.step_out(at, who);
-            }
+        if self.transient.evictions.sent(channel) && write {
+            self.stats.writebacks += 1;
+            self.leaving_mut(who).dirty = false;
+            self.step_out(at, who);
         }
-        false
+        self.transient.evictions.job(channel).is_some()
+    }
+
+    /// The number within the bank of the line of a job.
+    fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
+        let who = u32::from(who);
+        if write { self.leaving_line(who) } else { self.local(self.mshr.entry(who).line) }
     }
 
     /// What is left to be done for the line of a leaver.

@@ -1,5 +1,5 @@
-//! Passing: how a bank closed by its streaming monitor serves what it does not keep (khairy2015 section
-//! 4.1). A part of the bank, in the overlapped flow only.
+//! Passing: how a bank closed by its streaming monitor, or for good, serves what it does not keep
+//! (khairy2015 sections 4.1 and 3.1). A part of the bank, in the overlapped flow only.
 //!
 //! A read of a line that is not here fetches it into a line of the passing memory, whose number is that of its
 //! MSHR entry; reads of the same line wait there together, and then it is gone. Its tag alone is kept. A write goes
@@ -11,7 +11,7 @@
 //!
 //! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
 
-use super::super::config::L2Config;
+use super::super::config::{L2Bypass, L2Config};
 use super::super::line::{LineState, Tag};
 use super::super::queues::{Fetch, Turn, WriteBack};
 use super::super::stats::Stall;
@@ -26,6 +26,8 @@ use crate::noc::packet::RequestKind;
 #[derive(Clone, Debug)]
 pub(super) struct Passing {
     pub(super) streaming: Streaming,
+    /// No line is kept, whatever the monitor says.
+    is_shut: bool,
     pub(super) lines: Array<LineData>,
 }
 
@@ -40,27 +42,22 @@ impl Passing {
             writes: 1,
             collide: Collide::New,
         };
-        Self { streaming: Streaming::new(&config.streaming, true), lines: Array::new(spec, line_bytes) }
+        Self {
+            streaming: Streaming::new(&config.streaming, true),
+            is_shut: config.bypass == L2Bypass::All,
+            lines: Array::new(spec, line_bytes),
+        }
+    }
+
+    /// Whether reads and writes of lines that are not here go past the bank.
+    fn is_closed(&self) -> bool {
+        self.is_shut || self.streaming.is_closed()
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { streaming, lines } = self;
+        let Self { streaming, is_shut: _, lines } = self;
         to.part("streaming", |to| streaming.describe(to));
         to.array("passing", lines);
-    }
-}
-
-/// The memory in which a line arrives or waits, and its cell there: beyond the ways it is passing.
-#[inline(always)]
-pub(super) fn memory_of<'a>(
-    data: &'a mut Array<LineData>,
-    passing: &'a mut Option<Box<Passing>>,
-    ways: u32,
-    (set, way): (u32, u32),
-) -> (&'a mut Array<LineData>, (u32, u32)) {
-    match passing {
-        Some(passing) if way >= ways => (&mut passing.lines, (way - ways, 0)),
-        _ => (data, (set, way)),
     }
 }
 
@@ -85,7 +82,7 @@ impl L2Bank {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        let is_closed = self.passing.as_ref().is_some_and(|passing| passing.streaming.is_closed());
+        let is_closed = self.passing.as_ref().is_some_and(|passing| passing.is_closed());
         match kind {
             _ if !is_closed => Ok(false),
             RequestKind::Read => self.pass_read(at, matched).map(|()| true),

@@ -1,17 +1,15 @@
 //! How a bank serves one access: a waiter of a complete line, or the oldest looked-up request.
 
+use super::super::config::WriteMiss;
 use super::super::line::{LineState, Tag};
-use super::super::mshr::Waiter;
 use super::super::queues::{Fetch, Looking, Turn, WriteBack};
 use super::super::stats::Stall;
-use super::passing::memory_of;
+use super::perform::{Asked, memory_of, perform};
 use super::{L2Bank, Match};
-use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
-use crate::cells::line::LineData;
 use crate::cells::lru::WORD_WAYS;
 use crate::kernel::Edge;
-use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+use crate::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 impl L2Bank {
     /// Serves the next access that waited for a line now complete.
@@ -20,29 +18,12 @@ impl L2Bank {
             return Ok(false);
         }
         let Some((entry, waiter)) = self.mshr.waiter(at) else { return Ok(false) };
-        let kind = waiter.kind;
-        if kind.writes() && !can_write {
-            return Err(Stall::Port);
-        }
-        if !kind.is_acknowledged() {
-            if !self.replies.has_room() {
-                return Err(Stall::ReplyQueue);
-            }
-            let &Waiter { id, sm, ticket, sectors, .. } = waiter;
-            let place = (entry.set, entry.way);
-            let (memory, (row, column)) = memory_of(&mut self.data, &mut self.passing, self.config.ways, place);
-            let data = &memory.read_cell(at, row, column).0;
-            self.replies.push_with(|reply| bring(reply, (id, entry.line, sm, ticket), sectors, data));
-        }
-        if kind.writes() {
-            let operand_bytes = self.operand_bytes;
-            let Waiter { atomic, byte_mask, data, .. } = waiter;
-            let mut changed = false;
-            self.data.update(at, entry.set, entry.way, |line| {
-                changed = change(line, (kind, *atomic), *byte_mask, data, operand_bytes);
-            });
-            self.stats.changes += u64::from(changed);
-        }
+        let (place, asked) = ((entry.set, entry.way), Asked::waiting(waiter, entry.line));
+        let kind = asked.kind;
+        let Self { data, transient, passing, replies, config, operand_bytes, .. } = self;
+        let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
+        let changed = perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?;
+        self.stats.changes += u64::from(changed);
         self.stats.replays += 1;
         if let Some(entry) = self.mshr.served(kind.writes())
             && entry.way < self.config.ways
@@ -80,15 +61,14 @@ impl L2Bank {
             }
             _ => self.miss(at, matched, can_write)?,
         };
-        let recency = self.recency.read(at, set)[0].touched(way);
-        self.recency.write(at, set, 0, recency);
+        self.touch(at, set, way);
         self.looked_up(kind, matched, (id, line, sm, ticket));
         Ok(true)
     }
 
     /// The oldest request is served or put down.
     #[inline(always)]
-    fn looked_up(&mut self, kind: RequestKind, matched: Match, (id, line, sm, ticket): (u32, u64, u8, u64)) {
+    fn looked_up(&mut self, kind: RequestKind, matched: Match, from: (u32, u64, u8, u64)) {
         if let Some(passing) = &mut self.passing
             && kind == RequestKind::Read
         {
@@ -96,13 +76,7 @@ impl L2Bank {
         }
         self.looking.drop_front();
         self.matched = None;
-        if kind.is_acknowledged() {
-            self.replies.push_with(|reply| {
-                bring(reply, (id, line, sm, ticket), 0, &[0; LINE_BYTES]);
-                reply.kind = ReplyKind::Ack;
-            });
-        }
-        self.stats.accesses += u64::from(kind == RequestKind::Read);
+        self.accepted(kind, from);
     }
 
     /// Matches the line of the oldest request with the tags, unless that was done before.
@@ -164,27 +138,13 @@ impl L2Bank {
         if !self.replies.has_room() {
             return Err(Stall::ReplyQueue);
         }
-        let request = oldest(&self.looking);
-        let kind = request.kind;
-        if kind.writes() && !can_write {
-            return Err(Stall::Port);
-        }
-        if !kind.is_acknowledged() {
-            let &Request { id, line, sm, ticket, sectors, .. } = request;
-            let data = &self.data.read_cell(at, set, way).0;
-            self.replies.push_with(|reply| bring(reply, (id, line, sm, ticket), sectors, data));
-        }
-        if kind.writes() {
-            let operand_bytes = self.operand_bytes;
-            let Request { atomic, byte_mask, data, .. } = request;
-            let mut changed = false;
-            self.data.update(at, set, way, |line| {
-                changed = change(line, (kind, *atomic), *byte_mask, data, operand_bytes);
-            });
-            self.stats.changes += u64::from(changed);
-            if state == LineState::Valid {
-                self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
-            }
+        let asked = Asked::looking(oldest(&self.looking));
+        let kind = asked.kind;
+        let (memory, replies) = (&mut self.data, &mut self.replies);
+        let changed = perform(memory, (set, way), replies, at, &asked, self.operand_bytes, can_write)?;
+        self.stats.changes += u64::from(changed);
+        if kind.writes() && state == LineState::Valid {
+            self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         }
         *match kind {
             RequestKind::Read => &mut self.stats.hits,
@@ -199,8 +159,9 @@ impl L2Bank {
         let Match { local, set, tag, way } = matched;
         let request = oldest(&self.looking);
         let kind = request.kind;
-        let whole =
-            kind == RequestKind::Write && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes);
+        let whole = kind == RequestKind::Write
+            && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes)
+            && self.config.write_miss == WriteMiss::FetchPartial;
         let id = request.id;
         let way = way.or_else(|| self.victim(set)).ok_or(Stall::LineAlloc)?;
         let entry = self.mshr.free();
@@ -278,38 +239,6 @@ pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
         Ok(row) => row.iter().position(|cell| cell.tag == tag),
         Err(_) => row.iter().position(|cell| cell.tag == tag),
     }
-}
-
-/// What a write or an atomic leaves of a line. Returns whether that may be something else: a write is
-/// not compared.
-#[inline]
-pub(super) fn change(
-    line: &mut LineData,
-    (kind, atomic): (RequestKind, AtomicOp),
-    byte_mask: u128,
-    data: &[u8; LINE_BYTES],
-    operand_bytes: u32,
-) -> bool {
-    if kind.is_atomic() {
-        return atomic.perform(&mut line.0, byte_mask, data, operand_bytes);
-    }
-    line.merge(byte_mask, data);
-    true
-}
-
-/// Becomes the reply that brings sectors of a line, in place because of its size.
-#[inline(always)]
-pub(super) fn bring(
-    reply: &mut Reply,
-    (id, line, sm, ticket): (u32, u64, u8, u64),
-    sectors: u8,
-    data: &[u8; LINE_BYTES],
-) {
-    let Reply { kind, .. } = reply;
-    *kind = ReplyKind::Data;
-    (reply.id, reply.line, reply.sm, reply.ticket) = (id, line, sm, ticket);
-    reply.sectors = sectors;
-    reply.data = *data;
 }
 
 /// The request being looked up: there is one in every method that serves it.

@@ -46,8 +46,9 @@ impl L2Bank {
         true
     }
 
-    /// Chooses the next swap: the line that was here first, and the way bound to it or the one of
-    /// its set unused for longest, if that may give up its line. True if another could follow.
+    /// Chooses the next swap: the line whose turn it is, first come, first served, and the way bound to
+    /// it or the one of its set unused for longest, if that may give up its line. True if another could
+    /// follow.
     pub(super) fn choose_swap(&mut self, at: &Edge<'_>) -> bool {
         let Transient { frc: Some(frc), swap: None, .. } = &*self.transient else { return false };
         let Some(entry) = frc.to_swap() else { return false };
@@ -60,7 +61,7 @@ impl L2Bank {
             None => self.victim(set),
         };
         // The lines of the other ways are being replaced, which needs no entry of the FRC.
-        let Some(way) = way else { return false };
+        let Some(way) = way else { return self.transient.frc.as_mut().is_some_and(Frc::pass_over) };
         let swap = Swap { entry, way, at: at.cycle + u64::from(self.config.frc.swap_latency) };
         if let Some(frc) = &mut self.transient.frc {
             frc.take_swap();

@@ -2,7 +2,7 @@
 //! its next line (candel2018 section 3), unless the FRC takes that line in (section 4).
 //!
 //! In each cycle: an acknowledgement of an L1, a burst from memory, one access, the choice of a
-//! swap, a burst to memory, a message to an L1, and a request that begins its look-up, one that
+//! swap, a burst to each DRAM channel, a message to an L1, and a request that begins its look-up, one that
 //! waited before a new one. What these set free is seen by those that come later in the list, so that
 //! a request can begin its second look-up in the cycle in which a way comes free.
 //!
@@ -52,17 +52,19 @@ pub(super) struct MemoryPorts {
 }
 
 impl MemoryPorts {
-    pub fn of(config: &L2Config) -> Self {
+    pub fn of(config: &L2Config, place: &BankPlace) -> Self {
         if !config.is_transient() {
-            return Self { tags: (1, 1), recency: (1, 1), data: (1, 1), sharers: (0, 0) };
+            return Self { tags: (1, 1), recency: (1, 1), data: (1, config.data_ports), sharers: (0, 0) };
         }
         let swap = u32::from(config.frc.entries > 0 && config.frc.swap_latency == 0);
+        let channels = place.channels.num_partitions;
         Self {
-            // Reads: look-up, choice of a swap. Writes: access, end of an invalidation, of a write-back.
-            tags: (2 + swap, 3 + swap),
+            // Reads: look-up, choice of a swap. Writes: access, end of an invalidation, of a write-back to
+            // each channel.
+            tags: (2 + swap, 2 + channels + swap),
             recency: (2 + swap, 1 + swap),
-            // Reads: access, burst to memory.
-            data: (2 + swap, 1 + swap),
+            // Reads: access, burst to each channel.
+            data: (1 + channels + swap, config.data_ports + swap),
             sharers: (1 + swap, 1 + swap),
         }
     }
@@ -75,7 +77,7 @@ impl Transient {
         let L2Config { sets, ways, lookup_latency, ref frc, .. } = *config;
         let mshr_entries = if is_used { config.mshr_entries } else { 0 };
         let depth = if is_used { config.pending_queue } else { 0 };
-        let ports = MemoryPorts::of(config);
+        let ports = MemoryPorts::of(config, place);
         let sharers = || {
             let path = format!("{path}.sharers");
             let (reads, writes) = ports.sharers;
@@ -96,7 +98,7 @@ impl Transient {
         };
         Self {
             pending: Pending::new(depth, lookup_latency, bits_for(sets), place.requests()),
-            evictions: Evictions::new(mshr_entries, frc.entries, place.coherent_l1s),
+            evictions: Evictions::new(mshr_entries, frc.entries, place),
             sharers: (place.coherent_l1s > 0).then(sharers),
             frc: (frc.entries > 0).then(|| Frc::new(&format!("{path}.frc"), shape)),
             swap: None,
@@ -142,22 +144,22 @@ impl L2Bank {
             if self.next_look_up().is_some_and(|due| due <= at.cycle) { Err(Stall::Port) } else { Ok(false) }
         } else {
             let mut arriving = self.arriving(&mut io.dram_rsp, at);
-            let arrived = arriving.is_some();
+            let can_write = arriving.is_none() || self.config.data_ports > 1;
             if let Some(dram_rsp) = &mut arriving {
                 self.fill(dram_rsp, at);
             }
-            replayed = self.serve_waiter(at, !arrived);
+            replayed = self.serve_waiter(at, can_write);
             match replayed {
                 Ok(true) if self.next_look_up().is_some_and(|due| due <= at.cycle) => Err(Stall::Port),
                 Ok(true) => Ok(false),
-                _ => self.attend(at, !arrived),
+                _ => self.attend(at, can_write),
             }
         };
         if let Err(reason) = looked {
             self.refused = Some((at.cycle, reason));
         }
         let more_swaps = self.choose_swap(at);
-        let memory_stuck = self.send_burst(&mut io.dram_req, at);
+        let more_bursts = self.send_bursts(&mut io.dram_req, at);
         let recall_stuck = self.recall(&mut io.recall, at);
         if !self.transient.pending.start(at.cycle) {
             self.accept(&mut io.req, at);
@@ -165,7 +167,7 @@ impl L2Bank {
 
         let flow = &self.transient;
         let more = self.can_reply(reply_stuck)
-            || !memory_stuck && flow.evictions.job().is_some()
+            || more_bursts
             || !recall_stuck && flow.evictions.telling().is_some()
             || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
             || any_waiting(&mut io.dram_rsp, at)
