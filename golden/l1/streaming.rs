@@ -47,16 +47,18 @@ impl Streaming {
         is_next && self.end(true)
     }
 
-    /// A period ends. Returns whether tags without data are dropped.
+    /// A period ends, in which the misses may be a stream's or not. Returns whether tags without data are dropped.
     pub fn end(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         let missed = std::mem::take(&mut self.missed);
-        if missed.len() >= self.config.min_accesses {
+        if !may_close {
+            self.closed = false;
+        } else if missed.len() >= self.config.min_accesses {
             let rate = 100 * missed.iter().filter(|missed| **missed).count();
             self.closed = match rate.cmp(&(self.config.miss_percent * missed.len())) {
                 std::cmp::Ordering::Less => false,
                 std::cmp::Ordering::Equal => was_closed,
-                std::cmp::Ordering::Greater => was_closed || may_close,
+                std::cmp::Ordering::Greater => true,
             };
         }
         was_closed && !self.closed && self.config.flush
@@ -86,6 +88,6 @@ mod tests {
     fn the_bound_itself_changes_nothing() {
         assert_eq!([899, 900, 901].map(|misses| judged(false, misses, true)), [false, false, true]);
         assert_eq!([899, 900, 901].map(|misses| judged(true, misses, true)), [false, true, true]);
-        assert!(!judged(false, 1000, false) && judged(true, 1000, false));
+        assert!(!judged(false, 1000, false) && !judged(true, 1000, false));
     }
 }

@@ -88,12 +88,14 @@ impl Streaming {
 
     fn decided(&self, may_close: bool) -> bool {
         let (missed, bound) = (100 * self.misses, self.config.miss_percent * self.accesses);
-        if self.accesses < self.config.min_accesses {
+        if !may_close {
+            false
+        } else if self.accesses < self.config.min_accesses {
             self.closed
         } else if self.closed {
             missed >= bound
         } else {
-            missed > bound && may_close
+            missed > bound
         }
     }
 
@@ -111,7 +113,7 @@ impl Streaming {
         }
     }
 
-    /// Ends a period. Returns whether the cache has opened.
+    /// Ends a period; unless the cache `may_close` for its misses, it opens. Returns whether it has.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         self.closed = self.decided(may_close);

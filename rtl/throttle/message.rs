@@ -31,8 +31,8 @@ impl Payload for Miss {
 /// Core to L1D: a period of the core's monitor has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PeriodEnd {
-    /// The misses may be taken for a stream's: they are not those of warps that thrash, or the number of
-    /// warps has been settled.
+    /// The misses may be taken for a stream's: they are not those of warps that thrash, or it is known that
+    /// holding warps back does not help. If not, the L1D opens.
     pub may_close: bool,
 }
 

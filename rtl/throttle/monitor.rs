@@ -157,7 +157,8 @@ impl Monitor {
             Phase::Monitor => !is_above,
             // What a sample shows must not depend on the L1D being shut in it.
             Phase::Sample | Phase::Wait => false,
-            Phase::Fixed => true,
+            // Warps are held back because they thrash; what misses with all of them is a stream.
+            Phase::Fixed => self.limit == self.most,
         };
         self.misses = 0;
         let report = match self.phase {
@@ -265,6 +266,16 @@ mod tests {
         assert_eq!((monitor.phase(), monitor.limit()), (Phase::Wait, 5));
         monitor.obey(Order { kind: OrderKind::Fixed, limit: 2 }, 60_064);
         assert_eq!((monitor.phase(), monitor.limit()), (Phase::Fixed, 2));
+    }
+
+    #[test]
+    fn misses_count_as_a_streams_once_it_is_known_that_all_warps_do_best() {
+        for (limit, may_close) in [(24, true), (23, false)] {
+            let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
+            monitor.tick(0);
+            monitor.obey(Order { kind: OrderKind::Fixed, limit }, 5_000);
+            assert_eq!(monitor.tick(10_000), Some(Tick { period: PeriodEnd { may_close }, report: None }));
+        }
     }
 
     #[test]

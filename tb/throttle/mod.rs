@@ -7,5 +7,7 @@
 //! | `streaming::*`| the monitor against its twin, a million accesses                                    |
 
 mod ccws;
+#[cfg(test)]
+mod closed;
 mod dwt;
 mod streaming;

@@ -1,0 +1,102 @@
+//! What the L1D tells the throttle of its core while the streaming monitor has it closed.
+
+use rtl::cells::streaming::StreamingConfig;
+use rtl::kernel::{BlockId, Edge, Wake};
+use rtl::l1::access::{AccessKind, WarpAccess};
+use rtl::l1::config::{Bypass, CacheConfig, L1Config, LsuConfig};
+use rtl::l1::lsu::Lsu;
+use rtl::noc::packet::{Reply, ReplyKind};
+use rtl::throttle::config::{CcwsConfig, DwtConfig, Scheme, ThrottleConfig};
+use rtl::throttle::message::PeriodEnd;
+use rtl::throttle::side::{Ends, SideBand};
+
+use crate::l1::rig::{self, Links};
+
+/// Cycles between two loads.
+const PAUSE: u64 = 20;
+
+/// An LSU under DWT-CS, and its side band.
+struct Bench {
+    lsu: Lsu,
+    links: Links,
+    side: SideBand,
+    wake: Wake,
+    cycle: u64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let streaming = StreamingConfig { miss_percent: 90, ..rig::l1().streaming };
+        let l1 = L1Config { sets: 4, bypass: Bypass::Streaming, streaming, ..rig::l1() };
+        let throttle =
+            ThrottleConfig { scheme: Scheme::DwtCs, dwt: DwtConfig::KHAIRY2015, ccws: CcwsConfig::KHAIRY2015 };
+        let others = CacheConfig { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, index: l1.index.clone() };
+        let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
+        let mut lsu = rig::lsu(&l1, [&others; 2], &lsu);
+        lsu.set_throttle(&throttle, &l1, 48);
+        let block = |slot| BlockId { domain: 0, slot };
+        let ends = Ends { core: block(0), l1: block(1), coordinator: block(2) };
+        let side = SideBand::new(&throttle, 3, 1, ends).unwrap();
+        Self { lsu, links: Links::new(4, [1, 1], 128), side, wake: Wake::new(&[1, 1]), cycle: 0 }
+    }
+
+    /// Loads one line after the other; returns whether each missed, as the core is told, and went past.
+    fn load(&mut self, lines: &[u64]) -> Vec<(bool, bool)> {
+        lines.iter().map(|line| self.load_one(*line)).collect()
+    }
+
+    fn load_one(&mut self, line: u64) -> (bool, bool) {
+        let before = self.lsu.stats().bypasses;
+        let mut missed = false;
+        for step in 0..PAUSE {
+            let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
+            if step == 0 {
+                let access = WarpAccess {
+                    kind: AccessKind::Load,
+                    mask: 1,
+                    size_log2: 2,
+                    address: [line * 128; 32],
+                    ..WarpAccess::default()
+                };
+                self.links.core_req.tx().push(at, access);
+            }
+            if self.links.mem_req.rx().peek(at).is_some() {
+                let request = self.links.mem_req.rx().pop(at);
+                let reply = Reply { kind: ReplyKind::Data, line, sm: 3, ticket: request.ticket, ..Reply::default() };
+                self.links.mem_rsp.tx().push(at, reply);
+            }
+            if self.links.core_rsp.rx().peek(at).is_some() {
+                self.links.core_rsp.rx().pop(at);
+            }
+            self.lsu.eval_throttled(self.links.of_lsu(), &mut self.side, at);
+            if self.side.misses.rx().peek(at).is_some() {
+                missed |= !self.side.misses.rx().pop(at).lost;
+            }
+            self.cycle += 1;
+        }
+        (missed, self.lsu.stats().bypasses > before)
+    }
+
+    fn end_period(&mut self, may_close: bool) {
+        let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
+        self.side.periods.tx().push(at, PeriodEnd { may_close });
+        self.cycle += 1;
+    }
+}
+
+#[test]
+fn the_core_hears_of_misses_of_a_closed_cache_which_opens_if_they_are_no_streams() {
+    let mut bench = Bench::new();
+    assert_eq!(
+        bench.load(&[0, 1, 2, 3, 0]),
+        [(true, false), (true, false), (true, false), (true, false), (false, false)]
+    );
+    bench.end_period(true);
+    // Four of five missed, which is not above 90 percent.
+    assert_eq!(bench.load(&[4, 5, 6, 7]), [(true, false); 4]);
+    bench.end_period(true);
+    assert_eq!(bench.load(&[8, 9, 10, 11, 8]), [(true, true), (true, true), (true, true), (true, true), (false, true)]);
+    bench.end_period(false);
+    // What was left of line 8 is its tag.
+    assert_eq!(bench.load(&[8, 8, 12]), [(true, false), (false, false), (true, false)]);
+}
