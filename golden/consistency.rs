@@ -9,14 +9,17 @@
 //! * When a kernel has ended, everybody sees what it left in memory.
 //!
 //! Otherwise a load may return anything that was in memory since the kernel began, however old, and the
-//! stores of others in any order: L1s are not coherent.
+//! stores of others in any order: L1s are not coherent. It may return a store of another before that has reached
+//! memory, because an L1 supplies others with what its own compute unit has just written.
 //!
 //! A cell is whatever is written as one, a byte or a word. Stores are told of twice, when the compute
 //! unit issues them and when they reach memory ([`Checker::store`], [`Checker::perform`]); loads when they are
 //! issued and when they have returned ([`Checker::begin`], [`Checker::end`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
+
+use crate::mix::MixMap;
 
 /// A load between its issue and its return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,23 @@ pub struct Loading {
     /// Stores issued so far, by anybody.
     issued: u64,
     since: Since,
+}
+
+/// A coherent operation's place in the order of what is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issue(u64);
+
+impl Issue {
+    /// Before everything, for those who do not know.
+    pub const EARLIEST: Self = Self(0);
+}
+
+impl Loading {
+    /// The cell that it loads.
+    #[must_use]
+    pub fn cell(&self) -> u64 {
+        self.cell
+    }
 }
 
 /// The oldest that a load may return.
@@ -92,8 +112,8 @@ impl std::error::Error for Violation {}
 /// The checker.
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
-    cells: HashMap<u64, Cell>,
-    own: HashMap<(usize, u64), Own>,
+    cells: MixMap<u64, Cell>,
+    own: MixMap<(usize, u64), Own>,
     issued: u64,
 }
 
@@ -141,6 +161,18 @@ impl Checker {
         self.cells.entry(cell).or_insert_with(|| Cell { versions: vec![Version { value: 0, writer: None }], first: 0 })
     }
 
+    /// What memory holds in a cell that the checker has heard of.
+    #[must_use]
+    pub fn held(&self, cell: u64) -> Option<u64> {
+        self.cells.get(&cell)?.versions.last().map(|version| version.value)
+    }
+
+    /// True if a store of a compute unit to a cell has not reached memory.
+    #[must_use]
+    pub fn is_under_way(&self, cu: usize, cell: u64) -> bool {
+        self.own.get(&(cu, cell)).is_some_and(|own| !own.under_way.is_empty())
+    }
+
     /// A compute unit issues a store.
     pub fn store(&mut self, cu: usize, cell: u64, value: u64) {
         self.issued += 1;
@@ -183,7 +215,8 @@ impl Checker {
     pub fn end(&mut self, load: Loading, value: u64) -> Result<(), Violation> {
         let Loading { cu, cell, issued, since } = load;
         let under_way = self.own.get(&(cu, cell)).map_or(VecDeque::new(), |own| own.under_way.clone());
-        let versions = &self.cell(cell).versions;
+        self.cell(cell);
+        let versions = &self.cells[&cell].versions;
         let violates = |rule, expected| Err(Violation { cu, cell, value, expected, rule });
         let (first, rule) = match since {
             Since::Version(version, rule) => (version, rule),
@@ -197,25 +230,52 @@ impl Checker {
         };
         let is_future =
             |version: &Version| version.writer.is_some_and(|(writer, number)| writer == cu && number > issued);
-        let mut explains = versions.iter().enumerate().filter(|(_, version)| version.value == value).peekable();
-        if explains.clone().any(|(at, version)| at >= first && !is_future(version)) {
+        // Mostly it is the newest.
+        if versions[first..].iter().rev().any(|version| version.value == value && !is_future(version)) {
             return Ok(());
         }
+        let mut explains = versions.iter().filter(|version| version.value == value).peekable();
         let expected = versions[first].value;
+        let mut others = self.own.iter().filter(|((other, at), _)| *at == cell && *other != cu);
+        if others.any(|(_, own)| own.under_way.iter().any(|(_, stored)| *stored == value)) {
+            return Ok(());
+        }
         let from_future = under_way.iter().any(|(number, own)| *number > issued && *own == value);
         match explains.peek() {
-            Some((_, version)) if is_future(version) => violates(Rule::OwnFuture, expected),
+            Some(version) if is_future(version) => violates(Rule::OwnFuture, expected),
             Some(_) => violates(rule, expected),
             None if from_future => violates(Rule::OwnFuture, expected),
             None => violates(Rule::NeverWritten, expected),
         }
     }
 
+    /// A coherent operation is issued, which takes its place in memory's order later.
+    pub fn issue(&mut self) -> Issue {
+        self.issued += 1;
+        Issue(self.issued)
+    }
+
+    /// A coherent operation is issued and takes its place in memory's order.
+    ///
+    /// # Errors
+    /// As [`Self::coherent_from`].
+    pub fn coherent(&mut self, cu: usize, cell: u64, read: Option<u64>, write: Option<u64>) -> Result<(), Violation> {
+        let issue = self.issue();
+        self.coherent_from(issue, cu, cell, read, write)
+    }
+
     /// A coherent operation takes its place in memory's order: it read and wrote such values there.
     ///
     /// # Errors
     /// If it read something else than memory held.
-    pub fn coherent(&mut self, cu: usize, cell: u64, read: Option<u64>, write: Option<u64>) -> Result<(), Violation> {
+    pub fn coherent_from(
+        &mut self,
+        Issue(number): Issue,
+        cu: usize,
+        cell: u64,
+        read: Option<u64>,
+        write: Option<u64>,
+    ) -> Result<(), Violation> {
         let versions = &self.cell(cell).versions;
         let last = versions.len() - 1;
         let expected = versions[last].value;
@@ -226,8 +286,7 @@ impl Checker {
             self.own.entry((cu, cell)).or_default().since = Some((last, Rule::Coherent));
         }
         if let Some(value) = write {
-            self.issued += 1;
-            self.write(cu, cell, value, self.issued, Rule::Coherent);
+            self.write(cu, cell, value, number, Rule::Coherent);
         }
         Ok(())
     }

@@ -22,7 +22,8 @@ fn a_compute_unit_sees_its_own_store_before_it_reaches_memory_and_after() {
 fn others_may_see_either_value_until_the_kernel_ends() {
     let mut checker = Checker::new();
     checker.store(0, X, 1);
-    assert_eq!(returned(&mut checker, 1, 1), Err(Rule::NeverWritten), "it is not in memory yet");
+    assert_eq!(returned(&mut checker, 1, 1), Ok(()), "an L1 may supply what its compute unit has written");
+    assert_eq!(returned(&mut checker, 1, 2), Err(Rule::NeverWritten));
     checker.perform(0, X);
     assert_eq!(returned(&mut checker, 1, 1), Ok(()));
     assert_eq!(returned(&mut checker, 1, 0), Ok(()));
@@ -65,6 +66,17 @@ fn what_a_coherent_operation_saw_stays_seen_by_its_compute_unit_alone() {
     assert_eq!(returned(&mut checker, 1, 1), Err(Rule::Coherent));
     assert_eq!(returned(&mut checker, 2, 1), Ok(()));
     assert_eq!(returned(&mut checker, 2, 0), Ok(()));
+}
+
+#[test]
+fn a_load_may_see_a_coherent_write_that_was_issued_before_it_but_none_issued_after_it() {
+    let mut checker = Checker::new();
+    let before = checker.begin(0, X);
+    let issue = checker.issue();
+    let after = checker.begin(0, X);
+    checker.coherent_from(issue, 0, X, Some(0), Some(1)).unwrap();
+    assert_eq!(checker.end(before, 1).unwrap_err().rule, Rule::OwnFuture);
+    assert_eq!(checker.end(after, 1), Ok(()));
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub mod interp;
 pub mod l1;
 pub mod l2;
 pub mod memory;
+pub mod mix;
 pub mod noc;
 pub mod reference;
 pub mod throttle;

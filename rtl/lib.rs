@@ -15,6 +15,7 @@
 //! | [`noc`]     | crossbars and their packets                                            |
 //! | [`l2`]      | L2 bank                                                                |
 //! | [`dram`]    | GDDR5 channel                                                          |
+//! | [`tracker`] | which L1s hold a line, and supply it to others                        |
 //! | [`throttle`]| which warps may issue, for the sake of the L1D                       |
 //! | [`machine`] | the wiring of all blocks, and what a host may do with them             |
 //! | [`recorded`]| the values that memory holds behind a trace                            |
@@ -32,3 +33,4 @@ pub mod noc;
 pub mod recorded;
 pub mod sm;
 pub mod throttle;
+pub mod tracker;

@@ -43,3 +43,4 @@ pub mod soak;
 #[cfg(test)]
 mod throttle;
 pub mod trace;
+mod tracker;

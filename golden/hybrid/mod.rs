@@ -12,6 +12,7 @@
 //!
 //! An L1 line is several lines of the L2, each of which hits or misses alone; all lie in one bank.
 
+pub mod bank;
 mod coherent;
 mod counts;
 mod tracker;

@@ -47,6 +47,10 @@ pub struct Config {
     pub streaming: Option<streaming::Config>,
     /// Accesses to its set for which a line is protected; 0: none is.
     pub protecting_distance: u64,
+    /// A global store changes the copy, too.
+    pub updates: bool,
+    /// A line that gives way is told of, through the miss queue.
+    pub notifies: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +104,11 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         }
     }
 
+    /// Lines that give way are told of from now on.
+    pub fn notify(&mut self) {
+        self.config.notifies = true;
+    }
+
     /// Whether it closes at all.
     pub fn streams(&self) -> bool {
         self.streaming.is_some()
@@ -145,6 +154,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 Some(Status::Reserved { .. }) => RecallOutcome::Pending,
                 Some(Status::Modified) => RecallOutcome::Kept,
             })),
+            Event::Supply { line } => Ok(Outcome::Supplied(self.status(line) == Some(Status::Valid))),
             Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
             Event::Switch { .. } => Ok(Outcome::Done),
             Event::Flush => match self.mshr.used() {
@@ -238,7 +248,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             Some(Status::Reserved { .. }) => Fails { mshr_merge: true, ..Fails::default() },
             None | Some(Status::Hollow) => {
                 let (victim, line_alloc) = self.victim_for(line);
-                let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified));
+                let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
                 Fails {
                     line_alloc,
                     mshr_entry: verdict != Verdict::Primary,
@@ -258,7 +268,10 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         if space == Space::Local && matches!(self.status(line), Some(Status::Valid | Status::Modified)) {
             return Ok(WriteOutcome::WrittenBack);
         }
-        self.predict_overtaking(line, queue_used)
+        match self.predict_overtaking(line, queue_used)? {
+            WriteOutcome::Evicted if self.config.updates && space == Space::Global => Ok(WriteOutcome::Updated),
+            other => Ok(other),
+        }
     }
 
     /// A write goes past the cache: no copy here may outlive it.
@@ -317,6 +330,8 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 self.touch(line, false);
                 self.set_status(line, Status::Modified);
             }
+            (Event::Store { line, .. }, Outcome::Write(WriteOutcome::Updated))
+            | (Event::Supply { line }, Outcome::Supplied(true)) => self.touch(line, false),
             // What is left of the line is its tag, if anything.
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Missed))
             | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Missed))

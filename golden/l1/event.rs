@@ -103,6 +103,8 @@ pub enum WriteOutcome {
     Evicted,
     /// The copy holds the data and is modified.
     WrittenBack,
+    /// The copy holds the data, which go to memory too.
+    Updated,
     /// No copy; the data go to memory.
     Missed,
     /// The line is on its way: it will be dropped when it arrives, and takes no further load.
@@ -182,8 +184,13 @@ pub enum Event<W> {
         /// Line number.
         line: u64,
     },
-    /// The L2 gives a line up.
+    /// The L2 gives a line up, or a coherent load of it goes past.
     Recall {
+        /// Line number.
+        line: u64,
+    },
+    /// Another cache wants a line.
+    Supply {
         /// Line number.
         line: u64,
     },
@@ -213,7 +220,8 @@ impl<W> Event<W> {
             | Event::Bypass { line, .. }
             | Event::LetPast { line }
             | Event::Fill { line }
-            | Event::Recall { line } => Some(line),
+            | Event::Recall { line }
+            | Event::Supply { line } => Some(line),
             Event::Switch { .. } | Event::Drain | Event::Flush | Event::Reach { .. } | Event::PeriodEnd { .. } => None,
         }
     }
@@ -235,6 +243,8 @@ pub enum Outcome<W> {
     },
     /// Of a recall.
     Recalled(RecallOutcome),
+    /// Of a supply: whether the line was there, and equal to memory's.
+    Supplied(bool),
     /// Of a drain: the waiter, if there was one.
     Drained(Option<Replay<W>>),
     /// Of all that the cache has no choice about.

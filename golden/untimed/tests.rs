@@ -225,6 +225,8 @@ proptest! {
             filter: None,
             streaming: None,
             protecting_distance: 0,
+            updates: false,
+            notifies: false,
         });
         for (line, store) in steps {
             if store {
@@ -265,4 +267,53 @@ proptest! {
             prop_assert_eq!(reached.wrote_back, wrote_back);
         }
     }
+}
+
+/// What warps of `block` threads in each of `ctas` CTAs find, with `sms` SMs whose L1 has one line.
+fn found(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> Found {
+    let config = Config { num_sms: sms, ..caches(1, 64).config };
+    let mut locality = Locality::new(config);
+    let program = kernel(body);
+    let mut memory = FlatMemory::new();
+    memory.place("p", BASE, vec![0; 1 << 16]).unwrap();
+    let params = BASE.to_le_bytes();
+    let launch = Launch {
+        program: &program,
+        grid: [ctas, 1, 1],
+        block: [block, 1, 1],
+        dynamic_shared: 0,
+        params: &params,
+        max_instructions: 100_000,
+    };
+    for _ in 0..launches {
+        locality.run(&launch, 1, &mut memory).unwrap();
+    }
+    *locality.found()
+}
+
+#[test]
+fn a_line_found_again_is_told_by_who_used_it_last() {
+    // Lane 0 reads the line twice, then lane 1 reads it.
+    let body = "setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 1; @%p1 ld.global.u32 %r1, [%rd0]; \
+                @%p1 ld.global.u32 %r1, [%rd0]; @%p2 ld.global.u32 %r1, [%rd0];";
+    let one = found(body, 1, 32, 1, 1);
+    assert_eq!((one.l1.requests, one.l1.found), (3, [1, 1, 0, 0, 0, 0]));
+    let read = "ld.global.u32 %r1, [%rd0];";
+    assert_eq!(found(read, 1, 64, 1, 1).l1.found, [0, 0, 1, 0, 0, 0]);
+    assert_eq!(found(read, 2, 32, 1, 1).l1.found, [0, 0, 0, 1, 0, 0]);
+    let others = found(read, 2, 32, 2, 1);
+    assert_eq!((others.l1.found, others.l2.found), ([0; 6], [0, 0, 0, 0, 1, 0]));
+    let again = found(read, 1, 32, 1, 2);
+    assert_eq!((again.l1_unbounded.found, again.l2.found), ([0; 6], [0, 0, 0, 0, 0, 1]));
+}
+
+#[test]
+fn an_unbounded_cache_loses_lines_to_stores_alone() {
+    // One line has room: A B A, then a store of A, then A.
+    let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0]; \
+                st.global.u32 [%rd0], %r1; ld.global.u32 %r1, [%rd0];";
+    let Found { l1, l1_unbounded, l2, l2_unbounded } = found(body, 1, 32, 1, 1);
+    assert_eq!((l1.found[0], l1_unbounded.found[0]), (0, 1));
+    // All four loads and the store miss in the L1.
+    assert_eq!((l2.requests, l2.found[0], l2_unbounded.found[0]), (5, 3, 3));
 }

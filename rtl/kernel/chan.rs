@@ -144,6 +144,20 @@ impl<T: Payload> Chan<T> {
         (self.level > 0).then(|| &self.slots[self.head].beat)
     }
 
+    /// The beat that was sent at a tick, if one was: for those who watch from outside, before the next tick.
+    #[must_use]
+    pub fn sent_at(&self, tick: u64) -> Option<&T> {
+        let last = self.tail.checked_sub(1).unwrap_or(self.slots.len() - 1);
+        (self.pushed_at == tick).then(|| &self.slots[last].beat)
+    }
+
+    /// The beat that was taken at a tick, if one was: the same. Its slot is not sent into before the next.
+    #[must_use]
+    pub fn taken_at(&self, tick: u64) -> Option<&T> {
+        let last = self.head.checked_sub(1).unwrap_or(self.slots.len() - 1);
+        (self.popped_at == tick).then(|| &self.slots[last].beat)
+    }
+
     /// The channel's full path.
     #[must_use]
     pub fn path(&self) -> &str {

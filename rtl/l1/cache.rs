@@ -10,6 +10,7 @@
 //! | `fill`  | in  | `Reply`      | a line that the cache asked for                               |
 //! | `drain` | out | waiter       | one a cycle over all caches                                   |
 //! | `recall` | in | line         | once a cycle, through ports of its own, where the L2 recalls lines |
+//! | `supply` | in | line         | the same, for another SM, where there is a sharing tracker    |
 //!
 //! What goes to memory is put into the miss queue that all caches share, and what is answered into
 //! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use super::access::{AccessKind, MemorySpace};
 use super::coalescer::LineAccess;
-use super::config::{Bypass, CacheConfig, FailOrder, L1Config, ProfileScope};
+use super::config::{Bypass, CacheConfig, FailOrder, L1Config, ProfileScope, StoreHit};
 use super::decoupled::Moves;
 use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
@@ -97,13 +98,19 @@ pub(super) struct Cache {
     /// The lines that the L1D admits in this kernel, in order: knowledge of an earlier run, no hardware.
     admitted: Option<Arc<[u64]>>,
     is_profiled: bool,
+    /// A global store changes the copy.
+    updates: bool,
+    /// The sharing tracker hears of lines that give way.
+    notifies: bool,
     pub stats: L1Stats,
 }
 
 impl Cache {
     /// An empty cache at `path` with the lines and the order of refusals of `l1`.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
-        let &LsuPlace { line_bits, is_recalled, .. } = place;
+        let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
+        // Recalls and supplies look lines up beside the accesses of the SM: a machine has one of them.
+        let is_recalled = is_recalled || is_tracked;
         let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index } = config;
         let line_bytes = l1.line_bytes;
         let lines = sets * ways;
@@ -112,7 +119,7 @@ impl Cache {
             storage: Storage::Sram,
             rows: lines,
             columns: 1,
-            reads: 2,
+            reads: 2 + u32::from(is_tracked && id == CacheId::L1d),
             writes: 2,
             collide: Collide::New,
         };
@@ -138,6 +145,8 @@ impl Cache {
             pdp: protects.then(|| Pdp::new(&path, (sets, ways), l1.protecting_distance as u8)),
             admitted: None,
             is_profiled,
+            updates: id == CacheId::L1d && l1.store_hit == StoreHit::Update,
+            notifies: id == CacheId::L1d && is_tracked,
             stats: L1Stats::default(),
             path,
         }
@@ -238,6 +247,11 @@ impl Cache {
         Some((line, waiter, self.mshr.ready_entries() != filled))
     }
 
+    /// True if a global store changes the copy.
+    pub fn updates(&self) -> bool {
+        self.updates
+    }
+
     /// True if a scheme of this cache decides by its own state which loads go past it.
     pub fn chooses(&self) -> bool {
         self.streaming.is_some() || self.tags.decoupled().is_some() || self.pdp.is_some() || self.is_profiled
@@ -293,8 +307,8 @@ impl Cache {
     }
 
     /// A load that was chosen to go past has left on the bypass path: that of a closed cache leaves its
-    /// tag. One that the profile keeps out is no access to its set.
-    pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess) {
+    /// tag, and may miss. One that the profile keeps out is no access to its set.
+    pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess) -> bool {
         let admits = self.admits(request.line);
         if let Some(tags) = self.tags.decoupled_mut() {
             tags.went_past(at, request.line);
@@ -303,7 +317,7 @@ impl Cache {
         if let Some(pdp) = self.pdp.as_mut().filter(|_| admits) {
             pdp.age(at, set, None);
         }
-        let Some(streaming) = &mut self.streaming else { return };
+        let Some(streaming) = &mut self.streaming else { return false };
         let missed = match self.tags.probe(at, set, request.line) {
             Probe::Present { way, .. } | Probe::Hollow { way } | Probe::Reserved { way } => {
                 self.tags.touch(at, set, way, false);
@@ -315,6 +329,7 @@ impl Cache {
             }
         };
         streaming.count(missed);
+        missed
     }
 
     /// A load has been accepted or refused by the status function.
@@ -362,10 +377,16 @@ impl Cache {
             },
             Probe::Absent | Probe::Hollow { .. } => {
                 let victim = self.victim(set, line);
-                let needed = 1 + u32::from(victim.is_some_and(|victim| victim.modified));
+                let needed = self.needed(victim);
                 conditions(victim.is_none(), self.mshr.free_for(line).is_none(), queue.room() < needed)
             }
         }
+    }
+
+    /// Entries of the miss queue that a miss takes: a victim may have to be written back, or told of.
+    #[inline(always)]
+    fn needed(&self, victim: Option<Victim>) -> u32 {
+        1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
     /// The way that gives way to a miss.
@@ -426,7 +447,7 @@ impl Cache {
                     _ => self.victim(set, line),
                 };
                 let entry = self.mshr.free_for(line);
-                let needed = 1 + u32::from(victim.is_some_and(|v| v.modified));
+                let needed = self.needed(victim);
                 let queue_full = queue.room() < needed;
                 match (victim, entry) {
                     (Some(victim), Some(entry)) if !queue_full => {
@@ -460,6 +481,16 @@ impl Cache {
                 entry.ticket = ticket::write_back();
                 entry.byte_mask = self.whole;
                 entry.data = data.0;
+            });
+        }
+        if self.notifies
+            && let Some((gone, false)) = old
+        {
+            queue.push_with(|entry| {
+                entry.kind = MissKind::Notice;
+                entry.id = id;
+                entry.line = gone;
+                (entry.ticket, entry.byte_mask) = (0, 0);
             });
         }
         self.stats.evictions += u64::from(victim.holds);
@@ -519,6 +550,15 @@ impl Cache {
             return Some(Outcome::Refused(Fail::MissQueue, 1 << Fail::MissQueue as u8));
         }
         let outcome = match probe {
+            Probe::Present { way, .. } if self.updates && kind == AccessKind::Store && !request.uncached => {
+                let set_way = set * self.ways + way;
+                if self.mshr.drains(set_way) {
+                    return None;
+                }
+                self.tags.touch(at, set, way, false);
+                self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
+                Outcome::Updated
+            }
             Probe::Present { way, .. } => {
                 self.tags.invalidate(at, set, way);
                 Outcome::Evicted
@@ -582,6 +622,15 @@ impl Cache {
         }
     }
 
+    /// Another SM is to be supplied with a line: its bytes, if they are here and are those of memory.
+    #[inline(never)]
+    pub fn supply(&mut self, at: &Edge<'_>, line: u64) -> Option<&[u8; LINE_BYTES]> {
+        let set = self.tags.set_of(line);
+        let Probe::Present { way, modified: false } = self.tags.probe(at, set, line) else { return None };
+        self.tags.touch(at, set, way, false);
+        Some(&self.data.read(at, set * self.ways + way)[0].0)
+    }
+
     /// The line on its way to a place must not stay, nor serve a load that comes from now on.
     fn overtake(&mut self, at: &Edge<'_>, (set, way): (u32, u32), line: u64) {
         self.tags.overtake(at, set, way);
@@ -607,6 +656,8 @@ impl Cache {
             pdp,
             admitted: _,
             is_profiled: _,
+            updates: _,
+            notifies: _,
             stats,
         } = self;
         to.part("tags", |to| tags.describe(to));

@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn lines_that_differ_in_their_highest_bits_alone_are_two() {
         // 2^41 lines of 128 bytes, whose numbers are alike in their low 32 bits.
-        let lines = split(load(0b111, |lane| 0x1000 + (lane % 2 << 48)));
+        let lines = split(load(0b111, |lane| 0x1000 + ((lane % 2) << 48)));
         let seen: Vec<_> = lines.iter().map(|line| (line.line, line.lanes)).collect();
         assert_eq!(seen, [(0x20, 0b101), (0x20 + (1 << 41), 0b010)]);
     }

@@ -34,6 +34,16 @@ pub enum Bypass {
     Streaming,
 }
 
+/// What a global store does to the copy of its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreHit {
+    /// Drops it (li2015 section 2.2).
+    Evict,
+    /// Changes it too (anssari2012 section 3.2).
+    Update,
+}
+
 /// How tags and lines of data belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -92,6 +102,8 @@ pub struct L1Config {
     pub miss_queue: u32,
     /// Which failing condition is reported.
     pub fail_order: FailOrder,
+    /// What becomes of the copy of a line that is stored to.
+    pub store_hit: StoreHit,
     /// Which loads go past the cache.
     pub bypass: Bypass,
     /// Bytes of the parts of a line that a load past the cache fetches if it touches them: 32, or 0 if it

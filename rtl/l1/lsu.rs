@@ -11,9 +11,12 @@
 //! | `mem_rsp`  | in  | `Reply`      | always sinks, but for a fill whose way still drains        |
 //! | `recall.inv` | in | `Invalidate` | taken when its answer can leave                           |
 //! | `recall.inv_ack` | out | `InvalidateAck` | one for each line recalled, in the same cycle       |
+//! | `supply.forward` | in | `Forward` | taken when answer and line can leave                        |
+//! | `supply.supply` | out | `Reply` | the line to the SM that wants it, if it is here                |
+//! | `supply.answer` | out | `Answer` | one for each forward, in the same cycle                       |
 //!
 //! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
-//! fill path 2 past it, or an acknowledgement; a line that the L2 recalls is dropped; (2) one waiter of the oldest
+//! fill path 2 past it, or an acknowledgement; a line that the L2 recalls is dropped, or one that another SM wants supplied; (2) one waiter of the oldest
 //! filled MSHR entry gets its bytes, the caches in turn; (3) one request goes to the network, from the miss queue or
 //! on the bypass path; (4) the oldest line request probes the tags of its cache, where the fill of (1) is already
 //! visible; (5) the coalescer emits its next line request.
@@ -32,7 +35,7 @@ use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
 use super::dueling::{Mode, Seen};
 use super::loads::LoadStats;
-use super::miss_queue::{MissKind, MissQueue};
+use super::miss_queue::{MissEntry, MissKind, MissQueue};
 use super::mrpb::{AccessQueue, StallBypass};
 use super::mshr::Waiter;
 use super::pending::Pending;
@@ -43,11 +46,12 @@ use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
 use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::interleave::Interleave;
-use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, sectors_of};
+use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing, sectors_of};
 use crate::throttle::config::{Scheme, ThrottleConfig};
 use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
 use crate::throttle::victims::Victims;
+use crate::tracker::{Answer, Forward, SupplyIo};
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +102,8 @@ pub struct LsuIo<'a> {
     pub duel: Option<DuelIo<'a>>,
     /// Recalls by the L2 and their answers, where it keeps the L1s coherent.
     pub recall: Option<RecalledIo<'a>>,
+    /// Wishes of other SMs, where a sharing tracker passes them on.
+    pub supply: Option<SupplyIo<'a>>,
 }
 
 /// The channel ends of an LSU towards SM dueling.
@@ -123,6 +129,8 @@ pub struct LsuPlace {
     pub access: AccessShape,
     /// The L2 recalls lines.
     pub is_recalled: bool,
+    /// A sharing tracker has the L1D supply others.
+    pub is_tracked: bool,
 }
 
 /// The load-store unit with its caches.
@@ -403,6 +411,49 @@ impl Lsu {
         true
     }
 
+    /// Still step 1: supplies another SM with a line that it wants, if it is here, and says whether it was.
+    #[inline(never)]
+    fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut Edge<'_>) {
+        let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
+        // Room for either, so that what is found never has to wait.
+        if !io.answer.ready(at) || !io.supply.ready(at) {
+            return;
+        }
+        io.forward.drop_head(at);
+        let found = self.caches[CacheId::L1d as usize].supply(at, line);
+        let supplied = found.is_some();
+        if let Some(bytes) = found {
+            io.supply.push_with(at, |beat| {
+                *beat = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *bytes };
+            });
+        }
+        io.answer.push(at, Answer { partition: self.partition(line), row, supplied });
+        if let Some(watch) = &mut self.watch {
+            watch.supply = Some((line, supplied));
+        }
+    }
+
+    /// Has a line that a coherent load goes to dropped here: what comes after it must not find less (anssari2012
+    /// section 3.2).
+    #[inline(never)]
+    fn drop_copies(&mut self, at: &Edge<'_>, line: u64) {
+        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
+        if let Some(watch) = &mut self.watch {
+            watch.dropped = Some((line, found));
+        }
+    }
+
+    /// What a request from the miss queue says to the sharing tracker.
+    #[inline(never)]
+    fn sharing_of(entry: &MissEntry) -> Sharing {
+        match entry.kind {
+            MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
+            MissKind::Notice => Sharing::Drops,
+            MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
+            MissKind::Read | MissKind::Write | MissKind::WriteBack => Sharing::Aside,
+        }
+    }
+
     /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
     /// Returns whether it was the last one of its entry.
     fn drain(&mut self, at: &Edge<'_>) -> bool {
@@ -511,6 +562,11 @@ impl Lsu {
                 sm: self.place.sm,
                 partition: self.partition(head.line),
                 ticket: ticket::bypass(head.slot, head.lanes),
+                sharing: match (self.place.is_tracked, head.uncached) {
+                    (false, _) => Sharing::Aside,
+                    (true, false) => Sharing::Takes,
+                    (true, true) => Sharing::Coherent,
+                },
                 sectors: if self.by_sector { head.sectors } else { self.whole },
                 ..Request::default()
             };
@@ -522,7 +578,7 @@ impl Lsu {
             let (partition, sectors) = (self.partition(entry.line), self.whole);
             req.push_with(at, |request| {
                 request.kind = match entry.kind {
-                    MissKind::Read => RequestKind::Read,
+                    MissKind::Read | MissKind::Notice => RequestKind::Read,
                     MissKind::Write | MissKind::WriteBack => RequestKind::Write,
                     MissKind::Atomic => RequestKind::Atomic,
                     MissKind::Reduce => RequestKind::Reduce,
@@ -533,6 +589,7 @@ impl Lsu {
                 request.partition = partition;
                 request.ticket = entry.ticket;
                 request.atomic = entry.atomic;
+                request.sharing = if self.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
                 request.sectors = sectors;
                 request.byte_mask = entry.byte_mask;
                 request.data = entry.data;
@@ -590,14 +647,18 @@ impl Lsu {
             self.shown = Shown::Idle;
             return false;
         };
-        let &LineAccess { kind, space, warp, line, slot, lanes, pc, .. } = head;
+        let &LineAccess { kind, space, uncached, warp, line, slot, lanes, pc, .. } = head;
         if bypassed {
             let chosen = !self.bypasses();
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
             stats.accesses += 1;
             stats.bypasses += 1;
             if chosen {
-                self.caches[CacheId::L1d as usize].went_past(at, head);
+                // What misses in a closed cache counts: it opens for warps that thrash.
+                let missed = self.caches[CacheId::L1d as usize].went_past(at, head);
+                self.missed = (missed && self.monitored).then_some(Miss { warp, lost: false });
+            } else if self.place.is_tracked && uncached {
+                self.drop_copies(at, line);
             }
             if let Some(load) = self.loads.get_mut(pc as usize) {
                 load.count_bypass();
@@ -629,6 +690,9 @@ impl Lsu {
             let waiter = Waiter { slot, lanes };
             watch.access = Some(match kind {
                 AccessKind::Load => Access::Load { cache: id, space, line, pc, waiter, queue_used, outcome },
+                AccessKind::Store if uncached && cache.updates() && space == MemorySpace::Global => {
+                    Access::Atomic { line, queue_used, outcome }
+                }
                 AccessKind::Store => Access::Store { line, space, queue_used, outcome },
                 AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
             });
@@ -665,7 +729,7 @@ impl Lsu {
                 return false;
             }
             _ if kind.is_atomic() => (&mut stats.atomics, Shown::Atomic),
-            Outcome::Evicted | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
+            Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
             Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, Shown::StoreMiss),
         };
         *count += 1;
@@ -689,6 +753,9 @@ impl Block for Lsu {
         }
         let filled = self.take_reply(&mut io.mem_rsp, at);
         let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
+        if let Some(supply) = &mut io.supply {
+            self.take_forward(supply, at);
+        }
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
         let probing = self.chooses && self.choose(at);
@@ -735,6 +802,10 @@ impl Block for Lsu {
             || self.ready != 0
             || io.mem_rsp.waiting(at)
             || io.recall.as_mut().is_some_and(|recall| recall.inv.waiting(at) && !recall.inv_ack.blocked(at))
+            || io
+                .supply
+                .as_mut()
+                .is_some_and(|io| io.forward.waiting(at) && !io.answer.blocked(at) && !io.supply.blocked(at))
             || !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
             || (!self.miss_queue.is_empty() || self.head_bypasses) && !io.mem_req.blocked(at)
             || self.pending.has_done() && !io.core_rsp.blocked(at)

@@ -1,6 +1,6 @@
 //! # Miss queue
 //! What the caches of the LSU want from memory, in order: line reads, stores, write-backs of local
-//! lines, atomics. The
+//! lines, atomics; and what the sharing tracker is to hear of, where there is one. The
 //! head leaves when the network takes it; FIFO order is what keeps a load behind the SM's own
 //! earlier store to the same line.
 //!
@@ -32,11 +32,13 @@ pub enum MissKind {
     Atomic,
     /// An atomic whose old words nobody wants.
     Reduce,
+    /// Nothing: a line has given way, which the sharing tracker is told.
+    Notice,
 }
 
 impl Encoding for MissKind {
     const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE"];
+    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE", "NOTICE"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -136,7 +138,8 @@ impl MissQueue {
     /// True if a store, write-back or atomic of the line waits here.
     #[must_use]
     pub fn holds_write(&self, line: u64) -> bool {
-        self.entries.iter().any(|entry| entry.kind != MissKind::Read && entry.line == line)
+        let writes = |kind| !matches!(kind, MissKind::Read | MissKind::Notice);
+        self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
     /// Lists the entries and the comparators of the bypass path.

@@ -89,6 +89,7 @@ impl StallBypass {
 }
 
 /// The access queue.
+#[expect(clippy::large_enum_variant, reason = "the plain queue is looked at in every cycle, so it stands in place")]
 #[derive(Clone, Debug)]
 pub enum AccessQueue {
     /// One queue.

@@ -35,6 +35,8 @@ pub enum Outcome {
     Evicted,
     /// A local store wrote the copy.
     WrittenBack,
+    /// A global store wrote the copy, as memory.
+    Updated,
     /// A store or an atomic found no copy.
     StoreMissed,
     /// A store or an atomic overtook a line on its way.
@@ -87,7 +89,7 @@ pub enum Access {
         /// What became of it.
         outcome: Outcome,
     },
-    /// An atomic or a reduction.
+    /// An atomic or a reduction, or a store past a cache whose copies others update.
     Atomic {
         /// Line address.
         line: u64,
@@ -105,8 +107,8 @@ pub enum Access {
     },
 }
 
-/// Events of one edge, in the order in which they happened: end of a period or mode, fill, recall, drain,
-/// access.
+/// Events of one edge, in the order in which they happened: end of a period or mode, fill, recall, supply,
+/// drain, access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// The core says that a period has ended, and whether the cache may close.
@@ -117,13 +119,23 @@ pub struct Watch {
     pub fill: Option<(CacheId, u64, bool)>,
     /// A bank gave a line up: which, and what that led to in each cache.
     pub recall: Option<(u64, [Recalled; CACHES])>,
+    /// Another SM was to be supplied with a line, and whether it was there.
+    pub supply: Option<(u64, bool)>,
     /// A waiter left an MSHR: of which cache, line and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
+    /// A coherent load went past, and no copy of its line may stay: which line, and what that led to in each cache.
+    pub dropped: Option<(u64, [Recalled; CACHES])>,
     /// The access at the tags.
     pub access: Option<Access>,
 }
 
 impl Watch {
+    /// Whether a load went past the L1D.
+    #[must_use]
+    pub fn went_past(&self) -> bool {
+        matches!(self.access, Some(Access::Bypass { .. }))
+    }
+
     /// The load that the L1D accepted, if it did: its line, and whether it missed or went past.
     #[must_use]
     pub fn accepted_load(&self) -> Option<(u64, bool)> {

@@ -10,11 +10,13 @@ use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
-use crate::l2::config::L2Config;
+use crate::l1::replacement::ReplacementConfig;
+use crate::l2::config::{Coherence, L2Config};
 use crate::noc::interleave::Interleave;
 use crate::noc::xbar::XbarConfig;
 use crate::sm::{SchedulerPolicy, SmConfig};
 use crate::throttle::config::{Scheme, ThrottleConfig};
+use crate::tracker::TrackerConfig;
 
 /// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +50,8 @@ pub struct MachineConfig {
     pub texture_cache: CacheConfig,
     /// Crossbars.
     pub xbar: XbarConfig,
+    /// Bank of the sharing tracker.
+    pub tracker: TrackerConfig,
     /// L2 bank.
     pub l2: L2Config,
     /// DRAM channel.
@@ -120,6 +124,7 @@ impl MachineConfig {
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
         rules.group("texture_cache", |rules| self.texture_cache.validate(self.l1.line_bytes, rules));
         rules.group("xbar", |rules| self.xbar.validate(rules));
+        rules.group("tracker", |rules| self.validate_tracker(rules));
         rules.group("l2", |rules| self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules));
         rules.group("dram", |rules| self.dram.validate(rules));
         rules.into_violations()
@@ -129,6 +134,30 @@ impl MachineConfig {
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
+    }
+
+    fn validate_tracker(&self, rules: &mut Rules) {
+        let Self { num_sms, num_partitions, l1, l2, tracker, .. } = self;
+        tracker.validate(*num_sms, rules);
+        if !tracker.is_on() {
+            return;
+        }
+        let ports = num_sms + num_partitions;
+        let why = "L1s and L2 banks share the reply crossbar, whose grant masks hold one bit a port";
+        rules.expect(ports <= 64, "scheme", "not off", "off with more than 64 SMs and partitions", why);
+        let why = "a line that the L2 recalls must be gone from every L1, also from one that is being supplied";
+        rules.expect(l2.coherence == Coherence::None, "scheme", "not off", "off with l2.coherence = \"sharers\"", why);
+        let why = "lines of decoupled tags come and go without a miss that could tell of them";
+        rules.expect(
+            l1.organisation == Organisation::Plain,
+            "scheme",
+            "not off",
+            "off with l1.organisation = \"decoupled\"",
+            why,
+        );
+        let why = "its table learns from the uses of the L1's own SM, and has no port for those of others";
+        let is_ship = matches!(l1.replacement, ReplacementConfig::Ship { .. });
+        rules.expect(!is_ship, "scheme", "not off", "off with l1.replacement = \"ship\"", why);
     }
 
     fn validate_throttle(&self, rules: &mut Rules) {

@@ -19,6 +19,7 @@ use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
 use crate::throttle::coordinator::Coordinator;
+use crate::tracker::{Answer, Forward, Seen, Tracker};
 
 /// Why the host's wish cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -92,7 +93,20 @@ impl Machine {
     /// The crossbars of recalls and of their answers, where the L2 keeps the L1s coherent.
     #[must_use]
     pub fn recall_xbars(&self) -> Option<(&Xbar<Invalidate>, &Xbar<InvalidateAck>)> {
-        self.recalls.as_ref().map(|recalls| (&recalls.inv_xbar, &recalls.ack_xbar))
+        self.recalls.as_ref().map(|recalls| (&recalls.wish_xbar, &recalls.answer_xbar))
+    }
+
+    /// The banks of the sharing tracker, if there is one.
+    #[must_use]
+    pub fn trackers(&self) -> &[Tracker] {
+        self.tracking.as_ref().map_or(&[], |tracking| &tracking.trackers)
+    }
+
+    /// The crossbars of forwards and of their answers, where L1s supply each other.
+    #[must_use]
+    pub fn forward_xbars(&self) -> Option<(&Xbar<Forward>, &Xbar<Answer>)> {
+        let network = &self.tracking.as_ref()?.network;
+        Some((&network.wish_xbar, &network.answer_xbar))
     }
 
     /// How often a value in memory has changed so far: stores that have reached it, atomics that left
@@ -101,7 +115,8 @@ impl Machine {
     pub fn changes(&self) -> u64 {
         let banks = self.banks.iter().map(|bank| bank.stats().changes).sum::<u64>();
         let cores = self.cores.iter().map(|core| core.counters().shared_changes).sum::<u64>();
-        // Stores that hit are local ones: those to global memory are seen at the L2.
+        // Stores that hit are local ones: those to global memory are seen at the L2, whether they update a copy
+        // or not.
         let local = self.lsus.iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
         banks + cores + local + self.dispatcher.progress().0
     }
@@ -118,10 +133,16 @@ impl Machine {
         &self.dispatcher
     }
 
-    /// Starts to report what the L1s do at each edge, and to refuse reads of cache lines that nobody
+    /// What a bank of the sharing tracker did since this was last asked, if observed.
+    pub fn take_seen(&mut self, partition: usize) -> Option<Seen> {
+        self.tracking.as_mut()?.trackers[partition].take_seen()
+    }
+
+    /// Starts to report what the L1s and the sharing tracker do at each edge, and to refuse reads of cache lines that nobody
     /// wrote.
     pub fn observe(&mut self) {
         self.lsus.iter_mut().for_each(Lsu::observe);
+        self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::observe));
         self.banks.iter_mut().for_each(L2Bank::refuse_unwritten);
     }
 
@@ -141,6 +162,7 @@ impl Machine {
         self.request_xbar.settle(xbar);
         self.reply_xbar.settle(xbar);
         self.recalls.iter_mut().for_each(|recalls| recalls.settle(xbar));
+        self.tracking.iter_mut().for_each(|tracking| tracking.network.settle(xbar));
         self.banks.iter_mut().for_each(|bank| bank.settle(l2));
         self.drams.iter_mut().for_each(|channel| channel.settle(dram));
     }
@@ -260,6 +282,7 @@ impl Machine {
             && self.request_xbar.is_idle()
             && self.reply_xbar.is_idle()
             && self.recalls.as_ref().is_none_or(|recalls| recalls.is_idle())
+            && self.tracking.as_ref().is_none_or(|tracking| tracking.is_idle())
             && self.banks.iter().all(L2Bank::is_idle)
             && self.drams.iter().all(DramChannel::is_idle)
             && self.channels_empty()
@@ -271,10 +294,11 @@ impl Machine {
     /// # Errors
     /// The kernel is still running.
     pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
-        if !self.kernel_done() {
+        if !self.kernel_done() || self.tracking.as_ref().is_some_and(|tracking| !tracking.is_idle()) {
             return Err(NotIdle);
         }
         self.lsus.iter_mut().for_each(Lsu::flush);
+        self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::flush));
         if let Some(duel) = &mut self.duel {
             duel.block.restart();
         }

@@ -3,7 +3,8 @@
 pub mod config;
 mod duel;
 mod host;
-mod recall;
+mod side_network;
+mod tracking;
 mod wiring;
 
 pub use config::{ClockConfig, LinkConfig, MachineConfig};

@@ -21,14 +21,15 @@
 //! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
 //! boundary between the SM side and the memory side: either side sees the other only after the
 //! link's delay, credits included. Where the L2 recalls lines from L1s, these have a network of their
-//! own (`recall`).
+//! own (`side_network`). A sharing tracker stands between the links and the L2 banks (`tracking`).
 
 use std::iter::once;
 use std::mem::take;
 
 use super::MachineConfig;
 use super::duel::Duel;
-use super::recall::{RecallLinks, RecallNetwork};
+use super::side_network::{RecallNetwork, SideLinks, SideNetwork};
+use super::tracking::Tracking;
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest, DramShape};
 use crate::kernel::{
@@ -44,6 +45,7 @@ use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
 use crate::throttle::config::Scheme;
 use crate::throttle::coordinator::{Coordinator, CoordinatorIo};
 use crate::throttle::side::{Ends, SideBand};
+use crate::tracker::{TrackShape, Tracker, TrackerPlace};
 
 /// Clock domain of SM cores, LSUs and the dispatcher.
 pub const CORE: u8 = 0;
@@ -76,6 +78,12 @@ pub enum Part {
     InvXbar,
     /// Crossbar of the answers to them.
     AckXbar,
+    /// Crossbar of the forwards, where there is a sharing tracker.
+    ForwardXbar,
+    /// Crossbar of the answers to them.
+    AnswerXbar,
+    /// Bank of the sharing tracker, of a partition.
+    Tracker(usize),
     /// L2 bank of a partition.
     L2(usize),
     /// DRAM channel, those of a partition side by side.
@@ -102,6 +110,7 @@ pub struct Machine {
     wb: Vec<Chan<WarpReply>>,
     inject: Vec<Chan<Request>>,
     to_l2: Vec<Chan<Request>>,
+    /// From the partitions; behind them, where L1s supply each other, from the SMs.
     from_l2: Vec<Chan<Reply>>,
     deliver: Vec<Chan<Reply>>,
     dram_req: Vec<Chan<DramRequest>>,
@@ -111,6 +120,8 @@ pub struct Machine {
     side: Vec<SideBand>,
     /// Where the L2 keeps the L1s coherent.
     pub(super) recalls: Option<Box<RecallNetwork>>,
+    /// Where L1s supply each other.
+    pub(super) tracking: Option<Box<Tracking>>,
     /// Some core has stopped at a fault: the host asks after every edge.
     pub(super) faulted: bool,
 }
@@ -139,6 +150,7 @@ impl Machine {
         assert!(broken.is_empty(), "configuration was not validated: {}", broken[0]);
         let Some(clocks) = config.clocks() else { unreachable!("validated") };
         let packets = PacketShape {
+            tracked: config.tracker.is_on(),
             line_bits: config.line_bits(),
             line_bytes: config.l1.line_bytes,
             sm_bits: bits_for(config.num_sms),
@@ -147,7 +159,7 @@ impl Machine {
         let access = AccessShape { addr_bits: config.addr_bits, pc_bits: PC_BITS, halves: config.sm.halves() };
         let is_recalled = config.l2.coherence == Coherence::Sharers;
         let bank_place = BankPlace {
-            packets,
+            packets: PacketShape { tracked: false, ..packets },
             interleave: config.interleave(config.l2.line_bytes),
             partition: 0,
             channels: Interleave::new(
@@ -163,7 +175,7 @@ impl Machine {
         let sms = 0..config.num_sms;
         let partitions = 0..config.num_partitions;
         let core_cycles = |cycles: u32| u64::from(cycles) * u64::from(clocks.period(usize::from(CORE)));
-        let id = |part| block_id(config.num_sms, part);
+        let id = |part| block_id(config.num_sms, config.num_partitions, part);
         let lsu = |i: u32| {
             let place = LsuPlace {
                 path: format!("sm{i}.l1"),
@@ -172,6 +184,7 @@ impl Machine {
                 line_bits: packets.line_bits,
                 access,
                 is_recalled,
+                is_tracked: config.tracker.is_on(),
             };
             let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
             lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
@@ -211,27 +224,74 @@ impl Machine {
                 leaver_bits: bits_for(config.l2.mshr_entries + config.l2.frc.entries),
             };
             let (inv_xbar, ack_xbar) = (id(Part::InvXbar), id(Part::AckXbar));
-            let links = RecallLinks {
-                from_l2: per_partition(&|i| {
+            let links = SideLinks {
+                from_partition: per_partition(&|i| {
                     delayed(format!("xbar_inv.from_l2_{i}"), link.reply, link.credit, l2(i), inv_xbar)
                 }),
                 to_l1: per_sm(&|i| plain(format!("sm{i}.l1.inv"), 2, inv_xbar, l1(i))),
                 from_l1: per_sm(&|i| plain(format!("xbar_ack.inject{i}"), 2, l1(i), ack_xbar)),
-                to_l2: per_partition(&|i| {
+                to_partition: per_partition(&|i| {
                     delayed(format!("partition{i}.l2.inv_ack"), link.request, link.credit, ack_xbar, l2(i))
                 }),
             };
-            Box::new(RecallNetwork::new(&config.xbar, links, &shape))
+            Box::new(RecallNetwork::new(RecallNetwork::NAMES, &config.xbar, links, &shape))
         };
+        let is_tracked = config.tracker.is_on();
+        let tracker = |i: u32| id(Part::Tracker(i as usize));
+        let tracking = || {
+            let shape = TrackShape {
+                line_bits: packets.line_bits,
+                sm_bits: packets.sm_bits,
+                partition_bits: packets.partition_bits,
+                row_bits: bits_for(config.tracker.transfers),
+            };
+            let (forwards, answers) = (id(Part::ForwardXbar), id(Part::AnswerXbar));
+            let links = SideLinks {
+                from_partition: per_partition(&|i| {
+                    delayed(format!("xbar_fwd.from_tracker{i}"), link.reply, link.credit, tracker(i), forwards)
+                }),
+                to_l1: per_sm(&|i| plain(format!("sm{i}.l1.forward"), 2, forwards, l1(i))),
+                from_l1: per_sm(&|i| plain(format!("xbar_ans.inject{i}"), 2, l1(i), answers)),
+                to_partition: per_partition(&|i| {
+                    delayed(format!("partition{i}.tracker.answer"), link.request, link.credit, answers, tracker(i))
+                }),
+            };
+            let bank = |i: u32| {
+                let place = TrackerPlace {
+                    path: format!("partition{i}.tracker"),
+                    shape,
+                    interleave: config.interleave(config.l1.line_bytes),
+                    num_sms: config.num_sms,
+                };
+                Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
+            };
+            Box::new(Tracking {
+                trackers: partitions.clone().map(bank).collect(),
+                to_bank: open(
+                    per_partition(&|i| plain(format!("partition{i}.l2.req"), 2, tracker(i), l2(i))),
+                    &bank_place.packets,
+                ),
+                from_bank: open(
+                    per_partition(&|i| plain(format!("partition{i}.tracker.from_bank"), 2, l2(i), tracker(i))),
+                    &packets,
+                ),
+                network: SideNetwork::new(Tracking::NAMES, &config.xbar, links, &shape),
+            })
+        };
+        // Whoever stands at the memory's end of the links.
+        let beyond = |i: u32| if is_tracked { tracker(i) } else { l2(i) };
+        let beyond_path = |i: u32| format!("partition{i}.{}.req", if is_tracked { "tracker" } else { "l2" });
+        let supplies = if is_tracked { config.num_sms } else { 0 };
         Self {
             recalls: is_recalled.then(recall_network),
+            tracking: is_tracked.then(tracking),
             dispatcher: Dispatcher::new("dispatcher", config.num_sms as usize),
             cores: sms.clone().map(sm_core).collect(),
             lsus: sms.clone().map(lsu).collect(),
             coordinator: coordinates
                 .then(|| Coordinator::new(&config.throttle.dwt, "coordinator", config.num_sms, most)),
             request_xbar: Xbar::new("xbar_req", &config.xbar, config.num_sms, config.num_partitions, &packets),
-            reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions, config.num_sms, &packets),
+            reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions + supplies, config.num_sms, &packets),
             banks: partitions
                 .clone()
                 .map(|partition| {
@@ -253,17 +313,16 @@ impl Machine {
             ),
             inject: open(per_sm(&|i| plain(format!("xbar_req.inject{i}"), 2, l1(i), request_xbar)), &packets),
             to_l2: open(
-                per_partition(&|i| {
-                    delayed(format!("partition{i}.l2.req"), link.request, link.credit, request_xbar, l2(i))
-                }),
+                per_partition(&|i| delayed(beyond_path(i), link.request, link.credit, request_xbar, beyond(i))),
                 &packets,
             ),
-            from_l2: open(
-                per_partition(&|i| {
-                    delayed(format!("xbar_rsp.from_l2_{i}"), link.reply, link.credit, l2(i), reply_xbar)
-                }),
-                &packets,
-            ),
+            from_l2: {
+                let from_l2 = per_partition(&|i| {
+                    delayed(format!("xbar_rsp.from_l2_{i}"), link.reply, link.credit, beyond(i), reply_xbar)
+                });
+                let supply = (0..supplies).map(|i| plain(format!("xbar_rsp.supply{i}"), 2, l1(i), reply_xbar));
+                open(from_l2.into_iter().chain(supply).collect(), &packets)
+            },
             deliver: open(per_sm(&|i| plain(format!("sm{i}.l1.mem_rsp"), 2, reply_xbar, l1(i))), &packets),
             dram_req: open(
                 per_channel(&|i| plain(format!("{}.req", config.channel_path(i)), 2, bank_of(i), channel(i))),
@@ -297,8 +356,9 @@ impl Machine {
             CORE if slot == 2 * sms => Part::Dispatcher,
             CORE if slot == 2 * sms + 1 => Part::Coordinator,
             CORE => Part::Dueling,
-            XBAR => [Part::RequestXbar, Part::ReplyXbar, Part::InvXbar, Part::AckXbar][slot],
-            L2 => Part::L2(slot),
+            XBAR => XBARS[slot],
+            L2 if slot < self.banks.len() => Part::L2(slot),
+            L2 => Part::Tracker(slot - self.banks.len()),
             _ => Part::Dram(slot),
         }
     }
@@ -306,7 +366,7 @@ impl Machine {
     /// The id of a block.
     #[must_use]
     pub fn id(&self, part: Part) -> BlockId {
-        block_id(self.config.num_sms, part)
+        block_id(self.config.num_sms, self.config.num_partitions, part)
     }
 
     /// Starts to keep digests of all memories and channels.
@@ -315,6 +375,7 @@ impl Machine {
         self.lsus.iter_mut().for_each(Lsu::record);
         self.banks.iter_mut().for_each(L2Bank::record);
         self.drams.iter_mut().for_each(DramChannel::record);
+        self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::record));
         self.for_channels(|channels| channels.record());
     }
 
@@ -322,6 +383,22 @@ impl Machine {
     #[must_use]
     pub fn beat_digest(&self) -> u64 {
         self.channels().fold(0, |sum: u64, channels| sum.rotate_left(1) ^ channels.history())
+    }
+
+    /// Warp instructions that load-store units took at a tick, with their SMs: for those who watch from outside.
+    pub fn warps_taken(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
+        self.mem.iter().enumerate().filter_map(move |(sm, link)| Some((sm, link.taken_at(tick)?)))
+    }
+
+    /// What load-store units answered to them at a tick.
+    pub fn warps_answered(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
+        self.wb.iter().enumerate().filter_map(move |(sm, link)| Some((sm, link.sent_at(tick)?)))
+    }
+
+    /// Requests that L2 banks took at a tick.
+    pub fn requests_taken(&self, tick: u64) -> impl Iterator<Item = &Request> {
+        let links = self.tracking.as_ref().map_or(&self.to_l2, |tracking| &tracking.to_bank);
+        links.iter().filter_map(move |link| link.taken_at(tick))
     }
 
     /// True when no channel holds a beat.
@@ -346,7 +423,9 @@ impl Machine {
             &self.side,
         ];
         let duel = self.duel.iter().flat_map(|duel| [&duel.seen as &dyn Channels, &duel.mode]);
-        always.into_iter().chain(duel).chain(self.recalls.iter().flat_map(|recalls| recalls.channels()))
+        let recalls = self.recalls.iter().flat_map(|recalls| recalls.channels());
+        let tracking = self.tracking.iter().flat_map(|tracking| tracking.channels());
+        always.into_iter().chain(duel).chain(recalls).chain(tracking)
     }
 
     fn for_channels(&mut self, each: impl FnMut(&mut dyn Channels)) {
@@ -365,7 +444,8 @@ impl Machine {
         ];
         let duel = self.duel.iter_mut().flat_map(|duel| [&mut duel.seen as &mut dyn Channels, &mut duel.mode]);
         let recalls = self.recalls.iter_mut().flat_map(|recalls| recalls.channels_mut());
-        always.into_iter().chain(duel).chain(recalls).for_each(each);
+        let tracking = self.tracking.iter_mut().flat_map(|tracking| tracking.channels_mut());
+        always.into_iter().chain(duel).chain(recalls).chain(tracking).for_each(each);
     }
 }
 
@@ -407,7 +487,11 @@ impl<T: Payload> Channels for Vec<Chan<T>> {
     }
 }
 
-fn block_id(num_sms: u32, part: Part) -> BlockId {
+/// Blocks of the crossbars' clock domain, in the order of their slots.
+const XBARS: [Part; 6] =
+    [Part::RequestXbar, Part::ReplyXbar, Part::InvXbar, Part::AckXbar, Part::ForwardXbar, Part::AnswerXbar];
+
+fn block_id(num_sms: u32, num_partitions: u32, part: Part) -> BlockId {
     let sms = num_sms as usize;
     let (domain, slot) = match part {
         Part::Core(i) => (CORE, i),
@@ -419,7 +503,10 @@ fn block_id(num_sms: u32, part: Part) -> BlockId {
         Part::ReplyXbar => (XBAR, 1),
         Part::InvXbar => (XBAR, 2),
         Part::AckXbar => (XBAR, 3),
+        Part::ForwardXbar => (XBAR, 4),
+        Part::AnswerXbar => (XBAR, 5),
         Part::L2(i) => (L2, i),
+        Part::Tracker(i) => (L2, num_partitions as usize + i),
         Part::Dram(i) => (DRAM, i),
     };
     BlockId { domain, slot: slot as u8 }
@@ -442,19 +529,20 @@ impl Machine {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None })
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None })
         })
     }
 
-    /// The same in a machine whose SMs may duel, and whose L2 may recall lines.
+    /// The same in a machine whose SMs may duel or supply each other, and whose L2 may recall lines.
     fn wired_lsus_of_schemes(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
-        let mut recalls = RecallNetwork::of_l1s(&mut self.recalls);
+        let mut recalls = RecallNetwork::of_lsus(&mut self.recalls);
+        let mut supplies = Tracking::of_lsus(&mut self.tracking, &mut self.from_l2[self.banks.len()..]);
         self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
-            let (duel, recall) = (duels.next(), recalls.next());
+            let (duel, recall, supply) = (duels.next(), recalls.next(), supplies.next());
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall })
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall, supply })
         })
     }
 
@@ -482,7 +570,11 @@ impl Machine {
     fn wired_banks(&mut self) -> impl Iterator<Item = (&mut L2Bank, L2Io<'_>)> {
         let channels = self.config.channels_per_partition as usize;
         let to_drams = self.dram_req.chunks_mut(channels).zip(self.dram_rsp.chunks_mut(channels));
-        let links = self.to_l2.iter_mut().zip(&mut self.from_l2).zip(to_drams);
+        let (to_banks, from_banks) = match &mut self.tracking {
+            None => (&mut self.to_l2, &mut self.from_l2),
+            Some(tracking) => (&mut tracking.to_bank, &mut tracking.from_bank),
+        };
+        let links = to_banks.iter_mut().zip(from_banks).zip(to_drams);
         let mut recalls = RecallNetwork::of_banks(&mut self.recalls);
         self.banks.iter_mut().zip(links).map(move |(bank, ((req, rsp), (dram_req, dram_rsp)))| {
             let recall = recalls.next();
@@ -517,11 +609,19 @@ impl Machine {
     }
 
     fn eval_inv_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_inv(at))
+        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_wishes(at))
     }
 
     fn eval_ack_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_ack(at))
+        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_answers(at))
+    }
+
+    fn eval_forward_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.tracking.as_mut().map_or(Sleep::UntilEvent, |tracking| tracking.network.eval_wishes(at))
+    }
+
+    fn eval_answer_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.tracking.as_mut().map_or(Sleep::UntilEvent, |tracking| tracking.network.eval_answers(at))
     }
 }
 
@@ -551,8 +651,13 @@ impl Blocks for Machine {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
         // The slot of an absent coordinator stays empty below that of dueling.
         let beside = if self.duel.is_some() { 2 } else { u8::from(self.coordinator.is_some()) };
-        let xbars = if self.recalls.is_some() { 4 } else { 2 };
-        vec![2 * sms + 1 + beside, xbars, partitions, self.drams.len() as u8]
+        // So do those of the crossbars of absent recalls below those of forwards.
+        let (xbars, per_partition) = match (&self.recalls, &self.tracking) {
+            (_, Some(_)) => (6, 2),
+            (Some(_), None) => (4, 1),
+            (None, None) => (2, 1),
+        };
+        vec![2 * sms + 1 + beside, xbars, per_partition * partitions, self.drams.len() as u8]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -585,6 +690,12 @@ impl Blocks for Machine {
             Part::ReplyXbar => self.eval_reply_xbar(at),
             Part::InvXbar => self.eval_inv_xbar(at),
             Part::AckXbar => self.eval_ack_xbar(at),
+            Part::ForwardXbar => self.eval_forward_xbar(at),
+            Part::AnswerXbar => self.eval_answer_xbar(at),
+            Part::Tracker(i) => {
+                let Some(tracking) = &mut self.tracking else { return Sleep::UntilEvent };
+                tracking.eval(i, &mut self.to_l2, &mut self.from_l2, at)
+            }
             Part::L2(i) => {
                 let (bank, io) = nth(self.wired_banks(), i);
                 bank.eval(io, at)
@@ -608,7 +719,7 @@ impl Blocks for Machine {
                         sleep
                     });
                     self.faulted |= faulted;
-                    if self.duel.is_none() && self.recalls.is_none() {
+                    if self.duel.is_none() && self.recalls.is_none() && self.tracking.is_none() {
                         due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
                     } else {
                         due.each(sms, self.wired_lsus_of_schemes(), at, |(lsu, io), at| lsu.eval(io, at));
@@ -626,10 +737,19 @@ impl Blocks for Machine {
                 due.each(1, once(&mut *self), at, Self::eval_reply_xbar);
                 if self.recalls.is_some() {
                     due.each(2, once(&mut *self), at, Self::eval_inv_xbar);
-                    due.each(3, once(self), at, Self::eval_ack_xbar);
+                    due.each(3, once(&mut *self), at, Self::eval_ack_xbar);
+                }
+                if self.tracking.is_some() {
+                    due.each(4, once(&mut *self), at, Self::eval_forward_xbar);
+                    due.each(5, once(self), at, Self::eval_answer_xbar);
                 }
             }
-            L2 => due.each(0, self.wired_banks(), at, |(bank, io), at| bank.eval(io, at)),
+            L2 => {
+                due.each(0, self.wired_banks(), at, |(bank, io), at| bank.eval(io, at));
+                if let Some(tracking) = &mut self.tracking {
+                    tracking.eval_due(&mut self.to_l2, &mut self.from_l2, due, at);
+                }
+            }
             _ => due.each(0, self.wired_drams(), at, |(dram, io), at| dram.eval(io, at)),
         }
     }
@@ -663,6 +783,9 @@ impl Blocks for Machine {
                     if let Some(recalls) = &self.recalls {
                         recalls.describe_to_l1(i, to);
                     }
+                    if let Some(tracking) = &self.tracking {
+                        tracking.network.describe_to_l1(i, to);
+                    }
                     self.lsus[i].describe(to);
                 });
             }),
@@ -692,22 +815,47 @@ impl Blocks for Machine {
                 self.request_xbar.describe(to);
             }),
             Part::ReplyXbar => to.part("xbar_rsp", |to| {
-                for (i, from) in (0..).zip(&self.from_l2) {
+                let (from_l2, supplies) = self.from_l2.split_at(self.banks.len());
+                for (i, from) in (0..).zip(from_l2) {
                     from.describe("from_l2_", Some(i), to);
+                }
+                for (i, supply) in (0..).zip(supplies) {
+                    supply.describe("supply", Some(i), to);
                 }
                 self.reply_xbar.describe(to);
             }),
-            Part::InvXbar => self.describe_recalls("xbar_inv", RecallNetwork::describe_inv, to),
-            Part::AckXbar => self.describe_recalls("xbar_ack", RecallNetwork::describe_ack, to),
+            Part::InvXbar => self.describe_recalls("xbar_inv", RecallNetwork::describe_wishes, to),
+            Part::AckXbar => self.describe_recalls("xbar_ack", RecallNetwork::describe_answers, to),
+            Part::ForwardXbar => {
+                if let Some(tracking) = &self.tracking {
+                    to.part("xbar_fwd", |to| tracking.network.describe_wishes(to));
+                }
+            }
+            Part::AnswerXbar => {
+                if let Some(tracking) = &self.tracking {
+                    to.part("xbar_ans", |to| tracking.network.describe_answers(to));
+                }
+            }
+            Part::Tracker(i) => {
+                if let Some(tracking) = &self.tracking {
+                    to.parts("partition", i as u32, |to| {
+                        to.part("tracker", |to| {
+                            self.to_l2[i].describe("req", None, to);
+                            tracking.describe(i, to);
+                        });
+                    });
+                }
+            }
             Part::L2(i) => to.parts("partition", i as u32, |to| {
                 to.part("l2", |to| {
-                    self.to_l2[i].describe("req", None, to);
+                    self.tracking.as_ref().map_or(&self.to_l2, |tracking| &tracking.to_bank)[i]
+                        .describe("req", None, to);
                     let channels = self.config.channels_per_partition as usize;
                     for (c, rsp) in (0..).zip(&self.dram_rsp[i * channels..][..channels]) {
                         rsp.describe("dram_rsp", (channels > 1).then_some(c), to);
                     }
                     if let Some(recalls) = &self.recalls {
-                        recalls.describe_to_l2(i, to);
+                        recalls.describe_to_partition(i, to);
                     }
                     self.banks[i].describe(to);
                 });

@@ -215,7 +215,7 @@ mod tests {
     use crate::noc::packet::{PacketShape, Reply};
 
     fn buffer() -> InputBuffer<Reply> {
-        let shape = PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+        let shape = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
         InputBuffer::new("xbar.input0".to_owned(), 8, shape)
     }
 

@@ -65,9 +65,35 @@ impl Encoding for RequestKind {
     }
 }
 
+/// What a request says of its line to a sharing tracker on its way (anssari2012 section 3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// Nothing: a read of constants or texels, and a request where there is no tracker.
+    #[default]
+    Aside,
+    /// It will stay in the L1D.
+    Keeps,
+    /// It will not; another L1 may bring its sectors.
+    Takes,
+    /// Only the L2 may bring it.
+    Coherent,
+    /// The L1D has dropped it, and asks nothing.
+    Drops,
+}
+
+impl Encoding for Sharing {
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["ASIDE", "KEEPS", "TAKES", "COHERENT", "DROPS"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
 /// Widths that the machine's configuration gives to messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketShape {
+    /// Requests say what a sharing tracker must know.
+    pub tracked: bool,
     /// Bits of a line address.
     pub line_bits: u32,
     /// Bytes of a line.
@@ -95,6 +121,8 @@ pub struct Request {
     pub ticket: u64,
     /// What an atomic does; of no meaning otherwise.
     pub atomic: AtomicOp,
+    /// What it says to a sharing tracker.
+    pub sharing: Sharing,
     /// Sectors to be brought, bit `i` for sector `i` of the line; of no meaning if none are.
     pub sectors: u8,
     /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
@@ -114,6 +142,7 @@ impl Default for Request {
             partition: 0,
             ticket: 0,
             atomic: AtomicOp::default(),
+            sharing: Sharing::Aside,
             sectors: sectors_of(LINE_BYTES as u32),
             byte_mask: 0,
             data: [0; LINE_BYTES],
@@ -124,7 +153,7 @@ impl Default for Request {
 impl Payload for Request {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
-        let Self { kind, id, line, sm, partition, ticket, atomic, sectors, byte_mask, data } = self;
+        let Self { kind, id, line, sm, partition, ticket, atomic, sharing, sectors, byte_mask, data } = self;
         let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.bits("id", *id);
@@ -133,6 +162,9 @@ impl Payload for Request {
         to.sized("partition", u64::from(*partition), shape.partition_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
         atomic.fields(&(), to);
+        if shape.tracked {
+            to.state("sharing", *sharing);
+        }
         to.sized("sectors", u64::from(*sectors), SECTORS);
         to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
         to.wide("data", &data[..line_bytes]);

@@ -16,6 +16,7 @@ use rtl::l2::{Coherence, L2Config, L2Stats};
 use rtl::machine::MachineConfig;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
+use rtl::tracker::TrackerStats;
 
 use crate::config::Resolved;
 use crate::estimate::Energy;
@@ -23,9 +24,6 @@ use crate::run::{Counters, LoadCounters, Outcome, RunReport, Verdict};
 
 /// Version of the keys.
 const SCHEMA: u32 = 1;
-
-/// A quantity that this machine does not have.
-type NotModelled = Option<()>;
 
 /// Everything a run says about itself.
 #[derive(Debug, Serialize)]
@@ -48,7 +46,8 @@ pub struct Stats<'a> {
     const_cache: ReadOnly,
     texture_cache: ReadOnly,
     l2: L2,
-    tracker: NotModelled,
+    /// All banks of the sharing tracker together.
+    tracker: Option<TrackerStats>,
     noc: Noc,
     dram: Dram,
     /// In pJ, by block; an estimate.
@@ -213,6 +212,8 @@ struct Noc {
     reply: Crossbar,
     recall: Option<Crossbar>,
     recall_ack: Option<Crossbar>,
+    forward: Option<Crossbar>,
+    forward_answer: Option<Crossbar>,
 }
 
 #[derive(Debug, Serialize)]
@@ -304,18 +305,20 @@ impl<'a> Stats<'a> {
             const_cache: ReadOnly::of(&counters.const_cache),
             texture_cache: ReadOnly::of(&counters.texture_cache),
             l2: L2::of(&counters.l2, &resolved.config.l2),
-            tracker: None,
+            tracker: counters.trackers.iter().copied().reduce(|sum, bank| sum.plus(&bank)),
             noc: Noc {
                 request: Crossbar::of(&counters.requests),
                 reply: Crossbar::of(&counters.replies),
                 recall: Crossbar::if_any(&counters.recalls),
                 recall_ack: Crossbar::if_any(&counters.recall_acks),
+                forward: Crossbar::if_any(&counters.forwards),
+                forward_answer: Crossbar::if_any(&counters.answers),
             },
             dram: Dram::of(&counters.dram),
             energy,
             stalls: stalls(&counters.stalls),
             loads: report.loads.iter().map(Load::of).collect(),
-            reuse: report.reuse.map(Reuse::of),
+            reuse: report.reuse.map(|[all, _]| Reuse::of(all)),
             check: match report.verdict {
                 Verdict::Off => "off",
                 Verdict::Passed => "passed",

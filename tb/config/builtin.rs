@@ -29,6 +29,7 @@ pub fn machines() -> &'static [Builtin] {
                 "machines/gddr5-reference.toml",
                 include_str!("../../machines/gddr5-reference.toml"),
             ),
+            machine("hybrid", "machines/hybrid.toml", include_str!("../../machines/hybrid.toml")),
             machine(
                 "southern-islands",
                 "machines/southern-islands.toml",
@@ -103,7 +104,14 @@ pub fn designs() -> &'static [Builtin] {
                 include_str!("../../designs/fully-associative.toml"),
             ),
             design("l1-128k", "designs/l1-128k.toml", include_str!("../../designs/l1-128k.toml")),
+            design("tracker", "designs/tracker.toml", include_str!("../../designs/tracker.toml")),
+            design("tracker-naive", "designs/tracker-naive.toml", include_str!("../../designs/tracker-naive.toml")),
+            design("tracker-2", "designs/tracker-2.toml", include_str!("../../designs/tracker-2.toml")),
+            design("tracker-4", "designs/tracker-4.toml", include_str!("../../designs/tracker-4.toml")),
+            design("tracker-last", "designs/tracker-last.toml", include_str!("../../designs/tracker-last.toml")),
             design("unbounded", "designs/unbounded.toml", include_str!("../../designs/unbounded.toml")),
+            design("no-caches", "designs/no-caches.toml", include_str!("../../designs/no-caches.toml")),
+            design("fetch-on-write", "designs/fetch-on-write.toml", include_str!("../../designs/fetch-on-write.toml")),
         ]
     }
 }

@@ -233,6 +233,7 @@ fn show_access(access: &Access) -> String {
             Outcome::Miss(Some((victim, true))) => format!("{line}:miss,writes-back:{victim}"),
             Outcome::Evicted => format!("{line}:evicted"),
             Outcome::WrittenBack => format!("{line}:modified"),
+            Outcome::Updated => format!("{line}:updated"),
             Outcome::StoreMissed => format!("{line}:written-through"),
             Outcome::Overtook => format!("{line}:overtakes"),
             Outcome::Refused(fail, all) => {

@@ -1,6 +1,6 @@
 //! # The caches of an LSU in lockstep with their golden twins
 //! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
-//! which they happened (fill, recall, drain, access), and compares what each led to. Testbenches and
+//! which they happened (fill, recall, supply, drain, access), and compares what each led to. Testbenches and
 //! `--check` use it.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use rtl::cells::streaming::Reopen;
 use rtl::index::IndexConfig;
 use rtl::l1::access::MemorySpace;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
@@ -97,6 +97,8 @@ impl Lockstep {
                 filter,
                 streaming,
                 protecting_distance,
+                updates: l1.store_hit == StoreHit::Update,
+                notifies: false,
             }))
         };
         let refused = match l1.mrpb.bypass {
@@ -109,6 +111,13 @@ impl Lockstep {
         let plain = |cache| twin(cache, Policy::Lru, (None, None, 0));
         let twins = [l1d, plain(constants)?, plain(texels)?];
         Ok(Self { path: path.to_owned(), twins, refused, admitted: None })
+    }
+
+    /// The L1D serves a sharing tracker.
+    #[must_use]
+    pub fn tracked(mut self) -> Self {
+        self.twins[CacheId::L1d as usize].notify();
+        self
     }
 
     /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
@@ -141,7 +150,7 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, original, fill, recall, drain, access } = *seen;
+        let Watch { period, original, fill, recall, supply, drain, dropped, access } = *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
         }
@@ -157,12 +166,12 @@ impl Lockstep {
             };
             self.check(cache, event, &TwinOutcome::Filled { kept, waiters })?;
         }
-        if let Some((line, found)) = recall {
-            for (cache, found) in ALL.into_iter().zip(found) {
-                self.check(cache, Event::Recall { line }, &TwinOutcome::Recalled(recalled(found)))?;
-            }
+        self.recall(recall)?;
+        if let Some((line, supplied)) = supply {
+            self.check(CacheId::L1d, Event::Supply { line }, &TwinOutcome::Supplied(supplied))?;
         }
         self.drain(drain)?;
+        self.recall(dropped)?;
         if access.is_some() {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
         }
@@ -199,6 +208,14 @@ impl Lockstep {
                 self.check(CacheId::L1d, event, &TwinOutcome::Done)
             }
         }
+    }
+
+    /// Copies of a line that are recalled, or that a coherent load leaves behind.
+    fn recall(&mut self, seen: Option<(u64, [Recalled; 3])>) -> Result<(), String> {
+        let Some((line, found)) = seen else { return Ok(()) };
+        ALL.into_iter().zip(found).try_for_each(|(cache, found)| {
+            self.check(cache, Event::Recall { line }, &TwinOutcome::Recalled(recalled(found)))
+        })
     }
 
     /// A waiter must leave exactly when a twin has one: neither may wait for the other. Which of
@@ -280,7 +297,7 @@ fn load(outcome: Outcome) -> Result<LoadOutcome, String> {
         Outcome::HitPending => LoadOutcome::HitPending,
         Outcome::Miss(victim) => LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) },
         Outcome::Refused(first, all) => LoadOutcome::Refused { first: reason(first), all: reasons(all) },
-        Outcome::Evicted | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
+        Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
             return Err(format!("a load ended as {outcome:?}, which is for stores"));
         }
     })
@@ -289,6 +306,7 @@ fn load(outcome: Outcome) -> Result<LoadOutcome, String> {
 fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
     Ok(match outcome {
         Outcome::Evicted => WriteOutcome::Evicted,
+        Outcome::Updated => WriteOutcome::Updated,
         Outcome::WrittenBack => WriteOutcome::WrittenBack,
         Outcome::StoreMissed => WriteOutcome::Missed,
         Outcome::Overtook => WriteOutcome::Pending,

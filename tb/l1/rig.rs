@@ -14,7 +14,7 @@ use rtl::kernel::{
     digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
@@ -62,6 +62,7 @@ pub fn l1() -> L1Config {
         mshr_merges: 2,
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
+        store_hit: StoreHit::Evict,
         bypass: Bypass::None,
         bypass_sectors: 0,
         streaming: StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss },
@@ -86,6 +87,7 @@ pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu 
         line_bits: line_bits(l1.line_bytes),
         access,
         is_recalled: true,
+        is_tracked: false,
     };
     Lsu::new(place, l1, read_only, lsu)
 }
@@ -105,7 +107,8 @@ impl Links {
     /// are those of core and memory.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
         let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
-        let packet = PacketShape { line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
+        let packet =
+            PacketShape { tracked: false, line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
         let recall = RecallShape { line_bits: packet.line_bits, sm_bits: 4, partition_bits: 3, leaver_bits: 10 };
         Self {
             core_req: link("core_req", depth, &periods, SOURCE, LSU, access),
@@ -126,6 +129,7 @@ impl Links {
             mem_rsp: self.mem_rsp.rx(),
             duel: None,
             recall: Some(RecalledIo { inv: self.inv.rx(), inv_ack: self.inv_ack.tx() }),
+            supply: None,
         }
     }
 }

@@ -16,7 +16,8 @@ use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, RxBank, Sleep, T
 use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
 use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
 
-const SHAPE: PacketShape = PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+const SHAPE: PacketShape =
+    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 

@@ -7,6 +7,7 @@ use rtl::l2::L2Stats;
 use rtl::machine::Machine;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::{Counters as CoreCounters, StallReason};
+use rtl::tracker::TrackerStats;
 
 /// Counters of every unit, settled at the end of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -39,6 +40,12 @@ pub struct Counters {
     pub recalls: Vec<OutputStats>,
     /// Outputs of the crossbar of their answers.
     pub recall_acks: Vec<OutputStats>,
+    /// One a bank of the sharing tracker; none without one.
+    pub trackers: Vec<TrackerStats>,
+    /// Outputs of the crossbar of its forwards.
+    pub forwards: Vec<OutputStats>,
+    /// Outputs of the crossbar of their answers.
+    pub answers: Vec<OutputStats>,
 }
 
 impl Counters {
@@ -50,6 +57,10 @@ impl Counters {
         let recall_xbars = machine.recall_xbars();
         let recalls = recall_xbars.map(|(inv, _)| (0..config.num_sms).map(|i| *inv.stats(i as usize)).collect());
         let acks = recall_xbars.map(|(_, ack)| (0..config.num_partitions).map(|i| *ack.stats(i as usize)).collect());
+        let forward_xbars = machine.forward_xbars();
+        let forwards = forward_xbars.map(|(out, _)| (0..config.num_sms).map(|i| *out.stats(i as usize)).collect());
+        let answers =
+            forward_xbars.map(|(_, back)| (0..config.num_partitions).map(|i| *back.stats(i as usize)).collect());
         let caches = |id| machine.lsus().iter().map(|lsu| *lsu.stats_of(id)).collect();
         Self {
             cycles,
@@ -66,6 +77,9 @@ impl Counters {
             replies: (0..config.num_sms).map(|i| *machine.reply_xbar().stats(i as usize)).collect(),
             recalls: recalls.unwrap_or_default(),
             recall_acks: acks.unwrap_or_default(),
+            trackers: machine.trackers().iter().map(|tracker| *tracker.stats()).collect(),
+            forwards: forwards.unwrap_or_default(),
+            answers: answers.unwrap_or_default(),
         }
     }
 
@@ -114,12 +128,18 @@ impl Counters {
         ratio(sum(|bank| bank.miss_delay), sum(|bank| bank.fetches))
     }
 
-    /// Part of the time for which the data buses of the DRAM channels are busy.
+    /// DRAM channels that have requests, on average.
+    #[must_use]
+    pub fn dram_channels_active(&self) -> f64 {
+        let waiting: u64 = self.dram.iter().map(|channel| channel.waiting_cycles).sum();
+        ratio(waiting, self.cycles) * f64::from(self.core_khz) / f64::from(self.dram_khz.max(1))
+    }
+
+    /// Part of the time in which a DRAM channel has requests for which its data bus is busy.
     #[must_use]
     pub fn dram_bus_use(&self) -> f64 {
-        let busy: u64 = self.dram.iter().map(|channel| channel.bus_busy_cycles).sum();
-        let cycles = self.cycles * self.dram.len() as u64;
-        ratio(busy, cycles) * f64::from(self.core_khz) / f64::from(self.dram_khz.max(1))
+        let sum = |of: fn(&Counts) -> u64| self.dram.iter().map(of).sum();
+        ratio(sum(|channel| channel.bus_busy_cycles), sum(|channel| channel.waiting_cycles))
     }
 
     /// Part of the L2 misses that were fetched into the FRC at once (candel2018 section 5.2).
@@ -156,13 +176,20 @@ impl Counters {
             }
         }
         let packets = |outputs: &[OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();
-        let (requests, replies) = (packets(&self.requests), packets(&self.replies));
+        // What a sharing tracker is told of is not answered.
+        let notices: u64 = self.trackers.iter().map(|tracker| tracker.notices).sum();
+        let (requests, replies) = (packets(&self.requests) - notices, packets(&self.replies));
         if requests != replies {
             broken.push(format!("{requests} requests reached the partitions, but {replies} replies reached the SMs"));
         }
         let (recalls, answers) = (packets(&self.recalls), packets(&self.recall_acks));
         if recalls != answers {
             broken.push(format!("{recalls} recalls reached the SMs, but {answers} answers reached the partitions"));
+        }
+        for (i, tracker) in self.trackers.iter().enumerate() {
+            if let Err(sum) = tracker.conserved() {
+                broken.push(format!("partition{i}.tracker: {sum}"));
+            }
         }
         broken
     }

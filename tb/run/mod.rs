@@ -1,11 +1,13 @@
 //! # Running a launch file or a trace on the clocked machine
 //! [`run`] checks the input, drives the machine through every launch, judges the results, and
 //! returns counters and verdict. With `check` the functional interpreter runs beside it and every
-//! byte of memory is compared after each launch, the golden L1D follows every L1 in lockstep, and
-//! an independent checker reads the DRAM commands.
+//! byte of memory is compared after each launch, the golden L1D follows every L1 in lockstep, a
+//! checker of the memory model judges what loads return, and an independent checker reads the DRAM
+//! commands.
 //!
 //! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
+mod consistency;
 mod counters;
 mod drive;
 mod export;
@@ -14,6 +16,7 @@ mod hybrid;
 mod launches;
 mod livelock;
 mod loads;
+mod locality;
 mod modules;
 mod prepare;
 mod profile;
@@ -43,6 +46,7 @@ pub use counters::{Counters, ratio};
 pub use export::{Exported, export};
 pub use hybrid::hybrid;
 pub use loads::LoadCounters;
+pub use locality::locality;
 pub use profile::{KernelProfile, profile};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
@@ -156,8 +160,9 @@ pub struct RunReport {
     pub counters: Counters,
     /// Of each load instruction of a program; none of a trace.
     pub loads: Vec<LoadCounters>,
-    /// How the L1Ds' lines were asked for again, if the golden models looked on.
-    pub reuse: Option<Histograms>,
+    /// How the L1Ds' lines were asked for again, by all loads and by those that did not go past, if the
+    /// golden models looked on.
+    pub reuse: Option<[Histograms; 2]>,
     /// What the machine is built of, if asked for.
     pub structures: Option<Structures>,
     /// Host time spent simulating.

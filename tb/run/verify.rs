@@ -1,5 +1,5 @@
-//! What a run is compared with: the functional interpreter, the golden L1Ds, the DRAM command
-//! checker, and the expected results of the launch file.
+//! What a run is compared with: the functional interpreter, the golden L1Ds, the checkers of the memory
+//! model and of the DRAM commands, and the expected results of the launch file.
 
 use std::sync::Arc;
 
@@ -14,11 +14,13 @@ use rtl::kernel::Simulator;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
+use super::consistency::MemoryModel;
 use super::prepare::{Kernel, Prepared};
 use crate::dram::judge;
 use crate::l1::dueling::DuelLockstep;
 use crate::l1::lockstep::Lockstep;
 use crate::launch::Comparison;
+use crate::tracker::TrackerLockstep;
 
 /// Thread instructions after which the interpreter gives a launch up.
 const RUNAWAY: u64 = 1 << 40;
@@ -30,9 +32,11 @@ pub(super) struct Shadow {
     memory: FlatMemory,
     l1s: Vec<Lockstep>,
     duel: Option<DuelLockstep>,
-    /// Lines that the loads of each SM ask its L1D for.
-    streams: Vec<Reuse>,
-    reuse: Histograms,
+    trackers: Vec<TrackerLockstep>,
+    model: MemoryModel,
+    /// Lines that the loads of each SM ask its L1D for, and those of them that do not go past it.
+    streams: Vec<[Reuse; 2]>,
+    reuse: [Histograms; 2],
     dram: Vec<Vec<Command>>,
     checker: Checker,
     reports: Vec<String>,
@@ -44,14 +48,27 @@ impl Shadow {
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let own_periods = config.throttle.scheme != Scheme::DwtCs;
-        let l1 =
-            |i| Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods).map_err(|e| e.to_string());
+        let is_tracked = config.tracker.is_on();
+        let l1 = |i| {
+            let twin = Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods);
+            let twin = if is_tracked { twin.map(Lockstep::tracked) } else { twin };
+            twin.map_err(|e| e.to_string())
+        };
+        let interleave = config.interleave(config.l1.line_bytes);
+        let (num_sms, protections) = (config.num_sms as usize, config.tracker.scheme.protections());
+        let tracker = |_| {
+            let twin = TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
+            twin.map_err(|e| e.to_string())
+        };
+        let trackers = if is_tracked { config.num_partitions } else { 0 };
         Ok(Self {
+            trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
+            model: MemoryModel::new(config.l1.line_bytes),
             memory,
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
             duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
-            streams: vec![Reuse::default(); config.num_sms as usize],
-            reuse: Histograms::default(),
+            streams: vec![Default::default(); config.num_sms as usize],
+            reuse: Default::default(),
             dram: vec![Vec::new(); config.num_channels() as usize],
             checker: Checker::new(judge::timing(&config.dram.timing), config.dram.refresh != Refresh::Off),
             reports: Vec::new(),
@@ -76,11 +93,25 @@ impl Shadow {
                     self.report(mismatch.to_string());
                 }
                 if let Some((line, _)) = watch.accepted_load() {
-                    self.streams[i].see(line);
+                    let [all, served] = &mut self.streams[i];
+                    all.see(line);
+                    if !watch.went_past() {
+                        served.see(line);
+                    }
                 }
                 if let Some(Err(mismatch)) = self.duel.as_mut().map(|duel| duel.step(cycle, i, &watch)) {
                     self.report(mismatch);
                 }
+            }
+        }
+        if let Err(violation) = self.model.follow(machine, sim.tick(), &self.memory) {
+            self.report(format!("cycle {cycle}: {violation}"));
+        }
+        for i in 0..self.trackers.len() {
+            if let Some(seen) = machine.take_seen(i)
+                && let Err(mismatch) = self.trackers[i].step(&seen)
+            {
+                self.report(format!("cycle {cycle}, partition{i}.tracker: {mismatch}"));
             }
         }
         let mut drams = sim.evaluated(usize::from(DRAM));
@@ -104,8 +135,9 @@ impl Shadow {
         self.reports.is_empty()
     }
 
-    /// How lines were asked for again, over all SMs and all kernels that have ended.
-    pub(super) fn reuse(&self) -> Histograms {
+    /// How lines were asked for again, over all SMs and all kernels that have ended: by all loads, and by
+    /// those that did not go past the L1D.
+    pub(super) fn reuse(&self) -> [Histograms; 2] {
         self.reuse
     }
 
@@ -125,8 +157,16 @@ impl Shadow {
                 self.report(mismatch.to_string());
             }
         }
+        for i in 0..self.trackers.len() {
+            if let Err(mismatch) = self.trackers[i].flush() {
+                self.report(format!("partition{i}.tracker: {mismatch}"));
+            }
+        }
+        self.model.end_kernel();
         self.duel.iter_mut().for_each(DuelLockstep::restart);
-        self.streams.iter_mut().for_each(|stream| self.reuse.add(&stream.end()));
+        for streams in &mut self.streams {
+            self.reuse.iter_mut().zip(streams).for_each(|(sum, stream)| sum.add(&stream.end()));
+        }
     }
 
     /// The host wrote a buffer.
@@ -134,6 +174,7 @@ impl Shadow {
         for (at, byte) in (address..).zip(bytes) {
             self.memory.write(at, 1).map_err(|e| e.to_string())?[0] = *byte;
         }
+        self.model.wrote(address, bytes.len());
         Ok(())
     }
 

@@ -196,6 +196,7 @@ impl Draw {
         self.range("l2.miss_queue", 1, 16);
         self.range("l2.write_back_queue", 1, 16);
         self.range("l2.reply_queue", 1, 16);
+        self.range("l2.data_ports", 1, 2);
         self.frc();
     }
 

@@ -8,6 +8,7 @@ mod l1;
 mod machines;
 mod mutate;
 mod readers;
+mod tracker;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -81,6 +82,7 @@ pub fn soaks() -> &'static [Soak] {
         Soak { name: "machines", about: machines::ABOUT, draw: machines::draw },
         Soak { name: "l1", about: l1::ABOUT, draw: l1::draw },
         Soak { name: "frc", about: frc::ABOUT, draw: frc::draw },
+        Soak { name: "tracker", about: tracker::ABOUT, draw: tracker::draw },
         Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },
         Soak { name: "ptx", about: readers::ABOUT_PTX, draw: readers::draw_ptx },
         Soak { name: "launch-files", about: readers::ABOUT_LAUNCH_FILES, draw: readers::draw_launch_files },

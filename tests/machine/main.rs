@@ -8,6 +8,7 @@
 //! | lines of every size, sectors, interleave                                      | `lines`      |
 //! | machines at the edges of their configuration                                  | `extremes`   |
 //! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
+//! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | traces: replayed, exported, refused                                           | `replay`     |
@@ -23,6 +24,7 @@ mod recalls;
 mod replay;
 mod soak;
 mod statistics;
+mod tracker;
 
 use std::path::{Path, PathBuf};
 

@@ -25,6 +25,8 @@ fn protecting(index: SetIndex, ways: usize, protecting_distance: u64) -> Cache<u
         filter: None,
         streaming: None,
         protecting_distance,
+        updates: false,
+        notifies: false,
     })
 }
 

@@ -27,6 +27,8 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
         filter,
         streaming: None,
         protecting_distance: 0,
+        updates: false,
+        notifies: false,
     })
 }
 

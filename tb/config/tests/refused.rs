@@ -32,7 +32,7 @@ fn a_key_without_its_group_comes_with_the_groups_that_have_it() {
     assert_eq!(
         refused(&[], &["sets=64"]),
         [
-            "--set:1:1: unknown key `sets` (did you mean `l1.sets` or `const_cache.sets` or `texture_cache.sets` or `l2.sets`?)"
+            "--set:1:1: unknown key `sets` (did you mean `l1.sets` or `const_cache.sets` or `texture_cache.sets` or `tracker.sets` or `l2.sets`?)"
         ]
     );
 }
@@ -69,7 +69,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
             "--set:1:11: `l1.bypass` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" }",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, bypass, bypass_sectors, protecting_distance, index, replacement, organisation, decoupled, \
+             fail_order, store_hit, bypass, bypass_sectors, protecting_distance, index, replacement, organisation, decoupled, \
              dueling, streaming, profiled, mrpb",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
@@ -211,4 +211,15 @@ fn a_report_shows_the_place() {
     handler.render_report(&mut report, &error).unwrap();
     assert!(report.contains("the configuration has 1 problem"), "{report}");
     assert!(report.contains("[--set:1:4]") && report.contains("1 | l1.setz=64"), "{report}");
+}
+
+#[test]
+fn so_many_l2_mshr_entries_need_whole_words_and_the_transient_flow() {
+    let why = "with replacement_flow = \"transient\": the entries in use are one bit each of whole words";
+    for (designs, entries) in [(&["transient"][..], "100"), (&[], "128")] {
+        let set = format!("l2.mshr_entries={entries}");
+        let expected =
+            format!("--set:1:17: l2.mshr_entries is {entries}, expected 64 at most, or a multiple of 64 {why}");
+        assert_eq!(refused(designs, &[&set]), [expected]);
+    }
 }

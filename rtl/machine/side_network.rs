@@ -1,0 +1,163 @@
+//! # Networks beside that of requests and replies
+//! A crossbar from the partitions to the SMs, one back for what they answer, and the links around them: of the
+//! recalls, where the L2 keeps the L1s coherent, and of the forwards, where a sharing tracker has an L1 supply
+//! another.
+//!
+//! ```text
+//!  sm0..n             l1
+//!              answer │ ▲ wish
+//!                     ▼ │                       crossbar clock
+//!     xbar_ack, xbar_ans  xbar_inv, xbar_fwd
+//!              answer │ ▲ wish                  credit links of fixed delay
+//!                     ▼ │                       L2 clock
+//!  partition0..m   l2, tracker
+//! ```
+//! The links have the delays of those that requests and replies take.
+
+use super::wiring::{Channels, open};
+use crate::kernel::{Block, Chan, ChanSpec, Describe, Edge, Payload, Rx, RxBank, Sleep, Tx, TxBank};
+use crate::l2::{Invalidate, InvalidateAck, RecallIo, RecalledIo};
+use crate::noc::packet::Packet;
+use crate::noc::xbar::{Xbar, XbarConfig, XbarIo};
+
+/// The links of a network, one an SM or a partition.
+pub(super) struct SideLinks {
+    /// From a partition to the crossbar.
+    pub from_partition: Vec<ChanSpec>,
+    /// From the crossbar to an L1.
+    pub to_l1: Vec<ChanSpec>,
+    /// From an L1 to the crossbar of the answers.
+    pub from_l1: Vec<ChanSpec>,
+    /// From there to a partition.
+    pub to_partition: Vec<ChanSpec>,
+}
+
+/// What its crossbars and its links are called: towards the SMs, and back.
+#[derive(Clone, Copy)]
+pub(super) struct SideNames {
+    pub xbars: [&'static str; 2],
+    pub links: [&'static str; 2],
+    /// Channels into the first crossbar.
+    pub from_partition: &'static str,
+}
+
+/// A network that carries wishes `W` to the SMs and answers `A` back.
+pub(super) struct SideNetwork<W: Packet, A: Packet> {
+    names: SideNames,
+    pub wish_xbar: Xbar<W>,
+    pub answer_xbar: Xbar<A>,
+    from_partition: Vec<Chan<W>>,
+    to_l1: Vec<Chan<W>>,
+    from_l1: Vec<Chan<A>>,
+    to_partition: Vec<Chan<A>>,
+}
+
+/// The network of the recalls.
+pub(super) type RecallNetwork = SideNetwork<Invalidate, InvalidateAck>;
+
+impl<S: Clone, W, A> SideNetwork<W, A>
+where
+    W: Packet + Payload<Shape = S> + 'static,
+    A: Packet + Payload<Shape = S> + 'static,
+{
+    /// An empty network.
+    pub fn new(names: SideNames, config: &XbarConfig, links: SideLinks, shape: &S) -> Self {
+        let (sms, partitions) = (links.to_l1.len() as u32, links.to_partition.len() as u32);
+        let [wishes, answers] = names.xbars;
+        Self {
+            names,
+            wish_xbar: Xbar::new(wishes, config, partitions, sms, shape),
+            answer_xbar: Xbar::new(answers, config, sms, partitions, shape),
+            from_partition: open(links.from_partition, shape),
+            to_l1: open(links.to_l1, shape),
+            from_l1: open(links.from_l1, shape),
+            to_partition: open(links.to_partition, shape),
+        }
+    }
+
+    /// Every channel, like by like.
+    pub fn channels(&self) -> [&dyn Channels; 4] {
+        [&self.from_partition, &self.to_l1, &self.from_l1, &self.to_partition]
+    }
+
+    /// The same, to be changed.
+    pub fn channels_mut(&mut self) -> [&mut dyn Channels; 4] {
+        [&mut self.from_partition, &mut self.to_l1, &mut self.from_l1, &mut self.to_partition]
+    }
+
+    /// True if no packet is in a crossbar.
+    pub fn is_idle(&self) -> bool {
+        self.wish_xbar.is_idle() && self.answer_xbar.is_idle()
+    }
+
+    /// Charges slept spans to the statistics.
+    pub fn settle(&mut self, cycle: u64) {
+        self.wish_xbar.settle(cycle);
+        self.answer_xbar.settle(cycle);
+    }
+
+    /// The ends that the L1s use, in their order.
+    pub fn of_l1s(&mut self) -> impl Iterator<Item = (Rx<'_, W>, Tx<'_, A>)> {
+        self.to_l1.iter_mut().zip(&mut self.from_l1).map(|(wish, answer)| (wish.rx(), answer.tx()))
+    }
+
+    /// The ends that the partitions use, in their order.
+    pub fn of_partitions(&mut self) -> impl Iterator<Item = (Tx<'_, W>, Rx<'_, A>)> {
+        let links = self.from_partition.iter_mut().zip(&mut self.to_partition);
+        links.map(|(wish, answer)| (wish.tx(), answer.rx()))
+    }
+
+    pub fn eval_wishes(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = XbarIo { from: RxBank(&mut self.from_partition), to: TxBank(&mut self.to_l1) };
+        self.wish_xbar.eval(io, at)
+    }
+
+    pub fn eval_answers(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = XbarIo { from: RxBank(&mut self.from_l1), to: TxBank(&mut self.to_partition) };
+        self.answer_xbar.eval(io, at)
+    }
+
+    /// Lists the crossbar to the L1s behind its links.
+    pub fn describe_wishes(&self, to: &mut dyn Describe) {
+        for (i, from) in (0..).zip(&self.from_partition) {
+            from.describe(self.names.from_partition, Some(i), to);
+        }
+        self.wish_xbar.describe(to);
+    }
+
+    /// Lists the crossbar to the partitions behind its links.
+    pub fn describe_answers(&self, to: &mut dyn Describe) {
+        for (i, from) in (0..).zip(&self.from_l1) {
+            from.describe("inject", Some(i), to);
+        }
+        self.answer_xbar.describe(to);
+    }
+
+    /// Lists the link to an L1.
+    pub fn describe_to_l1(&self, sm: usize, to: &mut dyn Describe) {
+        self.to_l1[sm].describe(self.names.links[0], None, to);
+    }
+
+    /// Lists the link to a partition.
+    pub fn describe_to_partition(&self, partition: usize, to: &mut dyn Describe) {
+        self.to_partition[partition].describe(self.names.links[1], None, to);
+    }
+}
+
+impl RecallNetwork {
+    /// What its parts are called.
+    pub const NAMES: SideNames =
+        SideNames { xbars: ["xbar_inv", "xbar_ack"], links: ["inv", "inv_ack"], from_partition: "from_l2_" };
+
+    /// The ends that load-store units use: none without a network.
+    pub fn of_lsus(network: &mut Option<Box<Self>>) -> impl Iterator<Item = RecalledIo<'_>> {
+        let ends = network.iter_mut().flat_map(|network| network.of_l1s());
+        ends.map(|(inv, inv_ack)| RecalledIo { inv, inv_ack })
+    }
+
+    /// The ends that the banks use: none without a network.
+    pub fn of_banks(network: &mut Option<Box<Self>>) -> impl Iterator<Item = RecallIo<'_>> {
+        let ends = network.iter_mut().flat_map(|network| network.of_partitions());
+        ends.map(|(inv, inv_ack)| RecallIo { inv, inv_ack })
+    }
+}

@@ -1,0 +1,106 @@
+//! # Messages of the sharing tracker
+//! A bank of the tracker asks an L1 to supply a line to another; the L1 sends the line there over the reply
+//! crossbar, and tells the bank whether it had it (anssari2012 section 3.4).
+//!
+//! Both have a way through the machine of their own. Each waits for what comes after it in the list
+//! *request, forward, reply or answer* only: a request for the link to a forward, a forward in an L1 for the links
+//! of reply and answer. Replies sink in the L1s and answers in the banks whatever else is full: a forward has kept the
+//! row that its answer goes to. So nothing waits in a circle.
+
+use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
+use crate::noc::packet::{Packet, Reply, SECTORS, TICKET_BITS};
+
+/// Widths of the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrackShape {
+    /// Bits of a line address.
+    pub line_bits: u32,
+    /// Bits of an SM number.
+    pub sm_bits: u32,
+    /// Bits of a partition number.
+    pub partition_bits: u32,
+    /// Bits of a row of the transfers.
+    pub row_bits: u32,
+}
+
+/// Supply a line to another SM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Forward {
+    /// Number of the request in the SM that asks.
+    pub id: u32,
+    /// Line address.
+    pub line: u64,
+    /// SM that is to supply it.
+    pub supplier: u8,
+    /// SM that asks.
+    pub sm: u8,
+    /// The ticket of its request.
+    pub ticket: u64,
+    /// Sectors that it wants.
+    pub sectors: u8,
+    /// Comes back with the answer.
+    pub row: u8,
+}
+
+impl Payload for Forward {
+    type Shape = TrackShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &TrackShape, to: &mut F) {
+        let Self { id, line, supplier, sm, ticket, sectors, row } = self;
+        to.bits("id", *id);
+        to.sized("line", *line, shape.line_bits);
+        to.sized("supplier", u64::from(*supplier), shape.sm_bits);
+        to.sized("sm", u64::from(*sm), shape.sm_bits);
+        to.sized("ticket", *ticket, TICKET_BITS);
+        to.sized("sectors", u64::from(*sectors), SECTORS);
+        to.sized("row", u64::from(*row), shape.row_bits);
+    }
+}
+
+impl Packet for Forward {
+    fn destination(&self) -> usize {
+        usize::from(self.supplier)
+    }
+    fn flits(&self) -> u32 {
+        1
+    }
+}
+
+/// What became of a forward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Answer {
+    /// Partition whose bank asked.
+    pub partition: u8,
+    /// As in the forward.
+    pub row: u8,
+    /// The line was there and is on its way.
+    pub supplied: bool,
+}
+
+impl Payload for Answer {
+    type Shape = TrackShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &TrackShape, to: &mut F) {
+        let Self { partition, row, supplied } = self;
+        to.sized("partition", u64::from(*partition), shape.partition_bits);
+        to.sized("row", u64::from(*row), shape.row_bits);
+        to.flag("supplied", *supplied);
+    }
+}
+
+impl Packet for Answer {
+    fn destination(&self) -> usize {
+        usize::from(self.partition)
+    }
+    fn flits(&self) -> u32 {
+        1
+    }
+}
+
+/// An L1's channel ends towards those whom it supplies.
+pub struct SupplyIo<'a> {
+    /// Wishes of other SMs.
+    pub forward: Rx<'a, Forward>,
+    /// The line to the SM that wants it.
+    pub supply: Tx<'a, Reply>,
+    /// Whether it was there.
+    pub answer: Tx<'a, Answer>,
+}

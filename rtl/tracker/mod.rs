@@ -1,0 +1,14 @@
+//! The sharing tracker (anssari2012 chapter 3): which L1s hold a line, so that one of them supplies it to
+//! the next that asks, in place of the L2.
+
+mod bank;
+pub mod config;
+pub mod message;
+mod stats;
+mod table;
+mod transfers;
+
+pub use bank::{Chosen, Seen, Tracker, TrackerIo, TrackerPlace};
+pub use config::{Protections, SharerList, TrackerConfig, TrackerScheme};
+pub use message::{Answer, Forward, SupplyIo, TrackShape};
+pub use stats::TrackerStats;

@@ -1,0 +1,77 @@
+//! What a bank of the sharing tracker has done.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::{Describe, DescribeExt};
+
+/// Counters of one bank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrackerStats {
+    /// Loads looked up.
+    pub lookups: u64,
+    /// Those sent on to an L1.
+    pub forwards: u64,
+    /// Forwards that were supplied.
+    pub supplied: u64,
+    /// Forwards whose line was gone.
+    pub refused: u64,
+    /// Lines listed as they arrived.
+    pub listed: u64,
+    /// Lines that were to be listed, but were written on their way.
+    pub poisoned: u64,
+    /// Loads sent on to the L2 because no row was free to note them in.
+    pub unnoted: u64,
+    /// Stores and coherent operations.
+    pub writes: u64,
+    /// Lines that L1s have dropped.
+    pub notices: u64,
+    /// Cycles in which a store waited for a forward of its own SM.
+    pub held: u64,
+}
+
+impl TrackerStats {
+    /// The sums of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            lookups: self.lookups + other.lookups,
+            forwards: self.forwards + other.forwards,
+            supplied: self.supplied + other.supplied,
+            refused: self.refused + other.refused,
+            listed: self.listed + other.listed,
+            poisoned: self.poisoned + other.poisoned,
+            unnoted: self.unnoted + other.unnoted,
+            writes: self.writes + other.writes,
+            notices: self.notices + other.notices,
+            held: self.held + other.held,
+        }
+    }
+
+    /// Whether every forward was answered once.
+    ///
+    /// # Errors
+    /// The sum that does not hold.
+    pub fn conserved(&self) -> Result<(), String> {
+        let Self { forwards, supplied, refused, .. } = self;
+        if *forwards == supplied + refused {
+            return Ok(());
+        }
+        Err(format!("{forwards} forwards, but {supplied} were supplied and {refused} refused"))
+    }
+
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        let Self { lookups, forwards, supplied, refused, listed, poisoned, unnoted, writes, notices, held } = *self;
+        to.stats([
+            ("lookups", lookups),
+            ("forwards", forwards),
+            ("supplied", supplied),
+            ("refused", refused),
+            ("listed", listed),
+            ("poisoned", poisoned),
+            ("unnoted", unnoted),
+            ("writes", writes),
+            ("notices", notices),
+            ("held", held),
+        ]);
+    }
+}

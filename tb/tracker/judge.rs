@@ -1,0 +1,89 @@
+//! # What the compute units read, judged by the memory model
+//! Tells the checker of what happened in a [`super::rig::Rig`], kernel by kernel.
+
+use std::collections::{HashMap, VecDeque};
+
+use golden::consistency::{Checker, Issue, Loading};
+
+use super::rig::{Does, Event, Rig};
+
+/// The checker, with what it must be told of that is still on its way.
+#[derive(Default)]
+pub struct Judge {
+    checker: Checker,
+    /// Loads by compute unit and number.
+    loading: HashMap<(usize, usize), Loading>,
+    /// Coherent loads that have not got to memory, by compute unit.
+    coherent: HashMap<usize, VecDeque<(usize, Issue)>>,
+    /// Exchanges on their way, by compute unit and by what they write, which is written once.
+    exchanges: HashMap<(usize, u32), (usize, Issue)>,
+    /// What memory has given to an access.
+    given: HashMap<(usize, usize), u32>,
+}
+
+impl Judge {
+    /// Judges all that has happened since the last time.
+    ///
+    /// # Errors
+    /// The first value that the memory model does not allow.
+    pub fn follow(&mut self, rig: &mut Rig) -> Result<(), String> {
+        for (cu, event) in rig.take_events() {
+            self.event(rig, cu, event)?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, rig: &Rig, cu: usize, event: Event) -> Result<(), String> {
+        let checker = &mut self.checker;
+        match event {
+            Event::Issued(number) => {
+                let op = rig.op(cu, number);
+                match op.does {
+                    Does::Loads => drop(self.loading.insert((cu, number), checker.begin(cu, op.cell()))),
+                    Does::LoadsCoherently => self.coherent.entry(cu).or_default().push_back((number, checker.issue())),
+                    Does::Stores(value) => checker.store(cu, op.cell(), value.into()),
+                    Does::Exchanges(value) => drop(self.exchanges.insert((cu, value), (number, checker.issue()))),
+                }
+            }
+            Event::Performed(cell) => checker.perform(cu, cell),
+            Event::ReadLine(line, words) => {
+                // Loads of a line keep their order, those of several banks do not.
+                let waiting = self.coherent.entry(cu).or_default();
+                let first = waiting.iter().position(|(number, _)| rig.op(cu, *number).line == line);
+                let number = first.and_then(|first| waiting.remove(first));
+                let (number, issue) = number.ok_or_else(|| format!("compute unit {cu} reads memory unasked"))?;
+                let op = rig.op(cu, number);
+                let value = words[op.word as usize];
+                self.given.insert((cu, number), value);
+                let read = Some(value.into());
+                checker.coherent_from(issue, cu, op.cell(), read, None).map_err(|e| e.to_string())?;
+            }
+            Event::Exchanged(cell, old, new) => {
+                let number = self.exchanges.remove(&(cu, new));
+                let (number, issue) = number.ok_or_else(|| format!("compute unit {cu} exchanges {new:#x} unasked"))?;
+                self.given.insert((cu, number), old);
+                let (read, write) = (Some(old.into()), Some(new.into()));
+                checker.coherent_from(issue, cu, cell, read, write).map_err(|e| e.to_string())?;
+            }
+            Event::Answered(number, value) => match rig.op(cu, number).does {
+                Does::Loads => {
+                    let load = self.loading.remove(&(cu, number)).ok_or("an answer to no load")?;
+                    checker.end(load, value.into()).map_err(|e| e.to_string())?;
+                }
+                Does::LoadsCoherently | Does::Exchanges(_) => {
+                    let given = self.given.remove(&(cu, number));
+                    if given != Some(value) {
+                        return Err(format!("memory gave {given:x?}, but compute unit {cu} read {value:#x}"));
+                    }
+                }
+                Does::Stores(_) => {}
+            },
+        }
+        Ok(())
+    }
+
+    /// The kernel has ended.
+    pub fn end_kernel(&mut self) {
+        self.checker.end_kernel();
+    }
+}

@@ -1,0 +1,93 @@
+//! # A bank of the tracker in lockstep with its golden twin
+//! Gives the events that a bank reports for an edge to its untimed twin and compares what each led to.
+
+use golden::hybrid::bank::{Asked, Bank, Goes};
+use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
+use golden::index::{Function, IndexError, SetIndex};
+use golden::untimed::Geometry;
+use rtl::noc::interleave::Interleave;
+use rtl::noc::packet::{LINE_BYTES, RequestKind, Sharing};
+use rtl::tracker::{self, Chosen, Protections, Seen, TrackerConfig};
+
+/// The twin of a bank.
+#[derive(Clone, Debug)]
+pub struct TrackerLockstep {
+    twin: Bank,
+    interleave: Interleave,
+}
+
+impl TrackerLockstep {
+    /// An empty twin.
+    ///
+    /// # Errors
+    /// If the sets are none that an index can number.
+    pub fn new(
+        config: &TrackerConfig,
+        cus: usize,
+        interleave: Interleave,
+        protections: Protections,
+    ) -> Result<Self, IndexError> {
+        let bits = (config.sets / config.count).ilog2();
+        let index = SetIndex::new(Function::Linear { bits }, LINE_BYTES.ilog2(), 64)?;
+        let list = match config.sharers {
+            tracker::SharerList::All => SharerList::All,
+            tracker::SharerList::Last => SharerList::Last,
+        };
+        let geometry = Geometry { index, ways: config.ways as usize };
+        let twin = TwinConfig { count: config.count as usize, geometry, list };
+        let Protections { stores, coherent, fills } = protections;
+        let protections = hybrid::Protections {
+            store_untracks: stores,
+            coherent_untracks: coherent,
+            poisons_fills: fills,
+            ..hybrid::Protections::ALL
+        };
+        Ok(Self { twin: Bank::new(&twin, cus, config.transfers as usize, protections), interleave })
+    }
+
+    /// Follows the bank over an edge.
+    ///
+    /// # Errors
+    /// The first event about which the two disagree.
+    pub fn step(&mut self, seen: &Seen) -> Result<(), String> {
+        let Seen { answer, reply, resent, request } = *seen;
+        if let Some((sm, ticket, supplied)) = answer {
+            self.twin.answer(sm.into(), ticket, supplied)?;
+        }
+        if let Some((sm, ticket, listed)) = reply {
+            let expected = self.twin.reply(sm.into(), ticket)?;
+            if expected != listed {
+                return Err(format!("load {ticket:#x} of SM {sm}: listed is {listed}, the twin says {expected}"));
+            }
+        }
+        if let Some((sm, ticket)) = resent {
+            self.twin.resend(sm.into(), ticket)?;
+        }
+        let Some((sm, line, ticket, kind, sharing, chosen)) = request else { return Ok(()) };
+        let asked = match (kind, sharing) {
+            (RequestKind::Write, _) => Asked::Stores,
+            (RequestKind::Atomic | RequestKind::Reduce, _) | (_, Sharing::Coherent) => Asked::Coherent,
+            (_, Sharing::Keeps) => Asked::Keeps,
+            (_, Sharing::Takes) => Asked::Takes,
+            (_, Sharing::Drops) => Asked::Drops,
+            (_, Sharing::Aside) => return Ok(()),
+        };
+        let expected = match self.twin.ask(sm.into(), self.interleave.local(line), ticket, asked)? {
+            Goes::Supplier(supplier) => Chosen::Supplier(supplier as u8),
+            Goes::Memory => Chosen::Memory,
+            Goes::Nowhere => Chosen::Nowhere,
+        };
+        if expected == chosen {
+            return Ok(());
+        }
+        Err(format!("line {line:#x} of SM {sm}, {asked:?}: the bank says {chosen:?}, the twin {expected:?}"))
+    }
+
+    /// The kernel has ended.
+    ///
+    /// # Errors
+    /// If the twin still waits for something.
+    pub fn flush(&mut self) -> Result<(), String> {
+        self.twin.flush()
+    }
+}

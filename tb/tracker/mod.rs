@@ -1,0 +1,98 @@
+//! Testbench of the sharing tracker, with the L1s and the networks around it.
+//!
+//! | testpoint                | intent                                                                       |
+//! |--------------------------|------------------------------------------------------------------------------|
+//! | section 3.2              | a writer reads what it wrote; under a tracker that stores do not concern it reads what was before |
+//! | overtaken fill           | a line written while it is on its way is not listed; listed, it misleads the writer |
+//! | refused forward          | a load whose supplier has dropped the line is answered by the L2             |
+//! | own store behind a load  | a store waits for a load of its own unit that is at another L1               |
+//! | a bank alone             | cycle by cycle from request to forward, answer and reply                     |
+//! | `random_programs_*`      | memory model, twins, every access answered, in every way of evaluation       |
+//! | mutants                  | each protection taken away is noticed by the memory model                    |
+
+mod judge;
+mod lockstep;
+mod random;
+mod rig;
+
+#[cfg(test)]
+mod cycles;
+#[cfg(test)]
+mod scenarios;
+
+pub use lockstep::TrackerLockstep;
+pub use random::{Case, Ran};
+
+#[cfg(test)]
+mod tests {
+    use super::random::Case;
+    use crate::kit::{for_each_seed, run_in_all_modes};
+    use rtl::kernel::Mode;
+    use rtl::tracker::{Protections, TrackerScheme, TrackerStats};
+
+    fn case(seed: u64) -> Case {
+        let protections = TrackerScheme::Corrected.protections();
+        Case { seed, cus: 4, ops: 100, kernels: 3, protections, flushes: true }
+    }
+
+    #[test]
+    fn random_programs_read_only_what_the_memory_model_allows_as_the_twins_do() {
+        let ops = std::cell::Cell::new(0);
+        let sum = std::cell::Cell::new(TrackerStats::default());
+        for_each_seed(80, |seed| {
+            let cus = [4, 8, 16][seed as usize % 3];
+            let ran = Case { cus, ..case(seed) }.run(Mode::default()).unwrap_or_else(|wrong| panic!("{wrong}"));
+            ops.set(ops.get() + ran.ops);
+            sum.set(sum.get().plus(&ran.tracker));
+        });
+        let TrackerStats { supplied, refused, listed, poisoned, unnoted, held, .. } = sum.get();
+        assert!(ops.get() >= 100_000, "{}", ops.get());
+        let rare = [supplied, refused, listed, poisoned, unnoted, held];
+        assert!(rare.iter().all(|count| *count > 100), "not everything has happened often enough: {rare:?}");
+    }
+
+    #[test]
+    fn random_programs_run_the_same_however_they_are_evaluated() {
+        for_each_seed(6, |seed| drop(run_in_all_modes(|| case(seed).rig(), 1 << 30)));
+    }
+
+    /// Whether some case is caught without a protection.
+    fn is_caught(without: impl Fn(&mut Case)) -> Option<String> {
+        (1..60).find_map(|seed| {
+            let mut case = case(seed);
+            without(&mut case);
+            case.run(Mode::default()).err()
+        })
+    }
+
+    #[test]
+    fn a_store_that_leaves_its_line_in_the_tracker_is_noticed() {
+        let wrong = is_caught(|case| case.protections.stores = false).unwrap();
+        assert!(wrong.contains("a compute unit sees its own stores"), "{wrong}");
+    }
+
+    #[test]
+    fn a_coherent_operation_that_leaves_its_line_in_the_tracker_is_noticed() {
+        let wrong = is_caught(|case| case.protections.coherent = false).unwrap();
+        assert!(wrong.contains("coherent operations see memory as it is"), "{wrong}");
+    }
+
+    #[test]
+    fn a_line_that_is_listed_although_it_was_written_on_its_way_is_noticed() {
+        let wrong = is_caught(|case| case.protections.fills = false).unwrap();
+        let rules = ["a compute unit sees its own stores", "what they saw stays seen"];
+        assert!(rules.iter().any(|rule| wrong.contains(rule)), "{wrong}");
+    }
+
+    #[test]
+    fn l1s_that_are_not_emptied_between_kernels_are_noticed() {
+        let wrong = is_caught(|case| case.flushes = false).unwrap();
+        assert!(wrong.contains("what a kernel left in memory is seen by the next"), "{wrong}");
+    }
+
+    #[test]
+    fn the_naive_tracker_is_noticed() {
+        let naive: Protections = TrackerScheme::Naive.protections();
+        assert!(is_caught(|case| case.protections = naive).is_some());
+    }
+}

@@ -1,0 +1,212 @@
+//! # Random programs on few lines
+//! Compute units load, store and exchange words of a handful of lines through L1s that hold a few of them, with
+//! every delay drawn anew; kernel after kernel. The memory model judges what they read, the golden twins what
+//! the L1s and the tracker do, and every access must be answered.
+
+use rtl::kernel::{Mode, Simulator};
+use rtl::l1::config::{L1Config, LsuConfig, StoreHit};
+use rtl::noc::interleave::Interleave;
+use rtl::noc::packet::LINE_BYTES;
+use rtl::tracker::{Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
+
+use super::judge::Judge;
+use super::lockstep::TrackerLockstep;
+use super::rig::{Does, Op, Rig, Setup};
+use crate::kit::{Bench, Random};
+use crate::l1::lockstep::Lockstep;
+use crate::l1::rig::l1;
+
+/// Everything that a case varies.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Determines all that follows.
+    pub seed: u64,
+    /// Compute units.
+    pub cus: usize,
+    /// Accesses of each in a kernel.
+    pub ops: usize,
+    /// Kernels.
+    pub kernels: usize,
+    /// What the tracker does for those who write.
+    pub protections: Protections,
+    /// L1s and tracker are emptied between kernels.
+    pub flushes: bool,
+}
+
+/// What came out of a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Cycles of the compute units.
+    pub cycles: u64,
+    /// Accesses answered.
+    pub ops: u64,
+    /// What all banks of the tracker did.
+    pub tracker: TrackerStats,
+}
+
+/// Ticks after which a kernel is stuck.
+const LIMIT: u64 = 1 << 40;
+/// Words of a line that are used.
+const WORDS: u64 = 2;
+
+/// Load-store units with room for two instructions.
+pub const LSU: LsuConfig = LsuConfig { slots: 2, access_queue: 2, request_latency: 1, reply_latency: 1 };
+
+impl Case {
+    /// A rig as the case has it, and how many lines are used.
+    pub fn setup(&self) -> (Setup, u64) {
+        let mut random = Random::new(self.seed);
+        let mut pick = |choices: &[u32]| choices[random.below(choices.len() as u64) as usize];
+        let count = pick(&[1, 1, 1, 2, 4]);
+        let banks = pick(&[1, 2]);
+        let setup = Setup {
+            cus: self.cus,
+            banks: banks as usize,
+            periods: [pick(&[1, 2, 3]), pick(&[1, 2]), pick(&[1, 3])],
+            l1: L1Config {
+                sets: pick(&[1, 2]),
+                ways: pick(&[1, 2, 4]),
+                mshr_entries: pick(&[1, 2, 4]),
+                mshr_merges: pick(&[1, 2]),
+                miss_queue: pick(&[2, 3, 8]),
+                store_hit: if pick(&[0, 0, 1]) == 0 { StoreHit::Update } else { StoreHit::Evict },
+                ..l1()
+            },
+            lsu: LsuConfig { slots: pick(&[1, 2, 8]), access_queue: pick(&[1, 4]), ..LSU },
+            tracker: TrackerConfig {
+                scheme: TrackerScheme::Corrected,
+                count,
+                sets: count * pick(&[1, 2]),
+                ways: pick(&[1, 2, 8]),
+                sharers: if pick(&[0, 0, 1]) == 0 { SharerList::All } else { SharerList::Last },
+                transfers: pick(&[1, 2, 16, 64]),
+            },
+            protections: self.protections,
+            latency: (pick(&[1, 20]).into(), pick(&[1, 20, 200]).into()),
+            slowest_link: pick(&[0, 10, 100]).into(),
+            buffer_flits: pick(&[5, 8]),
+            seed: self.seed,
+        };
+        let lines = pick(&[2, 4, 12]).into();
+        (setup, lines)
+    }
+
+    /// The programs of a kernel.
+    fn programs(&self, kernel: usize, lines: u64, start: u64) -> Vec<Vec<Op>> {
+        let program = |cu: usize| {
+            let mut random = Random::new(rtl::kernel::digest_of(&(self.seed, kernel, cu)));
+            let pause = [0, 3, 60][random.below(3) as usize];
+            let mut not_before = start;
+            let op = |number: usize| {
+                // Each value is written once, so that a value tells where it comes from.
+                let value = ((kernel * self.cus + cu) * self.ops + number + 1) as u32;
+                let does = match random.below(20) {
+                    0..=11 => Does::Loads,
+                    12..=16 => Does::Stores(value),
+                    17 => Does::LoadsCoherently,
+                    _ => Does::Exchanges(value),
+                };
+                not_before += random.below(pause + 1);
+                Op { not_before, does, line: random.below(lines), word: random.below(WORDS) }
+            };
+            (0..self.ops).map(op).collect()
+        };
+        (0..self.cus).map(program).collect()
+    }
+
+    /// The rig with its first kernel.
+    pub fn rig(&self) -> Rig {
+        let (setup, lines) = self.setup();
+        Rig::new(setup, self.programs(0, lines, 0))
+    }
+
+    /// Runs the case.
+    ///
+    /// # Errors
+    /// The first thing that is not as it must be.
+    pub fn run(&self, mode: Mode) -> Result<Ran, String> {
+        let (setup, lines) = self.setup();
+        let mut rig = self.rig();
+        let mut follower = Follower::new(&setup)?;
+        let mut sim = Simulator::new(&rig.periods(), &rig, mode);
+        let period = u64::from(setup.periods[0]);
+        for kernel in 0..self.kernels {
+            if kernel > 0 {
+                rig.extend(self.programs(kernel, lines, sim.tick() / period + 1));
+                rig.core_ids().for_each(|core| sim.rouse(core));
+            }
+            while let Some(tick) = sim.step(&mut rig) {
+                if tick > LIMIT {
+                    return Err(format!("still moving at tick {tick}"));
+                }
+                follower.follow(&mut rig, &sim).map_err(|wrong| format!("tick {tick}, kernel {kernel}: {wrong}"))?;
+            }
+            follower.judge.follow(&mut rig).map_err(|wrong| format!("kernel {kernel}: {wrong}"))?;
+            if rig.unanswered() > 0 {
+                return Err(format!("kernel {kernel}: {} accesses are never answered", rig.unanswered()));
+            }
+            follower.judge.end_kernel();
+            if self.flushes {
+                follower.flush(&mut rig, sim.tick() / period + 1)?;
+            }
+        }
+        let mut tracker = TrackerStats::default();
+        for bank in &rig.trackers {
+            bank.stats().conserved()?;
+            tracker = tracker.plus(bank.stats());
+        }
+        let ops = (self.cus * self.ops * self.kernels) as u64;
+        Ok(Ran { cycles: sim.tick() / period, ops, tracker })
+    }
+}
+
+/// What runs beside a rig.
+struct Follower {
+    l1s: Vec<Lockstep>,
+    trackers: Vec<TrackerLockstep>,
+    judge: Judge,
+    period: u64,
+}
+
+impl Follower {
+    fn new(setup: &Setup) -> Result<Self, String> {
+        let cache = setup.l1.cache();
+        let l1 = |i: usize| {
+            let twin = Lockstep::new(&format!("sm{i}.l1"), i as u8, &setup.l1, [&cache; 2], true);
+            twin.map(Lockstep::tracked).map_err(|e| e.to_string())
+        };
+        let interleave = Interleave::new(setup.banks as u32, LINE_BYTES as u32, LINE_BYTES as u32);
+        let tracker = |_| {
+            let twin = TrackerLockstep::new(&setup.tracker, setup.cus, interleave, setup.protections);
+            twin.map_err(|e| e.to_string())
+        };
+        Ok(Self {
+            l1s: (0..setup.cus).map(l1).collect::<Result<_, _>>()?,
+            trackers: (0..setup.banks).map(tracker).collect::<Result<_, _>>()?,
+            judge: Judge::default(),
+            period: setup.periods[0].into(),
+        })
+    }
+
+    fn follow(&mut self, rig: &mut Rig, sim: &Simulator) -> Result<(), String> {
+        let evaluated = sim.evaluated(0) >> self.l1s.len();
+        for (i, twin) in self.l1s.iter_mut().enumerate().filter(|(i, _)| evaluated >> i & 1 != 0) {
+            if let Some(watch) = rig.lsus[i].take_watch() {
+                twin.step(sim.tick() / self.period, &watch).map_err(|e| e.to_string())?;
+            }
+        }
+        for (tracker, twin) in rig.trackers.iter_mut().zip(&mut self.trackers) {
+            if let Some(seen) = tracker.take_seen() {
+                twin.step(&seen)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, rig: &mut Rig, cycle: u64) -> Result<(), String> {
+        rig.lsus.iter_mut().for_each(rtl::l1::lsu::Lsu::flush);
+        rig.trackers.iter_mut().for_each(rtl::tracker::Tracker::flush);
+        self.l1s.iter_mut().try_for_each(|twin| twin.flush(cycle)).map_err(|e| e.to_string())?;
+        self.trackers.iter_mut().try_for_each(TrackerLockstep::flush)
+    }
+}

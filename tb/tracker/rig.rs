@@ -1,0 +1,477 @@
+//! # Compute units under a sharing tracker
+//! Load-store units with L1s, the crossbars between them, banks of the tracker, and before each of these a
+//! memory of real bytes, which serves requests in order and answers them in order some time later. Each unit runs
+//! a program of accesses to single words; what it issues and is answered, and what memory does, is kept for
+//! the memory model's checker.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use isa::lanes::AtomicFn;
+use isa::types::Type;
+use rtl::cells::atomic::AtomicOp;
+use rtl::kernel::{
+    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Payload, Rx, RxBank, Sleep, Tx,
+    TxBank, digest_of,
+};
+use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
+use rtl::l1::config::{L1Config, LsuConfig};
+use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
+use rtl::noc::interleave::Interleave;
+use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, Sharing};
+use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
+use rtl::tracker::{
+    Answer, Forward, Protections, SupplyIo, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
+};
+
+use crate::kit::{Bench, Random};
+
+/// Bits of the address of a line.
+const LINE_BITS: u32 = 25;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Does {
+    /// Loads a word.
+    Loads,
+    /// Loads it as memory has it.
+    LoadsCoherently,
+    /// Stores a value.
+    Stores(u32),
+    /// Puts a value in its place and loads what was there.
+    Exchanges(u32),
+}
+
+/// An access to a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Op {
+    /// Cycle before which it is not issued.
+    pub not_before: u64,
+    /// What it does.
+    pub does: Does,
+    /// Line.
+    pub line: u64,
+    /// Word in the line.
+    pub word: u64,
+}
+
+impl Op {
+    /// Number of its word in memory.
+    pub fn cell(&self) -> u64 {
+        self.line * (LINE_BYTES as u64 / 4) + self.word
+    }
+
+    fn access(&self, number: usize) -> WarpAccess {
+        let (kind, value) = match self.does {
+            Does::Loads | Does::LoadsCoherently => (AccessKind::Load, 0),
+            Does::Stores(value) => (AccessKind::Store, value),
+            Does::Exchanges(value) => (AccessKind::Atomic, value),
+        };
+        let mut access = WarpAccess { kind, pc: number as u32, size_log2: 2, mask: 1, ..WarpAccess::default() };
+        access.uncached = self.does == Does::LoadsCoherently;
+        access.atomic = AtomicOp { f: AtomicFn::Exchange, ty: Type::B32 };
+        access.address = [self.cell() * 4; LANES];
+        access.data[0][0] = value;
+        access
+    }
+}
+
+/// How the rig is built.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Compute units.
+    pub cus: usize,
+    /// Banks of the tracker.
+    pub banks: usize,
+    /// Clock periods of compute units, crossbars and memory.
+    pub periods: [u32; 3],
+    /// Their L1s.
+    pub l1: L1Config,
+    /// Their load-store units.
+    pub lsu: LsuConfig,
+    /// The tracker.
+    pub tracker: TrackerConfig,
+    /// What it does for those who write.
+    pub protections: Protections,
+    /// Cycles that memory takes: at least, and spread above.
+    pub latency: (u64, u64),
+    /// Ticks of the slowest link between L1s, crossbars and banks; each has its own.
+    pub slowest_link: u64,
+    /// Flits of the crossbars' input buffers.
+    pub buffer_flits: u32,
+    /// Determines latencies.
+    pub seed: u64,
+}
+
+/// What a compute unit did, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// It issued the access of this number.
+    Issued(usize),
+    /// The access was answered with this word.
+    Answered(usize, u32),
+    /// Its oldest store on its way to this word reached memory.
+    Performed(u64),
+    /// Its oldest coherent load of this line that had not got there did; the line was this, by words.
+    ReadLine(u64, [u32; LINE_BYTES / 4]),
+    /// An exchange of this word: what was there, what is.
+    Exchanged(u64, u32, u32),
+}
+
+/// The core of a compute unit.
+#[derive(Clone, Debug, Default)]
+struct Core {
+    program: Vec<Op>,
+    next: usize,
+    answered: usize,
+    log: Vec<(u64, Event)>,
+}
+
+impl Core {
+    fn eval(&mut self, mut req: Tx<'_, WarpAccess>, mut rsp: Rx<'_, WarpReply>, at: &mut Edge<'_>) -> Sleep {
+        if let Some(reply) = rsp.peek(at) {
+            self.log.push((at.tick, Event::Answered(reply.pc as usize, reply.data[0][0])));
+            self.answered += 1;
+            rsp.drop_head(at);
+        }
+        let due = |core: &Self| core.program.get(core.next).map(|op| op.not_before);
+        if due(self).is_some_and(|due| due <= at.cycle) && req.ready(at) {
+            req.push(at, self.program[self.next].access(self.next));
+            self.log.push((at.tick, Event::Issued(self.next)));
+            self.next += 1;
+        }
+        match due(self) {
+            _ if rsp.waiting(at) => Sleep::Next,
+            Some(due) if due > at.cycle => Sleep::At(due),
+            Some(_) if !req.blocked(at) => Sleep::Next,
+            _ => Sleep::UntilEvent,
+        }
+    }
+}
+
+/// Memory behind a bank of the tracker.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    lines: BTreeMap<u64, [u8; LINE_BYTES]>,
+    /// Replies, and when they are due.
+    due: VecDeque<(u64, Reply)>,
+    served: u64,
+    log: Vec<(u64, usize, Event)>,
+}
+
+/// Replies that memory holds back at a time.
+const MEMORY_QUEUE: usize = 16;
+
+impl Memory {
+    fn eval(
+        &mut self,
+        mut req: Rx<'_, Request>,
+        mut rsp: Tx<'_, Reply>,
+        (seed, latency): (u64, (u64, u64)),
+        at: &mut Edge<'_>,
+    ) -> Sleep {
+        if self.due.front().is_some_and(|(due, _)| *due <= at.cycle)
+            && rsp.ready(at)
+            && let Some((_, reply)) = self.due.pop_front()
+        {
+            rsp.push(at, reply);
+        }
+        if self.due.len() < MEMORY_QUEUE && req.peek(at).is_some() {
+            let request = req.pop(at);
+            let reply = self.serve(&request, at.tick);
+            let (least, spread) = latency;
+            let mut random = Random::new(digest_of(&(seed, self.served)));
+            let earliest = self.due.back().map_or(0, |(due, _)| *due);
+            self.due.push_back(((at.cycle + least + random.below(spread + 1)).max(earliest), reply));
+            self.served += 1;
+        }
+        match self.due.front() {
+            _ if self.due.len() < MEMORY_QUEUE && req.waiting(at) => Sleep::Next,
+            Some((due, _)) if *due > at.cycle => Sleep::At(*due),
+            Some(_) if !rsp.blocked(at) => Sleep::Next,
+            _ => Sleep::UntilEvent,
+        }
+    }
+
+    fn serve(&mut self, request: &Request, tick: u64) -> Reply {
+        let Request { kind, id, line, sm, ticket, sectors, byte_mask, data, sharing, .. } = *request;
+        let held = self.lines.entry(line).or_insert([0; LINE_BYTES]);
+        let word = u64::from(byte_mask.trailing_zeros()) / 4;
+        let (at, cu) = ((word * 4) as usize % LINE_BYTES, usize::from(sm));
+        let words = |line: &[u8; LINE_BYTES]| std::array::from_fn(|word| word_at(line, 4 * word));
+        let mut reply = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *held };
+        let cell = line * (LINE_BYTES as u64 / 4) + word;
+        match kind {
+            RequestKind::Read if sharing == Sharing::Coherent => {
+                self.log.push((tick, cu, Event::ReadLine(line, words(held))));
+            }
+            RequestKind::Read => {}
+            RequestKind::Write => {
+                held[at..at + 4].copy_from_slice(&data[at..at + 4]);
+                self.log.push((tick, cu, Event::Performed(cell)));
+                reply.kind = ReplyKind::Ack;
+            }
+            RequestKind::Atomic | RequestKind::Reduce => {
+                let (old, new) = (word_at(held, at), word_at(&data, at));
+                held[at..at + 4].copy_from_slice(&data[at..at + 4]);
+                self.log.push((tick, cu, Event::Exchanged(cell, old, new)));
+            }
+        }
+        reply
+    }
+}
+
+fn word_at(line: &[u8; LINE_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([line[at], line[at + 1], line[at + 2], line[at + 3]])
+}
+
+/// The rig.
+pub struct Rig {
+    pub setup: Setup,
+    cores: Vec<Core>,
+    pub lsus: Vec<Lsu>,
+    pub trackers: Vec<Tracker>,
+    memories: Vec<Memory>,
+    requests: Xbar<Request>,
+    replies: Xbar<Reply>,
+    forwards: Xbar<Forward>,
+    answers: Xbar<Answer>,
+    core_req: Vec<Chan<WarpAccess>>,
+    core_rsp: Vec<Chan<WarpReply>>,
+    inject: Vec<Chan<Request>>,
+    to_tracker: Vec<Chan<Request>>,
+    to_memory: Vec<Chan<Request>>,
+    from_memory: Vec<Chan<Reply>>,
+    /// From the banks, and behind them from the L1s.
+    to_replies: Vec<Chan<Reply>>,
+    deliver: Vec<Chan<Reply>>,
+    to_forwards: Vec<Chan<Forward>>,
+    forward: Vec<Chan<Forward>>,
+    to_answers: Vec<Chan<Answer>>,
+    answer: Vec<Chan<Answer>>,
+}
+
+const XBAR: u8 = 1;
+
+/// The parts in their order: cores and load-store units; crossbars; trackers and memories.
+fn block(domain: u8, slot: usize) -> BlockId {
+    BlockId { domain, slot: slot as u8 }
+}
+
+impl Rig {
+    pub fn new(setup: Setup, programs: Vec<Vec<Op>>) -> Self {
+        let (n, m) = (setup.cus, setup.banks);
+        let packets = PacketShape {
+            tracked: true,
+            line_bits: LINE_BITS,
+            line_bytes: LINE_BYTES as u32,
+            sm_bits: 4,
+            partition_bits: 3,
+        };
+        let access = AccessShape { addr_bits: 32, pc_bits: 32, halves: 1 };
+        let track = TrackShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3, row_bits: 6 };
+        let interleave = Interleave::new(m as u32, LINE_BYTES as u32, LINE_BYTES as u32);
+        let lsu = |i: usize| {
+            let place = LsuPlace {
+                path: format!("sm{i}.l1"),
+                sm: i as u8,
+                interleave,
+                line_bits: LINE_BITS,
+                access,
+                is_recalled: false,
+                is_tracked: true,
+            };
+            let mut lsu = Lsu::new(place, &setup.l1, [&setup.l1.cache(); 2], &setup.lsu);
+            lsu.observe();
+            lsu.record();
+            lsu
+        };
+        let tracker = |i: usize| {
+            let place =
+                TrackerPlace { path: format!("tracker{i}"), shape: track, interleave, num_sms: setup.cus as u32 };
+            let mut tracker = Tracker::new(place, &setup.tracker, setup.protections);
+            tracker.observe();
+            tracker.record();
+            tracker
+        };
+        let config = XbarConfig { buffer_flits: setup.buffer_flits };
+        let (sms, banks) = (n as u32, m as u32);
+        let latency = |name: &str, i: usize, period: u64| {
+            let mut random = Random::new(digest_of(&(setup.seed, name, i)));
+            period + random.below(setup.slowest_link + 1)
+        };
+        let (core, lsu_of, xbar) = (|i| block(0, i), |i| block(0, n + i), |i| block(XBAR, i));
+        let (tracker_of, memory) = (|i| block(2, i), |i| block(2, m + i));
+        let spec = |name: &str, i: usize, from: BlockId, to: BlockId, is_slow: bool| {
+            let period = |block: BlockId| u64::from(setup.periods[usize::from(block.domain)]);
+            let latency = if is_slow { latency(name, i, period(to)) } else { period(to) };
+            ChanSpec { path: format!("{name}{i}"), depth: 2, latency, credit: period(from), from, to }
+        };
+        Self {
+            cores: programs.into_iter().map(|program| Core { program, ..Core::default() }).collect(),
+            lsus: (0..n).map(lsu).collect(),
+            trackers: (0..m).map(tracker).collect(),
+            memories: vec![Memory::default(); m],
+            requests: Xbar::new("requests", &config, sms, banks, &packets),
+            replies: Xbar::new("replies", &config, banks + sms, sms, &packets),
+            forwards: Xbar::new("forwards", &config, banks, sms, &track),
+            answers: Xbar::new("answers", &config, sms, banks, &track),
+            core_req: open(n, &access, |i| spec("core_req", i, core(i), lsu_of(i), false)),
+            core_rsp: open(n, &access, |i| spec("core_rsp", i, lsu_of(i), core(i), false)),
+            inject: open(n, &packets, |i| spec("inject", i, lsu_of(i), xbar(0), false)),
+            to_tracker: open(m, &packets, |i| spec("to_tracker", i, xbar(0), tracker_of(i), true)),
+            to_memory: open(m, &packets, |i| spec("to_memory", i, tracker_of(i), memory(i), false)),
+            from_memory: open(m, &packets, |i| spec("from_memory", i, memory(i), tracker_of(i), false)),
+            to_replies: open(m + n, &packets, |i| {
+                spec("to_replies", i, if i < m { tracker_of(i) } else { lsu_of(i - m) }, xbar(1), true)
+            }),
+            deliver: open(n, &packets, |i| spec("deliver", i, xbar(1), lsu_of(i), true)),
+            to_forwards: open(m, &track, |i| spec("to_forwards", i, tracker_of(i), xbar(2), true)),
+            forward: open(n, &track, |i| spec("forward", i, xbar(2), lsu_of(i), true)),
+            to_answers: open(n, &track, |i| spec("to_answers", i, lsu_of(i), xbar(3), true)),
+            answer: open(m, &track, |i| spec("answer", i, xbar(3), tracker_of(i), true)),
+            setup,
+        }
+    }
+
+    /// What was loaded by the access of a number.
+    #[cfg(test)]
+    pub fn loaded(&self, cu: usize, number: usize) -> Option<u32> {
+        self.cores[cu].log.iter().find_map(|(_, event)| match event {
+            Event::Answered(answered, value) if *answered == number => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// The access of a number.
+    pub fn op(&self, cu: usize, number: usize) -> &Op {
+        &self.cores[cu].program[number]
+    }
+
+    /// Accesses that are not answered.
+    pub fn unanswered(&self) -> usize {
+        self.cores.iter().map(|core| core.program.len() - core.answered).sum()
+    }
+
+    /// Gives every compute unit more to do; the caller rouses the cores.
+    pub fn extend(&mut self, programs: Vec<Vec<Op>>) {
+        self.cores.iter_mut().zip(programs).for_each(|(core, more)| core.program.extend(more));
+    }
+
+    /// The cores.
+    pub fn core_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        (0..self.setup.cus).map(|i| block(0, i))
+    }
+
+    /// All that happened since this was last asked, in an order in which it may have: at a tick memory comes
+    /// before answers, and these before what is issued.
+    pub fn take_events(&mut self) -> Vec<(usize, Event)> {
+        let memories = self.memories.iter_mut().flat_map(|memory| memory.log.drain(..));
+        let mut events: Vec<(u64, u8, usize, Event)> = memories.map(|(tick, cu, event)| (tick, 0, cu, event)).collect();
+        for (cu, core) in self.cores.iter_mut().enumerate() {
+            let class = |event: &Event| if matches!(event, Event::Issued(_)) { 2 } else { 1 };
+            events.extend(core.log.drain(..).map(|(tick, event)| (tick, class(&event), cu, event)));
+        }
+        events.sort_by_key(|(tick, class, ..)| (*tick, *class));
+        events.into_iter().map(|(_, _, cu, event)| (cu, event)).collect()
+    }
+}
+
+fn open<T: Payload>(count: usize, shape: &T::Shape, spec: impl Fn(usize) -> ChanSpec) -> Vec<Chan<T>> {
+    (0..count).map(|i| Chan::new(spec(i), shape.clone())).collect()
+}
+
+impl Blocks for Rig {
+    fn population(&self) -> Vec<u8> {
+        vec![2 * self.setup.cus as u8, 4, 2 * self.setup.banks as u8]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        let (n, m, slot) = (self.setup.cus, self.setup.banks, usize::from(block.slot));
+        match (block.domain, slot) {
+            (0, i) if i < n => self.cores[i].eval(self.core_req[i].tx(), self.core_rsp[i].rx(), at),
+            (0, i) => {
+                let i = i - n;
+                let supply = SupplyIo {
+                    forward: self.forward[i].rx(),
+                    supply: self.to_replies[m + i].tx(),
+                    answer: self.to_answers[i].tx(),
+                };
+                let io = LsuIo {
+                    core_req: self.core_req[i].rx(),
+                    core_rsp: self.core_rsp[i].tx(),
+                    mem_req: self.inject[i].tx(),
+                    mem_rsp: self.deliver[i].rx(),
+                    duel: None,
+                    recall: None,
+                    supply: Some(supply),
+                };
+                self.lsus[i].eval(io, at)
+            }
+            (XBAR, 0) => pass(&mut self.requests, &mut self.inject, &mut self.to_tracker, at),
+            (XBAR, 1) => pass(&mut self.replies, &mut self.to_replies, &mut self.deliver, at),
+            (XBAR, 2) => pass(&mut self.forwards, &mut self.to_forwards, &mut self.forward, at),
+            (XBAR, _) => pass(&mut self.answers, &mut self.to_answers, &mut self.answer, at),
+            (_, i) if i < m => {
+                let io = TrackerIo {
+                    req: self.to_tracker[i].rx(),
+                    to_bank: self.to_memory[i].tx(),
+                    from_bank: self.from_memory[i].rx(),
+                    rsp: self.to_replies[i].tx(),
+                    forward: self.to_forwards[i].tx(),
+                    answer: self.answer[i].rx(),
+                };
+                self.trackers[i].eval(io, at)
+            }
+            (_, i) => {
+                let (i, manners) = (i - m, (digest_of(&(self.setup.seed, i)), self.setup.latency));
+                self.memories[i].eval(self.to_memory[i].rx(), self.from_memory[i].tx(), manners, at)
+            }
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        let (n, m, slot) = (self.setup.cus, self.setup.banks, usize::from(block.slot));
+        match (block.domain, slot) {
+            (0, i) if i < n => to.sized("next", self.cores[i].next as u64, 32),
+            (0, i) => to.part("lsu", |to| self.lsus[i - n].describe(to)),
+            (XBAR, 0) => self.requests.describe(to),
+            (XBAR, 1) => self.replies.describe(to),
+            (XBAR, 2) => self.forwards.describe(to),
+            (XBAR, _) => self.answers.describe(to),
+            (_, i) if i < m => to.part("tracker", |to| self.trackers[i].describe(to)),
+            (_, i) => to.sized("served", self.memories[i - m].served, 32),
+        }
+    }
+}
+
+fn pass<P: rtl::noc::packet::Packet + 'static>(
+    xbar: &mut Xbar<P>,
+    from: &mut [Chan<P>],
+    to: &mut [Chan<P>],
+    at: &mut Edge<'_>,
+) -> Sleep {
+    xbar.eval(XbarIo { from: RxBank(from), to: TxBank(to) }, at)
+}
+
+impl Bench for Rig {
+    fn periods(&self) -> Vec<u32> {
+        self.setup.periods.to_vec()
+    }
+
+    fn history(&self) -> u64 {
+        let cores: Vec<_> = self.cores.iter().map(|core| &core.log).collect();
+        let memories: Vec<_> = self.memories.iter().map(|memory| &memory.log).collect();
+        digest_of(&(cores, memories))
+    }
+
+    fn settle(&mut self, tick: u64) {
+        let [core, xbar, _] = self.setup.periods.map(|period| tick / u64::from(period));
+        for lsu in &mut self.lsus {
+            lsu.settle(core + 1);
+        }
+        self.requests.settle(xbar);
+        self.replies.settle(xbar);
+        self.forwards.settle(xbar);
+        self.answers.settle(xbar);
+    }
+}
