@@ -1,7 +1,7 @@
 //! # Dump: a waveform file, in the format that its name asks for
 
 use std::fmt;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -52,8 +52,8 @@ impl FromStr for Format {
 pub enum Dump<W: Write + Seek> {
     /// As text.
     Vcd(Box<VcdWriter<W>>),
-    /// Compressed. Its writer puts single bytes, which the buffer gathers.
-    Fst(Box<FstWriter<BufWriter<W>>>),
+    /// Compressed.
+    Fst(Box<FstWriter<W>>),
 }
 
 impl<W: Write + Seek> fmt::Debug for Dump<W> {
@@ -90,7 +90,7 @@ impl<W: Write + Seek> Dump<W> {
     ) -> io::Result<Dump<W>> {
         Ok(match format {
             Format::Vcd => Dump::Vcd(Box::new(VcdWriter::new(out, tree, selection, timescale)?)),
-            Format::Fst => Dump::Fst(Box::new(FstWriter::new(BufWriter::new(out), tree, selection, timescale)?)),
+            Format::Fst => Dump::Fst(Box::new(FstWriter::new(out, tree, selection, timescale)?)),
         })
     }
 
@@ -109,7 +109,7 @@ impl<W: Write + Seek> Dump<W> {
     pub fn into_inner(self) -> io::Result<W> {
         match self {
             Dump::Vcd(dump) => dump.into_inner(),
-            Dump::Fst(dump) => dump.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error),
+            Dump::Fst(dump) => dump.into_inner(),
         }
     }
 }

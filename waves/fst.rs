@@ -1,46 +1,52 @@
 //! # FST: the dump for long runs
 //!
-//! Compressed, and opened at once by GTKWave and Surfer whatever its size. The format is written by the `fst-writer`
-//! crate; here are the protocol of [`Sink`], the same scopes and names as in a VCD, and the sections: value changes
-//! gather in memory and go out compressed whenever they fill [`SECTION_BYTES`].
+//! Compressed, and opened at once by GTKWave and Surfer whatever its size. The header, with the same scopes and names
+//! as in a VCD, is written by the `fst-writer` crate. Its body writer takes values as text and packs them bit by bit,
+//! which would cost more than the simulation, so the body is written here: value changes gather in memory as they
+//! stand in the file and go out compressed whenever they fill [`SECTION_BYTES`].
 //!
 //! What has no value yet is unknown (`x`) from time 0 on; the header names the first time that was given, where
 //! viewers begin. As in a VCD, no date and no version number is written: equal runs give equal bytes.
 
-use std::io::{self, Seek, SeekFrom, Write};
+mod section;
+
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 
 use fst_writer::{
-    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection,
-    FstVarType, FstWriteError,
+    FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalType, FstVarDirection, FstVarType, FstWriteError,
 };
 
-use crate::digits::put_digits;
+use self::section::Section;
 use crate::scope::Selection;
-use crate::signal::{Kind, MAX_WIDTH, ScopeId, SignalId, Tree, is_entry};
+use crate::signal::{Kind, ScopeId, SignalId, Tree, is_entry};
 use crate::sink::Sink;
 use crate::values::Values;
 use crate::vcd::Timescale;
 
 /// Changes gathered in memory before they are compressed and written.
 const SECTION_BYTES: usize = 16 << 20;
-/// Where the header holds the first time: behind the kind and the length of its block.
-const START_TIME_AT: u64 = 9;
-/// The widest signal as text, with room to write whole chunks of eight.
-const TEXT_BYTES: usize = MAX_WIDTH as usize + 8;
+/// Where the header holds the first time, with the last behind it: after the kind and the length of its block.
+const TIMES_AT: u64 = 9;
+/// Where it holds how many scopes, names, signals and sections there are.
+const COUNTS_AT: u64 = 41;
 
 /// Writes one dump to `W`.
 pub struct FstWriter<W: Write + Seek> {
-    body: FstBodyWriter<W>,
+    out: W,
     values: Values,
-    /// By signal of the tree.
-    ids: Vec<Option<FstSignalId>>,
+    /// By signal of the tree; what is not selected is never asked for.
+    numbers: Vec<u32>,
+    section: Section,
+    num_scopes: u64,
+    num_sections: u64,
     first: Option<u64>,
     now: u64,
     /// Nothing has changed yet in this time: it waits for a change.
     due: bool,
     /// Bytes of the sections written so far, before compression.
     gathered: u64,
-    text: Box<[u8]>,
+    /// [`SECTION_BYTES`], but in tests.
+    section_bytes: usize,
     failed: Option<(io::ErrorKind, String)>,
 }
 
@@ -49,7 +55,7 @@ impl<W: Write + Seek> FstWriter<W> {
     ///
     /// # Errors
     /// If the output fails.
-    pub fn new(out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<FstWriter<W>> {
+    pub fn new(mut out: W, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<FstWriter<W>> {
         let info = FstInfo {
             // Not the first time, but what viewers add to every time.
             start_time: 0,
@@ -58,28 +64,37 @@ impl<W: Write + Seek> FstWriter<W> {
             date: String::new(),
             file_type: FstFileType::Verilog,
         };
-        let mut ids = vec![None; tree.len()];
-        let mut header = FstHeaderWriter::new(out, &info).map_err(io_error)?;
-        declare(&mut header, tree, selection, &mut ids, ScopeId::ROOT).map_err(io_error)?;
-        let mut body = header.finish().map_err(io_error)?;
-        // [`Values`] has compared already.
-        body.set_deduplicate(false);
+        let mut bytes = Cursor::new(Vec::new());
+        let mut header = FstHeaderWriter::new(&mut bytes, &info).map_err(io_error)?;
+        let mut declared = Declared::default();
+        declare(&mut header, tree, selection, &mut declared, ScopeId::ROOT).map_err(io_error)?;
+        // The crate's own body, to which nothing is given: what it finishes here is the header.
+        drop(header.finish().map_err(io_error)?);
+        out.write_all(bytes.get_ref())?;
+        let Declared { ids, num_scopes } = declared;
+        let mut numbers = vec![0; tree.len()];
+        for (number, id) in (0..).zip(&ids) {
+            numbers[id.index()] = number;
+        }
         Ok(FstWriter {
-            body,
+            out,
             values: Values::new(tree, selection),
-            ids,
+            numbers,
+            section: Section::new(ids.iter().map(|&id| tree.signal(id).width)),
+            num_scopes,
+            num_sections: 0,
             first: None,
             now: 0,
             due: false,
             gathered: 0,
-            text: vec![0; TEXT_BYTES].into_boxed_slice(),
+            section_bytes: SECTION_BYTES,
             failed: None,
         })
     }
 
     /// Bytes of the dump so far, before compression.
     pub fn bytes(&self) -> u64 {
-        self.gathered + self.body.size() as u64
+        self.gathered + self.section.size() as u64
     }
 
     /// Writes what is left and hands the output back.
@@ -88,48 +103,48 @@ impl<W: Write + Seek> FstWriter<W> {
     /// If the output fails, now or earlier.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.check()?;
-        // The values of time 0 are written when a later time begins.
-        let end = self.now.max(1);
-        self.body.time_change(end).map_err(io_error)?;
-        let mut out = self.body.finish().map_err(io_error)?;
-        // The crate leaves this field 0.
-        out.seek(SeekFrom::Start(START_TIME_AT))?;
-        out.write_all(&self.first.unwrap_or(0).to_be_bytes())?;
+        // A section has a time, and time 0 is not one.
+        self.section.time(self.now.max(1));
+        self.write_section()?;
+        let Self { mut out, section, num_scopes, num_sections, first, .. } = self;
+        let signals = section.num_signals();
+        let times = [first.unwrap_or(0), section.end()];
+        let counts = [num_scopes, signals, signals, num_sections];
+        for (at, numbers) in [(TIMES_AT, &times[..]), (COUNTS_AT, &counts[..])] {
+            out.seek(SeekFrom::Start(at))?;
+            numbers.iter().try_for_each(|number| out.write_all(&number.to_be_bytes()))?;
+        }
         out.seek(SeekFrom::End(0))?;
         out.flush()?;
         Ok(out)
     }
 
-    /// Writes the digits of a signal's new value.
+    /// Writes a signal's new value.
     #[inline]
     fn put(&mut self, id: SignalId) -> io::Result<()> {
         if std::mem::take(&mut self.due) {
-            self.stamp()?;
+            self.check()?;
+            self.section.time(self.now);
         }
-        let width = self.values.width(id);
-        let Some(value) = self.values.get(id) else { return Ok(()) };
-        let mut end = 0;
-        for (at, &word) in value.iter().enumerate().rev() {
-            let digits = if at + 1 == value.len() { (width - 1) % 64 + 1 } else { 64 };
-            end = put_digits(&mut self.text, end, word << (64 - digits), digits);
+        if let Some(value) = self.values.get(id) {
+            self.section.change(self.numbers[id.index()] as usize, value);
         }
-        match self.ids[id.index()] {
-            Some(id) => self.body.signal_change(id, &self.text[..end]).map_err(io_error),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    fn stamp(&mut self) -> io::Result<()> {
-        self.check()?;
-        // A section may end only right ahead of a new time.
-        if self.body.size() >= SECTION_BYTES {
-            self.gathered += self.body.size() as u64;
-            if let Err(error) = self.body.flush().map_err(io_error) {
-                self.failed = Some((error.kind(), error.to_string()));
-                return Err(error);
-            }
+    /// Writes what has gathered; the values of now are the frame of what follows.
+    #[cold]
+    fn write_section(&mut self) -> io::Result<()> {
+        self.gathered += self.section.size() as u64;
+        self.num_sections += 1;
+        if let Err(error) = self.section.write(&mut self.out) {
+            self.failed = Some((error.kind(), error.to_string()));
+            return Err(error);
         }
-        self.body.time_change(self.now).map_err(io_error)
+        for (id, value) in self.values.known() {
+            self.section.set_frame(self.numbers[id.index()] as usize, value);
+        }
+        Ok(())
     }
 
     /// An error of the output comes back from every later call that has to write.
@@ -144,6 +159,10 @@ impl<W: Write + Seek> FstWriter<W> {
 impl<W: Write + Seek> Sink for FstWriter<W> {
     fn time(&mut self, now: u64) -> io::Result<()> {
         self.first.get_or_insert(now);
+        if self.section.size() >= self.section_bytes {
+            self.check()?;
+            self.write_section()?;
+        }
         self.now = now;
         self.due = true;
         Ok(())
@@ -167,12 +186,20 @@ fn io_error(error: FstWriteError) -> io::Error {
     }
 }
 
+/// What a header names.
+#[derive(Default)]
+struct Declared {
+    /// The signals in their order in the file.
+    ids: Vec<SignalId>,
+    num_scopes: u64,
+}
+
 /// Declares the selected signals of a scope and of the scopes inside it; a scope without any is left out.
 fn declare<W: Write + Seek>(
     header: &mut FstHeaderWriter<W>,
     tree: &Tree,
     selection: &Selection,
-    ids: &mut [Option<FstSignalId>],
+    declared: &mut Declared,
     scope: ScopeId,
 ) -> fst_writer::Result<()> {
     if !selection.touches(tree, scope) {
@@ -180,6 +207,7 @@ fn declare<W: Write + Seek>(
     }
     let about = tree.scope(scope);
     header.scope(&about.name, "", FstScopeType::Module)?;
+    declared.num_scopes += 1;
     for &id in about.signals.iter().filter(|&&id| selection.contains(id)) {
         let signal = tree.signal(id);
         let kind = match signal.kind {
@@ -191,10 +219,79 @@ fn declare<W: Write + Seek>(
         let range = if ranged { format!(" [{}:0]", signal.width - 1) } else { String::new() };
         let bits = FstSignalType::bit_vec(signal.width);
         let name = format!("{}{range}", signal.name);
-        ids[id.index()] = Some(header.var(name, bits, kind, FstVarDirection::Implicit, None)?);
+        header.var(name, bits, kind, FstVarDirection::Implicit, None)?;
+        declared.ids.push(id);
     }
     for &inner in &about.scopes {
-        declare(header, tree, selection, ids, inner)?;
+        declare(header, tree, selection, declared, inner)?;
     }
     header.up_scope()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::{Display, TreeBuilder};
+    use crate::vcd::TimeUnit;
+
+    /// Time and binary digits of every change of a signal.
+    type Changes = Vec<(u64, String)>;
+
+    /// Two hundred times of a bit, a number, a wide signal and one that never changes again, in sections of so
+    /// many bytes; what a reader finds of them, and how many sections there are.
+    fn written_and_read(section_bytes: usize, first: u64) -> (Vec<Changes>, u64) {
+        let mut build = TreeBuilder::new("machine");
+        let ids = [("bit", 1), ("number", 7), ("wide", 70), ("still", 3)].map(|(name, width)| {
+            let display = if width == 1 { Display::Bit } else { Display::Hex };
+            build.signal(name, width, Kind::Reg, display)
+        });
+        let tree = build.finish();
+        let timescale = Timescale::new(1, TimeUnit::NS);
+        let selection = Selection::default_of(&tree);
+        let mut dump = FstWriter::new(Cursor::new(Vec::new()), &tree, &selection, timescale).expect("memory");
+        dump.section_bytes = section_bytes;
+        for time in 0..200 {
+            dump.time(first + 3 * time).expect("memory");
+            let [bit, number, wide, still] = ids;
+            dump.sample(bit, time / 3 % 2).expect("memory");
+            dump.sample(number, time % 100).expect("memory");
+            dump.sample_wide(wide, &[time << 60, time % 64]).expect("memory");
+            dump.sample(still, 5).expect("memory");
+        }
+        let bytes = dump.into_inner().expect("memory").into_inner();
+        let sections = bytes[COUNTS_AT as usize + 24..][..8].try_into().map(u64::from_be_bytes);
+        let mut wave = wellen::simple::read_from_reader(Cursor::new(bytes)).expect("wellen reads the dump");
+        let times = wave.time_table().to_vec();
+        let signals: Vec<_> = {
+            let hierarchy = wave.hierarchy();
+            hierarchy.all_vars().map(|var| hierarchy[var].signal_ref()).collect()
+        };
+        wave.load_signals(&signals);
+        let changes = signals.iter().map(|&signal| {
+            let changes = wave.get_signal(signal).expect("it was loaded").iter_changes();
+            let mut found: Changes =
+                changes.map(|(at, value)| (times[at as usize], value.to_bit_string().expect("a bit vector"))).collect();
+            // The frame of a section repeats the value before it.
+            found.dedup_by(|later, earlier| later.1 == earlier.1);
+            found
+        });
+        (changes.collect(), sections.expect("eight bytes"))
+    }
+
+    #[test]
+    fn changes_are_the_same_in_one_section_and_in_many() {
+        let (whole, one) = written_and_read(SECTION_BYTES, 20);
+        let (parts, many) = written_and_read(64, 20);
+        assert_eq!((one, many > 20), (1, true), "{many} sections");
+        assert_eq!(whole, parts);
+        let numbers: Vec<usize> = whole.iter().map(Vec::len).collect();
+        assert_eq!(numbers, [68, 201, 201, 2], "all are unknown at first");
+    }
+
+    #[test]
+    fn values_of_time_0_are_there_from_time_0_on() {
+        let (changes, _) = written_and_read(64, 0);
+        let first: Vec<(u64, &str)> = changes.iter().map(|changes| (changes[0].0, changes[0].1.as_str())).collect();
+        assert_eq!(first[1..], [(0, "0000000"), (0, "0".repeat(70).as_str()), (0, "101")]);
+    }
 }

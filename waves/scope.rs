@@ -144,6 +144,24 @@ impl<'a> Reach<'a> {
     }
 }
 
+/// A walk down a tree that is still being described: can anything further down be chosen by some of the globs?
+#[derive(Debug, Clone)]
+pub struct Trail<'a>(Vec<Reach<'a>>);
+
+impl<'a> Trail<'a> {
+    /// At the root, whose name a glob may begin with or leave out.
+    pub fn new(globs: &'a [Glob], root: &str) -> Trail<'a> {
+        Trail(globs.iter().flat_map(|glob| [glob.start(), glob.start().down(root)]).collect())
+    }
+
+    /// Inside the scope of any of these names; `None` if no glob leads there.
+    pub fn down(&self, names: &[&str]) -> Option<Trail<'a>> {
+        let inside = self.0.iter().flat_map(|reach| names.iter().map(|name| reach.down(name)));
+        let leading: Vec<Reach<'a>> = inside.filter(|reach| reach.takes() || !reach.rest.is_empty()).collect();
+        (!leading.is_empty()).then_some(Trail(leading))
+    }
+}
+
 /// True if the parts match exactly these names.
 fn matches(parts: &[Part], names: &[&str]) -> bool {
     match (parts, names) {
@@ -393,6 +411,16 @@ mod tests {
         assert_eq!(chosen("sm0.l1.tags[*]"), "sm0.l1.tags[0] sm0.l1.tags[5]");
         assert_eq!(chosen("**.tags[5]"), "sm0.l1.tags[5] sm1.l1.tags[5]");
         assert_eq!(chosen("sm0.**.entry[2]"), "sm0.l1.mshr.entry[2].line sm0.l1.mshr.entry[2].slot[0]");
+    }
+
+    #[test]
+    fn a_trail_goes_on_where_a_glob_can_still_choose_something() {
+        let globs: Vec<Glob> = ["sm1.l1", "machine.l2.**.tag"].map(|text| text.parse().expect("a glob")).into();
+        let root = Trail::new(&globs, "machine");
+        let leads = |path: &[&str]| path.iter().try_fold(root.clone(), |trail, name| trail.down(&[name])).is_some();
+        assert!(leads(&["sm1"]) && leads(&["sm1", "l1", "mshr"]) && leads(&["l2", "bank0", "way"]));
+        assert!(!leads(&["sm0"]) && !leads(&["sm1", "core"]) && !leads(&["l2", "entry[3]"]));
+        assert!(root.down(&["sm0", "sm1"]).is_some(), "one of two names is enough");
     }
 
     #[test]

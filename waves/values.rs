@@ -9,6 +9,7 @@ use crate::sink::words;
 pub(crate) struct Values {
     cells: Vec<Cell>,
     words: Vec<u64>,
+    selected: Vec<SignalId>,
     /// Paths of the selected signals, for messages.
     paths: Vec<String>,
 }
@@ -28,6 +29,7 @@ impl Values {
         let mut values = Values {
             cells: vec![Cell { start: 0, width: 0, known: false }; tree.len()],
             words: Vec::new(),
+            selected: selection.ids().collect(),
             paths: vec![String::new(); tree.len()],
         };
         for id in selection.ids() {
@@ -81,6 +83,11 @@ impl Values {
     pub(crate) fn get(&self, id: SignalId) -> Option<&[u64]> {
         let cell = self.cells[id.index()];
         cell.known.then(|| &self.words[cell.start as usize..][..words(cell.width.into())])
+    }
+
+    /// The selected signals that have a value, with it.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (SignalId, &[u64])> {
+        self.selected.iter().filter_map(|&id| Some((id, self.get(id)?)))
     }
 
     /// Bits of a selected signal.

@@ -25,7 +25,8 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// Name of the scopes that it is made for.
     pub block: &'static str,
-    /// A part or signal that only some designs have: without it there is nothing to be seen.
+    /// A glob, counted from that scope, of what only some designs have: unless it is in the dump there is nothing
+    /// to be seen.
     pub part: Option<&'static str>,
     /// The view's file.
     pub text: &'static str,
@@ -36,7 +37,10 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "l1d", block: "l1", part: None, text: include_str!("views/l1d.txt") },
     BuiltIn { name: "sm", block: "core", part: None, text: include_str!("views/sm.txt") },
     BuiltIn { name: "dram", block: "dram", part: None, text: include_str!("views/dram.txt") },
+    BuiltIn { name: "replacement", block: "l2", part: Some("evictions"), text: include_str!("views/replacement.txt") },
     BuiltIn { name: "frc", block: "l2", part: Some("frc"), text: include_str!("views/frc.txt") },
+    BuiltIn { name: "decoupled", block: "l1", part: Some("tags.free[*]"), text: include_str!("views/decoupled.txt") },
+    BuiltIn { name: "dwt-cs", block: "machine", part: Some("coordinator"), text: include_str!("views/dwt-cs.txt") },
 ];
 
 impl BuiltIn {
@@ -45,8 +49,8 @@ impl BuiltIn {
     pub fn scope(&self, tree: &Tree, selection: &Selection) -> Option<ScopeId> {
         let shows = |scope: ScopeId| {
             let Some(part) = self.part else { return selection.touches(tree, scope) };
-            let inside = &tree.scope(scope).scopes;
-            inside.iter().any(|&inner| tree.scope(inner).name == part && selection.touches(tree, inner))
+            let glob: Option<Glob> = part.parse().ok();
+            glob.is_some_and(|glob| glob.below(tree, scope).into_iter().any(|id| selection.contains(id)))
         };
         tree.scope_ids().find(|&scope| tree.scope(scope).name == self.block && shows(scope))
     }

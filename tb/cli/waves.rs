@@ -1,15 +1,30 @@
 //! `warpsieve waves`.
 
-use miette::{IntoDiagnostic, Report};
+use std::fs;
+use std::path::Path;
+
+use miette::{IntoDiagnostic, Report, WrapErr};
 
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
 use super::{Exit, output};
+use crate::l2::figure2;
 use crate::readers::{Life, follow};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
     match &arguments.command {
         WavesCommand::Follow(arguments) => print_life(arguments),
+        WavesCommand::Figure2 { folder } => write_figure2(folder),
     }
+}
+
+fn write_figure2(folder: &Path) -> Result<Exit, Report> {
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
+    for (name, frc_entries) in [("conventional.vcd", 0), ("frc.vcd", 2)] {
+        for path in figure2::waveform(frc_entries, &folder.join(name)).into_diagnostic()? {
+            output::print(&format!("wrote {}\n", path.display()))?;
+        }
+    }
+    Ok(Exit::Done)
 }
 
 fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {

@@ -7,13 +7,16 @@
 //! Statistics stand in a scope `stat` of their own. The cells of a memory are elaborated only
 //! where a glob names it with a bracket (`tags.entries[5]`): scope `entries[5]` holds the fields
 //! of a row, and `entries[5].column[2]` those of one cell if a row has several.
+//!
+//! A machine has some hundred thousand signals. Scopes that no glob leads to can be passed over: of a dump of one
+//! SM, the others are never named.
 
 use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
-use waves::scope::{Glob, Selection};
+use waves::scope::{Glob, Selection, Trail};
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 
 use super::look::look;
-use super::scopes::{ROOT, Scopes, block_ids, distinct};
+use super::scopes::{ROOT, Scopes, block_ids, distinct, name_of};
 
 /// A signal to be.
 #[derive(Clone, Debug)]
@@ -123,12 +126,27 @@ impl Outline {
     /// # Panics
     /// If two things of one scope have one name, or a name is one that viewers would split.
     pub(super) fn of(blocks: &impl Blocks, globs: &[Glob]) -> Self {
+        Self::along(blocks, globs, None)
+    }
+
+    /// The same without the scopes that no glob leads to.
+    pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob]) -> Self {
+        Self::along(blocks, globs, Some(&Trail::new(globs, ROOT)))
+    }
+
+    fn along(blocks: &impl Blocks, globs: &[Glob], trail: Option<&Trail<'_>>) -> Self {
         let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
         let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); blocks.population().len()];
         let mut scopes = Scopes::new();
         for id in block_ids(blocks) {
-            let mut reader =
-                Elaborator { scopes: &mut scopes, globs: &globs, draft: Draft::default(), open: Vec::new() };
+            let mut reader = Elaborator {
+                scopes: &mut scopes,
+                globs: &globs,
+                trails: trail.into_iter().cloned().collect(),
+                draft: Draft::default(),
+                open: Vec::new(),
+                skipping: 0,
+            };
             blocks.describe(id, &mut reader);
             drafts[usize::from(id.domain)].push(reader.draft);
             scopes.end_block();
@@ -246,9 +264,13 @@ fn value_of_bytes(name: &'static str, bytes: &[u8]) -> Value {
 struct Elaborator<'a> {
     scopes: &'a mut Scopes<Signals>,
     globs: &'a [String],
+    /// Of the root and the scopes entered since; none if no scope is passed over.
+    trails: Vec<Trail<'a>>,
     draft: Draft,
-    /// Spans entered and not yet left.
+    /// Spans entered and not yet left, but those inside a scope passed over.
     open: Vec<usize>,
+    /// Scopes open inside the outermost one that no glob leads to, itself included.
+    skipping: u32,
 }
 
 impl Elaborator<'_> {
@@ -258,10 +280,23 @@ impl Elaborator<'_> {
     }
 
     fn add(&mut self, value: Value) {
+        if self.skipping > 0 {
+            return;
+        }
         let values = &mut self.scopes.here().values;
         values.push(value);
         let place = values.len() - 1;
         self.draft.values.push((self.scopes.current(), place));
+    }
+
+    /// Goes on into a scope, if a glob leads there.
+    fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
+        let Some(trail) = self.trails.last() else { return true };
+        // Which of the two it is will be known at the end of the block.
+        let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
+        let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
+        self.trails.push(inside);
+        true
     }
 
     /// True if a glob names the cells of a memory of this name. A glob without a bracket does too:
@@ -286,28 +321,55 @@ impl Fields for Elaborator<'_> {
 
 impl Describe for Elaborator<'_> {
     fn enter(&mut self, name: &'static str, index: Option<u32>) {
-        self.scopes.enter(name, index);
+        if self.skipping > 0 {
+            self.skipping += 1;
+            return;
+        }
         self.open.push(self.draft.spans.len());
         let start = self.position();
         self.draft.spans.push(Stretch { name, start, end: start });
+        if self.follow(name, index) {
+            self.scopes.enter(name, index);
+        } else {
+            self.skipping = 1;
+            // What is inside tells no more of how far the block's own scopes reach.
+            self.scopes.here();
+        }
     }
     fn leave(&mut self) {
-        self.scopes.leave();
+        if self.skipping > 0 {
+            self.skipping -= 1;
+            if self.skipping > 0 {
+                return;
+            }
+        } else {
+            self.scopes.leave();
+            self.trails.pop();
+        }
         let end = self.position();
         if let Some(span) = self.open.pop() {
             self.draft.spans[span].end = end;
         }
     }
+    fn wanted(&self) -> bool {
+        self.skipping == 0
+    }
     fn probe(&mut self, field: Field) {
         self.add(value_of(&field, Kind::Wire));
     }
     fn stat(&mut self, name: &'static str, count: u64) {
+        if self.skipping > 0 {
+            return;
+        }
         self.scopes.enter("stat", None);
         let field = Field { name, width: u64::BITS, value: count, names: &[] };
         self.add(Value { display: Display::Unsigned, ..value_of(&field, Kind::Wire) });
         self.scopes.leave();
     }
     fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        if self.skipping > 0 {
+            return;
+        }
         let (rows, columns) = (array.spec().rows, array.spec().columns);
         let asked = self.asked(name);
         let memories = &mut self.scopes.here().memories;
@@ -322,10 +384,14 @@ impl Describe for Elaborator<'_> {
         self.draft.memories.push(Some((self.scopes.current(), place)));
     }
     fn channel(&mut self, _: &'static str, _: u32, _: u32) {
-        self.scopes.is_channel();
+        if self.skipping == 0 {
+            self.scopes.is_channel();
+        }
     }
     fn logic(&mut self, _: &'static str, _: Logic) {
-        self.scopes.here();
+        if self.skipping == 0 {
+            self.scopes.here();
+        }
     }
 }
 

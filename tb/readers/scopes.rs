@@ -28,13 +28,18 @@ pub(super) struct Node<T> {
 impl<T> Node<T> {
     /// Name inside the parent.
     pub(super) fn name(&self) -> Cow<'static, str> {
-        match self.index {
-            None => self.name.into(),
-            Some(index) if !self.instance => format!("{}[{index}]", self.name).into(),
-            // Instance 3 of `l2` is not instance 23 of `l`.
-            Some(index) if self.name.ends_with(|c: char| c.is_ascii_digit()) => format!("{}_{index}", self.name).into(),
-            Some(index) => format!("{}{index}", self.name).into(),
-        }
+        name_of(self.name, self.index, self.instance)
+    }
+}
+
+/// The name of an instance or of an entry.
+pub(super) fn name_of(name: &'static str, index: Option<u32>, instance: bool) -> Cow<'static, str> {
+    match index {
+        None => name.into(),
+        Some(index) if !instance => format!("{name}[{index}]").into(),
+        // Instance 3 of `l2` is not instance 23 of `l`.
+        Some(index) if name.ends_with(|c: char| c.is_ascii_digit()) => format!("{name}_{index}").into(),
+        Some(index) => format!("{name}{index}").into(),
     }
 }
 

@@ -65,6 +65,11 @@ impl Walker {
         self.all = true;
     }
 
+    /// Whether there is anything to give.
+    pub(super) fn is_due(&self, changed: &Changed) -> bool {
+        self.all || changed.0.iter().zip(&self.selected).any(|(changed, selected)| changed & selected != 0)
+    }
+
     /// Gives the values of the blocks that have changed.
     ///
     /// # Panics

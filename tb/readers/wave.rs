@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
 use waves::dump::{Dump, Format};
-use waves::gtkw::{Item, MAX_MARKERS, Marker, SaveFile, save_path};
+use waves::gtkw::{Item, MAX_MARKERS, Marker, SaveFile, by_block, save_path};
 use waves::history::History;
 use waves::part_file::PartFile;
 use waves::scope::{Glob, GlobError, NoMatch, Selection, Window};
@@ -27,6 +27,7 @@ use waves::signal::Tree;
 use waves::sink::Sink;
 use waves::trigger::{Trigger, TriggerError, path_in};
 use waves::vcd::{TimeUnit, Timescale};
+use waves::view::{BUILT_IN, View};
 
 use super::outline::Outline;
 use super::walk::{Changed, Walker};
@@ -120,6 +121,8 @@ pub struct Waveform<W: Write + Seek> {
     ticks_per_second: u64,
     /// Tick and time of the first sample and of the last.
     sampled: Option<[(u64, u64); 2]>,
+    /// Tick of the last step inside the window, whether it changed anything or not.
+    passed: u64,
     markers: Vec<Marker>,
     /// Cycle in which the limit was reached.
     cut: Option<u64>,
@@ -153,6 +156,29 @@ impl Recorded {
         let Self { path: dump, tree, sight, markers, .. } = self;
         SaveFile { dump, tree, items, markers, sight: *sight }.write(&path)?;
         Ok(path)
+    }
+}
+
+impl Recorded {
+    /// Writes a save file of all traces, and each built-in view of the first block it is made for that is in the
+    /// dump. Returns the paths of the dump and of these.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save_all(&self) -> io::Result<Vec<PathBuf>> {
+        let Self { path, tree, selection, .. } = self;
+        let mut written = vec![path.clone(), self.save(None, &by_block(tree, selection))?];
+        for built_in in BUILT_IN {
+            if let Some(scope) = built_in.scope(tree, selection)
+                && let Ok(view) = View::named(built_in.name)
+            {
+                let applied = view.apply(tree, selection, scope);
+                if !applied.items.is_empty() {
+                    written.push(self.save(Some(built_in.name), &applied.items)?);
+                }
+            }
+        }
+        Ok(written)
     }
 }
 
@@ -202,17 +228,26 @@ impl<W: Write + Seek> Waveform<W> {
         // The trigger's signal may be an entry, which is elaborated where a glob asks for it.
         let watched: Option<Glob> = condition.and_then(path_in).map(str::parse).transpose()?;
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
-        let outline = Outline::of(blocks, &asked);
+        let choose = |tree: &Tree| -> Result<(Selection, Option<Start>), WaveError> {
+            let selection = match spec.globs {
+                [] => Selection::default_of(tree),
+                globs => Selection::new(tree, globs)?,
+            };
+            let start = match (spec.trigger, condition) {
+                (None, _) => None,
+                (Some(_), None) => Some(Start::Failure),
+                (Some(_), Some(text)) => Some(Start::Condition(Trigger::parse(text, tree)?)),
+            };
+            Ok((selection, start))
+        };
+        let everything = || Outline::of(blocks, &asked);
+        let mut outline = if spec.globs.is_empty() { everything() } else { Outline::of_reached(blocks, &asked) };
+        if !spec.globs.is_empty() && choose(&outline.tree).is_err() {
+            // What is misspelt is answered with the nearest of all names.
+            outline = everything();
+        }
         let tree = &outline.tree;
-        let selection = match spec.globs {
-            [] => Selection::default_of(tree),
-            globs => Selection::new(tree, globs)?,
-        };
-        let start = match (spec.trigger, condition) {
-            (None, _) => None,
-            (Some(_), None) => Some(Start::Failure),
-            (Some(_), Some(text)) => Some(Start::Condition(Trigger::parse(text, tree)?)),
-        };
+        let (selection, start) = choose(tree)?;
         let period = u64::from(spec.clocks.period(spec.clock));
         let ticks_per_second = spec.clocks.ticks_per_second();
         let (sampled, stage) = if start.is_none() && spec.last.is_none() {
@@ -239,6 +274,7 @@ impl<W: Write + Seek> Waveform<W> {
             period,
             ticks_per_second,
             sampled: None,
+            passed: 0,
             markers: Vec::new(),
             cut: None,
         })
@@ -254,6 +290,10 @@ impl<W: Write + Seek> Waveform<W> {
     pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
         let cycle = tick / self.period;
         if !self.window.contains(cycle) {
+            return Ok(());
+        }
+        self.passed = tick;
+        if matches!(self.stage, Stage::Writing(_)) && !self.walker.is_due(changed) {
             return Ok(());
         }
         self.go_to(tick)?;
@@ -288,6 +328,7 @@ impl<W: Write + Seek> Waveform<W> {
         }
         let goes_on = match &self.stage {
             Stage::Writing(_) => {
+                self.go_to(tick)?;
                 self.mark(label.to_owned());
                 return Ok(());
             }
@@ -367,7 +408,8 @@ impl<W: Write + Seek> Waveform<W> {
     /// The dump reaches to the end of the run, however long the machine slept before it.
     fn end(&mut self, tick: u64) -> io::Result<()> {
         let is_over = self.window.is_over(tick / self.period);
-        if self.sampled.is_some() && !is_over { self.go_to(tick) } else { Ok(()) }
+        let end = if is_over { self.passed } else { tick };
+        if self.sampled.is_some() { self.go_to(end) } else { Ok(()) }
     }
 
     /// A marker at the last sample.

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rtl::machine::{CORE, Machine};
 use waves::dump::Format;
-use waves::gtkw::by_block;
 use waves::part_file::PartFile;
 use waves::scope::{Glob, Window};
-use waves::view::{BUILT_IN, View};
 
 use super::{RunError, WaveOptions};
 use crate::readers::{Changed, WaveSpec, Waveform};
@@ -55,8 +53,7 @@ impl Wave {
         self.dump.fail(what, tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Finishes the dump and writes its save files: one of all signals, and each view of the first
-    /// block it is made for that is in the dump. Gives the files, and what is to be said of them.
+    /// Finishes the dump and writes its save files. Gives the files, and what is to be said of them.
     pub(super) fn close(self, tick: u64) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
         let Self { path, dump } = self;
         let failed = |e: io::Error| unwritten(&path, &e);
@@ -64,17 +61,7 @@ impl Wave {
             let note = format!("{}: not written, what should start it never happened", path.display());
             return Ok((Vec::new(), vec![note]));
         };
-        let mut written = vec![recorded.path.clone()];
-        let items = by_block(&recorded.tree, &recorded.selection);
-        written.push(recorded.save(None, &items).map_err(failed)?);
-        for built_in in BUILT_IN {
-            if let Some(scope) = built_in.scope(&recorded.tree, &recorded.selection)
-                && let Ok(view) = View::named(built_in.name)
-            {
-                let applied = view.apply(&recorded.tree, &recorded.selection, scope);
-                written.push(recorded.save(Some(built_in.name), &applied.items).map_err(failed)?);
-            }
-        }
+        let written = recorded.save_all().map_err(failed)?;
         let cut = |cycle: u64| format!("{}: ends in cycle {cycle}, where it reached --wave-limit", path.display());
         Ok((written, recorded.cut.map(cut).into_iter().collect()))
     }

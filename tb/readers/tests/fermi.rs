@@ -3,10 +3,12 @@
 use std::io::Cursor;
 
 use rtl::machine::{CORE, Machine, MachineConfig};
-use waves::scope::Glob;
+use waves::scope::{Glob, Selection};
+use waves::signal::Tree;
 use waves::view::{BUILT_IN, View};
 
 use crate::config::{Request, Resolved};
+use crate::readers::outline::Outline;
 use crate::readers::{Counts, Dump, Show, WaveSpec, Waveform};
 
 fn fermi() -> Machine {
@@ -34,12 +36,34 @@ fn every_part_of_the_machine_has_one_name_in_all_readers() {
 }
 
 #[test]
+fn scopes_that_no_glob_leads_to_are_left_out_and_no_others() {
+    let machine = fermi();
+    for texts in [
+        &["sm3.l1", "machine.partition0"][..],
+        &["sm?.core.scheduler[1]", "sm*.l1.mshr.entry[7].state"],
+        &["partition*.dram.bank[*].open", "xbar_req.inject2"],
+        &["sm12.l1.tags.entries[5]", "sm1*.*.stat"],
+    ] {
+        let globs: Vec<Glob> = texts.iter().map(|glob| glob.parse().unwrap()).collect();
+        let chosen = |tree: &Tree| -> Vec<String> {
+            Selection::new(tree, &globs).unwrap().ids().map(|id| tree.path(id)).collect()
+        };
+        let (whole, part) = (Outline::of(&machine, &globs).tree, Outline::of_reached(&machine, &globs).tree);
+        assert_eq!(chosen(&part), chosen(&whole));
+        assert!(part.len() < whole.len(), "{texts:?}: {} of {} signals", part.len(), whole.len());
+    }
+}
+
+#[test]
 fn every_view_fits_the_machine() {
-    // Of the designs, the one that has a part with a view of its own.
-    let request = Request { machine: "fermi".to_owned(), designs: vec!["frc".to_owned()], sets: Vec::new() };
+    // Of the designs, those that have a part with a view of its own; recalls have one, too.
+    let designs = ["frc", "decoupled", "dwt-cs"].map(str::to_owned).into();
+    let sets = vec!["l2.coherence=sharers".to_owned()];
+    let request = Request { machine: "fermi".to_owned(), designs, sets };
     let machine = Machine::new(&Resolved::new(&request).unwrap().config);
-    let globs: Vec<Glob> =
-        ["**", "**.scheduler[*]", "**.bank[*]", "**.entry[*]", "**.slot[*]"].map(|glob| glob.parse().unwrap()).into();
+    let entries =
+        ["**", "**.scheduler[*]", "**.bank[*]", "**.entry[*]", "**.slot[*]", "**.l2.tags[*]", "sm0.l1.tags.*[5]"];
+    let globs: Vec<Glob> = entries.map(|glob| glob.parse().unwrap()).into();
     let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
     let wave = Waveform::new(Cursor::new(Vec::new()), &machine, spec).unwrap();
     for built_in in BUILT_IN {

@@ -43,7 +43,7 @@ impl Bench {
         let l1 = L1Config { sets: 4, mshr_entries: 4, ..rig::l1() };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let access = AccessShape { addr_bits: 32, pc_bits: 16, halves: 1 };
-        let packet = PacketShape { line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+        let packet = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
         let place = LsuPlace {
             path: "sm0.l1".to_owned(),
             sm: 0,
@@ -51,6 +51,7 @@ impl Bench {
             line_bits: 25,
             access,
             is_recalled: false,
+            is_tracked: false,
         };
         Self {
             lsu: Lsu::new(place, &l1, [&l1.cache(), &l1.cache()], &lsu),
@@ -119,7 +120,7 @@ impl Blocks for Bench {
         }
         let Self { lsu, core_req, core_rsp, mem_req, mem_rsp, .. } = self;
         let (core_req, core_rsp, mem_req, mem_rsp) = (core_req.rx(), core_rsp.tx(), mem_req.tx(), mem_rsp.rx());
-        let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None };
+        let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None };
         lsu.eval(io, at)
     }
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
