@@ -48,6 +48,39 @@ pub(crate) struct FlopData {
     memory_bit: Recipe,
     read_input: Recipe,
     write_input: Recipe,
+    pub energy: FlopEnergy,
+}
+
+/// pJ at 45 nm of what an access of a memory of flip-flops moves.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlopEnergy {
+    pub source: String,
+    /// Bits of a word that differ from those before, of all.
+    changing: f64,
+    clocked_bit: f64,
+    changed_bit: f64,
+    changed_mux: f64,
+    pub scale: EnergyScale,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EnergyScale {
+    pub source: String,
+    pj: ByNode<f64>,
+}
+
+impl FlopEnergy {
+    /// A read and a write of a word, in pJ.
+    fn of_access(&self, node: Node, entries: u32, width: u32) -> [f64; 2] {
+        let (word, changed) = (f64::from(width), f64::from(width) * self.changing);
+        // The tree of multiplexers behind the words has a level for every doubling of them.
+        let levels = f64::from(entries.max(1)).log2().ceil();
+        let read = changed * levels * self.changed_mux;
+        let write = word * self.clocked_bit + changed * (self.changed_bit + self.changed_mux);
+        [read, write].map(|pj| pj * self.scale.pj.at(node))
+    }
 }
 
 /// A piece of combinational logic.
@@ -113,6 +146,7 @@ pub(crate) struct Gates {
     memory_bit: Unit,
     read_input: Unit,
     write_input: Unit,
+    energy: FlopEnergy,
 }
 
 impl Gates {
@@ -143,6 +177,7 @@ impl Gates {
             memory_bit: unit(&flops.memory_bit)?,
             read_input: unit(&flops.read_input)?,
             write_input: unit(&flops.write_input)?,
+            energy: flops.energy.clone(),
         })
     }
 
@@ -163,7 +198,9 @@ impl Gates {
         let bits = u64::from(entries) * u64::from(width);
         let selected = bits.saturating_sub(width.into()) * u64::from(ports.reads + ports.shared);
         let kept = bits * u64::from(ports.writes + ports.shared);
-        self.cost(node, &[(self.memory_bit, bits), (self.read_input, selected), (self.write_input, kept)])
+        let [read, write] = self.energy.of_access(node, entries, width);
+        let cost = self.cost(node, &[(self.memory_bit, bits), (self.read_input, selected), (self.write_input, kept)]);
+        Cost { read_pj: Some(read), write_pj: Some(write), ..cost }
     }
 
     pub(crate) fn logic(&self, node: Node, logic: Logic) -> Cost {

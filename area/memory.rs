@@ -175,7 +175,7 @@ pub struct Cost {
     pub um2: f64,
     /// Leakage in mW.
     pub leakage_mw: f64,
-    /// Energy in pJ of a read (a search, in a CAM); none is known for cells.
+    /// Energy in pJ of a read (a search, in a CAM); none is known for flip-flops and logic outside memories.
     pub read_pj: Option<f64>,
     /// Energy in pJ of a write.
     pub write_pj: Option<f64>,

@@ -143,7 +143,20 @@ fn few_words_are_flip_flops_with_multiplexers() {
     let cost = technology().memory(Node::N45, &sram(4, 10, Ports::READ_AND_WRITE));
     let expected = 40.0 * 4.522 + 30.0 * 1.862 + 40.0 * 1.862;
     assert!((cost.um2 - expected).abs() < 1e-9, "{cost:?}");
-    assert_eq!((cost.read_pj, cost.basis), (None, Basis::Cells));
+    assert_eq!(cost.basis, Basis::Cells);
+}
+
+#[test]
+fn a_write_of_few_words_clocks_one_of_them_and_a_read_passes_a_multiplexer_for_every_doubling() {
+    let cost = |entries, node| technology().memory(node, &sram(entries, 10, Ports::READ_AND_WRITE));
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+    let four = cost(4, Node::N45);
+    close(four.read_pj.unwrap(), 5.0 * 2.0 * 0.0043);
+    close(four.write_pj.unwrap(), 10.0 * 0.0164 + 5.0 * (0.0155 + 0.0043));
+    let sixteen = cost(16, Node::N22);
+    close(sixteen.read_pj.unwrap(), 2.0 * 0.313 * four.read_pj.unwrap());
+    close(sixteen.write_pj.unwrap(), 0.313 * four.write_pj.unwrap());
+    assert_eq!(cost(1, Node::N45).read_pj, Some(0.0), "one word has nothing to choose from");
 }
 
 #[test]
@@ -209,10 +222,13 @@ proptest! {
         more in 1u32..300,
     ) {
         let technology = technology_once();
-        let memory = |entries, width, reads, writes| {
+        let described = |entries, width, reads, writes| {
             let ports = Ports { shared: 0, reads, writes };
-            technology.memory(node, &Memory { kind, entries, width, ports, banks: 1 })
+            Memory { kind, entries, width, ports, banks: 1 }
         };
+        let memory = |entries, width, reads, writes| technology.memory(node, &described(entries, width, reads, writes));
+        let bits = |entries, width| described(entries, width, reads, writes).bits();
+        prop_assert!(bits(entries, width) < bits(entries + more, width).min(bits(entries, width + more)), "bits");
         let base = memory(entries, width, reads, writes);
         prop_assert!(no_less(base, memory(entries + more, width, reads, writes)), "entries");
         prop_assert!(no_less(base, memory(entries, width + more, reads, writes)), "width");

@@ -1,8 +1,8 @@
 //! What a run took: accesses of each memory, bytes over the crossbars and to the DRAM, times the energy
 //! of each; leakage times the time.
 //!
-//! Memories count what goes through their ports. Those of flip-flops, channels and logic have no
-//! energy of an event here, only their leakage, because standard cells alone do not tell it.
+//! Memories count what goes through their ports. Channels, logic and flip-flops outside memories have no
+//! energy of an event here, only their leakage: nobody counts how often they switch.
 
 use area::{Kind, Node, Technology};
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub struct Events {
     pub event: &'static str,
     /// How often.
     pub count: u64,
-    /// Each; not known for memories of flip-flops.
+    /// Each.
     pub pj_each: Option<f64>,
 }
 
@@ -276,6 +276,17 @@ mod tests {
         let fills = l1.events.iter().find(|events| (events.name.as_str(), events.event) == ("data", "write")).unwrap();
         let misses: u64 = report.counters.l1.iter().map(|l1| l1.misses).sum();
         assert_eq!(fills.count, misses, "a line that nobody stores to is written once, by its fill");
+    }
+
+    #[test]
+    fn every_event_has_an_energy() {
+        let energy = energy(&Activity::of(report_once()).unwrap(), 10.0);
+        let mut nameless = Vec::new();
+        walk(&energy.blocks, &mut |unit| {
+            let unknown = unit.events.iter().filter(|events| events.pj_each.is_none());
+            nameless.extend(unknown.map(|events| format!("{}.{}", unit.block, events.name)));
+        });
+        assert_eq!(nameless, Vec::<String>::new());
     }
 
     #[test]

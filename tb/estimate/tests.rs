@@ -123,6 +123,19 @@ fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
     assert!(l1.flops <= 2 && l1.um2 > 0.0, "{l1:?}");
 }
 
+/// candel2018 section 4: the lines of an FRC are all the array bits that it adds.
+#[test]
+fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
+    let lines = 16;
+    let set = format!("l2.frc.entries={lines}");
+    let frc = fermi(&["frc"], &[&set]).against(&fermi(&["transient"], &[]));
+    let bank = at(&frc, "partition3.l2");
+    let data = &at(bank, "frc").arrays[0];
+    assert_eq!((data.name.as_str(), data.bits), ("data", lines * 128 * 8));
+    assert_eq!((bank.delta.unwrap().bits, frc.delta.unwrap().bits), (data.bits as i64, 6 * data.bits as i64));
+    assert!(at(bank, "frc").flops > 0);
+}
+
 #[test]
 fn sms_alike_are_one_row() {
     let machine = fermi(&[], &[]);

@@ -91,7 +91,7 @@ fn bad_input_is_refused() {
 fn figures_about_area_pass_and_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let figures = ["anssari2012/table4.3", "area/errors", "candel2018/area"];
+    let figures = ["anssari2012/table4.3", "area/errors", "area/schemes", "candel2018/area"];
     let ended = warpsieve(&[&["reproduce", "--output", output, "--cache", output], &figures[..]].concat());
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
@@ -100,6 +100,8 @@ fn figures_about_area_pass_and_are_written() {
     assert_eq!(read("anssari2012/table4.3.csv").lines().count(), 1 + 9 * 4);
     let errors = read("area/errors.md");
     assert!(errors.contains("in the 95th percentile, which holds."), "{errors}");
+    let schemes = read("area/schemes.md");
+    assert!(schemes.contains("4 of 4 rows hold.") && schemes.contains("| decoupled "), "{schemes}");
     let frc = read("candel2018/area.md");
     assert!(frc.contains("4 of 4 rows hold."), "{frc}");
     assert_eq!(read("candel2018/area.csv").lines().count(), 1 + 8);
