@@ -12,8 +12,8 @@
 //! | `bfs`     | level of each node| not at all                                                |
 //! | `kmeans`, `nw`, `pathfinder` | numbers, scores, costs | not at all |
 //! | `conv`, `conv2d`, `scalarprod`, `spmv_csr` | sums of products | error bound of each `f32` sum, whatever its order |
-//! | `backprop_*`, `blackscholes_*`, `gaussian_*`, `hotspot`, `lud`, `srad1`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
-//! | `btree`, `invindex_*`, `particlefilter`, `sssp` | indices, values, lengths of paths | not at all |
+//! | `backprop_*`, `blackscholes_*`, `gaussian_*`, `hotspot`, `lud`, `srad1`, `srad1_s*`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
+//! | `btree`, `invindex_*`, `likelihood`, `particlefilter`, `sssp` | indices, values, fits, lengths of paths | not at all |
 //! | `fft`, `fwt`, `spmv_jds` | sums of products | error bound of each `f32` sum, whatever its order |
 //! | `pest`, `streamcluster_moves` | counts, decisions | where `f32` cannot tell, either is right |
 //! | `barneshut`, `cfd`, `lbm_*`, `nn_*`, `streamcluster_gain` | longer formulas | error bound carried from step to step (`rounded`) |
@@ -49,6 +49,7 @@ mod hotspot;
 mod invindex;
 mod kmeans;
 mod lbm;
+mod likelihood;
 mod lud;
 mod matmul;
 mod mersenne;
@@ -68,6 +69,7 @@ mod sobel;
 mod spmv_csr;
 mod spmv_jds;
 mod srad;
+mod srad1_sums;
 mod sssp;
 mod stencil3d;
 mod streamcluster;
@@ -205,6 +207,7 @@ pub const ALL: &[&Reference] = &[
     &kmeans::KMEANS,
     &lbm::LBM_AOS,
     &lbm::LBM_SOA,
+    &likelihood::LIKELIHOOD,
     &lud::LUD,
     &mersenne::MERSENNE,
     &matmul::MM2,
@@ -226,6 +229,8 @@ pub const ALL: &[&Reference] = &[
     &spmv_csr::SPMV_CSR,
     &spmv_jds::SPMV_JDS,
     &srad::SRAD1,
+    &srad1_sums::SRAD1_SQUARES,
+    &srad1_sums::SRAD1_SUMS,
     &srad::SRAD2,
     &sssp::SSSP,
     &stencil3d::STENCIL3D,
