@@ -79,14 +79,21 @@ impl Characterisation {
         (self.alone[i].accesses - self.alone[i].hits) * self.line_bytes
     }
 
+    /// Bytes that a load asks of the L2, cached and bypassed, if none of its accesses finds what another has
+    /// brought: what a rule sees that looks at one access of one warp at a time.
+    #[must_use]
+    pub fn bytes_without_reuse(&self, i: usize) -> [u64; 2] {
+        let LoadMetrics { accesses, sectors, .. } = self.alone[i];
+        [accesses * self.line_bytes, sectors * SECTOR_BYTES]
+    }
+
     /// Bytes that a load asks of the L2 when it is bypassed.
     #[must_use]
     pub fn bypassed_bytes(&self, i: usize, how: Bypassed) -> f64 {
-        let LoadMetrics { accesses, sectors, .. } = self.alone[i];
-        let through_l1 = (accesses * self.line_bytes) as f64;
+        let [through_l1, past_l1] = self.bytes_without_reuse(i);
         match (how, self.all_cached.efficiency(), self.all_bypassed.efficiency()) {
-            (Bypassed::Exact, ..) => (sectors * SECTOR_BYTES) as f64,
-            (Bypassed::Uniform, Some(on), Some(off)) => through_l1 * on / off,
+            (Bypassed::Exact, ..) => past_l1 as f64,
+            (Bypassed::Uniform, Some(on), Some(off)) => through_l1 as f64 * on / off,
             (Bypassed::Uniform, ..) => 0.0,
         }
     }
@@ -119,6 +126,11 @@ mod tests {
     #[test]
     fn a_cached_load_asks_for_a_line_a_miss() {
         assert_eq!([0, 1].map(|i| two_loads().cached_bytes(i)), [60 * 128, 300 * 128]);
+    }
+
+    #[test]
+    fn without_reuse_a_cached_load_asks_for_a_line_an_access() {
+        assert_eq!(two_loads().bytes_without_reuse(0), [100 * 128, 400 * 32]);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Figures of xie2013: what its text states, checked to the digit, and what its caches show.
 
+mod efficiency;
 mod fig2;
 mod fig5;
+mod mrq;
+mod profiles;
+mod speedup;
 
 use compiler::Triangle;
 use compiler::graph::Graph;
@@ -14,8 +18,11 @@ use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::{Page, comma_separated, table};
 
+pub(super) use efficiency::efficiency;
 pub(super) use fig2::fig2;
 pub(super) use fig5::fig5;
+pub(super) use mrq::mrq;
+pub(super) use profiles::profiles;
 
 /// Something that a paper states, and what came out here.
 struct Check {
