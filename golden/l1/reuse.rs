@@ -20,6 +20,12 @@ pub struct Histograms {
 }
 
 impl Histograms {
+    /// Lines asked for, however often.
+    #[must_use]
+    pub fn footprint(&self) -> u64 {
+        self.reuses.iter().sum()
+    }
+
     /// Adds what another stream showed.
     pub fn add(&mut self, other: &Self) {
         let Self { distances, reuses } = other;
@@ -86,6 +92,7 @@ mod tests {
     #[test]
     fn lines_are_counted_by_how_often_they_come_again() {
         assert_eq!(stream("ABACA").reuses[..4], [2, 0, 1, 0]);
+        assert_eq!(stream("ABACA").footprint(), 3);
         assert_eq!(stream(&"A".repeat(100)).reuses[REUSES - 1], 1);
     }
 

@@ -1,114 +1,142 @@
-//! The schemes that the paper compares its own with (figures 8 and 9): all loads past the L1, MRPB,
-//! Profiled-BYPASS with the threshold best on average, PDP with the distance best for each application.
+//! The schemes of figures 8 to 10: the paper's own, and those that it compares it with. Profiled-BYPASS has
+//! the threshold that is best on average, PDP the distance that is best for each application.
 
 use super::super::Desk;
 use super::{App, KERNELS, Kind, apps, mean_of, measured};
 use crate::reproduce::Halt;
-use crate::reproduce::chart::{Chart, Series};
-use crate::reproduce::judge::Row;
-use crate::reproduce::page::Page;
+use crate::reproduce::runs::Clocked;
 
 /// Protecting distances tried.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
 /// Thresholds of the profile tried.
 const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
-const NAMES: [&str; 4] = ["BALL", "MRPB", "Profiled-BYPASS", "PDP-best"];
 
-/// IPC of each scheme in parts of the baseline's, by scheme and application.
-struct Found {
-    relative: [Vec<f64>; 4],
+/// What decides which loads go past the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Plain,
+    Ball,
+    Profiled,
+    Mrpb,
+    Pdp,
+    Decoupled,
+    Dueling,
+}
+
+impl Scheme {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Plain, Self::Ball, Self::Profiled, Self::Mrpb, Self::Pdp, Self::Decoupled, Self::Dueling];
+
+    /// As the paper's figures call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "BL",
+            Self::Ball => "BALL",
+            Self::Profiled => "Profiled",
+            Self::Mrpb => "MRPB",
+            Self::Pdp => "PDP-best",
+            Self::Decoupled => "Decoupled",
+            Self::Dueling => "dueling",
+        }
+    }
+}
+
+/// What applications count under each scheme.
+pub(super) struct Schemes {
+    pub(super) apps: Vec<&'static App>,
+    /// By application, then in the order of [`Scheme::ALL`].
+    runs: Vec<Vec<Clocked>>,
     threshold: u32,
-    distances: Vec<u32>,
+    /// The best for each application.
+    pub(super) distances: Vec<u32>,
 }
 
-pub(in super::super) fn schemes(desk: &Desk) -> Result<Page, Halt> {
-    let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
-    let Found { relative, threshold, distances } = found(desk, &apps)?;
-    let mut page = Page::new("li2015/schemes", desk.is_quick, "li2015, Figures 8 and 9: the schemes compared with");
-    page.text(&format!(
-        "IPC on `fermi` with `li2015-clocks`, in parts of that with the plain L1. *BALL*: `bypass-all`. *MRPB*: `mrpb-all`. *Profiled-BYPASS*:\n\
-         `profiled` with a threshold of {threshold}, which is best of {THRESHOLDS:?} on the geometric mean of the unfriendly. *PDP-best*: `pdp` with the\n\
-         distance that is best for the application, of {DISTANCES:?}. {KERNELS}"
-    ));
-    let mean = |scheme: usize, kind: Kind| mean_of(kind, &apps, &relative[scheme]);
-    let worst = |scheme: usize| {
-        let friendly = apps.iter().zip(&relative[scheme]).filter(|(app, _)| app.kind == Kind::Friendly);
-        friendly.map(|(_, relative)| *relative).fold(f64::INFINITY, f64::min)
-    };
-    let unfriendly = [2, 1].map(|scheme| (NAMES[scheme], mean(scheme, Kind::Unfriendly)));
-    let mut rows = vec![
-        Row::ordering("mean of the unfriendly", &[unfriendly[0], unfriendly[1], ("baseline", 1.0)]),
-        Row::factor("MRPB, mean of the unfriendly", unfriendly[1].1, 1.192, 1.0),
-    ];
-    for (scheme, published) in [(0, 0.23), (1, 0.81), (3, 0.70)] {
-        let what = format!("{}, worst of the friendly", NAMES[scheme]);
-        rows.push(Row::sign(&what, worst(scheme), published, (1.0, 0.0)));
+impl Schemes {
+    pub(super) fn measure(desk: &Desk, kinds: &[Kind]) -> Result<Self, Halt> {
+        let apps = apps(kinds);
+        let designs = ["bypass-all", "mrpb-all", "decoupled", "decoupled-dueling"];
+        let mut machines = vec![(vec![], vec![])];
+        machines.extend(designs.map(|design| (vec![design], vec![])));
+        let fixed = measured(desk, &apps, &machines)?;
+        let threshold = best_threshold(desk)?;
+        let set = format!("l1.profiled.threshold={threshold}");
+        let profiled = measured(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
+        let sets = DISTANCES.map(|distance| format!("l1.protecting_distance={distance}"));
+        let machines: Vec<_> = sets.iter().map(|set| (vec!["pdp"], vec![set.as_str()])).collect();
+        let protected = measured(desk, &apps, &machines)?;
+        let best: Vec<_> = protected.iter().map(|runs| fastest(runs.iter().map(ipc))).collect();
+        let runs = fixed.into_iter().zip(profiled).zip(protected).zip(&best).map(|(((fixed, profiled), pdp), best)| {
+            let [plain, ball, mrpb, decoupled, dueling] = [0, 1, 2, 3, 4].map(|at| fixed[at].clone());
+            vec![plain, ball, profiled[0].clone(), mrpb, pdp[*best].clone(), decoupled, dueling]
+        });
+        let distances = best.iter().map(|at| DISTANCES[*at]).collect();
+        Ok(Self { runs: runs.collect(), apps, threshold, distances })
     }
-    page.judged(rows);
-    let head = ["app", "class", NAMES[0], NAMES[1], NAMES[2], NAMES[3], "distance"];
-    let shown = |value: f64| format!("{value:.3}");
-    let mut cells: Vec<Vec<String>> = apps
-        .iter()
-        .enumerate()
-        .map(|(at, app)| {
-            let numbers = relative.iter().map(|of_scheme| shown(of_scheme[at]));
-            let texts = [app.name, app.kind.name()].map(str::to_owned);
-            texts.into_iter().chain(numbers).chain([distances[at].to_string()]).collect()
-        })
-        .collect();
-    for kind in [Kind::Unfriendly, Kind::Friendly] {
-        let texts = ["mean", kind.name()].map(str::to_owned);
-        let numbers = (0..NAMES.len()).map(|scheme| shown(mean(scheme, kind)));
-        cells.push(texts.into_iter().chain(numbers).chain([String::new()]).collect());
+
+    /// A number of each application under a scheme.
+    pub(super) fn values(&self, scheme: Scheme, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
+        self.runs.iter().map(|runs| of(&runs[scheme as usize])).collect()
     }
-    page.applications(&head, cells, 2)?;
-    let series = NAMES.iter().zip(&relative).map(|(name, of_scheme)| Series::new(name, of_scheme.iter().copied()));
-    page.chart(
-        "",
-        &Chart {
-            title: "IPC of other schemes".to_owned(),
-            unit: "IPC, relative".to_owned(),
-            groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-            series: series.collect(),
-            neutral: Some(1.0),
-            ..Chart::default()
-        },
-    );
-    Ok(page)
+
+    /// IPC of each application under a scheme, in parts of the baseline's.
+    pub(super) fn relative(&self, scheme: Scheme) -> Vec<f64> {
+        let plain = self.values(Scheme::Plain, ipc);
+        self.values(scheme, ipc).into_iter().zip(plain).map(|(ipc, plain)| ipc / plain).collect()
+    }
+
+    /// A number of one application.
+    pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
+        self.apps.iter().position(|known| known.name == app).map_or(f64::NAN, |at| values[at])
+    }
+
+    /// What the schemes are here.
+    pub(super) fn text(&self) -> String {
+        let tried: Vec<_> = self.apps.iter().zip(&self.distances).map(|(app, d)| format!("{} {d}", app.name)).collect();
+        format!(
+            "*BL*: the plain L1 of `fermi` with `li2015-clocks`. *BALL*: `bypass-all`. *MRPB*: `mrpb-all`. *Profiled*: `profiled` with a threshold\n\
+             of {}, which is best of {THRESHOLDS:?} on the geometric mean of the unfriendly. *PDP-best*: `pdp` with the distance of\n\
+             {DISTANCES:?} that is best for the application: {}.\n\
+             *Decoupled*: `decoupled`, a threshold of 2 in every SM. *Dueling*: `decoupled-dueling`. {KERNELS}",
+            self.threshold,
+            tried.join(", "),
+        )
+    }
 }
 
-fn found(desk: &Desk, apps: &[&App]) -> Result<Found, Halt> {
-    let thresholds = THRESHOLDS.map(|threshold| format!("l1.profiled.threshold={threshold}"));
-    let protecting = DISTANCES.map(|distance| format!("l1.protecting_distance={distance}"));
-    let mut machines = vec![(vec![], vec![]), (vec!["bypass-all"], vec![]), (vec!["mrpb-all"], vec![])];
-    machines.extend(thresholds.iter().map(|set| (vec!["profiled"], vec![set.as_str()])));
-    machines.extend(protecting.iter().map(|set| (vec!["pdp"], vec![set.as_str()])));
-    let done = measured(desk, apps, &machines)?;
-    let gains = |machine: usize| -> Vec<f64> {
-        done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
+pub(super) fn ipc(run: &Clocked) -> f64 {
+    run.counters.ipc()
+}
+
+/// The first of the highest.
+fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
+    let better = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
+    ipcs.enumerate().reduce(better).map_or(0, |(at, _)| at)
+}
+
+/// The threshold of the profile with the best mean over the unfriendly applications.
+fn best_threshold(desk: &Desk) -> Result<u32, Halt> {
+    let apps = apps(&[Kind::Unfriendly]);
+    let sets = THRESHOLDS.map(|threshold| format!("l1.profiled.threshold={threshold}"));
+    let machines: Vec<_> = sets.iter().map(|set| (vec!["profiled"], vec![set.as_str()])).collect();
+    let done = measured(desk, &apps, &machines)?;
+    let mean = |at: usize| {
+        let ipcs: Vec<_> = done.iter().map(|runs| ipc(&runs[at])).collect();
+        mean_of(Kind::Unfriendly, &apps, &ipcs)
     };
-    let profiled = (0..THRESHOLDS.len()).rev().max_by(|one, other| {
-        let mean = |at: usize| mean_of(Kind::Unfriendly, apps, &gains(3 + at));
-        mean(*one).total_cmp(&mean(*other))
-    });
-    let profiled = profiled.unwrap_or_default();
-    let first = 3 + THRESHOLDS.len();
-    let by_distance: Vec<_> = (0..DISTANCES.len()).map(|at| gains(first + at)).collect();
-    // Of equals the least.
-    let best = |app: usize| {
-        let of_app =
-            (0..DISTANCES.len()).rev().max_by(|one, other| by_distance[*one][app].total_cmp(&by_distance[*other][app]));
-        of_app.unwrap_or_default()
-    };
-    let best: Vec<_> = (0..apps.len()).map(best).collect();
-    Ok(Found {
-        relative: [
-            gains(1),
-            gains(2),
-            gains(3 + profiled),
-            best.iter().enumerate().map(|(app, distance)| by_distance[*distance][app]).collect(),
-        ],
-        threshold: THRESHOLDS[profiled],
-        distances: best.into_iter().map(|at| DISTANCES[at]).collect(),
-    })
+    Ok(THRESHOLDS[fastest((0..THRESHOLDS.len()).map(mean))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equals_the_first_is_the_fastest() {
+        assert_eq!(fastest([1.0, 3.0, 3.0, 2.0].into_iter()), 1);
+    }
+
+    #[test]
+    fn the_schemes_are_numbered_in_their_order() {
+        assert!(Scheme::ALL.iter().enumerate().all(|(at, scheme)| *scheme as usize == at));
+    }
 }
