@@ -17,6 +17,7 @@
 
 mod admitted;
 pub(crate) mod lines;
+mod locality;
 mod record;
 mod reuse;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use crate::memory::FlatMemory;
 use lines::Lines;
 
 pub use admitted::Counted;
+pub use locality::{CLASS_NAMES, CLASSES, Found, Locality, Reached};
 pub use record::{Asked, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 

@@ -36,6 +36,8 @@ pub struct Clocked {
     pub counters: Counters,
     /// Whether there was anything to check the results against.
     pub is_checked: bool,
+    /// Kernels for which a throttle found a limit, with the warps of a scheduler that it leaves.
+    pub warp_limits: Vec<(String, u8)>,
 }
 
 /// Why a point has no result.
@@ -110,7 +112,8 @@ impl Runner {
                     Err(Trouble::Failed(format!("check failed:\n{}", checks.join("\n"))))
                 }
                 (Outcome::Finished, verdict) => {
-                    Ok(Clocked { counters: report.counters, is_checked: verdict == Verdict::Passed })
+                    let is_checked = verdict == Verdict::Passed;
+                    Ok(Clocked { counters: report.counters, is_checked, warp_limits: report.warp_limits })
                 }
                 (Outcome::NoProgress(waiting), _) => {
                     Err(Trouble::Failed(format!("no progress: nothing can move any more\n{waiting}")))

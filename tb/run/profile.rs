@@ -63,7 +63,7 @@ pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Res
     Ok(kernels)
 }
 
-fn caches(config: &MachineConfig) -> Result<Config, String> {
+pub(super) fn caches(config: &MachineConfig) -> Result<Config, String> {
     Ok(Config {
         num_sms: config.num_sms as usize,
         line_bytes: config.l1.line_bytes as usize,

@@ -1,18 +1,47 @@
 //! Figures of khairy2015: its applications, and what they have in common.
 
+mod counters;
+mod fig10;
+mod fig11;
 mod fig12;
 mod fig2;
+mod fig3;
+mod fig4;
+mod fig5;
+mod fig6;
+mod fig8;
+mod fig9;
+mod plot;
+mod table3;
+
+use rtl::l1::stats::L1Stats;
+use rtl::l1::watch::NUM_FAILS;
+use rtl::sm::StallReason;
 
 use super::Desk;
 use crate::reproduce::Halt;
-use crate::reproduce::judge::harmonic_mean;
+use crate::reproduce::judge::{Row, harmonic_mean};
 use crate::reproduce::runs::{Clocked, Point};
+use crate::run::{Counters, ratio};
 
+pub(super) use counters::counters;
 pub(super) use fig2::fig2;
+pub(super) use fig3::fig3;
+pub(super) use fig4::fig4;
+pub(super) use fig5::fig5;
+pub(super) use fig6::fig6;
+pub(super) use fig8::fig8;
+pub(super) use fig9::fig9;
+pub(super) use fig10::fig10;
+pub(super) use fig11::fig11;
 pub(super) use fig12::fig12;
+pub(super) use table3::table3;
 
-/// The machine that the paper ran on.
+/// The machine that the paper ran on, and what its simulator does otherwise than the machine.
 const MACHINE: &str = "fermi";
+const DESIGN: &str = "fetch-on-write";
+/// The paper's own scheme: streaming bypass of both caches, DWT-CS and PRIC.
+const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
 
 /// What keeps an application from its caches, by Table 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +58,9 @@ enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 6] =
+        [Self::Streaming, Self::StreamingL1, Self::Conflict, Self::Thrashing, Self::Both, Self::Friendly];
+
     fn name(self) -> &'static str {
         match self {
             Self::Streaming => "streaming",
@@ -41,6 +73,8 @@ impl Kind {
     }
 }
 
+/// Those that Table 2 calls streaming.
+const STREAMING: [Kind; 2] = [Kind::Streaming, Kind::StreamingL1];
 /// Those that contend for the L1.
 const CONTENTION: [Kind; 3] = [Kind::Conflict, Kind::Thrashing, Kind::Both];
 
@@ -58,9 +92,9 @@ const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind:
 
 /// The applications of Table 2 in its order.
 const APPS: [App; 22] = [
-    app("BLK", "blackscholes", "launch", Kind::Streaming),
-    app("Sprod", "scalarprod", "launch", Kind::Streaming),
-    app("VAdd", "vadd", "launch", Kind::Streaming),
+    app("BLK", "blackscholes", "paper", Kind::Streaming),
+    app("Sprod", "scalarprod", "paper", Kind::Streaming),
+    app("VAdd", "vadd", "paper", Kind::Streaming),
     app("FWT", "fwt", "launch", Kind::StreamingL1),
     app("NW", "nw", "launch", Kind::StreamingL1),
     app("HS", "hotspot", "launch", Kind::StreamingL1),
@@ -70,12 +104,12 @@ const APPS: [App; 22] = [
     app("2DCONV", "conv2d", "paper", Kind::Conflict),
     app("MM", "mm2", "paper", Kind::Conflict),
     app("SCLUSTER", "streamcluster", "paper", Kind::Conflict),
-    app("BFS", "bfs", "launch", Kind::Thrashing),
+    app("BFS", "bfs", "thesis", Kind::Thrashing),
     app("SpMV", "spmv_csr", "launch", Kind::Thrashing),
     app("IIX", "invindex", "launch", Kind::Thrashing),
     app("KM", "kmeans", "launch", Kind::Thrashing),
-    app("SYRK", "syrk", "launch", Kind::Both),
-    app("GESUMMV", "gesummv", "launch", Kind::Both),
+    app("SYRK", "syrk", "paper", Kind::Both),
+    app("GESUMMV", "gesummv", "paper", Kind::Both),
     app("PEst", "pest", "launch", Kind::Friendly),
     app("B+tree", "btree", "launch", Kind::Friendly),
     app("BP", "backprop", "launch", Kind::Friendly),
@@ -83,16 +117,24 @@ const APPS: [App; 22] = [
 ];
 
 const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`.";
+/// How all clocked pages are measured.
+const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the paper's simulator fetches every line that a write misses. Kernels are our own\n\
+sources of the same algorithms, sizes those of `kernels/README.md`.";
 
 /// The applications of some kinds.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {
     APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
 }
 
+/// The applications of these names, in their order.
+fn apps_named(names: &[&str]) -> Vec<&'static App> {
+    names.iter().filter_map(|name| APPS.iter().find(|app| app.name == *name)).collect()
+}
+
 /// What each application counts on each machine, which are given by their designs and settings.
 fn measured(desk: &Desk, apps: &[&App], machines: &[(&[&str], &[&str])]) -> Result<Vec<Vec<Clocked>>, Halt> {
     let point = |app: &App, (designs, sets): &(&[&str], &[&str])| {
-        Point::new(&desk.launch(app.kernel, app.size), MACHINE, designs, sets)
+        Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[&[DESIGN], *designs].concat(), sets)
     };
     let points: Vec<_> = apps.iter().flat_map(|app| machines.iter().map(|machine| point(app, machine))).collect();
     let done = desk.runner.clocked(&points)?;
@@ -103,4 +145,50 @@ fn measured(desk: &Desk, apps: &[&App], machines: &[(&[&str], &[&str])]) -> Resu
 fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
     let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
     harmonic_mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}
+
+/// IPC of each application on a machine, in parts of that on the first.
+fn gains(done: &[Vec<Clocked>], machine: usize) -> Vec<f64> {
+    done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
+}
+
+/// Loads that the L1s did not answer: misses, and loads that went past.
+fn misses(counters: &Counters) -> u64 {
+    counters.l1.iter().map(|unit| unit.misses + unit.bypasses).sum()
+}
+
+/// These in percent of all loads.
+fn miss_percent(run: &Clocked) -> f64 {
+    100.0 * ratio(misses(&run.counters), run.counters.l1.iter().map(|unit| unit.accesses).sum())
+}
+
+/// Cycles of a thousand in which an L1 refused the load at its head, by reason: the mean of all SMs.
+fn fails_per_kilocycle(run: &Clocked) -> [f64; NUM_FAILS] {
+    let Counters { l1, cycles, .. } = &run.counters;
+    let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();
+    std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))
+}
+
+/// By how many percent a number fell; nothing of nothing.
+fn cut(before: f64, after: f64) -> f64 {
+    if before == 0.0 { 0.0 } else { 100.0 * (1.0 - after / before) }
+}
+
+/// Scheduler cycles with nothing but warps that a throttle holds back, in percent.
+fn throttled_percent(run: &Clocked) -> f64 {
+    let shares = run.counters.scheduler_shares();
+    shares.iter().find(|(reason, _)| *reason == StallReason::Throttled).map_or(0.0, |(_, share)| 100.0 * share)
+}
+
+/// A row that does not hold says why.
+fn explained(row: Row, why: impl FnOnce() -> String) -> Row {
+    if row.passed { row } else { row.because(&why()) }
+}
+
+/// The limits that DWT-CS found, one a kernel, as text.
+fn limits(run: &Clocked) -> String {
+    if run.warp_limits.is_empty() {
+        return "none".to_owned();
+    }
+    run.warp_limits.iter().map(|(_, limit)| limit.to_string()).collect::<Vec<_>>().join(", ")
 }

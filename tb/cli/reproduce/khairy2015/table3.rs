@@ -1,0 +1,159 @@
+//! Table 3: warps that an exhaustive search leaves each scheduler, and those that DWT-CS settles on.
+
+use rtl::sm::StallReason;
+
+use super::super::Desk;
+use super::{App, DWT_PRIC, METHOD, apps_named, explained, measured, misses};
+use crate::reproduce::Halt;
+use crate::reproduce::chart::{Chart, Form, Series};
+use crate::reproduce::judge::{Class, Row};
+use crate::reproduce::page::Page;
+use crate::reproduce::runs::Clocked;
+use crate::run::ratio;
+
+/// Applications, and what the search and DWT-CS found for them.
+const PUBLISHED: [(&str, u8, u8); 6] =
+    [("SpMV", 1, 1), ("KM", 1, 1), ("BFS", 5, 7), ("IIX", 2, 2), ("SYRK", 2, 2), ("GESUMMV", 1, 1)];
+/// Warps of a scheduler.
+const MOST: u8 = 24;
+/// The one whose thrashing is not steady, and how far it may be off.
+const UNSTEADY: &str = "BFS";
+const APART: u8 = 2;
+
+/// IPC with each limit up to one that holds nobody back, beyond which nothing changes.
+struct Search {
+    ipc: Vec<f64>,
+}
+
+impl Search {
+    /// The limit with the highest IPC, the lowest of equals.
+    fn best(&self) -> u8 {
+        let best = (0..self.ipc.len()).rev().max_by(|one, other| self.ipc[*one].total_cmp(&self.ipc[*other]));
+        best.map_or(MOST, |at| at as u8 + 1)
+    }
+
+    fn ipc(&self, limit: u8) -> f64 {
+        let at = usize::from(limit).min(self.ipc.len());
+        self.ipc[at - 1]
+    }
+}
+
+/// Whether any scheduler of the run had a warp that only its limit held back.
+fn holds_back(run: &Clocked) -> bool {
+    let at = StallReason::ALL.iter().position(|reason| *reason == StallReason::Throttled).unwrap_or_default();
+    run.counters.stalls.iter().any(|unit| unit[at] > 0)
+}
+
+/// Tries limits upwards, for all applications whose last one still held somebody back.
+fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<Search>, Halt> {
+    let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
+    let mut open: Vec<usize> = (0..apps.len()).collect();
+    for limit in 1..=MOST {
+        let tried: Vec<&App> = open.iter().map(|at| apps[*at]).collect();
+        let set = format!("sm.warp_limit={limit}");
+        let done = measured(desk, &tried, &[(&["pric"], &[&set])])?;
+        let mut still = Vec::new();
+        for (at, runs) in open.into_iter().zip(&done) {
+            found[at].ipc.push(runs[0].counters.ipc());
+            if holds_back(&runs[0]) {
+                still.push(at);
+            }
+        }
+        open = still;
+    }
+    Ok(found)
+}
+
+/// Why DWT-CS does not find what the search finds.
+fn why(search: &Search, dwt: Option<u8>, run: &Clocked) -> String {
+    let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
+    let Some(limit) = dwt else {
+        return format!("with PRIC {mpki:.1} loads miss in a thousand instructions, too few for DWT-CS to search (10)");
+    };
+    format!(
+        "at {limit} the IPC of the search is {:.3} of its best, and limits from {} on hold nobody back; DWT-CS compares SMs, each with another limit\n  \
+         and with CTAs of its own, so that it counts as well what these have to do",
+        search.ipc(limit) / search.ipc(search.best()),
+        search.ipc.len()
+    )
+}
+
+pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
+    let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
+    let found = searched(desk, &apps)?;
+    let persist = ["throttle.dwt.persist=kernel"];
+    let done = measured(desk, &apps, &[(DWT_PRIC, &[]), (DWT_PRIC, &persist)])?;
+    // Of an application with several kernels, the first for which there is a limit.
+    let settled = |at: usize, machine: usize| done[at][machine].warp_limits.first().map(|(_, limit)| *limit);
+    let mut rows = Vec::new();
+    let mut cells = Vec::new();
+    for (at, (name, published, published_dwt)) in PUBLISHED.into_iter().enumerate() {
+        let best = found[at].best();
+        let band = if name == UNSTEADY { APART } else { 0 };
+        let [dwt, kept] = [0, 1].map(|machine| settled(at, machine));
+        let shown = |limit: Option<u8>| limit.map_or("none".to_owned(), |limit| limit.to_string());
+        let expected = if band == 0 { "the same".to_owned() } else { format!("within {band}") };
+        let row = Row::claim(
+            Class::Sign,
+            &format!("{name}, warps of DWT-CS and of the search"),
+            &format!("{} and {best}", shown(dwt)),
+            &format!("{published_dwt} and {published}: {expected}"),
+            dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
+        );
+        rows.push(explained(row, || why(&found[at], dwt, &done[at][0])));
+        let relative = |limit: Option<u8>| {
+            limit.map_or(String::new(), |limit| format!("{:.3}", found[at].ipc(limit) / found[at].ipc(best)))
+        };
+        cells.push(vec![
+            name.to_owned(),
+            published.to_string(),
+            best.to_string(),
+            published_dwt.to_string(),
+            shown(dwt),
+            relative(dwt),
+            shown(kept),
+            done[at][0].counters.cycles.to_string(),
+        ]);
+    }
+    let mut page = Page::new("khairy2015/table3", desk.is_quick, "khairy2015, Table 3: warps a scheduler");
+    page.text(&format!(
+        "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MOST} (`sm.warp_limit`, with\n\
+         design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
+         best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.dwt.persist = \"kernel\"`). {METHOD}"
+    ));
+    page.judged(rows);
+    let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
+    page.applications(&head, cells, 1)?;
+    let series = found.iter().zip(&apps).map(|(search, app)| {
+        let best = search.ipc(search.best());
+        let values = (1..=MOST).map(|limit| search.ipc.get(usize::from(limit) - 1).map(|ipc| ipc / best));
+        Series { name: app.name.to_owned(), values: values.collect() }
+    });
+    page.chart(
+        "",
+        &Chart {
+            title: "IPC by the limit of warps a scheduler".to_owned(),
+            unit: "IPC, in parts of the best".to_owned(),
+            groups: (1..=MOST).map(|limit| limit.to_string()).collect(),
+            series: series.collect(),
+            form: Form::Lines,
+            ..Chart::default()
+        },
+    );
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_of_equally_good_limits_is_the_best() {
+        assert_eq!(Search { ipc: vec![1.0, 3.0, 3.0, 2.0] }.best(), 2);
+    }
+
+    #[test]
+    fn a_limit_beyond_those_tried_is_as_good_as_the_last_of_them() {
+        assert!((Search { ipc: vec![1.0, 2.0] }.ipc(24) - 2.0).abs() < 1e-12);
+    }
+}
