@@ -471,15 +471,72 @@ pub(super) enum Figure {
     /// Hit rates, and requests without reuse
     #[value(name = "li2015/fig5")]
     Li2015Fig5,
-    /// Schemes that figures 8 and 9 compare with
-    #[value(name = "li2015/schemes")]
-    Li2015Schemes,
+    /// Who decides what enters the L1: the unfriendly applications
+    #[value(name = "li2015/fig8")]
+    Li2015Fig8,
+    /// The same, the friendly applications
+    #[value(name = "li2015/fig9")]
+    Li2015Fig9,
+    /// The same, hits in the L1 and traffic below it
+    #[value(name = "li2015/fig10")]
+    Li2015Fig10,
+    /// What enters the L1 of the particle filter
+    #[value(name = "li2015/fig11")]
+    Li2015Fig11,
+    /// Replacement policies
+    #[value(name = "li2015/fig12")]
+    Li2015Fig12,
+    /// Tags, ways and thresholds of the decoupled L1
+    #[value(name = "li2015/fig13")]
+    Li2015Fig13,
+    /// The decoupled L1 at 16 to 128 KB
+    #[value(name = "li2015/fig14")]
+    Li2015Fig14,
+    /// The decoupled L1 under three schedulers
+    #[value(name = "li2015/fig15")]
+    Li2015Fig15,
+    /// Stalls, footprint and misses with and without the decoupled L1
+    #[value(name = "li2015/contention")]
+    Li2015Contention,
+    /// Bits, area and energy of the decoupled L1
+    #[value(name = "li2015/cost")]
+    Li2015Cost,
     /// No caches, bounded caches and unbounded ones
     #[value(name = "khairy2015/fig2")]
     Khairy2015Fig2,
+    /// By whom lines were used before they are found
+    #[value(name = "khairy2015/fig3")]
+    Khairy2015Fig3,
+    /// Refusals of the L1 by reason, and its misses
+    #[value(name = "khairy2015/fig4")]
+    Khairy2015Fig4,
+    /// Sets of lines under sequential and pseudo-random interleaving
+    #[value(name = "khairy2015/fig5")]
+    Khairy2015Fig5,
+    /// Sets that rows of a matrix meet in
+    #[value(name = "khairy2015/fig6")]
+    Khairy2015Fig6,
+    /// IPC of DWT-PRIC and of its parts
+    #[value(name = "khairy2015/fig8")]
+    Khairy2015Fig8,
+    /// DWT-PRIC against CCWS and MRPB
+    #[value(name = "khairy2015/fig9")]
+    Khairy2015Fig9,
+    /// Misses that DWT-PRIC avoids
+    #[value(name = "khairy2015/fig10")]
+    Khairy2015Fig10,
+    /// Refusals that DWT-PRIC avoids
+    #[value(name = "khairy2015/fig11")]
+    Khairy2015Fig11,
     /// Pseudo-random sets against higher associativity
     #[value(name = "khairy2015/fig12")]
     Khairy2015Fig12,
+    /// Warps a scheduler: an exhaustive search, and DWT-CS
+    #[value(name = "khairy2015/table3")]
+    Khairy2015Table3,
+    /// State of DWT-CS and of CCWS
+    #[value(name = "khairy2015/counters")]
+    Khairy2015Counters,
     /// Three replacements of one line, cycle by cycle
     #[value(name = "candel2018/fig2")]
     Candel2018Fig2,
@@ -495,7 +552,7 @@ pub(super) enum Figure {
     /// Misses that the Fetch and Replacement Cache serves
     #[value(name = "candel2018/fig7")]
     Candel2018Fig7,
-    /// Particle filter: L2 traffic of 64 sets of cached loads
+    /// Particle filter: cycles and L2 traffic of 64 sets of cached loads
     #[value(name = "xie2013/fig2")]
     Xie2013Fig2,
     /// Speedup of cached loads at three sizes of the L1
@@ -504,6 +561,15 @@ pub(super) enum Figure {
     /// The worked example of the heuristic
     #[value(name = "xie2013/fig4")]
     Xie2013Fig4,
+    /// MRQ beside a rule that looks at one load at a time
+    #[value(name = "xie2013/mrq")]
+    Xie2013Mrq,
+    /// Loads profiled on caches without time and on the clocked machine
+    #[value(name = "xie2013/profiles")]
+    Xie2013Profiles,
+    /// How long it takes to optimise each kernel
+    #[value(name = "xie2013/efficiency")]
+    Xie2013Efficiency,
     /// A PTX text before and after its loads get operators
     #[value(name = "xie2013/listings")]
     Xie2013Listings,
@@ -519,6 +585,9 @@ pub(super) enum Figure {
     /// How far estimates are from memories that CACTI computed
     #[value(name = "area/errors")]
     AreaErrors,
+    /// What each scheme adds to the machine, and the counts that papers give of theirs
+    #[value(name = "area/schemes")]
+    AreaSchemes,
 }
 
 #[derive(Args, Debug)]
@@ -693,6 +762,12 @@ pub(super) enum WavesCommand {
     /// Print where one memory request was at which time
     #[command(after_help = FOLLOW_EXAMPLES)]
     Follow(FollowArguments),
+    /// Write candel2018 Figure 2 as waveforms: three replacements of a line, without an FRC and with one
+    Figure2 {
+        /// Folder of the files
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 #[derive(Args, Debug)]

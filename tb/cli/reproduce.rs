@@ -6,6 +6,7 @@ mod errors;
 mod frc_area;
 mod khairy2015;
 mod li2015;
+mod schemes_area;
 mod suite;
 mod summary;
 mod table43;
@@ -55,7 +56,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
     let asked = &arguments.figures;
     let mut exit = Exit::Done;
-    for (figure, draw) in FIGURES {
+    for &(figure, draw) in FIGURES {
         if asked.is_empty() || asked.contains(&Figure::All) || asked.contains(&figure) {
             exit = worse(exit, drawn(draw, &desk, &folder)?);
         }
@@ -91,16 +92,35 @@ fn drawn(draw: Draw, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
 type Draw = fn(&Desk) -> Result<Page, Halt>;
 
 /// Each figure and what draws it.
-const FIGURES: [(Figure, Draw); 22] = [
+const FIGURES: &[(Figure, Draw)] = &[
     (Figure::Suite, suite::suite),
     (Figure::Li2015Table1, li2015::table1),
     (Figure::Li2015Fig2, li2015::fig2),
     (Figure::Li2015Fig3, li2015::fig3),
     (Figure::Li2015Fig4, li2015::fig4),
     (Figure::Li2015Fig5, li2015::fig5),
-    (Figure::Li2015Schemes, li2015::schemes),
+    (Figure::Li2015Fig8, li2015::fig8),
+    (Figure::Li2015Fig9, li2015::fig9),
+    (Figure::Li2015Fig10, li2015::fig10),
+    (Figure::Li2015Fig11, li2015::fig11),
+    (Figure::Li2015Fig12, li2015::fig12),
+    (Figure::Li2015Fig13, li2015::fig13),
+    (Figure::Li2015Fig14, li2015::fig14),
+    (Figure::Li2015Fig15, li2015::fig15),
+    (Figure::Li2015Contention, li2015::contention),
+    (Figure::Li2015Cost, li2015::cost),
     (Figure::Khairy2015Fig2, khairy2015::fig2),
+    (Figure::Khairy2015Fig3, khairy2015::fig3),
+    (Figure::Khairy2015Fig4, khairy2015::fig4),
+    (Figure::Khairy2015Fig5, |_| khairy2015::fig5()),
+    (Figure::Khairy2015Fig6, |_| khairy2015::fig6()),
+    (Figure::Khairy2015Fig8, khairy2015::fig8),
+    (Figure::Khairy2015Fig9, khairy2015::fig9),
+    (Figure::Khairy2015Fig10, khairy2015::fig10),
+    (Figure::Khairy2015Fig11, khairy2015::fig11),
     (Figure::Khairy2015Fig12, khairy2015::fig12),
+    (Figure::Khairy2015Table3, khairy2015::table3),
+    (Figure::Khairy2015Counters, |_| khairy2015::counters()),
     (Figure::Candel2018Fig2, candel2018::fig2),
     (Figure::Candel2018Fig4, candel2018::fig4),
     (Figure::Candel2018Fig5, candel2018::fig5),
@@ -109,9 +129,13 @@ const FIGURES: [(Figure, Draw); 22] = [
     (Figure::Xie2013Fig2, xie2013::fig2),
     (Figure::Xie2013Fig4, |_| xie2013::fig4()),
     (Figure::Xie2013Fig5, xie2013::fig5),
+    (Figure::Xie2013Mrq, xie2013::mrq),
+    (Figure::Xie2013Profiles, xie2013::profiles),
+    (Figure::Xie2013Efficiency, xie2013::efficiency),
     (Figure::Xie2013Listings, |_| xie2013::listings()),
     (Figure::AnssariTable43, |_| table43::table43()),
     (Figure::AnssariFig4, anssari2012::fig4),
     (Figure::Candel2018Area, |_| frc_area::area()),
     (Figure::AreaErrors, |_| errors::errors()),
+    (Figure::AreaSchemes, |_| schemes_area::schemes()),
 ];

@@ -71,7 +71,14 @@ fn list_designs_names_slot_and_source() {
             "ways-64",
             "fully-associative",
             "l1-128k",
+            "tracker",
+            "tracker-naive",
+            "tracker-2",
+            "tracker-4",
+            "tracker-last",
             "unbounded",
+            "no-caches",
+            "fetch-on-write",
         ]
     );
     assert_eq!((&entries[0]["slot"], &entries[1]["slot"]), (&Value::Null, &"index".into()));
@@ -89,7 +96,7 @@ fn list_kernels_finds_the_launch_files_here_or_above() {
     assert!(names.is_sorted() && names.contains(&"syrk"), "{names:?}");
     let vadd = entries.iter().find(|entry| entry["name"] == "vadd").unwrap();
     assert_eq!(vadd["launch"], "kernels/vadd/launch.toml");
-    assert_eq!(vadd["others"], Value::from(vec!["small.toml"]));
+    assert_eq!(vadd["others"], Value::from(vec!["paper.toml", "small.toml"]));
     let mut below = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     let below = Ended::of(below.args(["list", "kernels"]).current_dir(super::root().join("kernels/common")));
     assert!(below.out.contains("  ../../kernels/vadd/launch.toml  "), "{below:?}");

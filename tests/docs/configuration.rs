@@ -9,7 +9,7 @@ use tb::config::{Request, Resolved};
 use toml::{Table, Value};
 
 /// The files that declare configuration.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "rtl/machine/config.rs",
     "rtl/sm/config.rs",
     "rtl/l1/config.rs",
@@ -19,6 +19,7 @@ const SOURCES: [&str; 13] = [
     "rtl/l1/mrpb.rs",
     "rtl/cells/streaming.rs",
     "rtl/throttle/config.rs",
+    "rtl/tracker/config.rs",
     "rtl/index/mod.rs",
     "rtl/noc/xbar.rs",
     "rtl/l2/config.rs",

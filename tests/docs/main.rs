@@ -178,6 +178,12 @@ fn the_page_about_traces_shows_what_trace_info_prints() {
 }
 
 #[test]
+fn the_page_of_results_counts_the_rows_that_hold() {
+    let summary = code_block(&printed(&["reproduce", "--summary"]));
+    holds("docs/results/README.md", &[Part { name: "summary", text: summary }]);
+}
+
+#[test]
 fn the_page_about_area_shows_what_the_command_prints() {
     let parts = [
         Part { name: "fermi", text: code_block(&printed(&["area"])) },
