@@ -101,7 +101,7 @@ fn figures_about_area_pass_and_are_written() {
     let errors = read("area/errors.md");
     assert!(errors.contains("in the 95th percentile, which holds."), "{errors}");
     let schemes = read("area/schemes.md");
-    assert!(schemes.contains("4 of 4 rows hold.") && schemes.contains("| decoupled "), "{schemes}");
+    assert!(schemes.contains("5 of 5 rows hold.") && schemes.contains("| decoupled "), "{schemes}");
     let frc = read("candel2018/area.md");
     assert!(frc.contains("4 of 4 rows hold."), "{frc}");
     assert_eq!(read("candel2018/area.csv").lines().count(), 1 + 8);
