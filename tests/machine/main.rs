@@ -51,6 +51,25 @@ fn launch(kernel: &str, file: &str) -> PathBuf {
     root().join("kernels").join(kernel).join(file)
 }
 
+/// Queues, tables and links on the way between SMs and memory, each as small as it may be.
+const LEAST_QUEUES: [&str; 15] = [
+    "link.request=1",
+    "link.reply=1",
+    "link.credit=1",
+    "link.dram_return=1",
+    "lsu.slots=1",
+    "lsu.access_queue=1",
+    "l1.mshr_entries=1",
+    "l1.mshr_merges=1",
+    "l1.miss_queue=2",
+    "xbar.buffer_flits=5",
+    "l2.mshr_entries=1",
+    "l2.mshr_merges=1",
+    "l2.reply_queue=1",
+    "dram.queue_entries=1",
+    "dram.reply_entries=1",
+];
+
 /// A machine to run on and how to run.
 #[derive(Clone, Default)]
 struct Setup {

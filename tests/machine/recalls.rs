@@ -7,7 +7,7 @@ use rtl::l1::stats::L1Stats;
 use tb::config::{Request, Resolved};
 use tb::run::{Counters, RunOptions};
 
-use super::{Setup, launch};
+use super::{LEAST_QUEUES, Setup, launch};
 
 /// Banks so small that lines leave all the time.
 const SHARERS: [&str; 3] = ["l2.coherence=sharers", "l2.sets=8", "l2.ways=2"];
@@ -49,28 +49,11 @@ fn an_l1_line_goes_with_the_first_of_its_l2_lines() {
 
 #[test]
 fn the_least_queues_on_all_ways_do_not_stop_it() {
-    let least = [
-        "l1.miss_queue=2",
-        "l1.mshr_entries=1",
-        "l1.mshr_merges=1",
-        "lsu.slots=1",
-        "lsu.access_queue=1",
-        "link.request=1",
-        "link.reply=1",
-        "link.credit=1",
-        "link.dram_return=1",
-        "xbar.buffer_flits=5",
-        "l2.mshr_entries=1",
-        "l2.mshr_merges=1",
-        "l2.pending_queue=1",
-        "l2.reply_queue=1",
-        "dram.queue_entries=1",
-        "dram.reply_entries=1",
-    ];
+    let least = ["l2.coherence=sharers", "l2.sets=8", "l2.ways=1", "l2.pending_queue=1"];
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "histo"] {
-            let setup = Setup::checked().designs(&[design]).sets(&["l2.coherence=sharers", "l2.sets=8", "l2.ways=1"]);
-            setup.sets(&least).passes(&launch(kernel, "small.toml"));
+            let setup = Setup::checked().designs(&[design]);
+            setup.sets(&LEAST_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
         }
     }
 }

@@ -5,7 +5,7 @@ use rtl::l2::L2Stats;
 use rtl::tracker::TrackerStats;
 use tb::run::{Counters, RunOptions, Verdict};
 
-use super::{Setup, launch};
+use super::{LEAST_QUEUES, Setup, launch};
 
 /// L1s so small that lines leave all the time.
 const SMALL: [&str; 1] = ["l1.sets=1"];
@@ -61,31 +61,16 @@ fn lines_that_others_hold_are_supplied_by_them_and_not_by_the_l2() {
 fn the_least_queues_on_all_ways_do_not_stop_it() {
     let least = [
         "l1.ways=1",
-        "l1.miss_queue=2",
-        "l1.mshr_entries=1",
-        "l1.mshr_merges=1",
-        "lsu.slots=1",
-        "lsu.access_queue=1",
-        "link.request=1",
-        "link.reply=1",
-        "link.credit=1",
-        "link.dram_return=1",
-        "xbar.buffer_flits=5",
         "tracker.sets=4",
         "tracker.ways=1",
         "tracker.transfers=1",
         "l2.split_requests=1",
-        "l2.mshr_entries=1",
-        "l2.mshr_merges=1",
         "l2.miss_queue=1",
         "l2.write_back_queue=1",
-        "l2.reply_queue=1",
-        "dram.queue_entries=1",
-        "dram.reply_entries=1",
     ];
     for design in ["tracker", "tracker-4", "tracker-last"] {
         for kernel in ["bfs", "syrk", "histo"] {
-            hybrid(&[design]).sets(&SMALL).sets(&least).passes(&launch(kernel, "small.toml"));
+            hybrid(&[design]).sets(&SMALL).sets(&LEAST_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
         }
     }
 }
