@@ -95,12 +95,12 @@ pub struct Accesses {
     pub writes: u64,
 }
 
-/// Ports used at a tick, and at all ticks before it.
+/// Uses of ports since reset, and those of them before a tick.
 #[derive(Clone, Debug, Default)]
 struct Used {
     tick: Cell<u64>,
-    reads: Cell<u32>,
-    writes: Cell<u32>,
+    reads: Cell<u64>,
+    writes: Cell<u64>,
     earlier_reads: Cell<u64>,
     earlier_writes: Cell<u64>,
 }
@@ -192,9 +192,10 @@ impl<T: Payload> Array<T> {
     #[inline]
     pub fn take_reads(&self, at: &Edge<'_>, count: u32) {
         self.renew(at);
-        let reads = self.used.reads.get() + count;
-        self.used.reads.set(reads);
-        if reads > self.spec.reads {
+        let Used { reads: all, earlier_reads, .. } = &self.used;
+        all.set(all.get() + u64::from(count));
+        let reads = all.get() - earlier_reads.get();
+        if reads > u64::from(self.spec.reads) {
             self.no_port(at, "read", reads, self.spec.reads);
         }
     }
@@ -240,7 +241,7 @@ impl<T: Payload> Array<T> {
     /// writes to reads.
     #[inline(always)]
     pub fn take_writes(&mut self, at: &Edge<'_>, count: u32) {
-        if self.count_writes(at, count) > self.changes {
+        if self.count_writes(at, count) > u64::from(self.changes) {
             self.no_change(at);
         }
     }
@@ -369,15 +370,15 @@ impl<T: Payload> Array<T> {
         let Used { tick, reads, writes, earlier_reads, earlier_writes } = &self.used;
         if tick.get() != at.tick {
             tick.set(at.tick);
-            earlier_reads.set(earlier_reads.get() + u64::from(reads.take()));
-            earlier_writes.set(earlier_writes.get() + u64::from(writes.take()));
+            earlier_reads.set(reads.get());
+            earlier_writes.set(writes.get());
         }
     }
 
     #[inline(always)]
     fn use_write(&mut self, at: &Edge<'_>, row: u32) {
         let writes = self.count_writes(at, 1);
-        if writes > self.spec.writes {
+        if writes > u64::from(self.spec.writes) {
             self.no_port(at, "write", writes, self.spec.writes);
         }
         if self.watched {
@@ -387,11 +388,11 @@ impl<T: Payload> Array<T> {
 
     /// Counts writes of this cycle; returns how many there are now.
     #[inline(always)]
-    fn count_writes(&mut self, at: &Edge<'_>, count: u32) -> u32 {
+    fn count_writes(&self, at: &Edge<'_>, count: u32) -> u64 {
         self.renew(at);
-        let writes = self.used.writes.get() + count;
-        self.used.writes.set(writes);
-        writes
+        let Used { writes: all, earlier_writes, .. } = &self.used;
+        all.set(all.get() + u64::from(count));
+        all.get() - earlier_writes.get()
     }
 
     #[cold]
@@ -400,11 +401,11 @@ impl<T: Payload> Array<T> {
         if self.spec.collide == Collide::Old {
             self.breach(at, "partial write to a memory that reads old data");
         }
-        self.no_port(at, "write", self.used.writes.get(), self.spec.writes)
+        self.no_port(at, "write", self.count_writes(at, 0), self.spec.writes)
     }
 
     #[cold]
-    fn no_port(&self, at: &Edge<'_>, what: &str, count: u32, ports: u32) -> ! {
+    fn no_port(&self, at: &Edge<'_>, what: &str, count: u64, ports: u32) -> ! {
         self.breach(at, &format!("{what} {count} in one cycle, {ports} {what} ports"))
     }
 
@@ -532,11 +533,7 @@ impl<T: Payload + Hash> ArrayView for Array<T> {
     }
 
     fn accesses(&self) -> Accesses {
-        let Used { tick: _, reads, writes, earlier_reads, earlier_writes } = &self.used;
-        Accesses {
-            reads: earlier_reads.get() + u64::from(reads.get()),
-            writes: earlier_writes.get() + u64::from(writes.get()),
-        }
+        Accesses { reads: self.used.reads.get(), writes: self.used.writes.get() }
     }
 
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
