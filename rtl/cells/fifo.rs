@@ -11,8 +11,10 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 pub struct Fifo<T: Payload> {
     /// Those that are free hold what was last in them.
     slots: Box<[T]>,
-    /// Slot of the oldest entry.
+    /// Slot of the oldest entry; of an empty queue the one behind the last.
     head: usize,
+    /// Slot of the next entry.
+    tail: usize,
     level: usize,
     shape: T::Shape,
     /// Shown in free slots.
@@ -24,7 +26,7 @@ impl<T: Payload> Fifo<T> {
     #[must_use]
     pub fn new(depth: u32, shape: T::Shape) -> Self {
         let slots = vec![T::default(); depth as usize].into_boxed_slice();
-        Self { slots, head: 0, level: 0, shape, empty: T::default() }
+        Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default() }
     }
 
     /// True if it has a free slot.
@@ -48,12 +50,12 @@ impl<T: Payload> Fifo<T> {
     /// The oldest entry.
     #[must_use]
     pub fn front(&self) -> Option<&T> {
-        if self.level == 0 { None } else { Some(&self.slots[self.head]) }
+        self.slots.get(self.head)
     }
 
     /// The oldest entry, to be changed in place.
     pub fn front_mut(&mut self) -> Option<&mut T> {
-        if self.level == 0 { None } else { Some(&mut self.slots[self.head]) }
+        self.slots.get_mut(self.head)
     }
 
     /// The entries from the oldest to the youngest, for searches and reports.
@@ -74,10 +76,14 @@ impl<T: Payload> Fifo<T> {
     ///
     /// # Panics
     /// If the queue is full: its owner must look first.
+    #[inline]
     pub fn push_with(&mut self, form: impl FnOnce(&mut T)) {
         assert!(self.has_room(), "push to a full queue of {}", self.slots.len());
-        let slot = self.slot(self.level);
-        form(&mut self.slots[slot]);
+        form(&mut self.slots[self.tail]);
+        if self.level == 0 {
+            self.head = self.tail;
+        }
+        self.tail = self.after(self.tail);
         self.level += 1;
     }
 
@@ -91,12 +97,17 @@ impl<T: Payload> Fifo<T> {
     /// Drops the oldest entry, if there is one: for those who have read it where it stands.
     pub fn drop_front(&mut self) {
         if self.level > 0 {
-            self.head = self.slot(1);
             self.level -= 1;
+            self.head = if self.level == 0 { self.slots.len() } else { self.after(self.head) };
         }
     }
 
-    /// The slot of an entry, or of the next one, by its place from the oldest on.
+    /// The slot after a slot in the ring.
+    fn after(&self, slot: usize) -> usize {
+        if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
+    }
+
+    /// The slot of an entry by its place from the oldest on.
     fn slot(&self, place: usize) -> usize {
         let slot = self.head + place;
         if slot < self.slots.len() { slot } else { slot - self.slots.len() }
@@ -105,7 +116,7 @@ impl<T: Payload> Fifo<T> {
     /// Lists the level and every slot, the oldest entry as slot 0.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The entries shift as they leave: where the ring begins is no state.
-        let Self { slots, head: _, level, shape, empty } = self;
+        let Self { slots, head: _, tail: _, level, shape, empty } = self;
         to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
         to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
@@ -140,6 +151,19 @@ mod tests {
         queue.push(Word(3));
         let left: Vec<u8> = queue.iter().map(|word| word.0).collect();
         assert_eq!(left, [2, 3]);
+    }
+
+    #[test]
+    fn a_queue_that_ran_empty_shows_nothing_and_goes_on_where_it_was() {
+        let mut queue = Fifo::new(2, ());
+        queue.push(Word(1));
+        queue.drop_front();
+        assert_eq!((queue.front(), queue.is_empty()), (None, true));
+        assert_eq!(queue.front_mut(), None);
+        assert_eq!(queue.pop(), None);
+        queue.push(Word(2));
+        queue.push(Word(3));
+        assert_eq!((queue.pop(), queue.pop(), queue.is_empty()), (Some(Word(2)), Some(Word(3)), true));
     }
 
     #[test]

@@ -151,10 +151,14 @@ impl DramChannel {
         // A refresh that drains looks at every edge.
         let due = if self.refresher.is_draining() { 0 } else { self.plan.from.min(self.refresher.due()) };
         let due = due.min(self.replies.due());
-        if due <= at.cycle + 1 || self.queue.has_room() && req.waiting(at) {
+        if due <= at.cycle || self.queue.has_room() && req.waiting(at) {
             return None;
         }
-        Some(if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) })
+        Some(match due {
+            u64::MAX => Sleep::UntilEvent,
+            due if due == at.cycle + 1 => Sleep::Next,
+            due => Sleep::At(due),
+        })
     }
 
     /// An edge at which something happens or may happen.
@@ -334,7 +338,7 @@ impl Block for DramChannel {
     fn eval(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
         self.settle(at.cycle);
         self.command.kind = CommandKind::Nop;
-        // Most edges only put the bus to rest after a command.
+        // Many edges only put the bus to rest after a command, or come ahead of time.
         if let Some(sleep) = self.rest(&io.req, at) { sleep } else { self.act(io, at) }
     }
 

@@ -106,6 +106,7 @@ impl Scheduler {
 
     /// The command of cycle `from`, or of a later one if none is legal before.
     #[must_use]
+    #[inline]
     pub fn choose(&self, from: u64, view: View<'_>, gates: Gates) -> Plan {
         let View { queue, banks, open, capped, timing } = view;
         let eligible = self.eligible(queue, gates.turn);
@@ -129,8 +130,16 @@ impl Scheduler {
         let writes = free & queue.writes();
         let reads_from = if reads == 0 { u64::MAX } else { timing.any_rd_from() };
         let writes_from = if writes == 0 { u64::MAX } else { timing.any_wr_from() };
-        // Where no row is wanted, the data bus tells from when on it is worth to look.
-        let cycle = if rows == 0 { from.max(reads_from.min(writes_from)) } else { from };
+        let row_from = |index: usize| {
+            let bank = &banks[index % MAX];
+            if open >> index & 1 != 0 { timing.pre_from(bank) } else { timing.act_from(index, bank) }
+        };
+        let rows_from = each(rows).fold(u64::MAX, |first, index| first.min(row_from(index)));
+        // The data bus and the rows tell from when on it is worth to look.
+        let cycle = from.max(reads_from.min(writes_from).min(rows_from));
+        if cycle == u64::MAX {
+            return Plan::NOTHING;
+        }
 
         let (mut left, mut later) = (0, u64::MAX);
         if reads_from <= cycle {
@@ -161,19 +170,11 @@ impl Scheduler {
             left &= !(queue.in_bank(index) & like);
         }
 
-        let mut ready = 0;
-        for index in each(rows) {
-            let (bank, is_open) = (&banks[index % MAX], open >> index & 1 != 0);
-            let from = if is_open { timing.pre_from(bank) } else { timing.act_from(index, bank) };
-            if from <= cycle {
-                ready |= queue.in_bank(index) & eligible;
-            } else {
-                later = later.min(from);
-            }
+        if rows_from > cycle {
+            return Plan { from: later.min(rows_from), command: None };
         }
-        if ready == 0 {
-            return Plan { from: later, command: None };
-        }
+        let ready = each(rows).filter(|&index| row_from(index) <= cycle);
+        let ready = ready.fold(0, |ready, index| ready | queue.in_bank(index) & eligible);
         let slot = queue.oldest(ready);
         let is_open = open >> queue.entry(slot).place.bank & 1 != 0;
         let kind = if is_open { CommandKind::Pre } else { CommandKind::Act };

@@ -253,6 +253,13 @@ impl<T: Payload> Tx<'_, T> {
         full
     }
 
+    /// True if every slot holds a beat: the next pop wakes the sender, who need not look before.
+    #[must_use]
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.0.room_from == NEVER
+    }
+
     /// Sends one beat.
     ///
     /// # Panics
@@ -478,6 +485,17 @@ mod tests {
         }
         assert!(chan.tx().blocked(&mut Edge::new(3, 3, &mut wake)));
         assert!(wake.take(0, 7).is_some_and(|(cycle, due)| (cycle, due.bits()) == (7, 1)));
+    }
+
+    #[test]
+    fn a_channel_is_full_until_the_next_pop_and_not_while_room_is_on_its_way() {
+        let (mut wake, mut chan) = (Wake::new(&[1]), chan(2, 1, 6));
+        chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
+        assert!(!chan.tx().is_full());
+        chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
+        assert!(chan.tx().is_full());
+        chan.rx().pop(&mut Edge::new(2, 2, &mut wake));
+        assert!(!chan.tx().is_full() && !chan.tx().ready(&mut Edge::new(3, 3, &mut wake)));
     }
 
     #[test]

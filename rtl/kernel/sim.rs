@@ -6,7 +6,7 @@
 
 use std::hash::Hasher;
 
-use super::wake::BlockSet;
+use super::wake::{BlockSet, DOMAINS};
 use super::{ArrayView, BlockId, Describe, Digest, Edge, Field, Fields, Logic, Sleep, Wake};
 
 /// How blocks are evaluated; all off is the fast way.
@@ -107,8 +107,6 @@ pub struct Simulator {
     random: u64,
     tick: u64,
     started: bool,
-    /// For each domain the last tick at which blocks of it were evaluated, and those.
-    evaluated: Vec<(u64, BlockSet)>,
 }
 
 impl Simulator {
@@ -124,9 +122,8 @@ impl Simulator {
                 wake.at_cycle(0, BlockId { domain: domain as u8, slot }, 0);
             }
         }
-        let evaluated = vec![(0, BlockSet::EMPTY); population.len()];
         let slowly = mode.everyone() || mode.shuffle.is_some();
-        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, evaluated, population }
+        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, population }
     }
 
     /// Time of the last edge, in ticks.
@@ -160,10 +157,7 @@ impl Simulator {
     /// Bit set of the blocks of `domain` that were evaluated at the last tick.
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {
-        match self.evaluated[domain] {
-            (tick, blocks) if tick == self.tick => blocks.bits(),
-            _ => 0,
-        }
+        self.wake.taken(domain, self.tick).bits()
     }
 
     /// Bit set of the blocks of `domain` that were sent a beat since this was last asked: with
@@ -195,12 +189,11 @@ impl Simulator {
             self.step_slowly(blocks, tick);
             return Some(tick);
         }
-        for domain in 0..self.wake.num_domains() {
-            let Some((cycle, taken)) = self.wake.take(domain, tick) else { continue };
-            self.evaluated[domain] = (tick, taken);
-            let mut due = Due { domain: domain as u8, blocks: taken.bits(), again: 0 };
+        for domain in 0..DOMAINS as u8 {
+            let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
+            let mut due = Due { domain, blocks: taken.bits(), again: 0 };
             blocks.eval_due(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
-            self.wake.after(domain, cycle, due.again.into());
+            self.wake.end(domain, tick, due.again.into());
         }
         Some(tick)
     }
@@ -223,8 +216,7 @@ impl Simulator {
         let mut order = Vec::new();
         for domain in 0..self.wake.num_domains() {
             let cycle = tick / self.wake.period(domain);
-            let woken = self.wake.take(domain, tick).map_or(BlockSet::EMPTY, |(_, due)| due);
-            self.evaluated[domain] = (tick, woken);
+            let woken = self.wake.take(domain as u8, tick).map_or(BlockSet::EMPTY, |(_, due)| due);
             if tick != cycle * self.wake.period(domain) {
                 continue;
             }

@@ -19,10 +19,13 @@ pub struct BlockId {
 
 /// Future cycles that one ring spans.
 const SPAN: u64 = 256;
+/// Clock domains of the largest machine. The number of one is taken modulo this, so that no access
+/// has to be checked by the host.
+pub(super) const DOMAINS: usize = 4;
 
 /// Set of the blocks of one domain: a bit per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct BlockSet(pub(super) [u64; 2]);
+pub(super) struct BlockSet([u64; 2]);
 
 impl BlockSet {
     pub(super) const EMPTY: Self = Self([0; 2]);
@@ -59,7 +62,7 @@ struct Domain {
     period: NonZeroU64,
     /// No set is filled for a cycle before `base`; every filled one is below `base + SPAN`.
     base: u64,
-    /// The earliest filled cycle, or `u64::MAX`.
+    /// The earliest filled cycle, or `u64::MAX`; not known while a cycle's blocks are evaluated.
     next: u64,
     /// The tick of that cycle's edge, or `u64::MAX`.
     next_at: u64,
@@ -71,9 +74,27 @@ struct Domain {
     next_far: u64,
     /// Blocks that were sent a beat, since somebody last asked.
     touched: BlockSet,
+    /// The last tick at which blocks were taken, and those.
+    taken: (u64, BlockSet),
 }
 
 impl Domain {
+    /// One in which no block is due.
+    fn new(period: NonZeroU64) -> Self {
+        Self {
+            period,
+            base: 0,
+            next: u64::MAX,
+            next_at: u64::MAX,
+            slots: Box::new([BlockSet::EMPTY; SPAN as usize]),
+            filled: [0; 4],
+            far: Vec::new(),
+            next_far: u64::MAX,
+            touched: BlockSet::EMPTY,
+            taken: (0, BlockSet::EMPTY),
+        }
+    }
+
     /// True if the ring spans `cycle`.
     #[inline]
     fn reaches(&self, cycle: u64) -> bool {
@@ -144,23 +165,36 @@ impl Domain {
         self.fill(cycle.min(self.base + SPAN - 1), slot);
     }
 
+    /// Takes the blocks of the next edge, which is at `tick`, with its cycle. When the one after it
+    /// is due is not known before [`Self::end`].
     #[inline]
-    fn take(&mut self, cycle: u64) -> BlockSet {
+    fn begin(&mut self, tick: u64) -> (u64, BlockSet) {
+        let cycle = self.next;
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
         self.base = cycle + 1;
+        // No wish from here on is for an earlier one.
+        self.next = self.base;
         let mut due = std::mem::take(&mut self.slots[at]);
         if cycle == self.next_far {
             due |= self.take_far(cycle);
         }
-        // A busy domain is due at its very next edge.
-        let next = (self.base % SPAN) as usize;
-        if self.filled[next / 64] >> (next % 64) & 1 != 0 {
-            self.set_next(self.base);
-        } else {
+        self.taken = (tick, due);
+        (cycle, due)
+    }
+
+    /// Ends the edge that was begun at `tick`; `again` are due at the very next one.
+    #[inline]
+    fn end(&mut self, tick: u64, again: BlockSet) {
+        let at = (self.base % SPAN) as usize;
+        self.slots[at] |= again;
+        if self.slots[at] == BlockSet::EMPTY {
             self.set_next(self.first_filled().min(self.next_far));
+        } else {
+            self.filled[at / 64] |= 1 << (at % 64);
+            self.next = self.base;
+            self.next_at = tick + self.period.get();
         }
-        due
     }
 
     #[cold]
@@ -195,42 +229,43 @@ impl Domain {
 /// The wake wheels of all clock domains.
 #[derive(Clone, Debug)]
 pub struct Wake {
-    domains: Box<[Domain]>,
+    domains: Box<[Domain; DOMAINS]>,
+    num_domains: usize,
 }
 
 impl Wake {
     /// An empty wheel for clocks of the given periods in ticks.
+    ///
+    /// # Panics
+    /// If there are more than 4 clocks, or a period is 0: the machine's wiring is wrong.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
+        assert!(periods.len() <= DOMAINS, "{} clocks, expected {DOMAINS} or fewer", periods.len());
         let ticks = |period: u32| match NonZeroU64::new(u64::from(period)) {
             Some(period) => period,
             None => panic!("a clock has a period of 0 ticks, expected 1 or more"),
         };
-        let domain = |&period: &u32| Domain {
-            period: ticks(period),
-            base: 0,
-            next: u64::MAX,
-            next_at: u64::MAX,
-            slots: Box::new([BlockSet::EMPTY; SPAN as usize]),
-            filled: [0; 4],
-            far: Vec::new(),
-            next_far: u64::MAX,
-            touched: BlockSet::EMPTY,
-        };
-        Self { domains: periods.iter().map(domain).collect() }
+        // In a domain that is not used nothing is ever due.
+        let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
+        Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len() }
+    }
+
+    #[inline(always)]
+    fn domain(&mut self, domain: u8) -> &mut Domain {
+        &mut self.domains[usize::from(domain) % DOMAINS]
     }
 
     /// Wakes `block` at its first edge at or after `tick`, seen from tick `now`.
     #[inline(never)]
     pub fn at_tick(&mut self, now: u64, block: BlockId, tick: u64) {
-        self.domains[usize::from(block.domain)].wake_at(now, tick, block.slot);
+        self.domain(block.domain).wake_at(now, tick, block.slot);
     }
 
     /// Wakes `block` for a beat that it sees from `tick` on, and notes that what is to be seen of
     /// its channels has changed, though it may sleep on until then.
     #[inline(never)]
     pub(super) fn deliver(&mut self, now: u64, block: BlockId, tick: u64) {
-        let domain = &mut self.domains[usize::from(block.domain)];
+        let domain = self.domain(block.domain);
         domain.touched.insert(block.slot);
         domain.wake_at(now, tick, block.slot);
     }
@@ -238,23 +273,11 @@ impl Wake {
     /// Wakes `block` at the given cycle of its own clock, which lies after tick `now`.
     #[inline]
     pub fn at_cycle(&mut self, now: u64, block: BlockId, cycle: u64) {
-        let domain = &mut self.domains[usize::from(block.domain)];
+        let domain = self.domain(block.domain);
         if domain.reaches(cycle) {
             domain.fill(cycle, block.slot);
         } else {
             domain.wish_beyond(now, cycle, block.slot);
-        }
-    }
-
-    /// Wakes a set of blocks of `domain` at the cycle after `cycle`, the one just taken.
-    #[inline]
-    pub(super) fn after(&mut self, domain: usize, cycle: u64, blocks: BlockSet) {
-        if blocks != BlockSet::EMPTY {
-            let d = &mut self.domains[domain];
-            let at = ((cycle + 1) % SPAN) as usize;
-            d.slots[at] |= blocks;
-            d.filled[at / 64] |= 1 << (at % 64);
-            d.set_next(cycle + 1);
         }
     }
 
@@ -265,15 +288,31 @@ impl Wake {
         (due != u64::MAX).then_some(due)
     }
 
-    /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle.
+    /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle. Nothing more is
+    /// taken of it before [`Self::end`].
     #[inline]
-    pub(super) fn take(&mut self, domain: usize, tick: u64) -> Option<(u64, BlockSet)> {
-        let d = &mut self.domains[domain];
-        if d.next_at != tick {
-            return None;
-        }
-        let cycle = d.next;
-        Some((cycle, d.take(cycle)))
+    pub(super) fn begin(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
+        let domain = self.domain(domain);
+        (domain.next_at == tick).then(|| domain.begin(tick))
+    }
+
+    /// Ends the edge of `domain` that was begun at `tick`; the blocks of `again` are due at its next.
+    #[inline]
+    pub(super) fn end(&mut self, domain: u8, tick: u64, again: BlockSet) {
+        self.domain(domain).end(tick, again);
+    }
+
+    /// Both in one: whoever is due again wishes for itself.
+    pub(super) fn take(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
+        let taken = self.begin(domain, tick)?;
+        self.end(domain, tick, BlockSet::EMPTY);
+        Some(taken)
+    }
+
+    /// The blocks of `domain` that were taken last, if that was at `tick`.
+    pub(super) fn taken(&self, domain: usize, tick: u64) -> BlockSet {
+        let (last, blocks) = self.domains[domain].taken;
+        if last == tick { blocks } else { BlockSet::EMPTY }
     }
 
     /// The blocks of `domain` that were sent a beat since this was last asked.
@@ -284,7 +323,7 @@ impl Wake {
     /// Number of clock domains.
     #[must_use]
     pub fn num_domains(&self) -> usize {
-        self.domains.len()
+        self.num_domains
     }
 
     /// Period of `domain` in ticks.
@@ -321,7 +360,7 @@ mod tests {
         BlockId { domain, slot }
     }
 
-    fn take(wake: &mut Wake, domain: usize, tick: u64) -> Option<(u64, u128)> {
+    fn take(wake: &mut Wake, domain: u8, tick: u64) -> Option<(u64, u128)> {
         wake.take(domain, tick).map(|(cycle, due)| (cycle, due.bits()))
     }
 
@@ -336,6 +375,24 @@ mod tests {
         assert_eq!(wake.next_tick(), Some(66));
         assert_eq!(take(&mut wake, 0, 66), Some((1, 1 << 3)));
         assert_eq!(wake.next_tick(), None);
+    }
+
+    #[test]
+    fn wishes_of_the_edge_under_way_and_those_for_its_next_are_due_together() {
+        let mut wake = Wake::new(&[10]);
+        wake.at_cycle(0, block(0, 0), 3);
+        wake.at_cycle(0, block(0, 1), 7);
+        assert!(wake.begin(0, 30).is_some_and(|(cycle, due)| (cycle, due.bits()) == (3, 1)));
+        wake.at_tick(30, block(0, 2), 31);
+        wake.end(0, 30, BlockSet::from(0b1000));
+        assert_eq!(take(&mut wake, 0, 40), Some((4, 0b1100)));
+        assert_eq!(wake.next_tick(), Some(70));
+    }
+
+    #[test]
+    #[should_panic(expected = "5 clocks, expected 4 or fewer")]
+    fn more_clocks_than_the_wheel_has_are_refused() {
+        let _ = Wake::new(&[1; 5]);
     }
 
     #[test]
