@@ -95,14 +95,14 @@ pub struct Accesses {
     pub writes: u64,
 }
 
-/// Uses of ports since reset, and those of them before a tick.
+/// Ports that are left at a tick, and uses of all since reset.
 #[derive(Clone, Debug, Default)]
 struct Used {
     tick: Cell<u64>,
+    reads_left: Cell<u32>,
+    writes_left: Cell<u32>,
     reads: Cell<u64>,
     writes: Cell<u64>,
-    earlier_reads: Cell<u64>,
-    earlier_writes: Cell<u64>,
 }
 
 /// A memory.
@@ -116,8 +116,6 @@ pub struct Array<T: Payload> {
     /// Rows touched in the current cycle, for `Collide::Forbidden`.
     touched: Cell<(u64, u32)>,
     used: Used,
-    /// Writes a cycle that change cells in place: none if reads see the old data.
-    changes: u32,
     /// More than ports is looked at: accesses that meet, the digest, or cells never written.
     watched: bool,
     digest: Option<u64>,
@@ -125,6 +123,7 @@ pub struct Array<T: Payload> {
     written: Option<Box<[u64]>>,
 }
 
+const PARTIAL_WRITE: &str = "partial write to a memory that reads old data";
 /// No row: rows fit 31 bits.
 const NO_ROW: u32 = u32::MAX;
 
@@ -136,8 +135,7 @@ impl<T: Payload> Array<T> {
         Self {
             staged: Vec::with_capacity(spec.writes as usize * spec.columns as usize),
             touched: Cell::new((0, NO_ROW)),
-            used: Used::default(),
-            changes: if spec.collide == Collide::Old { 0 } else { spec.writes },
+            used: Used { reads_left: Cell::new(spec.reads), writes_left: Cell::new(spec.writes), ..Used::default() },
             watched: spec.collide == Collide::Forbidden,
             digest: None,
             written: None,
@@ -192,11 +190,12 @@ impl<T: Payload> Array<T> {
     #[inline]
     pub fn take_reads(&self, at: &Edge<'_>, count: u32) {
         self.renew(at);
-        let Used { reads: all, earlier_reads, .. } = &self.used;
-        all.set(all.get() + u64::from(count));
-        let reads = all.get() - earlier_reads.get();
-        if reads > u64::from(self.spec.reads) {
-            self.no_port(at, "read", reads, self.spec.reads);
+        let Used { reads, reads_left, .. } = &self.used;
+        reads.set(reads.get() + u64::from(count));
+        let (left, is_over) = reads_left.get().overflowing_sub(count);
+        reads_left.set(left);
+        if is_over {
+            self.no_port(at, "read", left, self.spec.reads);
         }
     }
 
@@ -238,12 +237,13 @@ impl<T: Payload> Array<T> {
     ///
     /// # Panics
     /// If there are not as many write ports left in this cycle, or the memory does not forward
-    /// writes to reads.
+    /// writes to reads; for the latter builds without debug assertions do not look.
     #[inline(always)]
     pub fn take_writes(&mut self, at: &Edge<'_>, count: u32) {
-        if self.count_writes(at, count) > u64::from(self.changes) {
-            self.no_change(at);
+        if cfg!(debug_assertions) && self.spec.collide == Collide::Old {
+            self.breach(at, PARTIAL_WRITE);
         }
+        self.take_write_ports(at, count);
     }
 
     /// Changes one cell in place, through a port that was taken. Cells are numbered row after row.
@@ -263,6 +263,13 @@ impl<T: Payload> Array<T> {
         }
     }
 
+    /// All cells, to be changed through ports that were taken, of a memory whose cells hold whatever they
+    /// are given; `None` while each change has to be watched, as [`Self::change`] does.
+    #[inline(always)]
+    pub fn unwatched(&mut self) -> Option<&mut [T]> {
+        if self.watched { None } else { Some(&mut self.cells) }
+    }
+
     /// Changes a whole row in place through one write port: a set with per-way write enables. Only
     /// for memories that forward.
     ///
@@ -271,7 +278,7 @@ impl<T: Payload> Array<T> {
     pub fn update_row(&mut self, at: &Edge<'_>, row: u32, change: impl FnOnce(&mut [T])) {
         self.is_by_row(at);
         if self.spec.collide == Collide::Old {
-            self.breach(at, "partial write to a memory that reads old data");
+            self.breach(at, PARTIAL_WRITE);
         }
         self.use_write(at, row);
         let columns = self.spec.columns as usize;
@@ -367,46 +374,39 @@ impl<T: Payload> Array<T> {
     /// Frees all ports at the first access of a cycle.
     #[inline]
     fn renew(&self, at: &Edge<'_>) {
-        let Used { tick, reads, writes, earlier_reads, earlier_writes } = &self.used;
+        let Used { tick, reads_left, writes_left, .. } = &self.used;
         if tick.get() != at.tick {
             tick.set(at.tick);
-            earlier_reads.set(reads.get());
-            earlier_writes.set(writes.get());
+            reads_left.set(self.spec.reads);
+            writes_left.set(self.spec.writes);
         }
     }
 
     #[inline(always)]
     fn use_write(&mut self, at: &Edge<'_>, row: u32) {
-        let writes = self.count_writes(at, 1);
-        if writes > u64::from(self.spec.writes) {
-            self.no_port(at, "write", writes, self.spec.writes);
-        }
+        self.take_write_ports(at, 1);
         if self.watched {
             self.collide(at, row, "written");
         }
     }
 
-    /// Counts writes of this cycle; returns how many there are now.
     #[inline(always)]
-    fn count_writes(&self, at: &Edge<'_>, count: u32) -> u64 {
+    fn take_write_ports(&self, at: &Edge<'_>, count: u32) {
         self.renew(at);
-        let Used { writes: all, earlier_writes, .. } = &self.used;
-        all.set(all.get() + u64::from(count));
-        all.get() - earlier_writes.get()
+        let Used { writes, writes_left, .. } = &self.used;
+        writes.set(writes.get() + u64::from(count));
+        let (left, is_over) = writes_left.get().overflowing_sub(count);
+        writes_left.set(left);
+        if is_over {
+            self.no_port(at, "write", left, self.spec.writes);
+        }
     }
 
+    /// More uses than ports: `left` is below zero.
     #[cold]
     #[inline(never)]
-    fn no_change(&self, at: &Edge<'_>) -> ! {
-        if self.spec.collide == Collide::Old {
-            self.breach(at, "partial write to a memory that reads old data");
-        }
-        self.no_port(at, "write", self.count_writes(at, 0), self.spec.writes)
-    }
-
-    #[cold]
-    fn no_port(&self, at: &Edge<'_>, what: &str, count: u64, ports: u32) -> ! {
-        self.breach(at, &format!("{what} {count} in one cycle, {ports} {what} ports"))
+    fn no_port(&self, at: &Edge<'_>, what: &str, left: u32, ports: u32) -> ! {
+        self.breach(at, &format!("{what} {} in one cycle, {ports} {what} ports", ports.wrapping_sub(left)))
     }
 
     fn store(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
@@ -656,6 +656,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(debug_assertions)]
     #[should_panic(expected = "l1.tags: partial write to a memory that reads old data")]
     fn a_memory_that_reads_old_data_has_no_port_for_changes() {
         let mut wake = Wake::new(&[1]);

@@ -146,16 +146,17 @@ impl ArrayView for SharedMemory {
 fn conflict_free_words(address: &[u64; LANES], mask: u32) -> Option<u64> {
     let mut words = [u32::MAX; 32];
     let mut lanes = mask;
-    let (mut conflict, mut asked) = (false, 0u32);
+    let (mut changes, mut asked) = (0, 0u32);
     while lanes != 0 {
         let word = address[lanes.trailing_zeros() as usize] as u32 / 4;
         lanes &= lanes - 1;
         let bank = &mut words[word as usize % 32];
-        conflict |= *bank != word && *bank != u32::MAX;
+        changes += u32::from(*bank != word);
         *bank = word;
         asked |= 1 << (word % 32);
     }
-    if conflict { None } else { Some(asked.count_ones().into()) }
+    // A bank that is asked for two words changes more than once.
+    (changes == asked.count_ones()).then(|| changes.into())
 }
 
 /// The most distinct words that one bank must deliver, and those of all banks.
