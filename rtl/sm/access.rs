@@ -74,7 +74,7 @@ impl SmCore {
         let image = &*loaded.image;
         let inst = &decoded.inst;
         let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, (issue.warp, issue.half), decoded);
+        let read = Operands::open(parts, loaded, at, issue, decoded);
         let mut spare = [None; 2];
         let base = read.base(mem, &decoded.base, &mut spare);
         let whole = issue.mask;
@@ -93,23 +93,18 @@ impl SmCore {
             (issue, mem, base)
         };
         let &Issue { warp, mask, .. } = issue;
-        let plain = matches!(base, Base::Wide(pair) if mask == u32::MAX && is_plain(image, mem, decoded.bytes, pair));
-        if !plain && let Some((lane, address, wrong)) = wrong(image, mem, base, mask) {
-            return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
-        }
+        let is_atomic = matches!(inst.op, Op::Atomic(..));
         let is_store = matches!(inst.op, Op::Store(_));
         match mem.space {
-            _ if matches!(inst.op, Op::Atomic(..)) => {
-                let mut address = [0; LANES];
-                base.addresses(mem, &mut address);
-                let [b, c, ..] = &decoded.srcs;
-                let (b, c) = (read.wide(b), read.wide(c));
-                self.atomic(at, issue, decoded, mem, [&address, &b, &c]);
-            }
-            Space::Global | Space::Const | Space::Local | Space::Generic => {
+            Space::Global | Space::Const | Space::Local | Space::Generic if !is_atomic => {
+                let differing = self.address_unit.form(mem, base);
+                let address = self.address_unit.addresses();
+                if let Err((lane, address, wrong)) = look(image, mem, decoded.bytes, (address, differing), mask) {
+                    return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
+                }
                 let data = is_store.then_some(|data: &mut StoreData| store_data(decoded, mem, &read, data));
-                let mut beats = self.address_unit.start(issue, mem, decoded.bytes, base, data);
-                self.start(at, *issue, (Pipe::Global, 1), decoded);
+                let mut beats = self.address_unit.start(issue, mem, decoded.bytes, data);
+                self.start(at, issue, (Pipe::Global, 1), decoded);
                 if mem.space != Space::Global {
                     beats = self.leave_global(image, issue, mem.space, decoded.bytes, beats);
                 }
@@ -120,20 +115,26 @@ impl SmCore {
                     self.reserve_load(issue, &inst.writes);
                 }
             }
-            Space::Shared => {
+            space => {
                 let mut address = [0; LANES];
-                base.addresses(mem, &mut address);
-                let data = is_store.then(|| {
-                    let mut data = [[0; LANES]; 4];
-                    store_data(decoded, mem, &read, &mut data);
-                    data
-                });
-                self.access_shared(at, issue, decoded, mem, &address, data.as_ref());
-            }
-            Space::Param => {
-                let mut address = [0; LANES];
-                base.addresses(mem, &mut address);
-                self.load_params(image, at, issue, decoded, mem, &address);
+                let differing = base.addresses(mem, &mut address);
+                if let Err((lane, address, wrong)) = look(image, mem, decoded.bytes, (&address, differing), mask) {
+                    return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
+                }
+                if is_atomic {
+                    let [b, c, ..] = &decoded.srcs;
+                    let (b, c) = (read.wide(b), read.wide(c));
+                    self.atomic(at, issue, decoded, mem, [&address, &b, &c]);
+                } else if space == Space::Param {
+                    self.load_params(image, at, issue, decoded, mem, &address);
+                } else {
+                    let data = is_store.then(|| {
+                        let mut data = [[0; LANES]; 4];
+                        store_data(decoded, mem, &read, &mut data);
+                        data
+                    });
+                    self.access_shared(at, issue, decoded, mem, &address, data.as_ref());
+                }
             }
         }
         if generic { self.serve(warp, whole, mask) } else { Served::All }
@@ -176,7 +177,7 @@ impl SmCore {
         if mem.space != Space::Shared {
             let op = AtomicOp { f, ty: mem.ty };
             self.address_unit.start_atomic(issue, op, decoded.writes, [address, b, c]);
-            self.start(at, *issue, (Pipe::Global, 1), decoded);
+            self.start(at, issue, (Pipe::Global, 1), decoded);
             self.warps.stores_sent(warp, 1);
             if decoded.writes {
                 self.reserve_load(issue, &inst.writes);
@@ -185,7 +186,7 @@ impl SmCore {
         }
         let cycles = self.shared.atomic_cycles(address, mask, mem.bytes());
         self.counters.shared_conflicts += u64::from(cycles - 1);
-        let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
+        let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
         let first = self.ctas.shared_base(self.warps.get(warp).cta);
         let mut old = [0; LANES];
         for_lanes(mask, |lane| {
@@ -224,7 +225,7 @@ impl SmCore {
         let usage = if store.is_some() { Use::Store } else { Use::Load };
         let cycles = self.shared.cycles(usage, address, mask, mem.bytes());
         self.counters.shared_conflicts += u64::from(cycles - 1);
-        let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
+        let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
         let first = self.ctas.shared_base(self.warps.get(warp).cta);
         if let Some(data) = store {
             self.counters.shared_changes += 1;
@@ -255,7 +256,7 @@ impl SmCore {
     ) {
         if decoded.writes {
             let inst = &decoded.inst;
-            let start = self.start(at, *issue, (Pipe::Param, decoded.interval), decoded);
+            let start = self.start(at, issue, (Pipe::Param, decoded.interval), decoded);
             let due = self.pipes.first_room(start + u64::from(decoded.latency));
             self.pipes.start(at, issue, due, |words| {
                 load_words(inst, mem, issue.mask, words, |lane, ahead| {
@@ -268,13 +269,20 @@ impl SmCore {
     }
 }
 
-/// What is wrong with an access, found lane by lane: lane, address and reason.
-#[inline(never)]
-fn wrong(image: &KernelImage, mem: &MemOp, base: Base<'_>, mask: u32) -> Option<(u8, u64, AccessFault)> {
-    let mut address = [0; LANES];
-    base.addresses(mem, &mut address);
-    let (lane, wrong) = check(image, mem, &address, mask).err()?;
-    Some((lane, address[usize::from(lane)], wrong))
+/// Looks for what is wrong with an access, whose addresses are alike but for the bits `differing`: lane,
+/// address and reason.
+#[inline(always)]
+fn look(
+    image: &KernelImage,
+    mem: &MemOp,
+    bytes: u8,
+    (address, differing): (&[u64; LANES], u64),
+    mask: u32,
+) -> Result<(), (u8, u64, AccessFault)> {
+    if mask == u32::MAX && is_plain(image, mem.space, bytes, address[0], differing) {
+        return Ok(());
+    }
+    check(image, mem, address, mask).map_err(|(lane, wrong)| (lane, address[usize::from(lane)], wrong))
 }
 
 /// Fills the result words of a load, element after element; `value` gives the bytes of a lane at

@@ -91,20 +91,33 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Takes a checked load or store of global memory that moves `bytes` bytes per lane; returns its
-    /// number of beats. A store brings `data`, which fills the words given to it.
+    /// Forms the addresses of an instruction that may follow, while none is in the unit. Returns the bits
+    /// in which they are not all alike.
+    #[inline(always)]
+    pub(super) fn form(&mut self, mem: &MemOp, base: Base<'_>) -> u64 {
+        base.addresses(mem, &mut self.address)
+    }
+
+    /// The addresses.
+    #[inline(always)]
+    pub(super) fn addresses(&self) -> &[u64; LANES] {
+        &self.address
+    }
+
+    /// Takes a load or store of global memory that moves `bytes` bytes per lane, whose addresses have been
+    /// formed and checked; returns its number of beats. A store brings `data`, which fills the words given
+    /// to it.
+    #[inline(always)]
     pub(super) fn start(
         &mut self,
         issue: &Issue,
         mem: &MemOp,
         bytes: u8,
-        base: Base<'_>,
         data: Option<impl FnOnce(&mut StoreData)>,
     ) -> u8 {
         self.begin(of(issue), bytes, BEAT_BYTES);
         self.kind = if data.is_some() { AccessKind::Store } else { AccessKind::Load };
         self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
-        base.addresses(mem, &mut self.address);
         self.clear_idle_lanes();
         if let Some(fill) = data {
             fill(&mut self.data);
@@ -190,23 +203,44 @@ impl AddressUnit {
     }
 
     /// Sends the next beat if there is one and the LSU has room. Returns true if it has none.
-    pub(super) fn send(&mut self, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) -> bool {
+    /// The LSU is told how many warps are `resident`.
+    pub(super) fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) -> bool {
         if !self.can_send() {
             return false;
         }
         if !mem.ready(at) {
             return true;
         }
+        self.send_beat(resident, mem, at);
+        false
+    }
+
+    #[inline(never)]
+    fn send_beat(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) {
         let (stride, words) =
             if self.space == MemorySpace::Local { (LOCAL_STRIDE, 1) } else { (u64::from(BEAT_BYTES), 2) };
         let ahead = u64::from(self.beat) * stride;
         let word = usize::from(self.beat) * words;
         mem.push_with(at, |beat| {
-            let WarpAccess { kind, space, uncached, warp, half, pc, size_log2, mask, atomic, address, data, compare } =
-                beat;
+            let WarpAccess {
+                kind,
+                space,
+                uncached,
+                resident: warps,
+                warp,
+                half,
+                pc,
+                size_log2,
+                mask,
+                atomic,
+                address,
+                data,
+                compare,
+            } = beat;
             *kind = self.kind;
             *space = self.space;
             *uncached = self.uncached;
+            *warps = resident;
             (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
             *size_log2 = self.size_log2;
             *address = self.address;
@@ -233,7 +267,6 @@ impl AddressUnit {
         } else {
             self.waiting = true;
         }
-        false
     }
 
     /// Takes note of the reply to a load of `bytes` bytes per lane. Returns what it answers, and whether

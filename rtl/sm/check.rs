@@ -1,12 +1,10 @@
 //! What a memory instruction may touch, and the fault of one that touches something else.
 
-use isa::lanes::Pair;
 use isa::program::{Inst, MemOp, Op};
 use isa::types::Space;
 
 use super::KernelImage;
 use super::fault::{AccessFault, Fault, FaultKind};
-use super::operands::Row;
 use crate::l1::access::LANES;
 
 /// The bytes that an access of the space of `mem` near `address` may touch: those of the buffer
@@ -24,36 +22,18 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// True if an access of `bytes` bytes in all lanes is sure to be right, which nearly all that are
-/// right are: the bases lie in an aligned block, the smallest that holds them, which with the offset
-/// added seldom reaches beyond a buffer if they do not.
+/// True if an access of `bytes` bytes in all lanes is sure to be right, which nearly all that are right are:
+/// its addresses, of which `first` is one and which are alike but for the bits `differing`, lie in an aligned
+/// block, the smallest that holds them, which seldom reaches beyond a buffer if they do not.
 #[inline]
-pub(super) fn is_plain(image: &KernelImage, mem: &MemOp, bytes: u8, base: Pair<'_, LANES>) -> bool {
-    let Pair { low, high } = base;
-    let differing = u64::from(differing(high)) << 32 | u64::from(differing(low));
-    let first = u64::from(high[0]) << 32 | u64::from(low[0]);
+pub(super) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
-    let offset = mem.offset as u64;
     let within = u64::from(bytes) - 1;
-    let (start, end) = bounds(image, mem.space, first.wrapping_add(offset));
+    let (start, end) = bounds(image, space, first);
     // The lowest byte that a lane can touch, and what is left of the buffer from there on.
-    let lowest = (first & !block).wrapping_add(offset).wrapping_sub(start);
+    let lowest = (first & !block).wrapping_sub(start);
     let room = (end - start).saturating_sub(lowest);
-    block.checked_add(within).is_some_and(|reach| reach < room)
-        && (first.wrapping_add(offset) | differing) & within == 0
-}
-
-/// The bits in which the lanes are not all alike.
-#[inline]
-fn differing(row: &Row) -> u32 {
-    // Four sums, as a vector has lanes: the compiler does not split one by itself.
-    let mut bits = [0; 4];
-    for words in row.as_chunks::<4>().0 {
-        for (bits, word) in bits.iter_mut().zip(words) {
-            *bits |= word ^ row[0];
-        }
-    }
-    bits[0] | bits[1] | bits[2] | bits[3]
+    block.checked_add(within).is_some_and(|reach| reach < room) && (first | differing) & within == 0
 }
 
 /// What is wrong with an access in the lanes of `mask`, and the lowest lane in which it is.

@@ -208,15 +208,15 @@ impl SmCore {
     pub(super) fn start(
         &mut self,
         at: &Edge<'_>,
-        issue: Issue,
+        &Issue { scheduler, warp, half, .. }: &Issue,
         (pipe, interval): (Pipe, u16),
         decoded: &Decoded,
     ) -> u64 {
         if self.collectors.are_off() {
-            self.pipes.occupy(pipe, issue.scheduler, at.cycle + u64::from(interval));
+            self.pipes.occupy(pipe, scheduler, at.cycle + u64::from(interval));
             return at.cycle;
         }
-        self.collect(at, issue, (pipe, interval), decoded)
+        self.collect(at, scheduler, (warp, half), (pipe, interval), decoded)
     }
 
     /// Sends an instruction to a pipe by way of a collector.
@@ -224,11 +224,12 @@ impl SmCore {
     fn collect(
         &mut self,
         at: &Edge<'_>,
-        Issue { scheduler, warp, half, .. }: Issue,
+        scheduler: usize,
+        (warp, half): (u8, u8),
         (pipe, interval): (Pipe, u16),
         decoded: &Decoded,
     ) -> u64 {
-        let rows = self.first_row(warp, half);
+        let rows = self.first_row(warp, half).into();
         let ready = self.collectors.read(at.cycle, rows, &decoded.inst.reads);
         self.counters.operand_conflicts += ready - at.cycle;
         let start = self.collectors.enter(pipe, scheduler, ready, interval.into());

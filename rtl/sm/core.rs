@@ -149,7 +149,7 @@ pub struct SmCore {
     pub(super) fetches: Fetches,
     /// Warps whose head instruction goes to each pipe.
     pub(super) heads: [u64; PIPES],
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<Box<Fault>>,
     /// Every scheduler stalls before this cycle for the reason that it did when the core fell
     /// asleep, unless the address unit becomes free; 0 if the core was awake.
     pub(super) stalled_until: u64,
@@ -236,7 +236,7 @@ impl SmCore {
     /// The first illegal access, after which the core issues nothing.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+        self.fault.as_deref()
     }
 
     /// Instruction counts.
@@ -287,7 +287,7 @@ impl SmCore {
     /// A register of a lane, for tests and reports.
     #[must_use]
     pub fn register(&self, warp: u8, index: u16, lane: usize) -> u32 {
-        self.registers.peek(self.first_row(warp, (lane / LANES) as u8) + u32::from(index))[lane % LANES]
+        self.registers.peek(u32::from(self.first_row(warp, (lane / LANES) as u8) + index))[lane % LANES]
     }
 
     fn reason_of(&self, warp: u8) -> StallReason {
@@ -334,6 +334,7 @@ impl SmCore {
         }
     }
 
+    #[inline(never)]
     fn start_cta(&mut self, loaded: &mut Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut Edge<'_>) {
         let launch = launch.pop(at);
         let Some(slot) = self.ctas.take(&launch) else {
@@ -356,20 +357,18 @@ impl SmCore {
         }
     }
 
+    #[inline(never)]
     fn report_cta(&mut self, done: &mut Tx<'_, CtaDone>, at: &mut Edge<'_>) -> bool {
-        let report = self.ctas.finished() != 0 && done.ready(at);
+        let report = done.ready(at);
         if report {
             done.push(at, self.ctas.report());
         }
         report
     }
 
-    /// When to evaluate again, judged on the new state. `busy` says that something moved in
-    /// this cycle and may move on in the next.
-    fn sleep(&mut self, loaded: &Loaded, at: &Edge<'_>, busy: bool) -> Sleep {
-        if busy || self.fetch.is_decoding() || self.fetch.wanted(self.warps.live()) != 0 {
-            return Sleep::Next;
-        }
+    /// When to evaluate again, judged on the new state, if nothing moves on in the next cycle.
+    #[inline(never)]
+    fn sleep(&mut self, loaded: &Loaded, at: &Edge<'_>) -> Sleep {
         let (next, ready) = (at.cycle + 1, self.ready());
         let mut until = u64::MAX;
         for scheduler in 0..self.config.schedulers as usize {
@@ -399,7 +398,8 @@ impl Block for SmCore {
         self.stalls.wake(at.cycle);
         let fetched = self.fetch.step(self.warps.live());
         let unit_busy = self.address_unit.is_busy();
-        let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle) && self.address_unit.send(&mut io.mem, at);
+        let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle)
+            && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
         let stalled = at.cycle < self.stalled_until && self.address_unit.is_busy() == unit_busy;
         self.stalled_until = 0;
         let issued = if stalled {
@@ -421,12 +421,14 @@ impl Block for SmCore {
             self.start_cta(&mut loaded, &mut io.launch, at);
             arriving |= io.launch.waiting(at);
         }
-        let reported = self.report_cta(&mut io.done, at);
+        let reported = self.ctas.finished() != 0 && self.report_cta(&mut io.done, at);
         if self.pooled {
             self.set_pools(&loaded, at.cycle, issued);
         }
         let sending = self.address_unit.can_send() && !lsu_full;
-        let sleep = self.sleep(&loaded, at, issued || reported || sending || arriving);
+        let fetching = self.fetch.is_decoding() || self.fetch.wanted(self.warps.live()) != 0;
+        let moving = issued || reported || sending || arriving || fetching;
+        let sleep = if moving { Sleep::Next } else { self.sleep(&loaded, at) };
         self.loaded = Some(loaded);
         sleep
     }

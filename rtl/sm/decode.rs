@@ -98,8 +98,9 @@ pub(super) struct Decoded {
     /// Registers of the result words, of which there are `words`.
     pub(super) rows: [u16; RESULT_WORDS],
     pub(super) words: u8,
-    /// Predicates of the first two destinations.
+    /// Predicates of the first two destinations, and whether there is any.
     pub(super) preds: [Option<u16>; 2],
+    pub(super) has_preds: bool,
 }
 
 /// The decode table of a kernel on one SM, and the constants it refers to.
@@ -140,6 +141,7 @@ pub(super) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity)
             rows,
             words,
             preds: [pred(&inst.dsts[0]), pred(&inst.dsts[1])],
+            has_preds: inst.writes.preds != 0,
         }
     };
     let table = image.program.insts.iter().map(&mut row).collect();

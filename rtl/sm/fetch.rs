@@ -29,13 +29,13 @@ pub(super) struct Fetch {
     decoding: u64,
     /// Slot fetched last.
     last: u8,
-    /// Slot after it.
-    next: u8,
+    /// The slots after it, to which the round robin goes first.
+    after: u64,
 }
 
 impl Fetch {
     pub(super) fn new(warps: usize) -> Self {
-        Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, last: 0, next: 0 }
+        Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, last: 0, after: u64::MAX }
     }
 
     /// Warps that have an instruction.
@@ -59,10 +59,11 @@ impl Fetch {
         let wanted = self.wanted(live);
         self.decoding = 0;
         if wanted != 0 {
-            let from_next = wanted & (u64::MAX << self.next);
-            self.last = (if from_next != 0 { from_next } else { wanted }).trailing_zeros() as u8;
-            self.decoding = 1 << self.last;
-            self.next = if u32::from(self.last) + 1 == self.num_warps { 0 } else { self.last + 1 };
+            let ahead = wanted & self.after;
+            let from = if ahead != 0 { ahead } else { wanted };
+            self.last = from.trailing_zeros() as u8;
+            self.decoding = from & from.wrapping_neg();
+            self.after = !(self.decoding | (self.decoding - 1));
         }
         decoded
     }
@@ -90,12 +91,13 @@ impl Fetch {
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { num_warps, head, second, decoding, last, next } = self;
+        let Self { num_warps, head, second, decoding, last, after } = self;
+        let next = after.trailing_zeros() % num_warps;
         to.sized("head_valid", *head, *num_warps);
         to.sized("second_valid", *second, *num_warps);
         to.flag("decode_s1_valid", *decoding != 0);
         to.sized("decode_s1_warp", u64::from(*last), 6);
-        to.sized("next", u64::from(*next), 6);
+        to.sized("next", u64::from(next), 6);
         to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * num_warps });
     }
 }

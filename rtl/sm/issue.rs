@@ -45,6 +45,8 @@ pub(super) struct Issue {
     /// Half of the warp, if it has 64 lanes.
     pub(super) half: u8,
     pub(super) turn: Turn,
+    /// First row of the registers of the half.
+    pub(super) rows: u16,
     pub(super) pc: u32,
     /// Lanes of the half in which it acts.
     pub(super) mask: u32,
@@ -53,9 +55,9 @@ pub(super) struct Issue {
 }
 
 impl Issue {
-    /// The issue of an instruction of a warp of 32 lanes.
+    /// The issue of an instruction of a warp of 32 lanes, whose registers are not looked at.
     pub(super) fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
-        Self { scheduler, warp, half: 0, turn: Turn::Only, pc, mask, lanes: mask.into() }
+        Self { scheduler, warp, half: 0, turn: Turn::Only, rows: 0, pc, mask, lanes: mask.into() }
     }
 }
 
@@ -74,6 +76,7 @@ impl SmCore {
     /// Lets every scheduler issue; true if one did.
     pub(super) fn issue(&mut self, loaded: &Loaded, at: &mut Edge<'_>) -> bool {
         let Ready { all, mut open } = self.ready();
+        let mut closed = all & !open;
         let at_barrier = self.barriers.waiting();
         let schedulers = self.config.schedulers as usize;
         let mut issued = false;
@@ -87,9 +90,14 @@ impl SmCore {
                     issued = true;
                     if pipe.is_memory() {
                         // The one memory issue port is taken; at a fault nothing goes on.
-                        open &= if self.fault.is_some() { 0 } else { !self.memory_heads() };
+                        open &= !self.memory_heads();
+                        if self.fault.is_some() {
+                            (open, closed) = (0, 0);
+                        }
                     }
                 }
+                // What holds a kernel back that streams, found before all else.
+                None if closed & self.able(scheduler) != 0 => self.stalls.charge(scheduler, StallReason::LsuFull),
                 None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
         }
@@ -100,6 +108,12 @@ impl SmCore {
     /// Warps that a scheduler may issue.
     pub(super) fn pool(&self, scheduler: usize) -> u64 {
         self.schedulers[scheduler % MAX_SCHEDULERS].pool()
+    }
+
+    /// Warps that a scheduler may issue and that say why it does not.
+    #[inline(always)]
+    fn able(&self, scheduler: usize) -> u64 {
+        self.pool(scheduler) & self.schedulers[scheduler % MAX_SCHEDULERS].in_charge()
     }
 
     /// Refills the pools of two-level schedulers, judged on the new state.
@@ -203,7 +217,7 @@ impl SmCore {
     pub(super) fn stall_reason(&self, scheduler: usize, ready: u64, at_barrier: u64) -> StallReason {
         let group = self.schedulers[scheduler % MAX_SCHEDULERS].in_charge();
         let ready = ready & group;
-        let able = ready & self.pool(scheduler);
+        let able = ready & self.able(scheduler);
         let live = self.warps.live() & group & !at_barrier;
         let hazard = self.scoreboard.hazard() & live;
         let memory = self.scoreboard.hazard_memory() & live;
@@ -277,7 +291,7 @@ impl SmCore {
         } else {
             Half { number: 0, mask: lanes as u32, turn: Turn::Only }
         };
-        let issue = Issue { scheduler, warp, half, turn, pc, mask, lanes };
+        let issue = Issue { scheduler, warp, half, turn, rows: self.first_row(warp, half), pc, mask, lanes };
         let mut acting = if PAIRS { lanes } else { mask.into() };
         match &inst.op {
             Op::Branch { target, reconverge, .. } => {
@@ -317,7 +331,7 @@ impl SmCore {
             }
             _ => {
                 if mask != 0 && decoded.writes {
-                    let start = self.start(at, issue, (decoded.pipe, decoded.interval), decoded);
+                    let start = self.start(at, &issue, (decoded.pipe, decoded.interval), decoded);
                     self.compute::<PAIRS>(loaded, at, &issue, decoded, start);
                     self.reserve(&issue, &inst.writes);
                 }
@@ -364,7 +378,7 @@ impl SmCore {
     /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
     /// opened.
     fn meet(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
-        let &Issue { warp, half, turn, mask, lanes, .. } = issue;
+        let &Issue { warp, turn, mask, lanes, .. } = issue;
         let inst = &decoded.inst;
         if self.warps.get(warp).served != 0 {
             let Reduction { threads, held } = self.barriers.reduction(warp);
@@ -385,15 +399,16 @@ impl SmCore {
             return Served::All;
         }
         let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, (warp, half), decoded);
+        let read = Operands::open(parts, loaded, at, issue, decoded);
         let lane = mask.trailing_zeros() as usize % LANES;
         let word = |operand: usize| read.word(decoded.srcs[operand].low, &mut None)[lane];
         let id = (word(0) % 16) as u8;
         let expected = if inst.srcs[1] == Src::None { 0 } else { word(1) };
         let mut held = (read.pred(&inst.srcs[2]) & mask).count_ones();
         if turn == Turn::First {
-            let upper = Operands::open(parts, loaded, at, (warp, 1), decoded).pred(&inst.srcs[2]);
-            held += (upper & (lanes >> LANES) as u32).count_ones();
+            let upper = &Issue { half: 1, rows: self.first_row(warp, 1), ..*issue };
+            let holds = Operands::open(parts, loaded, at, upper, decoded).pred(&inst.srcs[2]);
+            held += (holds & (lanes >> LANES) as u32).count_ones();
         }
         let slot = self.warps.get(warp).cta;
         let live = self.warps.live() & self.ctas.warps(slot);
@@ -420,7 +435,8 @@ impl SmCore {
         kind: FaultKind,
     ) -> Served {
         let lane = lane + half * LANES as u8;
-        self.fault = Some(fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind));
+        let fault = fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind);
+        self.fault = Some(Box::new(fault));
         Served::Fault
     }
 
@@ -436,8 +452,11 @@ impl SmCore {
         start: u64,
     ) {
         let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, (issue.warp, issue.half), decoded);
-        let due = self.pipes.first_room(start + u64::from(decoded.latency));
+        let read = Operands::open(parts, loaded, at, issue, decoded);
+        let mut due = start + u64::from(decoded.latency);
+        if decoded.queues {
+            due = self.pipes.first_room(due);
+        }
         self.pipes.start(at, issue, due, |words| execute(decoded, issue.mask, read, words));
     }
 }

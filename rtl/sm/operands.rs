@@ -13,6 +13,7 @@ use super::KernelImage;
 use super::core::Loaded;
 use super::cta::CtaSlots;
 use super::decode::Decoded;
+use super::issue::Issue;
 use super::register_file::RegisterFile;
 use super::warps::{Warp, Warps};
 use crate::kernel::Edge;
@@ -135,39 +136,51 @@ pub(super) enum Base<'a> {
 }
 
 impl Base<'_> {
-    /// Byte address of every lane.
+    /// Byte address of every lane. Returns the bits in which they are not all alike.
     #[inline(always)]
-    pub(super) fn addresses(self, mem: &MemOp, address: &mut [u64; LANES]) {
+    pub(super) fn addresses(self, mem: &MemOp, address: &mut [u64; LANES]) -> u64 {
         match self {
-            Self::None => *address = [mem.address(0); LANES],
-            Self::Narrow(base) => narrow_addresses(base, mem.offset as u32, address),
-            Self::Wide(Pair { low, high }) => wide_addresses(low, high, mem.offset as u64, address),
-            Self::Lanes(lanes) => *address = *lanes,
+            Self::None => {
+                *address = [mem.address(0); LANES];
+                0
+            }
+            Self::Narrow(base) => {
+                let offset = mem.offset as u32;
+                narrow_addresses(base, offset, base[0].wrapping_add(offset).into(), address)
+            }
+            Self::Wide(Pair { low, high }) => {
+                let (offset, first) = (mem.offset as u64, u64::from(high[0]) << 32 | u64::from(low[0]));
+                wide_addresses(low, high, offset, first.wrapping_add(offset), address)
+            }
+            Self::Lanes(lanes) => {
+                *address = *lanes;
+                lanes.iter().fold(0, |all, lane| all | lane ^ lanes[0])
+            }
         }
     }
 }
 
-// Calls tell the compiler that operands and result lie apart, which lets it take lanes together.
+// Calls tell the compiler that operands and result lie apart, which lets it take lanes together. That
+// `first` is the address of the first lane it is not to know: it would leave that one out of its vectors.
 
 #[inline(never)]
-fn narrow_addresses(base: &Row, offset: u32, address: &mut [u64; LANES]) {
+fn narrow_addresses(base: &Row, offset: u32, first: u64, address: &mut [u64; LANES]) -> u64 {
+    let mut differing = 0;
     for lane in 0..LANES {
         address[lane] = base[lane].wrapping_add(offset).into();
+        differing |= address[lane] ^ first;
     }
+    differing
 }
 
 #[inline(never)]
-fn wide_addresses(low: &Row, high: &Row, offset: u64, address: &mut [u64; LANES]) {
+fn wide_addresses(low: &Row, high: &Row, offset: u64, first: u64, address: &mut [u64; LANES]) -> u64 {
+    let mut differing = 0;
     for lane in 0..LANES {
         address[lane] = (u64::from(high[lane]) << 32 | u64::from(low[lane])).wrapping_add(offset);
+        differing |= address[lane] ^ first;
     }
-}
-
-/// First row of the registers of a warp, or of a half of it.
-#[inline(always)]
-pub(super) fn first_row(warps: &Warps, ctas: &CtaSlots, warp: u8, half: u8) -> u32 {
-    let first = u32::from(warps.get(warp).rows);
-    if half == 0 { first } else { first + u32::from(ctas.share().rows) }
+    differing
 }
 
 /// The operands of one instruction.
@@ -186,19 +199,18 @@ pub(super) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Opens the operands of a warp's instruction and takes the ports of the register file that it
+    /// Opens the operands of an instruction and takes the ports of the register file that it
     /// needs. The parts of the core come one by one: the others stay free to be changed.
     #[inline(always)]
     pub(super) fn open(
         (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
         loaded: &'a Loaded,
         at: &'a Edge<'a>,
-        (warp, half): (u8, u8),
+        &Issue { warp, half, rows, .. }: &Issue,
         decoded: &Decoded,
     ) -> Self {
         file.take_reads(at, decoded.reads.into());
-        let rows = first_row(warps, ctas, warp, half);
-        Self { file, warps, ctas, loaded, at, warp, half, rows }
+        Self { file, warps, ctas, loaded, at, warp, half, rows: rows.into() }
     }
 
     /// One word of an operand; `spare` holds it if no row does.

@@ -27,6 +27,8 @@ pub(super) struct Flight {
     /// Half of the warp, if it has 64 lanes, and whether the other follows.
     pub(super) half: u8,
     pub(super) more: bool,
+    /// First row of its registers: follows from the warp, kept for the host's speed.
+    pub(super) rows: u16,
     pub(super) pc: u32,
     /// Lanes in which the instruction acts.
     pub(super) mask: u32,
@@ -180,7 +182,7 @@ impl Pipes {
     pub(super) fn start(
         &mut self,
         at: &Edge<'_>,
-        &Issue { warp, half, turn, pc, mask, .. }: &Issue,
+        &Issue { warp, half, turn, rows, pc, mask, .. }: &Issue,
         due: u64,
         fill: impl FnOnce(&mut Words) -> [u32; 2],
     ) {
@@ -193,7 +195,8 @@ impl Pipes {
         self.results.take_writes(at, 1);
         self.results.change(at, slot as usize, |ResultRow(words)| preds = fill(words));
         self.busy |= 1 << slot;
-        self.flights[slot as usize % FLIGHTS] = Flight { warp, half, more: turn == Turn::First, pc, mask, preds, due };
+        let more = turn == Turn::First;
+        self.flights[slot as usize % FLIGHTS] = Flight { warp, half, more, rows, pc, mask, preds, due };
         self.calendar[due as usize % CALENDAR_CYCLES].add(slot as u8);
     }
 
@@ -222,9 +225,18 @@ impl Pipes {
     #[inline(always)]
     pub(super) fn retire(&mut self, at: &Edge<'_>, slot: u8) -> (&Flight, &Words) {
         let flight = &self.flights[usize::from(slot) % FLIGHTS];
-        assert_eq!(flight.due, at.cycle, "{}: result of warp {} late", self.results.spec().path, flight.warp);
+        if flight.due != at.cycle {
+            self.late(at, flight);
+        }
         self.busy &= !(1 << slot);
         (flight, &self.results.cell_at(slot.into()).0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn late(&self, at: &Edge<'_>, &Flight { warp, due, .. }: &Flight) -> ! {
+        let (cycle, path) = (at.cycle, &self.results.spec().path);
+        panic!("cycle {cycle}, {path}: result of warp {warp} that was due in cycle {due}")
     }
 
     /// The first writeback cycle after `cycle`, once what is due in it has retired; `u64::MAX` if
@@ -254,7 +266,8 @@ impl Pipes {
         to.bits("dp_free_at", free[0][Pipe::Dp as usize]);
         to.bits("shared_free_at", free[0][Pipe::Shared as usize]);
         to.bits("busy", *busy);
-        to.entries("flight", flights, |Flight { warp, half, more, pc, mask, preds: [first, second], due }, to| {
+        to.entries("flight", flights, |flight, to| {
+            let Flight { warp, half, more, rows: _, pc, mask, preds: [first, second], due } = flight;
             to.sized("warp", u64::from(*warp), 6);
             if *halves > 1 {
                 to.flag("half", *half != 0);

@@ -100,7 +100,7 @@ impl SmCore {
                 }
                 (_, Pipe::Control | Pipe::Barrier) => {}
                 _ => {
-                    let start = self.start(at, issue, (pipe, decoded.interval), decoded);
+                    let start = self.start(at, &issue, (pipe, decoded.interval), decoded);
                     let due = self.pipes.first_room(start + u64::from(decoded.latency));
                     self.send_result(at, &issue, decoded, due);
                 }
@@ -137,7 +137,7 @@ impl SmCore {
     /// Lets the access in the address unit, if there is one, wait for what it reads.
     fn collect_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) {
         if self.address_unit.is_busy() {
-            self.start(at, *issue, (Pipe::Global, 1), decoded);
+            self.start(at, issue, (Pipe::Global, 1), decoded);
         }
     }
 
@@ -153,7 +153,8 @@ impl SmCore {
         let tag = self.tag(warp);
         let fill = |data: &mut StoreData| fill(data, &address, decoded.bytes, tag);
         let data = is_store.then_some(fill);
-        let beats = self.address_unit.start(issue, mem, decoded.bytes, Base::Lanes(&address), data);
+        self.address_unit.form(mem, Base::Lanes(&address));
+        let beats = self.address_unit.start(issue, mem, decoded.bytes, data);
         if mem.space == Space::Const {
             // A trace says where they lie in memory.
             self.address_unit.move_to_constants(0);
@@ -220,7 +221,7 @@ impl SmCore {
             _ => self.shared.cycles(Use::Load, &address, mask, mem.bytes()),
         };
         self.counters.shared_conflicts += u64::from(cycles - 1);
-        let start = self.start(at, *issue, (Pipe::Shared, cycles), decoded);
+        let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
         let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
         self.send_result(at, issue, decoded, due);
     }

@@ -6,7 +6,6 @@ use super::SmCore;
 use super::address_unit::{Part, extend};
 use super::core::Loaded;
 use super::decode::{Decoded, Pipe};
-use super::operands::first_row;
 use super::pipes::Flight;
 use super::texture::TEXEL_BYTES;
 use super::warps::Warps;
@@ -33,13 +32,14 @@ impl SmCore {
     #[inline(always)]
     fn retire(&mut self, loaded: &Loaded, at: &Edge<'_>, slot: u8) {
         let (flight, words) = self.pipes.retire(at, slot);
-        let Flight { warp, half, more, pc, mask, preds, .. } = *flight;
+        let Flight { warp, half, more, rows, pc, mask, preds, .. } = *flight;
         let decoded = &loaded.table[pc as usize];
-        let rows = first_row(&self.warps, &self.ctas, warp, half);
-        self.registers.write_words(at, rows, (&decoded.rows, decoded.words), mask, words);
-        for (pred, lanes) in decoded.preds.iter().zip(preds) {
-            if let Some(pred) = *pred {
-                self.registers.write_pred(at, (warp, half), pred, mask, lanes);
+        self.registers.write_words(at, rows.into(), (&decoded.rows, decoded.words), mask, words);
+        if decoded.has_preds {
+            for (pred, lanes) in decoded.preds.iter().zip(preds) {
+                if let Some(pred) = *pred {
+                    self.registers.write_pred(at, (warp, half), pred, mask, lanes);
+                }
             }
         }
         if !more {
@@ -48,8 +48,10 @@ impl SmCore {
     }
 
     /// First row of the registers of a warp, or of a half of it.
-    pub(super) fn first_row(&self, warp: u8, half: u8) -> u32 {
-        first_row(&self.warps, &self.ctas, warp, half)
+    #[inline(always)]
+    pub(super) fn first_row(&self, warp: u8, half: u8) -> u16 {
+        let first = self.warps.get(warp).rows;
+        if half == 0 { first } else { first + self.ctas.share().rows }
     }
 
     /// Takes a reply of the LSU.
@@ -72,7 +74,7 @@ impl SmCore {
         let (part, last) = self.address_unit.answered(warp, reply.pc, bytes);
         match &decoded.inst.op {
             Op::Load(mem) if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 => {
-                let row = self.first_row(warp, reply.half) + u32::from(decoded.rows[0]);
+                let row = u32::from(self.first_row(warp, reply.half) + decoded.rows[0]);
                 self.registers.write_word(at, row, reply.mask, &reply.data[0]);
             }
             Op::Load(mem) | Op::Atomic(_, mem) => self.write_beat(at, &decoded.inst, mem, part, reply),
@@ -96,7 +98,7 @@ impl SmCore {
     #[inline(never)]
     fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
         let bytes = mem.ty.bytes();
-        let rows = self.first_row(reply.warp, reply.half);
+        let rows = u32::from(self.first_row(reply.warp, reply.half));
         let [low, high] = &reply.data;
         for (first, dst) in (0..).step_by(bytes as usize).zip(&inst.dsts[..usize::from(mem.lanes)]) {
             let Dst::Reg(reg) = dst else { continue };

@@ -51,13 +51,15 @@ impl SmCore {
         matches!(inst.map(|inst| inst.op), Some(Op::Branch { target, .. }) if target == pc)
     }
 
-    /// The state of a warp; `None` while a result or a load of it is on its way.
+    /// The state of a warp; `None` while a result or a load of it is on its way, and for a warp of a trace, which
+    /// has no registers and never comes back to where it was: a trace has an end.
     #[must_use]
     pub fn warp_state(&self, warp: u8) -> Option<WarpState> {
-        let program = &self.loaded.as_ref()?.image.program;
-        if !self.scoreboard.is_clear(warp) {
+        let loaded = self.loaded.as_ref()?;
+        if loaded.recorded.is_some() || !self.scoreboard.is_clear(warp) {
             return None;
         }
+        let program = &loaded.image.program;
         let (alive, stack) = self.stacks.entries(warp);
         let first = u32::from(self.warps.get(warp).rows);
         let halves = self.config.halves();

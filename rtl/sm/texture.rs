@@ -86,9 +86,9 @@ impl SmCore {
         decoded: &Decoded,
         op: &TexOp,
     ) -> Served {
-        let &Issue { warp, half, mask: whole, .. } = issue;
+        let &Issue { warp, mask: whole, .. } = issue;
         let inst = &decoded.inst;
-        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, (warp, half), decoded);
+        let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
         let [handle, coordinates @ ..] = &decoded.srcs;
         let handles = read.wide(handle);
         let coordinates = coordinates.each_ref().map(|operand| *read.word(operand.low, &mut None));
@@ -133,10 +133,10 @@ impl SmCore {
                 self.reserve(issue, &inst.writes);
             }
         } else if decoded.writes {
-            let row = self.first_row(warp, half) + u32::from(decoded.rows[0]);
+            let row = u32::from(issue.rows + decoded.rows[0]);
             self.fetches.rows.write(at, row, 0, Fetch { texture: number as u16, outside });
             let beats = self.address_unit.start_fetch(&Issue { mask: inside, ..*issue }, bytes as u8, &address);
-            self.start(at, *issue, (Pipe::Global, 1), decoded);
+            self.start(at, issue, (Pipe::Global, 1), decoded);
             self.warps.loads_sent(warp, beats);
             self.reserve_load(issue, &inst.writes);
         }
@@ -154,7 +154,7 @@ impl SmCore {
         part: Part,
         reply: &WarpReply,
     ) {
-        let rows = self.first_row(reply.warp, reply.half);
+        let rows = u32::from(self.first_row(reply.warp, reply.half));
         let Fetch { texture, outside } = self.fetches.rows.read(at, rows + u32::from(decoded.rows[0]))[0];
         let texture = &loaded.image.program.textures[usize::from(texture)];
         let mut components = [[0; LANES]; 4];
