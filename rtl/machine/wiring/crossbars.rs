@@ -1,0 +1,80 @@
+//! # The crossbars
+//! Those of requests and replies, and those beside them, with the channel ends that they are lent for an edge.
+
+use super::Machine;
+use crate::kernel::{Block, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
+use crate::machine::side_network::RecallNetwork;
+use crate::noc::xbar::XbarIo;
+
+impl Machine {
+    pub(super) fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = XbarIo { from: RxBank(&mut self.inject), to: TxBank(&mut self.to_l2) };
+        self.request_xbar.eval(io, at)
+    }
+
+    pub(super) fn eval_reply_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
+        self.reply_xbar.eval(io, at)
+    }
+
+    pub(super) fn eval_inv_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_wishes(at))
+    }
+
+    pub(super) fn eval_ack_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_answers(at))
+    }
+
+    pub(super) fn eval_forward_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.tracking.as_mut().map_or(Sleep::UntilEvent, |tracking| tracking.network.eval_wishes(at))
+    }
+
+    pub(super) fn eval_answer_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.tracking.as_mut().map_or(Sleep::UntilEvent, |tracking| tracking.network.eval_answers(at))
+    }
+
+    pub(super) fn describe_recalls(
+        &self,
+        name: &'static str,
+        list: fn(&RecallNetwork, &mut dyn Describe),
+        to: &mut dyn Describe,
+    ) {
+        if let Some(recalls) = &self.recalls {
+            to.part(name, |to| list(recalls, to));
+        }
+    }
+
+    pub(super) fn describe_request_xbar(&self, to: &mut dyn Describe) {
+        to.part("xbar_req", |to| {
+            for (i, inject) in (0..).zip(&self.inject) {
+                inject.describe("inject", Some(i), to);
+            }
+            self.request_xbar.describe(to);
+        });
+    }
+
+    pub(super) fn describe_reply_xbar(&self, to: &mut dyn Describe) {
+        to.part("xbar_rsp", |to| {
+            let (from_l2, supplies) = self.from_l2.split_at(self.banks.len());
+            for (i, from) in (0..).zip(from_l2) {
+                from.describe("from_l2_", Some(i), to);
+            }
+            for (i, supply) in (0..).zip(supplies) {
+                supply.describe("supply", Some(i), to);
+            }
+            self.reply_xbar.describe(to);
+        });
+    }
+
+    pub(super) fn describe_forward_xbar(&self, to: &mut dyn Describe) {
+        if let Some(tracking) = &self.tracking {
+            to.part("xbar_fwd", |to| tracking.network.describe_wishes(to));
+        }
+    }
+
+    pub(super) fn describe_answer_xbar(&self, to: &mut dyn Describe) {
+        if let Some(tracking) = &self.tracking {
+            to.part("xbar_ans", |to| tracking.network.describe_answers(to));
+        }
+    }
+}

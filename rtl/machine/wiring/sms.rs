@@ -1,0 +1,134 @@
+//! # The side of the SMs
+//! Cores, load-store units, dispatcher and coordinator with the channel ends that they are lent for an edge.
+
+use std::iter::once;
+use std::mem::take;
+
+use super::Machine;
+use crate::kernel::{Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
+use crate::l1::lsu::{Lsu, LsuIo};
+use crate::machine::side_network::RecallNetwork;
+use crate::machine::tracking::Tracking;
+use crate::sm::{DispatcherIo, SmCore, SmIo};
+use crate::throttle::coordinator::CoordinatorIo;
+
+impl Machine {
+    pub(super) fn wired_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, SmIo<'_>)> {
+        let links = self.launch.iter_mut().zip(&mut self.done).zip(&mut self.mem).zip(&mut self.wb);
+        self.cores.iter_mut().zip(links).map(|(core, (((launch, done), mem), wb))| {
+            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() })
+        })
+    }
+
+    pub(super) fn wired_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+        let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
+        self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
+            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None })
+        })
+    }
+
+    /// The same in a machine whose SMs may duel or supply each other, and whose L2 may recall lines.
+    pub(super) fn wired_lsus_of_schemes(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+        let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
+        let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
+        let mut recalls = RecallNetwork::of_lsus(&mut self.recalls);
+        let mut supplies = Tracking::of_lsus(&mut self.tracking, &mut self.from_l2[self.banks.len()..]);
+        self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
+            let (duel, recall, supply) = (duels.next(), recalls.next(), supplies.next());
+            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall, supply })
+        })
+    }
+
+    /// Evaluates the SMs that are due of a machine with side bands, and the coordinator.
+    #[inline(never)]
+    pub(super) fn eval_throttled(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let sms = self.cores.len() as u8;
+        let mut faulted = false;
+        let mut sides = take(&mut self.side);
+        due.each(0, self.wired_cores().zip(&mut sides), at, |((core, io), side), at| {
+            let sleep = core.eval_throttled(io, side, at);
+            faulted |= core.fault().is_some();
+            sleep
+        });
+        due.each(sms, self.wired_lsus_of_schemes().zip(&mut sides), at, |((lsu, io), side), at| {
+            lsu.eval_throttled(io, side, at)
+        });
+        self.faulted |= faulted;
+        self.side = sides;
+        if self.coordinator.is_some() {
+            due.each(2 * sms + 1, once(self), at, Self::eval_coordinator);
+        }
+    }
+
+    pub(super) fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
+        self.dispatcher.eval(io, at)
+    }
+
+    pub(super) fn eval_coordinator(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let Some(coordinator) = &mut self.coordinator else { return Sleep::UntilEvent };
+        coordinator.eval(CoordinatorIo(&mut self.side), at)
+    }
+
+    pub(super) fn describe_core(&self, i: usize, to: &mut dyn Describe) {
+        let coordinates = self.coordinator.is_some();
+        to.parts("sm", i as u32, |to| {
+            to.part("core", |to| {
+                self.launch[i].describe("launch", None, to);
+                self.wb[i].describe("wb", None, to);
+                if let Some(side) = self.side.get(i) {
+                    side.misses.describe("misses", None, to);
+                    if coordinates {
+                        side.orders.describe("orders", None, to);
+                    }
+                }
+                self.cores[i].describe(to);
+            });
+        });
+    }
+
+    pub(super) fn describe_lsu(&self, i: usize, to: &mut dyn Describe) {
+        let coordinates = self.coordinator.is_some();
+        to.parts("sm", i as u32, |to| {
+            to.part("l1", |to| {
+                self.mem[i].describe("core_req", None, to);
+                self.deliver[i].describe("mem_rsp", None, to);
+                if let Some(side) = self.side.get(i).filter(|_| coordinates) {
+                    side.periods.describe("periods", None, to);
+                }
+                if let Some(duel) = &self.duel {
+                    duel.mode[i].describe("mode", None, to);
+                }
+                if let Some(recalls) = &self.recalls {
+                    recalls.describe_to_l1(i, to);
+                }
+                if let Some(tracking) = &self.tracking {
+                    tracking.network.describe_to_l1(i, to);
+                }
+                self.lsus[i].describe(to);
+            });
+        });
+    }
+
+    pub(super) fn describe_dispatcher(&self, to: &mut dyn Describe) {
+        to.part("dispatcher", |to| {
+            for (i, done) in (0..).zip(&self.done) {
+                done.describe("done", Some(i), to);
+            }
+            self.dispatcher.describe(to);
+        });
+    }
+
+    pub(super) fn describe_coordinator(&self, to: &mut dyn Describe) {
+        to.part("coordinator", |to| {
+            for (i, side) in (0..).zip(&self.side) {
+                side.reports.describe("reports", Some(i), to);
+            }
+            if let Some(coordinator) = &self.coordinator {
+                coordinator.describe(to);
+            }
+        });
+    }
+}
