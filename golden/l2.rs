@@ -7,6 +7,7 @@
 //! the number of outstanding lines are the clocked bank's own business.
 
 pub mod frc;
+pub mod masked;
 pub mod passing;
 
 use std::collections::BTreeMap;

@@ -83,6 +83,7 @@ impl Bank {
 
     fn flush(&mut self, counts: &mut Counts) {
         if let Some(line) = self.buffer.take() {
+            counts.buffer_flushes += 1;
             self.write(line, true, counts);
         }
     }

@@ -22,6 +22,8 @@ pub struct Counts {
     pub atomics: u64,
     /// Sectors that atomic operations found in the atomic buffer.
     pub buffer_hits: u64,
+    /// Sectors that went from the atomic buffer back to the L2.
+    pub buffer_flushes: u64,
     /// L2 lines asked for.
     pub l2_accesses: u64,
     /// Those found.

@@ -30,11 +30,13 @@
 //!
 //! Order: the requests of a line take effect in the order of their look-ups. Accesses to a line on
 //! its way wait together in that order (`mshr`); a write or a reduction is acknowledged as soon as
-//! it has its place in it. Writes of a whole line need no fetch, unless `write_miss` asks for one.
+//! it has its place in it. Writes of a whole line need no fetch, unless `write_miss` asks for one;
+//! with byte masks no write does (`bank/partial`).
 //!
 //! Atomics: one pass through the atomic unit reads and writes the words, in the cycle in which the
 //! access is served and with both ports of the data memory, so that nothing comes between. The
-//! reply brings the line as it was before.
+//! reply brings the line as it was before. With `bank/atomic_buffer` the unit works on the line there, and
+//! the data memory is read and written only when another line comes into it.
 //!
 //! No stale memory: the line fetched may be one that gave way a moment ago and whose bytes are
 //! still on their way to memory. Fetches and write-backs leave in the order of their look-ups, so
@@ -46,9 +48,11 @@
 //! SMs, and waiters need only room for a reply. Whatever a look-up waits for (a way, an MSHR entry,
 //! a queue) is freed by these without any further look-up.
 
+mod atomic_buffer;
 mod attend;
 mod channels;
 mod evict;
+mod partial;
 mod passing;
 mod perform;
 mod serve;
@@ -57,7 +61,7 @@ mod transient;
 
 use super::coherence::RecallIo;
 use super::config::{BankPlace, L2Bypass, L2Config};
-use super::line::{Tag, TagShape};
+use super::line::{ByteMask, LineState, Tag, TagShape};
 use super::mshr::{Mshr, MshrShape, WaiterShape};
 use super::queues::{Fetch, Looking, MemoryShape, Turn, WriteBack};
 use super::split::Split;
@@ -75,6 +79,7 @@ use crate::kernel::{
 };
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{LINE_BYTES, Reply, Request};
+use atomic_buffer::{AtomicBuffer, BufferShape};
 use channels::any_waiting;
 use passing::Passing;
 use perform::memory_of;
@@ -123,6 +128,8 @@ pub struct L2Bank {
     tags: Array<Tag>,
     recency: Array<Recency>,
     data: Array<LineData>,
+    /// Which bytes are here of the lines of which not all are.
+    masks: Option<Box<Array<ByteMask>>>,
     mshr: Mshr,
     fetches: Fifo<Fetch>,
     write_backs: Fifo<WriteBack>,
@@ -140,6 +147,8 @@ pub struct L2Bank {
     refused: Option<(u64, Stall)>,
     /// Why its last look-up failed; a replay in its cycle is no look-up.
     lacking: Option<Stall>,
+    /// Holds the line of the last atomic.
+    atomic_buffer: Option<Box<AtomicBuffer>>,
     /// Lets lines past that are of no use here.
     passing: Option<Box<Passing>>,
     /// What the transient flow needs beside all this.
@@ -154,6 +163,7 @@ impl L2Bank {
         assert!(is_transient || place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
         let ports = MemoryPorts::of(config, &place);
         let streams = config.bypass != L2Bypass::None;
+        let masked = config.has_byte_masks();
         let memory = |name: &str, columns, (reads, writes)| ArraySpec {
             path: format!("{path}.{name}"),
             storage: Storage::Sram,
@@ -178,7 +188,7 @@ impl L2Bank {
             },
         };
         let burst_bits = local_bits + place.bursts().ilog2();
-        let queue = MemoryShape { burst_bits, line_bytes: place.line_bytes, masked: streams };
+        let queue = MemoryShape { burst_bits, line_bytes: place.line_bytes, masked: config.keeps_tags() || masked };
         Self {
             path: path.to_owned(),
             index: IndexUnit::new(&config.index, config.sets, place.line_bytes, local_bits),
@@ -188,10 +198,13 @@ impl L2Bank {
             matched: None,
             tags: Array::new(
                 memory("tags", config.ways, ports.tags),
-                TagShape { tag_bits: tag_bits(config, &place), wide: is_transient || streams },
+                TagShape { tag_bits: tag_bits(config, &place), wide: is_transient || config.keeps_tags() || masked },
             ),
             recency: Array::new(memory("recency", 1, ports.recency), config.ways),
             data: Array::new(memory("data", config.ways, ports.data), place.line_bytes).by_cell(),
+            // Reads: look-up, a line's bytes or its last waiter.
+            masks: masked
+                .then(|| Box::new(Array::new(memory("masks", config.ways, (2, 1)), place.line_bytes).by_cell())),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
             fetches: Fifo::new(config.miss_queue, queue),
             write_backs: Fifo::new(config.write_back_queue, queue),
@@ -203,6 +216,11 @@ impl L2Bank {
             stats: L2Stats::default(),
             refused: None,
             lacking: None,
+            atomic_buffer: config.atomic_buffer.then(|| {
+                let L2Config { sets, ways, .. } = *config;
+                let (line_bytes, operand_bytes) = (place.line_bytes, place.operand_bytes());
+                Box::new(AtomicBuffer::new(BufferShape { sets, ways, line_bytes, operand_bytes }))
+            }),
             passing: streams.then(|| Box::new(Passing::new(path, config, place.line_bytes))),
             transient: Box::new(Transient::new(path, config, &place)),
             config: config.clone(),
@@ -235,26 +253,40 @@ impl L2Bank {
             && self.transient.is_idle()
     }
 
-    /// The bytes of a line if they are here, also those still waiting to be written to memory:
-    /// for a host that looks into a machine at rest.
+    /// The bytes of a line that are here, also those still waiting to be written to memory, and which they are: for a
+    /// host that looks into a machine at rest.
     #[must_use]
-    pub fn peek(&self, line: u64) -> Option<&[u8; LINE_BYTES]> {
+    pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         if let Some((set, way)) = self.locate(line) {
-            return Some(&self.data.row(set)[way as usize].0);
+            let held = self.atomic_buffer.as_ref().and_then(|buffer| buffer.held((set, way)));
+            return Some((&held.unwrap_or_else(|| &self.data.row(set)[way as usize]).0, self.bytes_here(set, way)));
         }
         let burst = self.local(line) * u64::from(self.bursts);
         let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
-        youngest.map(|leaving| &leaving.line.0)
+        youngest.map(|leaving| (&leaving.line.0, leaving.mask))
     }
 
     /// Replaces the bytes of a line that is here, and says whether it was: for a host that writes
     /// memory under a machine at rest.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
         let Some((set, way)) = self.locate(line) else { return false };
+        if let Some(held) = self.atomic_buffer.as_mut().and_then(|buffer| buffer.held_mut((set, way))) {
+            held.0 = *bytes;
+            return true;
+        }
         // No edge of any clock: the host has a port of its own.
         let mut wake = Wake::new(&[1]);
         self.data.update(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
         true
+    }
+
+    /// A kernel has ended: the line of the atomic buffer goes back to the data memory (anssari2012 section 3.4), while
+    /// nobody asks for anything.
+    pub fn end_kernel(&mut self) {
+        if let Some(buffer) = &mut self.atomic_buffer {
+            let mut wake = Wake::new(&[1]);
+            buffer.write_back(&mut self.data, &Edge::new(u64::MAX, u64::MAX, &mut wake), &mut self.stats);
+        }
     }
 
     /// Starts to refuse reads of lines that nobody wrote.
@@ -268,6 +300,7 @@ impl L2Bank {
         self.tags.record();
         self.recency.record();
         self.data.record();
+        self.masks.iter_mut().for_each(|masks| masks.record());
         self.mshr.record();
         if let Some(passing) = &mut self.passing {
             passing.lines.record();
@@ -278,7 +311,8 @@ impl L2Bank {
     /// Set and way of a line whose bytes are here.
     fn locate(&self, line: u64) -> Option<(u32, u32)> {
         let (set, tag) = self.split(self.local(line));
-        let way = self.tags.row(set).iter().position(|cell| cell.tag == tag && cell.state.is_here())?;
+        let is_here = |cell: &Tag| cell.state.is_here() || cell.state == LineState::Partial;
+        let way = self.tags.row(set).iter().position(|cell| cell.tag == tag && is_here(cell))?;
         Some((set, way as u32))
     }
 
@@ -348,43 +382,39 @@ impl L2Bank {
         }
     }
 
-    /// Sends one burst of the fetch or write-back whose turn it is; true if it is stuck behind a
-    /// full channel.
+    /// Sends one burst of the fetch or write-back whose turn it is; true if the next is stuck behind
+    /// a full channel.
     fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
         let Some(&Turn { write_back }) = self.turns.front() else { return false };
-        let mut fetched_after = 0;
-        let (id, first, tag, line) = if write_back {
-            let Some(WriteBack { burst, id, mask, line }) = self.write_backs.front() else {
-                self.breach(at, "a write-back's turn without a write-back")
-            };
-            (*id, *burst, 0, Some((line, *mask)))
-        } else {
-            let Some(&Fetch { burst, id, entry, missed }) = self.fetches.front() else {
-                self.breach(at, "a fetch's turn without a fetch")
-            };
-            if self.sent == 0 {
-                fetched_after = at.cycle - missed;
-            }
-            (id, burst, u16::from(entry) * self.bursts as u16 + self.sent as u16, None)
+        let oldest = match write_back {
+            true => self.write_backs.front().map(|leaving| leaving.burst),
+            false => self.fetches.front().map(|fetch| fetch.burst),
         };
+        let Some(first) = oldest else { self.breach(at, "a turn without what it is of") };
         let (mut dram_req, first) = self.channel_of(first, dram_req);
         if !dram_req.ready(at) {
             return true;
         }
-        self.stats.miss_delay += fetched_after;
         let (sent, burst_bytes) = (self.sent, self.place.burst_bytes as usize);
-        dram_req.push_with(at, |beat| {
-            let DramRequest { write, id: by, burst, tag: of, byte_mask, data } = beat;
-            (*write, *by, *burst, *of) = (write_back, id, first + u64::from(sent), tag);
-            (*byte_mask, *data) = match line {
-                Some((line, mask)) => {
-                    let all = u64::MAX >> (BURST_BYTES - burst_bytes);
-                    let mask = (mask >> (sent as usize * burst_bytes)) as u64 & all;
-                    (mask, part_of(&line.0, sent as usize * burst_bytes, burst_bytes))
-                }
-                None => (0, [0; BURST_BYTES]),
-            };
-        });
+        let this = first + u64::from(sent);
+        if let Some(WriteBack { id, mask, line, .. }) = self.write_backs.front().filter(|_| write_back) {
+            let start = sent as usize * burst_bytes;
+            dram_req.push_with(at, |beat| {
+                let DramRequest { write, id: by, burst, tag, byte_mask, data } = beat;
+                (*write, *by, *burst, *tag) = (true, *id, this, 0);
+                *byte_mask = (mask >> start) as u64 & u64::MAX >> (BURST_BYTES - burst_bytes);
+                *data = part_of(&line.0[start..start + burst_bytes]);
+            });
+        } else if let Some(&Fetch { id, entry, missed, .. }) = self.fetches.front() {
+            self.stats.miss_delay += if sent == 0 { at.cycle - missed } else { 0 };
+            let of = u16::from(entry) * self.bursts as u16 + sent as u16;
+            dram_req.push_with(at, |beat| {
+                let DramRequest { write, id: by, burst, tag, byte_mask, data } = beat;
+                (*write, *by, *burst, *tag, *byte_mask) = (false, id, this, of, 0);
+                *data = [0; BURST_BYTES];
+            });
+        }
+        let is_full = dram_req.is_full();
         self.sent += 1;
         if self.sent == self.bursts {
             self.sent = 0;
@@ -396,7 +426,8 @@ impl L2Bank {
                 self.fetches.drop_front();
             }
         }
-        false
+        // The bursts of another line may go to another channel.
+        is_full && (self.sent != 0 || self.place.channels.num_partitions == 1)
     }
 
     /// Puts an arriving burst into the way reserved for its line.
@@ -409,10 +440,13 @@ impl L2Bank {
         let burst_bytes = self.place.burst_bytes as usize;
         let first = burst as usize * burst_bytes;
         let place = (line.set, line.way);
+        let newer = self.newer(at, place);
         let Self { data, transient, passing, config, .. } = self;
         let (memory, (row, column)) = memory_of(data, &mut transient.frc, passing, config.ways, place);
         memory.update(at, row, column, |data| {
-            if burst_bytes == BURST_BYTES {
+            if newer != 0 {
+                partial::fill(data, newer, first, &arrived.data[..burst_bytes]);
+            } else if burst_bytes == BURST_BYTES {
                 data.0[first..first + BURST_BYTES].copy_from_slice(&arrived.data);
             } else {
                 data.0[first..first + burst_bytes].copy_from_slice(&arrived.data[..burst_bytes]);
@@ -449,15 +483,14 @@ impl L2Bank {
     }
 }
 
-/// The burst of `bytes` that begins at `first`; whole bursts are copied without a loop.
-fn part_of(line: &[u8; LINE_BYTES], first: usize, bytes: usize) -> [u8; BURST_BYTES] {
-    let mut burst = [0; BURST_BYTES];
-    if bytes == BURST_BYTES {
-        burst.copy_from_slice(&line[first..first + BURST_BYTES]);
-    } else {
-        burst[..bytes].copy_from_slice(&line[first..first + bytes]);
-    }
-    burst
+/// The burst that begins with `bytes`, mostly all of it: that is copied without a loop.
+#[inline(always)]
+fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
+    <[u8; BURST_BYTES]>::try_from(bytes).unwrap_or_else(|_| {
+        let mut burst = [0; BURST_BYTES];
+        burst[..bytes.len()].copy_from_slice(bytes);
+        burst
+    })
 }
 
 /// Bits of a tag; a cache that holds all of its memory still carries one.
@@ -484,7 +517,7 @@ impl Block for L2Bank {
         let can_write = arrived.is_none() || self.config.data_ports > 1;
         let replayed = self.replay(at, can_write);
         let looked = match replayed {
-            Ok(true) => match self.looking.front() {
+            Ok(true) | Err(Stall::AtomicBuffer) => match self.looking.front() {
                 Some(oldest) if oldest.due <= at.cycle => {
                     // What comes before the room for a reply may be another thing after a replay.
                     self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
@@ -516,12 +549,12 @@ impl Block for L2Bank {
             || self.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
             || any_waiting(&mut io.dram_rsp, at)
             || self.can_accept() && io.req.waiting(at)
-            || looked == Err(Stall::Port);
+            || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer));
         match self.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
             // A request that waits may have to go another way in the next period.
-            Some(_) => self.passing.as_ref().and_then(|p| p.streaming.ends()).map_or(Sleep::UntilEvent, Sleep::At),
+            Some(_) => self.passing.as_ref().and_then(|p| p.ends()).map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
     }
@@ -540,6 +573,7 @@ impl Block for L2Bank {
             tags,
             recency,
             data,
+            masks,
             mshr,
             fetches,
             write_backs,
@@ -552,6 +586,7 @@ impl Block for L2Bank {
             refused: _,
             // Found again by every look-up.
             lacking: _,
+            atomic_buffer,
             passing,
             transient,
         } = self;
@@ -562,6 +597,9 @@ impl Block for L2Bank {
         to.array("tags", tags);
         to.array("recency", recency);
         to.array("data", data);
+        if let Some(masks) = masks {
+            to.array("masks", &**masks);
+        }
         to.part("mshr", |to| mshr.describe(to));
         if config.is_transient() {
             transient.describe(to);
@@ -570,6 +608,9 @@ impl Block for L2Bank {
             to.part("write_backs", |to| write_backs.describe(to));
             to.part("turns", |to| turns.describe(to));
             to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
+        }
+        if let Some(buffer) = atomic_buffer {
+            to.part("atomic_buffer", |to| buffer.describe(to));
         }
         if let Some(passing) = passing {
             passing.describe(to);

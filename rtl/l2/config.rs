@@ -102,6 +102,8 @@ pub enum L2Bypass {
     Streaming,
     /// Reads and writes always: no cache, but for atomics (khairy2015 section 3.1).
     All,
+    /// Reads of lines that will stay in an L1 (anssari2012 section 3.3), as the sharing tracker hears of them.
+    Coalesced,
 }
 
 impl L2Bypass {
@@ -110,6 +112,7 @@ impl L2Bypass {
             Self::None => "none",
             Self::Streaming => "streaming",
             Self::All => "all",
+            Self::Coalesced => "coalesced",
         }
     }
 }
@@ -122,6 +125,8 @@ pub enum WriteMiss {
     FetchPartial,
     /// Its line, even if all of that is written: GPGPU-Sim's write-allocate.
     Fetch,
+    /// Nothing: a mask says which bytes of a line are here, and the others are fetched for who wants them.
+    ByteMask,
 }
 
 /// Parameters of one bank.
@@ -155,6 +160,8 @@ pub struct L2Config {
     pub reply_queue: u32,
     /// Writes of the data memory in a cycle: with the second an arriving burst holds up no access (1 or 2).
     pub data_ports: u32,
+    /// The line that atomics went to last is in a buffer beside the data memory (anssari2012 section 3.4).
+    pub atomic_buffer: bool,
     /// Which misses are not kept.
     pub bypass: L2Bypass,
     /// Of the bypass `streaming`.
@@ -191,10 +198,22 @@ pub struct BankPlace {
 }
 
 impl L2Config {
+    /// True if the tags of lines that are let past are kept, and writes let past as well.
+    #[must_use]
+    pub fn keeps_tags(&self) -> bool {
+        matches!(self.bypass, L2Bypass::Streaming | L2Bypass::All)
+    }
+
     /// True if lines leave from their ways.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.replacement_flow == ReplacementFlow::Transient
+    }
+
+    /// True if parts of lines may be here.
+    #[must_use]
+    pub fn has_byte_masks(&self) -> bool {
+        self.write_miss == WriteMiss::ByteMask && !self.is_transient()
     }
 
     /// Checks the fields beneath L1s with lines of `l1_line_bytes`, for bursts of `burst_bytes`.

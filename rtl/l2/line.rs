@@ -21,6 +21,8 @@ pub enum LineState {
     WritingBack,
     /// Only its tag is here, while the bank lets lines past. Streaming only.
     Hollow,
+    /// Bytes that were written are here, the others in memory. With byte masks only.
+    Partial,
 }
 
 impl LineState {
@@ -30,10 +32,16 @@ impl LineState {
         matches!(self, Self::Valid | Self::Modified)
     }
 
+    /// True if bytes of it are here that memory does not know.
+    #[must_use]
+    pub fn is_newer(self) -> bool {
+        matches!(self, Self::Modified | Self::Partial)
+    }
+
     /// True if another line may take the way.
     #[must_use]
     pub fn may_go(self) -> bool {
-        self.is_here() || self == Self::Hollow
+        self.is_here() || matches!(self, Self::Hollow | Self::Partial)
     }
 
     /// True if the line is on its way out.
@@ -45,7 +53,8 @@ impl LineState {
 
 impl Encoding for LineState {
     const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB", "HOLLOW"];
+    const NAMES: &'static [&'static str] =
+        &["INVALID", "RESERVED", "VALID", "MODIFIED", "T_INV", "T_WB", "HOLLOW", "PARTIAL"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -56,7 +65,7 @@ impl Encoding for LineState {
 pub struct TagShape {
     /// Bits of a tag.
     pub tag_bits: u32,
-    /// Lines leave from their ways, or tags stay without them: more states.
+    /// Lines leave from their ways, tags stay without them, or parts of lines are here: more states.
     pub wide: bool,
 }
 
@@ -88,5 +97,17 @@ impl Payload for Sharers {
     fn fields<F: Fields + ?Sized>(&self, l1s: &u32, to: &mut F) {
         let Self(sharers) = self;
         to.sized("sharers", *sharers, *l1s);
+    }
+}
+
+/// Bytes of a line that are here and newer than memory, one bit each; the shape is the bytes of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByteMask(pub u128);
+
+impl Payload for ByteMask {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, line_bytes: &u32, to: &mut F) {
+        let Self(mask) = self;
+        to.wide("mask", &mask.to_le_bytes()[..*line_bytes as usize / 8]);
     }
 }

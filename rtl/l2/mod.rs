@@ -10,7 +10,9 @@
 //! | `stats`  | counters                                                              |
 //! | `bank`   | the block, in two flows of replacement over the same memories         |
 //!
-//! The overlapped flow is in `bank/serve`, what goes past a bank in it in `bank/passing`. The transient flow, which is candel2018's, has more parts:
+//! The overlapped flow is in `bank/serve`, what goes past a bank in it in `bank/passing`, lines
+//! of which only parts are here in `bank/partial`, the line of the last atomic
+//! in `bank/atomic_buffer`. The transient flow, which is candel2018's, has more parts:
 //!
 //! | file             | holds                                                         |
 //! |------------------|---------------------------------------------------------------|

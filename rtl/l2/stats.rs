@@ -21,10 +21,12 @@ pub enum Stall {
     Port,
     /// The queue of requests that wait for a way is full.
     PendingQueue,
+    /// The line went back from the atomic buffer.
+    AtomicBuffer,
 }
 
 /// Number of stall reasons.
-const STALLS: usize = 8;
+const STALLS: usize = 9;
 const STALL_NAMES: [&str; STALLS] = [
     "stall_line_alloc",
     "stall_mshr_entry",
@@ -34,6 +36,7 @@ const STALL_NAMES: [&str; STALLS] = [
     "stall_reply_queue",
     "stall_port",
     "stall_pending_queue",
+    "stall_atomic_buffer",
 ];
 
 /// Counters of one bank. `accesses` are reads, as everywhere in the statistics; writes and atomics
@@ -80,6 +83,12 @@ pub struct L2Stats {
     pub frc_hits: u64,
     /// Lines swapped from the FRC into their ways.
     pub swaps: u64,
+    /// Atomics and reductions that found their line in the atomic buffer.
+    pub buffer_hits: u64,
+    /// Lines brought into it by those that did not.
+    pub buffer_fills: u64,
+    /// Lines that it gave up: to another one, to an access, to a replacement, or because a kernel ended.
+    pub buffer_flushes: u64,
     /// Cycles in which the oldest request was held up, by reason.
     pub stalls: [u64; STALLS],
 }
@@ -114,7 +123,16 @@ impl L2Stats {
         equal("reads = hits + hit-pending + misses", self.accesses, self.hits + self.hit_pending + self.misses)?;
         let waited = self.hit_pending + self.write_pending + self.atomic_pending + self.fetches;
         equal("replays = accesses that waited for a line", self.replays, waited)?;
-        equal("swaps = misses served by the FRC", self.swaps, self.frc_misses)
+        equal("swaps = misses served by the FRC", self.swaps, self.frc_misses)?;
+        let held = self.buffer_fills.saturating_sub(self.buffer_flushes).min(1);
+        equal(
+            "lines that came into the atomic buffer = lines that left",
+            self.buffer_fills,
+            self.buffer_flushes + held,
+        )?;
+        let buffered = self.buffer_hits + self.buffer_fills;
+        // One in the FRC is changed there.
+        equal("atomics in the buffer, at most all", buffered.max(self.atomics()), self.atomics())
     }
 
     /// Lists the counters.
@@ -140,6 +158,9 @@ impl L2Stats {
             frc_misses,
             frc_hits,
             swaps,
+            buffer_hits,
+            buffer_fills,
+            buffer_flushes,
             stalls,
         } = self;
         to.stats([
@@ -163,6 +184,9 @@ impl L2Stats {
             ("frc_misses", *frc_misses),
             ("frc_hits", *frc_hits),
             ("swaps", *swaps),
+            ("buffer_hits", *buffer_hits),
+            ("buffer_fills", *buffer_fills),
+            ("buffer_flushes", *buffer_flushes),
         ]);
         to.stats(std::array::from_fn::<_, STALLS, _>(|at| (STALL_NAMES[at], stalls[at])));
     }

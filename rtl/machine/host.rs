@@ -207,7 +207,8 @@ impl Machine {
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
             let partition = self.partition_of(line);
-            if let Some(mut data) = self.banks[partition].peek(line).copied() {
+            // Bytes that are not in a bank stay so: they are written below.
+            if let Some((&(mut data), _)) = self.banks[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
                 self.banks[partition].poke(line, &data);
             }
@@ -232,10 +233,14 @@ impl Machine {
         let line_bytes = self.config.l2.line_bytes as usize;
         for (line, offset, range) in cut(address, bytes, line_bytes) {
             let partition = self.partition_of(line);
-            if let Some(data) = self.banks[partition].peek(line) {
-                read.extend_from_slice(&data[offset..offset + range.len()]);
+            let held = self.banks[partition].peek(line);
+            let held = held.map(|(data, here)| (&data[offset..offset + range.len()], here >> offset));
+            let is_whole = |here: u128| here.trailing_ones() as usize >= range.len();
+            if let Some((data, _)) = held.filter(|(_, here)| is_whole(*here)) {
+                read.extend_from_slice(data);
                 continue;
             }
+            let first = read.len();
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
             let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
@@ -244,6 +249,11 @@ impl Machine {
                 let burst = store.peek(local * bursts + burst);
                 let burst = burst.map_err(|reason| memory_error(address, bytes as u64, &reason))?;
                 read.extend_from_slice(&burst[inside..inside + part.len()]);
+            }
+            if let Some((data, here)) = held {
+                for at in (0..data.len()).filter(|at| here >> at & 1 != 0) {
+                    read[first + at] = data[at];
+                }
             }
         }
         Ok(read)
@@ -289,7 +299,8 @@ impl Machine {
     }
 
     /// Ends a kernel, `cycle` being its last core cycle: the L1s forget their lines, because a store of
-    /// another SM leaves them as they were, and every warp of the next one may issue.
+    /// another SM leaves them as they were, the atomic buffers give up theirs, and every warp of the next
+    /// one may issue.
     ///
     /// # Errors
     /// The kernel is still running.
@@ -298,6 +309,7 @@ impl Machine {
             return Err(NotIdle);
         }
         self.lsus.iter_mut().for_each(Lsu::flush);
+        self.banks.iter_mut().for_each(L2Bank::end_kernel);
         self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::flush));
         if let Some(duel) = &mut self.duel {
             duel.block.restart();

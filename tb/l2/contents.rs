@@ -30,8 +30,9 @@ fn run_random(seed: u64, place: BankPlace) {
         write_back_queue: 1 + random.below(3) as u32,
         reply_queue: 1 + random.below(4) as u32,
         data_ports: 1 + random.below(2) as u32,
-        write_miss: if random.percent(30) { WriteMiss::Fetch } else { WriteMiss::FetchPartial },
-        bypass: [L2Bypass::None, L2Bypass::Streaming, L2Bypass::All][random.below(3) as usize],
+        atomic_buffer: random.percent(50),
+        write_miss: [WriteMiss::FetchPartial, WriteMiss::Fetch, WriteMiss::ByteMask][random.below(3) as usize],
+        bypass: [L2Bypass::None, L2Bypass::Streaming, L2Bypass::All, L2Bypass::Coalesced][random.below(4) as usize],
         streaming: StreamingConfig {
             period: 20 + random.below(300) as u32,
             miss_percent: 1 + random.below(90) as u32,
@@ -75,7 +76,7 @@ fn l1_lines_of_several_lines_are_served_part_by_part_and_answered_once() {
 fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
     for_each_seed(12, |seed| {
         let mut random = Random::new(seed);
-        let config = L2Config { sets: 4, ways: 3, ..small_config() };
+        let config = L2Config { sets: 4, ways: 3, atomic_buffer: random.percent(50), ..small_config() };
         let place = [fermi_place(), place(64, 64), place(32, 32)][seed as usize % 3];
         let line_bytes = place.line_bytes as usize;
         let script = requests(&mut random, place, 24, 300);
@@ -130,7 +131,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
         assert_eq!(dut, written_back);
         assert!(!dut.is_empty());
         for (local, bytes) in golden.dirty_lines() {
-            assert_eq!(rig.bank.peek(line(local)).map(|bytes| &bytes[..line_bytes]), Some(&bytes[..]));
+            assert_eq!(rig.bank.peek(line(local)).map(|(bytes, _)| &bytes[..line_bytes]), Some(&bytes[..]));
         }
     });
 }
@@ -179,8 +180,8 @@ fn the_host_sees_and_replaces_lines_that_are_here() {
     let config = L2Config { ways: 1, ..small_config() };
     let mut rig = play(&config, &[write(1, 0, u128::MAX, 0x11), read(2, 1)], Memory::new(1, 1..2, 0));
     assert_eq!(rig.bank.peek(line(1)), None);
-    assert_eq!(rig.bank.peek(line(2)), Some(&initial_line(fermi_place(), 2)));
+    assert_eq!(rig.bank.peek(line(2)), Some((&initial_line(fermi_place(), 2), u128::MAX)));
     assert!(rig.bank.poke(line(2), &[9; LINE_BYTES]));
     assert!(!rig.bank.poke(line(1), &[9; LINE_BYTES]));
-    assert_eq!(rig.bank.peek(line(2)), Some(&[9; LINE_BYTES]));
+    assert_eq!(rig.bank.peek(line(2)), Some((&[9; LINE_BYTES], u128::MAX)));
 }

@@ -10,7 +10,7 @@ use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::l2::BankPlace;
-use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
+use rtl::noc::packet::{LINE_BYTES, ReplyKind, Request, RequestKind, SECTOR_BYTES, Sharing, sectors_of};
 
 const OPERATIONS: [(AtomicFn, Type); 12] = [
     (AtomicFn::Add, Type::U32),
@@ -89,7 +89,8 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
             write(local, ticket, mask, random.below(256) as u8)
         } else {
             let sectors = if random.percent(30) { 1 + random.below(15) as u8 } else { 15 } & sectors_of(line_bytes);
-            Request { sectors: sectors.max(1), ..read(local, ticket) }
+            let sharing = if ticket % 2 == 0 { Sharing::Keeps } else { Sharing::Takes };
+            Request { sectors: sectors.max(1), sharing, ..read(local, ticket) }
         };
         Request { sm: random.below(15) as u8, ..request }
     };
@@ -186,10 +187,14 @@ pub fn check(rig: &Rig, script: &[Request]) {
     for (local, bytes) in &flat.lines {
         let in_memory = in_memory(&rig.memory, place, *local);
         for (part, in_memory) in (0..).zip(in_memory.chunks(place.line_bytes as usize)) {
-            let held = rig.bank.peek(line(*local) << place.parts_log2() | part).map(|bytes| &bytes[..in_memory.len()]);
+            let mut held = in_memory.to_vec();
+            if let Some((bytes, here)) = rig.bank.peek(line(*local) << place.parts_log2() | part) {
+                let newer = held.iter_mut().zip(bytes).enumerate().filter(|(at, _)| here >> at & 1 != 0);
+                newer.for_each(|(_, (held, byte))| *held = *byte);
+            }
             let first = part as usize * in_memory.len();
             let expected = &bytes[first..first + in_memory.len()];
-            assert_eq!(held.unwrap_or(in_memory), expected, "part {part} of line {local} at rest");
+            assert_eq!(held, expected, "part {part} of line {local} at rest");
         }
     }
     let stats = rig.bank.stats();

@@ -58,6 +58,7 @@ impl Load {
             replacement_flow: ReplacementFlow::Transient,
             pending_queue: 1 + random.below(8) as u32,
             serve_transient: random.percent(50),
+            atomic_buffer: random.percent(50),
             frc,
             ..small_config()
         };
@@ -229,7 +230,7 @@ mod tests {
             assert!(!recalled.is_empty() && !written.is_empty());
             let lines: BTreeSet<u64> = script.iter().map(|request| request.line / 6).collect();
             for local in lines {
-                if let Some(bytes) = rig.bank.peek(line(local)) {
+                if let Some((bytes, _)) = rig.bank.peek(line(local)) {
                     assert_eq!(golden.newest(local), bytes.to_vec());
                 }
             }

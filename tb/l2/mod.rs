@@ -8,7 +8,9 @@
 //! | earliest reply     | a hit is answered at its contract's cycle, hits at one a cycle              |
 //! | miss               | a miss cycle by cycle: bursts, early acknowledgement, replay in order       |
 //! | atomics            | words change as the golden bank says, old values come back; sums, locks    |
+//! | atomic buffer      | cycle by cycle with and without it; hits and flushes as the golden buffer's     |
 //! | whole-line write   | allocates without a fetch, or with one where every missing write fetches   |
+//! | byte masks         | what is fetched and what written back where writes fetch nothing, as the twin says |
 //! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
 //! | stalls             | every reason to refuse a request is reached and charged                     |
 //! | split lines        | shorter lines than the L1s': part by part, any sectors, one answer         |
@@ -19,6 +21,8 @@
 //! | FRC under load     | any size, any bank: byte map, write-backs, recalls, modes, twin             |
 
 #[cfg(test)]
+mod atomic_buffer;
+#[cfg(test)]
 mod atomics;
 #[cfg(test)]
 mod contents;
@@ -27,6 +31,8 @@ mod flat;
 pub(crate) mod frc;
 mod l1s;
 mod memory;
+#[cfg(test)]
+mod partial;
 #[cfg(test)]
 mod passing;
 #[cfg(test)]
@@ -113,6 +119,7 @@ fn small_config() -> L2Config {
         reply_queue: 8,
         data_ports: 1,
         write_miss: WriteMiss::FetchPartial,
+        atomic_buffer: false,
         bypass: L2Bypass::None,
         streaming: StreamingConfig { period: 100, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss },
         replacement_flow: ReplacementFlow::Overlapped,

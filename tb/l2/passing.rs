@@ -1,15 +1,18 @@
-//! A bank that its streaming monitor closes and opens, or that keeps nothing.
+//! A bank that its streaming monitor closes and opens, that keeps nothing, or that leaves to the L1s what they will keep.
 
-use super::flat::check;
+use super::flat::{check, requests};
 use super::memory::Memory;
-use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
+use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, split_place, write};
 use crate::kit::{Random, Sink, Source, Stall, run_in_all_modes};
+use golden::hybrid::{Config as HybridConfig, Hybrid, L2Config as HybridL2, Protections, SECTORS};
 use golden::index::{Function, SetIndex};
 use golden::l1::streaming::Config as MonitorConfig;
 use golden::l2::passing::{Access, Bank, Served};
+use golden::untimed::Geometry;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
+use rtl::l2::BankPlace;
 use rtl::l2::{L2Bypass, L2Config};
-use rtl::noc::packet::{Request, RequestKind};
+use rtl::noc::packet::{Request, RequestKind, Sharing};
 
 const STREAMING: StreamingConfig =
     StreamingConfig { period: 1000, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss };
@@ -22,10 +25,14 @@ fn config() -> L2Config {
 
 /// Plays requests one at a time.
 fn play(config: &L2Config, script: &[Request]) -> Rig {
+    play_at(fermi_place(), config, script)
+}
+
+fn play_at(place: BankPlace, config: &L2Config, script: &[Request]) -> Rig {
     let build = || {
         let alone = Stall::NotBefore((0..script.len() as u64).map(|n| n * APART).collect());
         let source = Source::new(script.to_vec(), alone);
-        Rig::new(ONE_CLOCK, config, fermi_place(), source, Sink::new(Stall::Never), Memory::new(3, 1..20, 0))
+        Rig::new(ONE_CLOCK, config, place, source, Sink::new(Stall::Never), Memory::new(3, 1..20, 0))
     };
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, script);
@@ -112,4 +119,65 @@ fn a_bank_that_keeps_nothing_asks_memory_every_time() {
     assert_eq!((stats.hits, stats.misses, stats.write_hits, stats.write_misses), (0, 3, 0, 2));
     let writes = rig.memory.taken().iter().filter(|(_, request)| request.write).count();
     assert_eq!((rig.memory.taken().len() - writes, writes), (6, 4));
+}
+
+/// A read of a line that its L1 will keep.
+fn kept(local: u64, ticket: u64) -> Request {
+    Request { sharing: Sharing::Keeps, ..read(local, ticket) }
+}
+
+#[test]
+fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
+    let config = L2Config { bypass: L2Bypass::Coalesced, ..config() };
+    // A dirty line of the same set stays, though more lines pass it than the set has ways.
+    let mut script = vec![write(3, 0, 0xff, 0x5a)];
+    script.extend((1..9).map(|n| kept(3 + 4 * n, n)));
+    script.extend([kept(7, 9), read(7, 10), kept(7, 11), read(3, 12)]);
+    let rig = play(&config, &script);
+    let stats = rig.bank.stats();
+    assert_eq!((stats.hits, stats.misses, stats.write_misses, stats.evictions), (2, 10, 1, 0));
+}
+
+/// anssari2012 section 3.3, the second element of its policy, on L1 lines of four parts.
+#[test]
+fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
+    let place = split_place(128, 32, 32);
+    let config = L2Config { sets: 8, ways: 3, bypass: L2Bypass::Coalesced, ..small_config() };
+    let mut random = Random::new(33);
+    let mut script = requests(&mut random, place, 12, 800);
+    script.retain(|request| !request.kind.is_atomic());
+    for (ticket, request) in (0..).zip(&mut script) {
+        (request.ticket, request.id) = (ticket, ticket as u32);
+        // What stays in an L1 comes there as a whole.
+        request.sectors = if request.sharing == Sharing::Keeps { 0b1111 } else { request.sectors };
+    }
+    let rig = play_at(place, &config, &script);
+    let index = |bits| SetIndex::new(Function::Linear { bits }, 5, 40).unwrap();
+    let mut twin = Hybrid::new(HybridConfig {
+        cus: script.len(),
+        l1: Geometry { index: index(0), ways: 1 },
+        l2: HybridL2 { banks: 1, bank: Geometry { index: index(3), ways: 3 } },
+        tracker: None,
+        bypass_l1: true,
+        bypass_l2: true,
+        protections: Protections::ALL,
+    });
+    // Each request is of another compute unit, so that none finds anything in its L1.
+    for (cu, request) in script.iter().enumerate() {
+        let local = request.line / 6;
+        if request.kind == RequestKind::Write {
+            twin.store(cu, local, request.byte_mask);
+        } else {
+            let mask = (0..SECTORS).filter(|sector| request.sectors >> sector & 1 != 0);
+            let mask = mask.fold(0, |mask, sector| mask | 1u128 << (32 * sector));
+            twin.load(cu, local, mask, request.sharing == Sharing::Takes);
+        }
+    }
+    let (stats, counts) = (rig.bank.stats(), twin.counts());
+    assert_eq!(
+        (stats.accesses + stats.write_hits + stats.write_misses, stats.hits + stats.write_hits),
+        (counts.l2_accesses, counts.l2_hits)
+    );
+    assert_eq!((stats.fetches, stats.writebacks), (counts.dram_reads, counts.dram_writes));
+    assert!(counts.l2_hits > 200 && counts.dram_reads > 500, "{counts:?}");
 }

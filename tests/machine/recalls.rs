@@ -108,6 +108,15 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
     }
 }
 
+/// A dirty line of one channel makes place for one of the other, whose turn to send is over in that cycle.
+#[test]
+fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
+    for ways in ["l2.ways=1", "l2.ways=2"] {
+        let two = Setup::default().sets(&["channels_per_partition=2", "l2.replacement_flow=transient"]);
+        two.sets(&["l2.sets=1", ways]).passes(&launch("particlefilter", "small.toml"));
+    }
+}
+
 #[test]
 fn every_line_has_one_place_in_a_channel_of_its_partition() {
     let sets = ["num_partitions=3", "channels_per_partition=4"].map(str::to_owned).to_vec();

@@ -36,9 +36,16 @@ impl L2Bank {
         let place = (entry.set, entry.way);
         let asked = Asked::waiting(waiter, entry.line);
         let (kind, sm) = (asked.kind, asked.sm);
-        let Self { data, transient, passing, replies, config, operand_bytes, .. } = self;
-        let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
-        let changed = perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?;
+        let Self { data, transient, passing, replies, stats, config, operand_bytes, atomic_buffer, .. } = self;
+        let changed = match atomic_buffer {
+            Some(buffer) if place.1 < config.ways => {
+                buffer.perform(data, place, (replies, stats), at, &asked, can_write)?
+            }
+            _ => {
+                let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
+                perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?
+            }
+        };
         self.stats.changes += u64::from(changed);
         self.note_copy(at, place, kind, sm);
         self.stats.replays += 1;
@@ -78,7 +85,7 @@ impl L2Bank {
                 Found::Here(place) => self.serve_here(at, place, again, can_write)?,
                 Found::Leaving(place) => self.serve_leaving(at, place, again)?,
                 Found::Nowhere if again.is_none() && self.transient.pending.holds_set(set) => false,
-                Found::Nowhere => self.serve_miss(at, (set, tag), again)?,
+                Found::Nowhere => self.serve_miss(at, (set, tag), again, can_write)?,
             }
         };
         match again {
@@ -203,7 +210,13 @@ impl L2Bank {
     }
 
     /// The line is elsewhere: it is fetched into the FRC, else a way is made free for it.
-    fn serve_miss(&mut self, at: &Edge<'_>, block: (u32, u64), again: Option<usize>) -> Result<bool, Stall> {
+    fn serve_miss(
+        &mut self,
+        at: &Edge<'_>,
+        block: (u32, u64),
+        again: Option<usize>,
+        can_write: bool,
+    ) -> Result<bool, Stall> {
         let (set, _) = block;
         let kind = self.attended(again).kind;
         self.room_for_ack(self.attended(again))?;
@@ -216,6 +229,15 @@ impl L2Bank {
             (None, Some(way)) => way,
             (None, None) => return Ok(false),
         };
+        if let Some(buffer) = &mut self.atomic_buffer
+            && buffer.held((set, way)).is_some()
+        {
+            // It leaves from the data memory, burst by burst.
+            if !can_write {
+                return Err(Stall::Port);
+            }
+            buffer.write_back(&mut self.data, at, &mut self.stats);
+        }
         let request = attended(&self.looking, &self.transient.pending, again);
         let id = request.id;
         self.mshr.allocate(at, entry, (set, way), request);
@@ -241,11 +263,18 @@ impl L2Bank {
     /// Reads or writes the line in a place for the request attended to.
     fn perform_at(&mut self, at: &Edge<'_>, place: Place, again: Option<usize>, can_write: bool) -> Result<(), Stall> {
         self.room_for_ack(self.attended(again))?;
-        let Self { data, looking, transient, passing, replies, config, operand_bytes, .. } = self;
+        let Self { data, looking, transient, passing, replies, stats, config, operand_bytes, atomic_buffer, .. } = self;
         let asked = Asked::looking(attended(looking, &transient.pending, again));
         let (kind, sm) = (asked.kind, asked.sm);
-        let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
-        let changed = perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?;
+        let changed = match atomic_buffer {
+            Some(buffer) if place.1 < config.ways => {
+                buffer.perform(data, place, (replies, stats), at, &asked, can_write)?
+            }
+            _ => {
+                let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
+                perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?
+            }
+        };
         self.stats.changes += u64::from(changed);
         self.note_copy(at, place, kind, sm);
         Ok(())

@@ -118,7 +118,7 @@ impl L2Bank {
         self.transient.evictions.ask(channel as usize, job);
     }
 
-    /// Sends each channel a burst of the line that it is being asked for; true if one has more to send
+    /// Sends each channel a burst of the line that it is being asked for; true if one may have more to send
     /// and is not stuck behind a full link.
     pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
         let mut more = false;
@@ -142,7 +142,7 @@ impl L2Bank {
             let Self { data, transient, passing, config, .. } = self;
             let (memory, (row, column)) = memory_of(data, &mut transient.frc, passing, config.ways, place);
             let line = &memory.read_cell(at, row, column).0;
-            (0, part_of(line, (sent * burst_bytes) as usize, burst_bytes as usize))
+            (0, part_of(&line[(sent * burst_bytes) as usize..][..burst_bytes as usize]))
         } else {
             if sent == 0 {
                 self.stats.miss_delay += at.cycle - missed;
@@ -155,6 +155,8 @@ impl L2Bank {
             self.stats.writebacks += 1;
             self.leaving_mut(who).dirty = false;
             self.step_out(at, who);
+            // A channel whose turn has passed may have been asked for the line that takes the place.
+            return true;
         }
         self.transient.evictions.job(channel).is_some()
     }

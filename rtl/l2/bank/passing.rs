@@ -1,9 +1,10 @@
 //! Passing: how a bank closed by its streaming monitor, or for good, serves what it does not keep
-//! (khairy2015 sections 4.1 and 3.1). A part of the bank, in the overlapped flow only.
+//! (khairy2015 sections 4.1 and 3.1); or one that leaves to the L1s what they will keep (anssari2012 section 3.3).
+//! A part of the bank, in the overlapped flow only.
 //!
 //! A read of a line that is not here fetches it into a line of the passing memory, whose number is that of its
-//! MSHR entry; reads of the same line wait there together, and then it is gone. Its tag alone is kept. A write goes
-//! to memory as it is. Atomics are done here in any case, so they bring their line as in an open bank,
+//! MSHR entry; reads of the same line wait there together, and then it is gone. A closed bank keeps its tag alone. A
+//! write to a closed bank goes to memory as it is. Atomics are done here in any case, so they bring their line as in an open bank,
 //! and lines that are here are served from here, because they may be newer than memory.
 //!
 //! Order: a write or an atomic to a line that is passing waits until it is gone. Beyond that the queues
@@ -20,14 +21,23 @@ use super::{L2Bank, Match};
 use crate::cells::line::LineData;
 use crate::cells::streaming::Streaming;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
-use crate::noc::packet::RequestKind;
+use crate::noc::packet::{Request, RequestKind, Sharing};
 
-/// The monitor, and the lines on their way past the bank.
+/// Which lines that are not here are not kept.
+#[derive(Clone, Debug)]
+enum Rule {
+    /// All, while the monitor has the bank closed.
+    Streaming(Streaming),
+    /// All.
+    Shut,
+    /// Those that will stay in an L1.
+    Coalesced,
+}
+
+/// The rule, and the lines on their way past the bank.
 #[derive(Clone, Debug)]
 pub(super) struct Passing {
-    pub(super) streaming: Streaming,
-    /// No line is kept, whatever the monitor says.
-    is_shut: bool,
+    rule: Rule,
     pub(super) lines: Array<LineData>,
 }
 
@@ -42,21 +52,52 @@ impl Passing {
             writes: 1,
             collide: Collide::New,
         };
-        Self {
-            streaming: Streaming::new(&config.streaming, true),
-            is_shut: config.bypass == L2Bypass::All,
-            lines: Array::new(spec, line_bytes),
+        let rule = match config.bypass {
+            L2Bypass::None | L2Bypass::Streaming => Rule::Streaming(Streaming::new(&config.streaming, true)),
+            L2Bypass::All => Rule::Shut,
+            L2Bypass::Coalesced => Rule::Coalesced,
+        };
+        Self { rule, lines: Array::new(spec, line_bytes) }
+    }
+
+    /// Whether a request to a line that is not here goes past the bank; atomics never do.
+    fn lets_past(&self, request: &Request) -> bool {
+        !request.kind.is_atomic()
+            && match &self.rule {
+                Rule::Streaming(streaming) => streaming.is_closed(),
+                Rule::Shut => true,
+                Rule::Coalesced => request.kind == RequestKind::Read && request.sharing == Sharing::Keeps,
+            }
+    }
+
+    fn streaming(&mut self) -> Option<&mut Streaming> {
+        if let Rule::Streaming(streaming) = &mut self.rule { Some(streaming) } else { None }
+    }
+
+    /// A request is looked up in a cycle.
+    pub(super) fn reach(&mut self, cycle: u64) {
+        if let Some(streaming) = self.streaming() {
+            streaming.reach(cycle);
         }
     }
 
-    /// Whether reads and writes of lines that are not here go past the bank.
-    fn is_closed(&self) -> bool {
-        self.is_shut || self.streaming.is_closed()
+    /// A read has been served or put down.
+    pub(super) fn count(&mut self, missed: bool) {
+        if let Some(streaming) = self.streaming() {
+            streaming.count(missed);
+        }
+    }
+
+    /// The cycle in which the running period of a monitor ends.
+    pub(super) fn ends(&self) -> Option<u64> {
+        if let Rule::Streaming(streaming) = &self.rule { streaming.ends() } else { None }
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { streaming, is_shut: _, lines } = self;
-        to.part("streaming", |to| streaming.describe(to));
+        let Self { rule, lines } = self;
+        if let Rule::Streaming(streaming) = rule {
+            to.part("streaming", |to| streaming.describe(to));
+        }
         to.array("passing", lines);
     }
 }
@@ -82,13 +123,11 @@ impl L2Bank {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        let is_closed = self.passing.as_ref().is_some_and(|passing| passing.is_closed());
-        match kind {
-            _ if !is_closed => Ok(false),
-            RequestKind::Read => self.pass_read(at, matched).map(|()| true),
-            RequestKind::Write => self.pass_write(matched).map(|()| true),
-            RequestKind::Atomic | RequestKind::Reduce => Ok(false),
+        if !self.passing.as_ref().is_some_and(|passing| passing.lets_past(request)) {
+            return Ok(false);
         }
+        if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;
+        Ok(true)
     }
 
     /// Fetches a line past the bank.
@@ -98,8 +137,8 @@ impl L2Bank {
         if !self.fetches.has_room() {
             return Err(Stall::MissQueue);
         }
-        let place = way.or_else(|| self.victim(set));
-        let is_dirty = |way: u32| self.tags.row(set)[way as usize].state == LineState::Modified;
+        let place = if self.config.keeps_tags() { way.or_else(|| self.victim(set)) } else { None };
+        let is_dirty = |way: u32| self.tags.row(set)[way as usize].state.is_newer();
         if place.is_some_and(is_dirty) && !self.write_backs.has_room() {
             return Err(Stall::WriteBackQueue);
         }

@@ -40,6 +40,24 @@ impl<'a> Asked<'a> {
         let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data } = waiter;
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
     }
+
+    /// Writes the line. Returns whether it may hold something else now.
+    #[inline(always)]
+    pub(super) fn change(&self, line: &mut LineData, operand_bytes: u32) -> bool {
+        let &Self { kind, atomic, byte_mask, data, .. } = self;
+        if kind.is_atomic() {
+            return atomic.perform(&mut line.0, byte_mask, data, operand_bytes);
+        }
+        line.merge(byte_mask, data);
+        true
+    }
+}
+
+/// Becomes the reply to an access that brings its line.
+#[inline(always)]
+pub(super) fn answer(reply: &mut Reply, asked: &Asked<'_>, bytes: &[u8; LINE_BYTES]) {
+    let &Asked { id, line, sm, ticket, sectors, .. } = asked;
+    bring(reply, (id, line, sm, ticket), sectors, bytes);
 }
 
 /// The memory that a place is in, and its cell there: beyond the ways of its set it is in the FRC, or,
@@ -77,7 +95,7 @@ pub(super) fn perform(
     operand_bytes: u32,
     can_write: bool,
 ) -> Result<bool, Stall> {
-    let &Asked { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data } = asked;
+    let kind = asked.kind;
     if kind.writes() && !can_write {
         return Err(Stall::Port);
     }
@@ -86,18 +104,11 @@ pub(super) fn perform(
             return Err(Stall::ReplyQueue);
         }
         let bytes = &memory.read_cell(at, row, column).0;
-        replies.push_with(|reply| bring(reply, (id, line, sm, ticket), sectors, bytes));
+        replies.push_with(|reply| answer(reply, asked, bytes));
     }
     let mut changed = false;
     if kind.writes() {
-        memory.update(at, row, column, |line| {
-            changed = if kind.is_atomic() {
-                atomic.perform(&mut line.0, byte_mask, data, operand_bytes)
-            } else {
-                line.merge(byte_mask, data);
-                true
-            };
-        });
+        memory.update(at, row, column, |line| changed = asked.change(line, operand_bytes));
     }
     Ok(changed)
 }

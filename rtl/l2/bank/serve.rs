@@ -1,7 +1,7 @@
 //! How a bank serves one access: a waiter of a complete line, or the oldest looked-up request.
 
 use super::super::config::WriteMiss;
-use super::super::line::{LineState, Tag};
+use super::super::line::{ByteMask, LineState, Tag};
 use super::super::queues::{Fetch, Looking, Turn, WriteBack};
 use super::super::stats::Stall;
 use super::perform::{Asked, memory_of, perform};
@@ -20,15 +20,22 @@ impl L2Bank {
         let Some((entry, waiter)) = self.mshr.waiter(at) else { return Ok(false) };
         let (place, asked) = ((entry.set, entry.way), Asked::waiting(waiter, entry.line));
         let kind = asked.kind;
-        let Self { data, transient, passing, replies, config, operand_bytes, .. } = self;
-        let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
-        let changed = perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?;
+        let Self { data, transient, passing, replies, stats, config, operand_bytes, atomic_buffer, .. } = self;
+        let changed = match atomic_buffer {
+            Some(buffer) if place.1 < config.ways => {
+                buffer.perform(data, place, (replies, stats), at, &asked, can_write)?
+            }
+            _ => {
+                let (memory, cell) = memory_of(data, &mut transient.frc, passing, config.ways, place);
+                perform(memory, cell, replies, at, &asked, *operand_bytes, can_write)?
+            }
+        };
         self.stats.changes += u64::from(changed);
         self.stats.replays += 1;
         if let Some(entry) = self.mshr.served(kind.writes())
             && entry.way < self.config.ways
         {
-            let state = if entry.dirty { LineState::Modified } else { LineState::Valid };
+            let state = if entry.dirty || self.newer(at, place) != 0 { LineState::Modified } else { LineState::Valid };
             self.tags.update(at, entry.set, entry.way, |cell| cell.state = state);
         }
         Ok(true)
@@ -42,7 +49,7 @@ impl L2Bank {
         }
         let &Request { kind, id, line, sm, ticket, .. } = request;
         if let Some(passing) = &mut self.passing {
-            passing.streaming.reach(at.cycle);
+            passing.reach(at.cycle);
         }
         let matched = self.match_tags(at, line);
         let set = matched.set;
@@ -53,6 +60,10 @@ impl L2Bank {
         let way = match matched.way.map(|way| (way, self.tags.row(set)[way as usize].state)) {
             Some((way, LineState::Reserved)) => {
                 self.wait(at, line)?;
+                way
+            }
+            Some((way, LineState::Partial)) => {
+                self.serve_partial(at, matched, way, can_write)?;
                 way
             }
             Some((way, state)) if state != LineState::Hollow => {
@@ -72,7 +83,7 @@ impl L2Bank {
         if let Some(passing) = &mut self.passing
             && kind == RequestKind::Read
         {
-            passing.streaming.count(matched.way.is_none());
+            passing.count(matched.way.is_none());
         }
         self.looking.drop_front();
         self.matched = None;
@@ -101,11 +112,14 @@ impl L2Bank {
         match reason {
             Stall::ReplyQueue => !self.replies.has_room(),
             // A request to a line that is here asks for the room of its reply first.
-            Stall::Port => !can_write && self.replies.has_room(),
+            // The atomic buffer may have come to need none.
+            Stall::Port => !can_write && self.replies.has_room() && self.atomic_buffer.is_none(),
             Stall::MissQueue => !self.fetches.has_room(),
             Stall::MshrEntry => self.mshr.free().is_none(),
             // Fills and replays change what these see.
-            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue => false,
+            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
+                false
+            }
         }
     }
 
@@ -134,14 +148,23 @@ impl L2Bank {
     }
 
     /// The line is here.
-    fn hit(&mut self, at: &Edge<'_>, (set, way): (u32, u32), state: LineState, can_write: bool) -> Result<(), Stall> {
+    pub(super) fn hit(
+        &mut self,
+        at: &Edge<'_>,
+        (set, way): (u32, u32),
+        state: LineState,
+        can_write: bool,
+    ) -> Result<(), Stall> {
         if !self.replies.has_room() {
             return Err(Stall::ReplyQueue);
         }
         let asked = Asked::looking(oldest(&self.looking));
         let kind = asked.kind;
         let (memory, replies) = (&mut self.data, &mut self.replies);
-        let changed = perform(memory, (set, way), replies, at, &asked, self.operand_bytes, can_write)?;
+        let changed = match &mut self.atomic_buffer {
+            None => perform(memory, (set, way), replies, at, &asked, self.operand_bytes, can_write)?,
+            Some(buffer) => buffer.perform(memory, (set, way), (replies, &mut self.stats), at, &asked, can_write)?,
+        };
         self.stats.changes += u64::from(changed);
         if kind.writes() && state == LineState::Valid {
             self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
@@ -161,11 +184,12 @@ impl L2Bank {
         let kind = request.kind;
         let whole = kind == RequestKind::Write
             && request.byte_mask == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes)
-            && self.config.write_miss == WriteMiss::FetchPartial;
+            && self.config.write_miss != WriteMiss::Fetch;
+        let in_part = kind == RequestKind::Write && !whole && self.masks.is_some();
         let id = request.id;
         let way = way.or_else(|| self.victim(set)).ok_or(Stall::LineAlloc)?;
         let entry = self.mshr.free();
-        if !whole {
+        if !whole && !in_part {
             if entry.is_none() {
                 return Err(Stall::MshrEntry);
             }
@@ -176,15 +200,23 @@ impl L2Bank {
             return Err(Stall::Port);
         }
         let victim = self.tags.row(set)[way as usize];
-        if victim.state == LineState::Modified && !self.write_backs.has_room() {
+        if victim.state.is_newer() && !self.write_backs.has_room() {
             return Err(Stall::WriteBackQueue);
         }
         self.room_for_ack(request)?;
 
         self.evict(at, set, way, victim, id);
-        let state = if whole { LineState::Modified } else { LineState::Reserved };
+        let state = match (whole, in_part) {
+            (true, _) => LineState::Modified,
+            (_, true) => LineState::Partial,
+            _ => LineState::Reserved,
+        };
         self.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
-        if whole {
+        if let Some(masks) = &mut self.masks {
+            let mask = if in_part { oldest(&self.looking).byte_mask } else { 0 };
+            masks.write(at, set, way, ByteMask(mask));
+        }
+        if whole || in_part {
             let request = oldest(&self.looking);
             self.data.update(at, set, way, |line| line.0 = request.data);
             self.stats.changes += 1;
@@ -218,12 +250,14 @@ impl L2Bank {
     /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
     #[inline(always)]
     pub(super) fn evict(&mut self, at: &Edge<'_>, set: u32, way: u32, victim: Tag, id: u32) {
-        self.stats.evictions += u64::from(victim.state.is_here());
-        if victim.state == LineState::Modified {
+        self.stats.evictions += u64::from(victim.state.is_here() || victim.state == LineState::Partial);
+        if victim.state.is_newer() {
+            let newer = if victim.state == LineState::Partial { self.newer(at, (set, way)) } else { u128::MAX };
             let first = self.join(set, victim.tag) * u64::from(self.bursts);
-            let bytes = &self.data.read_cell(at, set, way).0;
+            let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), &mut self.stats));
+            let bytes = &held.unwrap_or_else(|| self.data.read_cell(at, set, way)).0;
             self.write_backs.push_with(|WriteBack { burst, id: by, mask, line }| {
-                (*burst, *by, *mask) = (first, id, u128::MAX);
+                (*burst, *by, *mask) = (first, id, newer);
                 line.0 = *bytes;
             });
             self.turns.push(Turn { write_back: true });

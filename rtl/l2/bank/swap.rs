@@ -99,7 +99,8 @@ impl L2Bank {
         let new_line = frc.data.row(row)[column as usize].clone();
         // An empty way holds nothing to be read.
         if old.state.is_here() {
-            let old_line = self.data.read_cell(at, set, way).clone();
+            let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), &mut self.stats));
+            let old_line = held.unwrap_or_else(|| self.data.read_cell(at, set, way)).clone();
             frc.data.update(at, row, column, |line| *line = old_line);
         }
         self.data.update(at, set, way, |line| *line = new_line);

@@ -150,8 +150,10 @@ impl L2Bank {
             }
             replayed = self.serve_waiter(at, can_write);
             match replayed {
-                Ok(true) if self.next_look_up().is_some_and(|due| due <= at.cycle) => Err(Stall::Port),
-                Ok(true) => Ok(false),
+                Ok(true) | Err(Stall::AtomicBuffer) if self.next_look_up().is_some_and(|due| due <= at.cycle) => {
+                    Err(Stall::Port)
+                }
+                Ok(true) | Err(Stall::AtomicBuffer) => Ok(false),
                 _ => self.attend(at, can_write),
             }
         };

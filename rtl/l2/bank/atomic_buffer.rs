@@ -1,0 +1,135 @@
+//! # Atomic buffer
+//! Holds the line that atomics went to last, exclusively (anssari2012 section 3.4): the atomic unit works on it, and
+//! the data memory is left alone. A part of the bank.
+//!
+//! | access                         | memory ports  | cycles                                                  |
+//! |--------------------------------|---------------|---------------------------------------------------------|
+//! | atomic to the line held        | none          | 1                                                       |
+//! | atomic to another line         | read; write   | 1: the line held goes back while the other is read      |
+//! | read or write of the line held | write         | 1 more, in which it goes back; then as without a buffer |
+//! | replacement of the line held   | write, if any | none more: it leaves from here                          |
+//!
+//! Ordering and stalls: nothing comes before an access that would not without the buffer. One that finds its line
+//! here waits a cycle ([`Stall::AtomicBuffer`]); whatever needs the write port waits while a burst from memory has it.
+//! The line goes back when a kernel ends.
+//! The line is known by its place, because its tag stays in the bank, dirty: that takes the bits of set and way, where an
+//! address takes those of set and tag. An atomic writes its words, so a line here is newer than the data memory.
+//! A line that is in the FRC is changed there.
+//! Area: a line and its place.
+
+use super::super::mshr::bits_for;
+use super::super::stats::{L2Stats, Stall};
+use super::perform::{Asked, answer, perform};
+use super::transient::Place;
+use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
+use crate::kernel::{Array, Describe, Edge, FieldsExt, Logic, Payload};
+use crate::noc::packet::Reply;
+
+/// Widths of the registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferShape {
+    pub sets: u32,
+    pub ways: u32,
+    pub line_bytes: u32,
+    /// Bytes of the data that come with a request.
+    pub operand_bytes: u32,
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub(super) struct AtomicBuffer {
+    shape: BufferShape,
+    valid: bool,
+    place: Place,
+    line: LineData,
+}
+
+impl AtomicBuffer {
+    /// Empty.
+    pub fn new(shape: BufferShape) -> Self {
+        Self { shape, valid: false, place: (0, 0), line: LineData::default() }
+    }
+
+    /// The line of a place, if it is here.
+    pub fn held(&self, place: Place) -> Option<&LineData> {
+        (self.valid && self.place == place).then_some(&self.line)
+    }
+
+    /// The same, for the host.
+    pub fn held_mut(&mut self, place: Place) -> Option<&mut LineData> {
+        (self.valid && self.place == place).then_some(&mut self.line)
+    }
+
+    /// Gives the line of a place up, if it is here.
+    pub fn release(&mut self, place: Place, stats: &mut L2Stats) -> Option<&LineData> {
+        if !self.valid || self.place != place {
+            return None;
+        }
+        self.valid = false;
+        stats.buffer_flushes += 1;
+        Some(&self.line)
+    }
+
+    /// The line goes back to the data memory, if there is one.
+    pub fn write_back(&mut self, memory: &mut Array<LineData>, at: &Edge<'_>, stats: &mut L2Stats) {
+        let (row, column) = self.place;
+        if let Some(line) = self.release(self.place, stats) {
+            memory.update(at, row, column, |cell| cell.clone_from(line));
+        }
+    }
+
+    /// Serves an access to the line in a place of the bank's ways, as [`perform`] does.
+    pub fn perform(
+        &mut self,
+        memory: &mut Array<LineData>,
+        place: Place,
+        (replies, stats): (&mut Fifo<Reply>, &mut L2Stats),
+        at: &Edge<'_>,
+        asked: &Asked<'_>,
+        can_write: bool,
+    ) -> Result<bool, Stall> {
+        let is_here = self.held(place).is_some();
+        if !asked.kind.is_atomic() {
+            if !is_here {
+                return perform(memory, place, replies, at, asked, self.shape.operand_bytes, can_write);
+            }
+            if !can_write {
+                return Err(Stall::Port);
+            }
+            self.write_back(memory, at, stats);
+            return Err(Stall::AtomicBuffer);
+        }
+        if self.valid && !is_here && !can_write {
+            return Err(Stall::Port);
+        }
+        if !asked.kind.is_acknowledged() && !replies.has_room() {
+            return Err(Stall::ReplyQueue);
+        }
+        if is_here {
+            stats.buffer_hits += 1;
+        } else {
+            self.write_back(memory, at, stats);
+            let (row, column) = place;
+            self.line.clone_from(memory.read_cell(at, row, column));
+            (self.valid, self.place) = (true, place);
+            stats.buffer_fills += 1;
+        }
+        if !asked.kind.is_acknowledged() {
+            replies.push_with(|reply| answer(reply, asked, &self.line.0));
+        }
+        Ok(asked.change(&mut self.line, self.shape.operand_bytes))
+    }
+
+    /// Lists registers and logic.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { shape, valid, place: (set, way), line } = self;
+        let (set_bits, way_bits) = (bits_for(shape.sets), bits_for(shape.ways));
+        to.flag("valid", *valid);
+        to.sized("set", u64::from(*set), set_bits);
+        to.sized("way", u64::from(*way), way_bits);
+        line.fields(&shape.line_bytes, to);
+        // That of the access, and that of the line which gives way.
+        to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });
+    }
+}

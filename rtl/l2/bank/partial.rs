@@ -1,0 +1,102 @@
+//! Lines of which only some bytes are here: how a bank with byte masks serves writes that miss without a fetch. A
+//! part of the bank, in the overlapped flow only.
+//!
+//! A write that misses takes a way, and the mask of the line says which bytes it has written: they are here, and newer
+//! than memory. More writes add to them, until the line is whole. A read that finds all sectors that it wants is
+//! served; for any other, and for an atomic, the line is fetched into its way, where arriving bytes leave those under
+//! the mask alone, and then it is as any dirty line. One that gives way before is written to memory under its mask.
+//!
+//! Order: a line that is being fetched has an MSHR entry, as any that misses. Area: a bit a byte.
+
+use super::super::line::{ByteMask, LineState, Tag};
+use super::super::queues::{Fetch, Turn};
+use super::super::stats::Stall;
+use super::serve::oldest;
+use super::transient::Place;
+use super::{L2Bank, Match};
+use crate::cells::line::LineData;
+use crate::kernel::Edge;
+use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES, SECTORS};
+
+/// Puts bytes that arrive at their place in a line, but for those that are newer.
+#[inline(never)]
+pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8]) {
+    let mut arrived = [0; LINE_BYTES];
+    arrived[first..first + bytes.len()].copy_from_slice(bytes);
+    line.merge(((1 << bytes.len()) - 1) << first & !newer, &arrived);
+}
+
+/// Bytes that a request must find to be served at once; none does if it is an atomic.
+fn wanted(request: &Request) -> u128 {
+    let sector = |n: u32| u128::from(u32::MAX) << (n * SECTOR_BYTES);
+    match request.kind {
+        RequestKind::Write => 0,
+        RequestKind::Read => (0..SECTORS).filter(|n| request.sectors >> n & 1 != 0).fold(0, |mask, n| mask | sector(n)),
+        RequestKind::Atomic | RequestKind::Reduce => u128::MAX,
+    }
+}
+
+impl L2Bank {
+    /// Bytes of the line in a place that are newer than memory and must stay, while it is not whole.
+    #[inline(always)]
+    pub(super) fn newer(&self, at: &Edge<'_>, (set, way): Place) -> u128 {
+        match &self.masks {
+            Some(masks) if way < self.config.ways => masks.read_cell(at, set, way).0,
+            _ => 0,
+        }
+    }
+
+    /// Bytes of the line in a way that are here.
+    pub(super) fn bytes_here(&self, set: u32, way: u32) -> u128 {
+        match &self.masks {
+            Some(masks) if self.tags.row(set)[way as usize].state == LineState::Partial => {
+                masks.row(set)[way as usize].0
+            }
+            _ => u128::MAX,
+        }
+    }
+
+    /// Some bytes of the line are here.
+    #[inline(never)]
+    pub(super) fn serve_partial(
+        &mut self,
+        at: &Edge<'_>,
+        matched: Match,
+        way: u32,
+        can_write: bool,
+    ) -> Result<(), Stall> {
+        let Match { local, set, tag, .. } = matched;
+        let held = self.newer(at, (set, way));
+        let request = oldest(&self.looking);
+        let (kind, id, written) = (request.kind, request.id, request.byte_mask);
+        if wanted(request) & !held == 0 {
+            self.hit(at, (set, way), LineState::Partial, can_write)?;
+            if kind == RequestKind::Write {
+                self.add_bytes(at, (set, way), held | written);
+            }
+            return Ok(());
+        }
+        let entry = self.mshr.free().ok_or(Stall::MshrEntry)?;
+        if !self.fetches.has_room() {
+            return Err(Stall::MissQueue);
+        }
+        self.room_for_ack(request)?;
+        self.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
+        self.mshr.allocate(at, entry, (set, way), oldest(&self.looking));
+        let burst = local * u64::from(self.bursts);
+        self.fetches.push(Fetch { burst, id, entry: entry as u8, missed: at.cycle });
+        self.turns.push(Turn { write_back: false });
+        self.stats.fetches += 1;
+        *(if kind == RequestKind::Read { &mut self.stats.misses } else { &mut self.stats.atomic_misses }) += 1;
+        Ok(())
+    }
+
+    /// These bytes of the line are here now.
+    fn add_bytes(&mut self, at: &Edge<'_>, (set, way): Place, held: u128) {
+        if held == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes) {
+            self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
+        } else if let Some(masks) = &mut self.masks {
+            masks.write(at, set, way, ByteMask(held));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Atomics, with a buffer for the line that they went to last in each L2 bank (anssari2012 section 3.4) and without.
+
+use std::path::PathBuf;
+
+use rtl::kernel::Mode;
+use rtl::l2::{L2Stats, Stall};
+use tb::run::{Counters, RunOptions};
+
+use super::{LEAST_QUEUES, Setup, launch, root};
+
+const OFF: [&str; 1] = ["l2.atomic_buffer=false"];
+const ON: [&str; 1] = ["l2.atomic_buffer=true"];
+
+fn parts() -> PathBuf {
+    root().join("tests/machine/ptx/parts.toml")
+}
+
+fn sum(counters: &Counters, count: fn(&L2Stats) -> u64) -> u64 {
+    counters.l2.iter().map(count).sum()
+}
+
+#[test]
+fn words_shared_by_bytes_and_sums_pass_every_check_on_every_machine() {
+    for machine in ["fermi", "kepler", "southern-islands", "hybrid"] {
+        for buffer in [OFF, ON] {
+            Setup::checked().machine(machine).sets(&buffer).passes(&parts());
+            Setup::checked().machine(machine).sets(&buffer).sets(&LEAST_QUEUES).passes(&parts());
+        }
+    }
+    for design in ["transient", "frc", "mrpb-all", "bypass-all", "streaming-l2"] {
+        Setup::checked().designs(&[design]).sets(&ON).passes(&parts());
+        Setup::checked().designs(&[design]).sets(&ON).passes(&launch("histo", "small.toml"));
+    }
+    for design in ["tracker", "tracker-4"] {
+        Setup::checked().machine("hybrid").designs(&[design]).passes(&parts());
+    }
+}
+
+#[test]
+fn the_machine_of_the_thesis_serves_atomics_from_the_buffer_and_one_without_does_not() {
+    let hybrid = || Setup::checked().machine("hybrid");
+    let served = hybrid().passes(&parts()).counters;
+    let without = hybrid().sets(&OFF).passes(&parts()).counters;
+    assert_eq!(sum(&served, L2Stats::atomics), sum(&without, L2Stats::atomics));
+    let counts: [fn(&L2Stats) -> u64; 3] =
+        [|bank| bank.buffer_hits, |bank| bank.buffer_fills, |bank| bank.buffer_flushes];
+    let [hits, fills, flushes] = counts.map(|count| sum(&served, count));
+    assert_eq!(hits + fills, sum(&served, L2Stats::atomics));
+    assert_eq!(fills, flushes, "the end of a kernel empties the buffers");
+    assert!(hits > 50 && fills > 50, "{hits} hits, {fills} fills");
+    assert_eq!(sum(&without, |bank| bank.buffer_hits + bank.buffer_fills + bank.buffer_flushes), 0);
+    // Loads past the L1 find their lines there.
+    assert!(sum(&served, |bank| bank.stalled(Stall::AtomicBuffer)) > 0);
+}
+
+#[test]
+fn a_buffer_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
+    let run = |mode: Mode, check| {
+        let options = RunOptions { mode, check, ..RunOptions::default() };
+        let report = Setup { options, ..Setup::default() }.machine("hybrid").run(&parts());
+        (report.counters, report.digests)
+    };
+    let fast = Mode { digest: true, ..Mode::default() };
+    let expected = run(fast, false);
+    for mode in [Mode { evaluate_all: true, ..fast }, Mode { shuffle: Some(3), ..fast }, Mode { lint: true, ..fast }] {
+        assert_eq!(run(mode, false), expected);
+    }
+    assert_eq!(run(fast, true), expected);
+}
