@@ -77,6 +77,8 @@ pub struct Cache<W> {
     streaming: Option<Streaming>,
     /// Of a cache that protects its lines.
     pdp: Option<Pdp>,
+    /// A line that is written on its way stays when it arrives.
+    keeps_overtaken: bool,
 }
 
 /// Where a line stands in what a set holds.
@@ -101,12 +103,23 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             mshr,
             streaming: config.streaming.map(Streaming::new),
             pdp: (config.protecting_distance > 0).then(|| Pdp::new(config.protecting_distance)),
+            keeps_overtaken: false,
         }
     }
 
     /// Lines that give way are told of from now on.
     pub fn notify(&mut self) {
         self.config.notifies = true;
+    }
+
+    /// Lines that are written on their way stay from now on.
+    pub fn keep_overtaken(&mut self) {
+        self.keeps_overtaken = true;
+    }
+
+    /// Whether a line is here or on its way.
+    pub fn knows(&self, line: u64) -> bool {
+        self.status(line).is_some()
     }
 
     /// Whether it closes at all.
@@ -343,7 +356,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Dropped)) => self.drop_line(line),
             (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Pending))
             | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Pending)) => {
-                self.set_status(line, Status::Reserved { doomed: true });
+                self.set_status(line, Status::Reserved { doomed: !self.keeps_overtaken });
                 self.mshr.close(line);
             }
             (Event::Fill { line }, Outcome::Filled { kept, .. }) => {
@@ -419,7 +432,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     }
 
     /// Whether the cache's schemes send a global load past it.
-    fn sends_past(&self, line: u64, Chosen { refused }: Chosen) -> bool {
+    fn sends_past(&self, line: u64, Chosen { refused, contends }: Chosen) -> bool {
         // The longest queue there can be: its part in the decision is not seen here.
         let refused_for = match self.predict_load(line, self.config.miss_queue) {
             LoadOutcome::Refused { all, .. } => all,
@@ -428,6 +441,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = refused_for;
         self.filter.is_some()
             || self.is_protected_from(line)
+            || contends && !self.knows(line)
             || line_alloc && refused.line_alloc
             || mshr_entry && refused.mshr_entry
             || mshr_merge && refused.mshr_merge

@@ -7,8 +7,10 @@
 pub struct Rules {
     /// Cycles of an interval.
     pub interval: u64,
-    /// Percentage points by which the original mode must miss less.
+    /// Percent by which the original mode must miss less.
     pub margin: u64,
+    /// Whether these are points, and not a part of what the original mode misses.
+    pub in_points: bool,
     /// Accesses that each leader must make.
     pub min_accesses: u64,
     /// Whether the first verdict holds for the leaders too, and is the last.
@@ -50,7 +52,7 @@ impl Duel {
         if self.joined || a0 < self.rules.min_accesses || a1 < self.rules.min_accesses {
             return;
         }
-        self.original = is_better(m0, a0, m1, a1, self.rules.margin);
+        self.original = self.rules.is_better([m0, a0, m1, a1]);
         self.joined = self.rules.join_once;
     }
 
@@ -63,24 +65,39 @@ impl Duel {
     }
 }
 
-/// Whether m0 / a0 exceeds m1 / a1 by more than `margin` percent: both over the common denominator.
-pub fn is_better(m0: u64, a0: u64, m1: u64, a1: u64, margin: u64) -> bool {
-    let hundredths = a0 * a1;
-    100 * m0 * a1 > 100 * m1 * a0 + margin * hundredths
+impl Rules {
+    /// Whether m0 / a0 exceeds m1 / a1 by more than the margin: both over the common denominator.
+    pub fn is_better(&self, [m0, a0, m1, a1]: [u64; 4]) -> bool {
+        let (new, old, all) = (m0 * a1, m1 * a0, a0 * a1);
+        let hundredths = if self.in_points { 100 * old + self.margin * all } else { (100 + self.margin) * old };
+        100 * new > hundredths
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn rules(in_points: bool) -> Rules {
+        Rules { interval: 500, margin: 10, in_points, min_accesses: 1, join_once: false }
+    }
+
     #[test]
     fn kernels_that_miss_nearly_always_keep_the_new_design() {
-        assert!(!is_better(396, 400, 394, 400, 10));
+        for in_points in [false, true] {
+            assert!(!rules(in_points).is_better([396, 400, 394, 400]));
+        }
     }
 
     #[test]
     fn ten_points_are_not_enough_but_more_are() {
-        assert!(is_better(150, 200, 180, 300, 10));
-        assert!(!is_better(70, 100, 60, 100, 10) && is_better(71, 100, 60, 100, 10));
+        assert!(rules(true).is_better([150, 200, 180, 300]));
+        assert!(!rules(true).is_better([70, 100, 60, 100]) && rules(true).is_better([71, 100, 60, 100]));
+    }
+
+    #[test]
+    fn of_few_misses_a_tenth_is_few() {
+        assert!(!rules(false).is_better([66, 400, 60, 400]) && rules(false).is_better([67, 400, 60, 400]));
+        assert!(!rules(true).is_better([67, 400, 60, 400]));
     }
 }

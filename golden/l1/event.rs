@@ -275,6 +275,8 @@ pub enum Breach {
 pub struct Chosen {
     /// Loads go past that would be refused for these reasons.
     pub refused: Fails,
+    /// This one goes past if its line is not here.
+    pub contends: bool,
 }
 
 impl fmt::Display for Breach {

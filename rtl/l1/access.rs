@@ -6,6 +6,7 @@
 //! A field that has no meaning for the access at hand holds whatever it held before: the sender
 //! does not clear it, the receiver does not look at it.
 
+use super::contention::WARP_BITS;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
@@ -74,6 +75,8 @@ pub struct WarpAccess {
     pub space: MemorySpace,
     /// True if the access must not look in the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
+    /// Warps resident in the SM, 7 bits; 0 if nobody counts them.
+    pub resident: u8,
     /// Warp slot, 6 bits.
     pub warp: u8,
     /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
@@ -103,6 +106,7 @@ impl Default for WarpAccess {
             kind: AccessKind::Load,
             space: MemorySpace::Global,
             uncached: false,
+            resident: 0,
             warp: 0,
             half: 0,
             pc: 0,
@@ -125,6 +129,8 @@ pub struct AccessShape {
     pub pc_bits: u32,
     /// Halves of a warp: 1 or 2.
     pub halves: u32,
+    /// An access says how many warps are resident.
+    pub counts_warps: bool,
 }
 
 impl AccessShape {
@@ -139,10 +145,14 @@ impl AccessShape {
 impl Payload for WarpAccess {
     type Shape = AccessShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, space, uncached, warp, half, pc, size_log2, mask, atomic, address, data, compare } = self;
+        let Self { kind, space, uncached, resident, warp, half, pc, size_log2, mask, atomic, address, data, compare } =
+            self;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
+        if shape.counts_warps {
+            to.sized("resident", u64::from(*resident), WARP_BITS);
+        }
         to.sized("warp", u64::from(*warp), 6);
         shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::access::{AccessKind, MemorySpace};
 use super::coalescer::LineAccess;
 use super::config::{Bypass, CacheConfig, FailOrder, L1Config, ProfileScope, StoreHit};
-use super::decoupled::Moves;
+use super::decoupled::{Decoupled, Moves};
 use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
@@ -30,7 +30,7 @@ use super::pending::Pending;
 use super::replacement::Source;
 use super::stats::L1Stats;
 use super::tag_store::TagStore;
-use super::tags::{Probe, Victim};
+use super::tags::{Probe, Tags, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
@@ -39,6 +39,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
 use crate::throttle::victims::Victims;
+use crate::tracker::Found;
 
 /// Caches of the LSU.
 pub const CACHES: usize = 3;
@@ -98,6 +99,10 @@ pub(super) struct Cache {
     /// The lines that the L1D admits in this kernel, in order: knowledge of an earlier run, no hardware.
     admitted: Option<Arc<[u64]>>,
     is_profiled: bool,
+    /// Loads that contend go past the L1D.
+    is_spared: bool,
+    /// A line that is written on its way stays when it arrives.
+    keeps_overtaken: bool,
     /// A global store changes the copy.
     updates: bool,
     /// The sharing tracker hears of lines that give way.
@@ -145,6 +150,8 @@ impl Cache {
             pdp: protects.then(|| Pdp::new(&path, (sets, ways), l1.protecting_distance as u8)),
             admitted: None,
             is_profiled,
+            is_spared: id == CacheId::L1d && l1.bypass == Bypass::Contentious,
+            keeps_overtaken: false,
             updates: id == CacheId::L1d && l1.store_hit == StoreHit::Update,
             notifies: id == CacheId::L1d && is_tracked,
             stats: L1Stats::default(),
@@ -167,6 +174,11 @@ impl Cache {
     /// Whether the warp of the last miss had lost the line.
     pub fn had_lost(&self) -> bool {
         self.lost
+    }
+
+    /// Keeps from now on what it has asked for before it was written: testbenches show what for it must not.
+    pub fn keep_overtaken(&mut self) {
+        self.keeps_overtaken = true;
     }
 
     /// Starts to refuse reads of lines that nobody wrote.
@@ -254,7 +266,11 @@ impl Cache {
 
     /// True if a scheme of this cache decides by its own state which loads go past it.
     pub fn chooses(&self) -> bool {
-        self.streaming.is_some() || self.tags.decoupled().is_some() || self.pdp.is_some() || self.is_profiled
+        self.streaming.is_some()
+            || self.tags.decoupled().is_some()
+            || self.pdp.is_some()
+            || self.is_profiled
+            || self.is_spared
     }
 
     /// Whether a request at the head goes past the cache in this cycle. If it does, the status function
@@ -278,7 +294,13 @@ impl Cache {
         if let Some(tags) = self.tags.decoupled() {
             return tags.sends_past(at, line);
         }
-        is_global && !self.admits(line) || self.is_protected_from(at, request)
+        is_global && !self.admits(line) || self.is_spared(request) || self.is_protected_from(at, request)
+    }
+
+    /// Whether a load that contends would have to bring its line.
+    fn is_spared(&self, &LineAccess { contends, line, .. }: &LineAccess) -> bool {
+        let is_absent = |tags: &Tags| tags.look(tags.set_of(line), line) == Probe::Absent;
+        self.is_spared && contends && self.tags.as_plain().is_some_and(is_absent)
     }
 
     /// Whether a global load that is not here finds every other line of its set protected.
@@ -346,6 +368,12 @@ impl Cache {
         if let Some(tags) = self.tags.decoupled_mut() {
             tags.set_original(original);
         }
+    }
+
+    /// Whether decoupled tags admit every load, and are no more than the baseline's.
+    #[must_use]
+    pub fn is_original(&self) -> bool {
+        self.tags.decoupled().is_some_and(Decoupled::is_original)
     }
 
     /// Brings the counters up to date that the tags keep.
@@ -624,16 +652,23 @@ impl Cache {
 
     /// Another SM is to be supplied with a line: its bytes, if they are here and are those of memory.
     #[inline(never)]
-    pub fn supply(&mut self, at: &Edge<'_>, line: u64) -> Option<&[u8; LINE_BYTES]> {
+    pub fn supply(&mut self, at: &Edge<'_>, line: u64) -> (Found, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
-        let Probe::Present { way, modified: false } = self.tags.probe(at, set, line) else { return None };
-        self.tags.touch(at, set, way, false);
-        Some(&self.data.read(at, set * self.ways + way)[0].0)
+        match self.tags.probe(at, set, line) {
+            Probe::Present { way, modified: false } => {
+                self.tags.touch(at, set, way, false);
+                (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
+            }
+            Probe::Reserved { .. } => (Found::Coming, None),
+            Probe::Present { modified: true, .. } | Probe::Hollow { .. } | Probe::Absent => (Found::Gone, None),
+        }
     }
 
     /// The line on its way to a place must not stay, nor serve a load that comes from now on.
     fn overtake(&mut self, at: &Edge<'_>, (set, way): (u32, u32), line: u64) {
-        self.tags.overtake(at, set, way);
+        if !self.keeps_overtaken {
+            self.tags.overtake(at, set, way);
+        }
         if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line) {
             self.mshr.close(entry);
         }
@@ -656,6 +691,8 @@ impl Cache {
             pdp,
             admitted: _,
             is_profiled: _,
+            is_spared: _,
+            keeps_overtaken: _,
             updates: _,
             notifies: _,
             stats,

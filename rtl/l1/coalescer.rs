@@ -16,13 +16,16 @@
 //! serves lanes of one half of the line and carries the values to compare in the other half.
 //!
 //! Constants: one word a request goes to all lanes that name it, as a constant cache broadcasts.
+//! Where loads are judged, [`super::contention`] counts the lines of an instruction as it is taken, and each of its
+//! requests says what came of it.
 //! Area: 32 comparators of a line address, one priority encoder over the lanes.
 
 use isa::lanes::AtomicFn;
 
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use super::contention::Contention;
 use crate::cells::atomic::AtomicOp;
-use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
+use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Logic, Payload};
 use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 
 /// One line request of one warp instruction.
@@ -34,6 +37,8 @@ pub struct LineAccess {
     pub space: MemorySpace,
     /// True if the L1 must not be looked up for it.
     pub uncached: bool,
+    /// True if its line must not come into the L1, because its instruction contends.
+    pub contends: bool,
     /// Running number in this SM.
     pub id: u32,
     /// Warp slot.
@@ -62,6 +67,7 @@ impl Default for LineAccess {
             kind: AccessKind::Load,
             space: MemorySpace::Global,
             uncached: false,
+            contends: false,
             id: 0,
             warp: 0,
             pc: 0,
@@ -83,17 +89,37 @@ pub struct LineShape {
     pub line_bits: u32,
     /// Bytes of a line.
     pub line_bytes: u32,
+    /// Loads tell whether they contend.
+    pub judged: bool,
 }
 
 impl Payload for LineAccess {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
         // The program counter is for statistics only: no hardware carries it on.
-        let Self { kind, space, uncached, id, warp, pc: _, slot, line, lanes, sectors, atomic, byte_mask, data } = self;
+        let Self {
+            kind,
+            space,
+            uncached,
+            contends,
+            id,
+            warp,
+            pc: _,
+            slot,
+            line,
+            lanes,
+            sectors,
+            atomic,
+            byte_mask,
+            data,
+        } = self;
         let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
+        if shape.judged {
+            to.flag("contends", *contends);
+        }
         to.bits("id", *id);
         to.sized("warp", u64::from(*warp), 6);
         to.sized("slot", u64::from(*slot), 6);
@@ -121,6 +147,10 @@ pub struct Coalescer {
     line_bits: u32,
     /// Loads tell which sectors they touch.
     by_sector: bool,
+    /// Tells which loads had better leave the L1D alone.
+    contention: Option<Contention>,
+    /// The instruction is one of these.
+    contends: bool,
 }
 
 impl Coalescer {
@@ -138,7 +168,20 @@ impl Coalescer {
             line_log2: line_bytes.ilog2(),
             line_bits,
             by_sector,
+            contention: None,
+            contends: false,
         }
+    }
+
+    /// Has loads say whether they contend for an L1D of so many lines.
+    pub fn judge_contention(&mut self, lines: u32) {
+        self.contention = Some(Contention::new(lines, self.line_bits));
+    }
+
+    /// Whether the instruction that was taken last contends; `None` if that is not judged.
+    #[must_use]
+    pub fn contends(&self) -> Option<bool> {
+        self.contention.as_ref().map(|_| self.contends)
     }
 
     /// The warp of the instruction that is or was last in work.
@@ -165,13 +208,43 @@ impl Coalescer {
             let unit_log2 = if is_const { u32::from(access.size_log2.max(2)) } else { self.line_log2 };
             self.units.take(&access.address, unit_log2);
         }
+        self.contends = self.contention.as_ref().is_some_and(|contention| {
+            let is_judged = access.kind == AccessKind::Load && access.space == MemorySpace::Global && !access.uncached;
+            is_judged && contention.judge(self.lines(access), access.resident)
+        });
         self.hold(access);
+    }
+
+    /// Lines that an instruction of other than constant memory touches.
+    fn lines(&self, access: &WarpAccess) -> u32 {
+        if self.in_order {
+            return 1;
+        }
+        let (mut lines, mut left) = (0, access.mask);
+        while left != 0 {
+            left &= !self.units.with(left.trailing_zeros() as usize, &access.address);
+            lines += 1;
+        }
+        lines
     }
 
     /// Copies what has a meaning for the access.
     fn hold(&mut self, access: &WarpAccess) {
-        let WarpAccess { kind, space, uncached, warp, half: _, pc, size_log2, mask, atomic, address, data, compare } =
-            access;
+        let WarpAccess {
+            kind,
+            space,
+            uncached,
+            resident: _,
+            warp,
+            half: _,
+            pc,
+            size_log2,
+            mask,
+            atomic,
+            address,
+            data,
+            compare,
+        } = access;
         let held = &mut self.access;
         (held.kind, held.space, held.uncached) = (*kind, *space, *uncached);
         (held.warp, held.pc, held.size_log2, held.mask) = (*warp, *pc, *size_log2, *mask);
@@ -210,6 +283,7 @@ impl Coalescer {
         request.kind = access.kind;
         request.space = access.space;
         request.uncached = access.uncached;
+        request.contends = self.contends;
         request.id = self.next_id;
         request.warp = access.warp;
         request.pc = access.pc;
@@ -242,7 +316,19 @@ impl Coalescer {
 
     /// Lists the instruction register and the comparators.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { access, slot, waiting, in_order: _, units: _, next_id, line_log2, line_bits, by_sector: _ } = self;
+        let Self {
+            access,
+            slot,
+            waiting,
+            in_order: _,
+            units: _,
+            next_id,
+            line_log2,
+            line_bits,
+            by_sector: _,
+            contention,
+            contends,
+        } = self;
         let addr_bits = *line_bits + *line_log2;
         to.state("kind", access.kind);
         to.state("space", access.space);
@@ -258,6 +344,10 @@ impl Coalescer {
         to.lanes("compare", access.compare.as_flattened().iter().map(|&word| word.into()), 32);
         to.logic("same_line", Logic::Comparator { width: *line_bits, count: LANES as u32 });
         to.logic("leader", Logic::PriorityEncoder { inputs: LANES as u32 });
+        if let Some(contention) = contention {
+            to.flag("contends", *contends);
+            to.part("contention", |to| contention.describe(to));
+        }
     }
 }
 
@@ -343,16 +433,17 @@ const WORDS: [u64; LANES] = {
 // Kept apart from what follows it, with which the host's compiler makes scalars of its vectors.
 #[inline(never)]
 fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
-    let first = address[0];
+    let in_line = (1 << line_log2) - 1;
+    // Not the first address itself: one lane less to compare would break the vectors up.
+    let line = address[0] & !in_line;
     // Four sums side by side, which the host's vector registers hold.
     let mut disorder = [0; 4];
     for (lanes, words) in address.as_chunks::<4>().0.iter().zip(WORDS.as_chunks::<4>().0) {
         for ((disorder, at), word) in disorder.iter_mut().zip(lanes).zip(words) {
-            *disorder |= at ^ word ^ first;
+            *disorder |= at ^ word ^ line;
         }
     }
-    let in_line = (1 << line_log2) - 1;
-    disorder == [0; 4] && first & in_line == 0 && in_line >= WORDS[LANES - 1]
+    disorder == [0; 4] && in_line >= WORDS[LANES - 1]
 }
 
 /// Places the bytes that `lanes` store in their line; returns their mask.

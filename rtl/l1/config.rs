@@ -32,6 +32,9 @@ pub enum Bypass {
     All,
     /// Every global load while nearly all of them miss (khairy2015 section 4.1).
     Streaming,
+    /// Global loads that miss, of instructions that touch as many lines as each resident warp has of the
+    /// cache, or more (anssari2012 section 3.3).
+    Contentious,
 }
 
 /// What a global store does to the copy of its line.
@@ -164,6 +167,13 @@ impl L1Config {
             "a closed cache keeps its tags going in the order of uses, with a tag a line",
         );
         let most = (1 << DISTANCE_BITS) - 1;
+        rules.expect(
+            self.bypass != Bypass::Contentious || self.organisation == Organisation::Plain,
+            "bypass",
+            "contentious",
+            "another with l1.organisation = \"decoupled\"",
+            "one scheme decides which loads go past",
+        );
         rules.range("protecting_distance", u64::from(self.protecting_distance), 0..=most, "a line counts in 8 bits");
         let threshold = u64::from(self.profiled.threshold);
         rules.group("profiled", |rules| {

@@ -358,7 +358,9 @@ impl Decoupled {
         (0..self.tags.spec().rows).map(|set| self.tags.row(set))
     }
 
-    fn is_original(&self) -> bool {
+    /// Whether every line is admitted: then a set has no more tags in use than lines.
+    #[must_use]
+    pub fn is_original(&self) -> bool {
         self.original || (self.config.threshold == 0 && self.config.threshold_cmp == Comparison::AtLeast)
     }
 

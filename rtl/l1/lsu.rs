@@ -51,7 +51,7 @@ use crate::throttle::config::{Scheme, ThrottleConfig};
 use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
 use crate::throttle::victims::Victims;
-use crate::tracker::{Answer, Forward, SupplyIo};
+use crate::tracker::{Answer, Forward, Found, SupplyIo};
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub struct Lsu {
     chooses: bool,
     /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
     head_bypasses: bool,
-    /// Probing the tags takes two cycles.
+    /// Probing the tags takes two cycles, but for those of the original mode.
     probes_twice: bool,
     /// The head has come into an empty queue and has had the first of them.
     probing: bool,
@@ -217,8 +217,13 @@ impl Lsu {
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, &place);
         let below = |name| format!("{}.{name}", place.path);
-        let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes };
+        let judged = l1.bypass == Bypass::Contentious;
+        let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged };
         let by_sector = l1.bypass_sectors != 0;
+        let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector);
+        if judged {
+            coalescer.judge_contention(l1.sets * l1.ways);
+        }
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let starts_original = l1.dueling.starts_original(place.sm);
@@ -227,7 +232,7 @@ impl Lsu {
             bypass: l1.bypass,
             by_sector,
             whole: sectors_of(l1.line_bytes),
-            coalescer: Coalescer::new(l1.line_bytes, place.line_bits, by_sector),
+            coalescer,
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access),
             queue: AccessQueue::new(lsu.access_queue, &l1.mrpb, shape),
             stall_bypass: l1.mrpb.bypass,
@@ -273,6 +278,11 @@ impl Lsu {
                 l1d.track_victims(Victims::new(&throttle.ccws, &path, place, warps, self.place.line_bits));
             }
         }
+    }
+
+    /// Has the L1D keep lines that are written on their way: testbenches show what for it must not.
+    pub fn keep_overtaken(&mut self) {
+        self.caches[CacheId::L1d as usize].keep_overtaken();
     }
 
     /// Starts to report what happens at each edge, and to refuse reads of lines that nobody wrote.
@@ -420,16 +430,15 @@ impl Lsu {
             return;
         }
         io.forward.drop_head(at);
-        let found = self.caches[CacheId::L1d as usize].supply(at, line);
-        let supplied = found.is_some();
-        if let Some(bytes) = found {
+        let (found, bytes) = self.caches[CacheId::L1d as usize].supply(at, line);
+        if let Some(bytes) = bytes {
             io.supply.push_with(at, |beat| {
                 *beat = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *bytes };
             });
         }
-        io.answer.push(at, Answer { partition: self.partition(line), row, supplied });
+        io.answer.push(at, Answer { partition: self.partition(line), row, found });
         if let Some(watch) = &mut self.watch {
-            watch.supply = Some((line, supplied));
+            watch.supply = Some((line, found == Found::Here));
         }
     }
 
@@ -474,6 +483,7 @@ impl Lsu {
 
     /// True if the head is a load that goes past the cache. A local line may be newer here than in
     /// memory, so local accesses never do.
+    #[inline(never)]
     fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
             head.kind == AccessKind::Load
@@ -648,6 +658,7 @@ impl Lsu {
             return false;
         };
         let &LineAccess { kind, space, uncached, warp, line, slot, lanes, pc, .. } = head;
+        let waiter = Waiter { slot, lanes };
         if bypassed {
             let chosen = !self.bypasses();
             let stats = &mut self.caches[CacheId::L1d as usize].stats;
@@ -665,7 +676,7 @@ impl Lsu {
             }
             self.shown = Shown::Bypass;
             if let Some(watch) = &mut self.watch {
-                watch.access = Some(Access::Bypass { line, chosen });
+                watch.access = Some(Access::Bypass { line, waiter, chosen });
             }
             return true;
         }
@@ -687,7 +698,6 @@ impl Lsu {
             return false;
         };
         if let Some(watch) = &mut self.watch {
-            let waiter = Waiter { slot, lanes };
             watch.access = Some(match kind {
                 AccessKind::Load => Access::Load { cache: id, space, line, pc, waiter, queue_used, outcome },
                 AccessKind::Store if uncached && cache.updates() && space == MemorySpace::Global => {
@@ -772,7 +782,8 @@ impl Block for Lsu {
             self.queue.drop_front();
         }
         if self.coalescer.busy() && had_room {
-            self.probing = self.probes_twice && self.queue.is_empty();
+            let extended = || !self.caches[CacheId::L1d as usize].is_original();
+            self.probing = self.probes_twice && self.queue.is_empty() && extended();
             self.queue.push_with(at.cycle, warp, |request| self.coalescer.emit(request));
         }
         if left || !had_head {
@@ -784,6 +795,9 @@ impl Block for Lsu {
             self.coalescer.take(access, slot);
             self.pending.alloc(slot, access, self.coalescer.in_order());
             io.core_req.drop_head(at);
+            if let Some(watch) = &mut self.watch {
+                watch.judged = self.coalescer.contends().map(|contends| (slot, contends));
+            }
         }
 
         // A refused or stalled head waits for a fill, a drained waiter, a sent request or room in

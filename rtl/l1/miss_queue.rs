@@ -154,7 +154,7 @@ impl MissQueue {
 mod tests {
     use super::*;
 
-    const SHAPE: LineShape = LineShape { line_bits: 25, line_bytes: 128 };
+    const SHAPE: LineShape = LineShape { line_bits: 25, line_bytes: 128, judged: false };
 
     fn entry(kind: MissKind, line: u64) -> MissEntry {
         MissEntry { kind, line, ..MissEntry::default() }

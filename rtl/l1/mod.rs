@@ -4,6 +4,7 @@ pub mod access;
 pub mod cache;
 pub mod coalescer;
 pub mod config;
+pub mod contention;
 pub mod decoupled;
 pub mod dueling;
 pub mod loads;

@@ -102,13 +102,15 @@ pub enum Access {
     Bypass {
         /// Line address.
         line: u64,
+        /// Who waits.
+        waiter: Waiter,
         /// A scheme sent it there, not its instruction or the configuration.
         chosen: bool,
     },
 }
 
 /// Events of one edge, in the order in which they happened: end of a period or mode, fill, recall, supply,
-/// drain, access.
+/// drain, access, instruction taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// The core says that a period has ended, and whether the cache may close.
@@ -127,6 +129,8 @@ pub struct Watch {
     pub dropped: Option<(u64, [Recalled; CACHES])>,
     /// The access at the tags.
     pub access: Option<Access>,
+    /// An instruction was taken where loads are judged: its row of the pending table, and whether it contends.
+    pub judged: Option<(u8, bool)>,
 }
 
 impl Watch {

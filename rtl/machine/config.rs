@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Rules, Violation};
 use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
-use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
+use crate::l1::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l1::replacement::ReplacementConfig;
-use crate::l2::config::{Coherence, L2Config};
+use crate::l2::config::{Coherence, L2Bypass, L2Config};
 use crate::noc::interleave::Interleave;
 use crate::noc::xbar::XbarConfig;
 use crate::sm::{SchedulerPolicy, SmConfig};
@@ -120,12 +120,21 @@ impl MachineConfig {
         rules.group("sm", |rules| self.sm.validate(rules));
         rules.group("throttle", |rules| self.validate_throttle(rules));
         rules.group("lsu", |rules| self.lsu.validate(rules));
-        rules.group("l1", |rules| self.l1.validate(rules));
+        rules.group("l1", |rules| self.validate_l1(rules));
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
         rules.group("texture_cache", |rules| self.texture_cache.validate(self.l1.line_bytes, rules));
         rules.group("xbar", |rules| self.xbar.validate(rules));
         rules.group("tracker", |rules| self.validate_tracker(rules));
-        rules.group("l2", |rules| self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules));
+        rules.group("l2", |rules| {
+            self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules);
+            rules.expect(
+                self.l2.bypass != L2Bypass::Coalesced || self.tracker.is_on(),
+                "bypass",
+                "coalesced",
+                "another with tracker.scheme = \"off\"",
+                "what will stay in an L1 is said to the sharing tracker, and only with one do L1s supply each other",
+            );
+        });
         rules.group("dram", |rules| self.dram.validate(rules));
         rules.into_violations()
     }
@@ -134,6 +143,18 @@ impl MachineConfig {
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
+    }
+
+    fn validate_l1(&self, rules: &mut Rules) {
+        let Self { sm, l1, .. } = self;
+        l1.validate(rules);
+        rules.expect(
+            l1.bypass != Bypass::Contentious || sm.halves() == 1,
+            "bypass",
+            "contentious",
+            "another with sm.warp_lanes = 64",
+            "the lines that an instruction touches are counted at once, and one of 64 lanes comes in halves",
+        );
     }
 
     fn validate_tracker(&self, rules: &mut Rules) {

@@ -194,6 +194,7 @@ struct L2 {
     /// Requests that waited for a way or for a line on its way out; only in the transient flow.
     put_down: Option<u64>,
     frc: Option<Frc>,
+    atomic_buffer: Option<AtomicBuffer>,
 }
 
 /// The Fetch and Replacement Cache.
@@ -204,6 +205,17 @@ struct Frc {
     /// Reads and writes that found their line in it.
     hits: u64,
     swaps: u64,
+}
+
+/// The buffers of the lines that atomics went to last.
+#[derive(Debug, Serialize)]
+struct AtomicBuffer {
+    /// Atomics, of parts of lines, that found theirs there.
+    hits: u64,
+    /// Lines brought into them.
+    fills: u64,
+    /// Lines that went back.
+    flushes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -409,6 +421,11 @@ impl L2 {
                 misses: sum(|unit| unit.frc_misses),
                 hits: sum(|unit| unit.frc_hits),
                 swaps: sum(|unit| unit.swaps),
+            }),
+            atomic_buffer: config.atomic_buffer.then(|| AtomicBuffer {
+                hits: sum(|unit| unit.buffer_hits),
+                fills: sum(|unit| unit.buffer_fills),
+                flushes: sum(|unit| unit.buffer_flushes),
             }),
         }
     }

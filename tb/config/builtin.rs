@@ -109,6 +109,12 @@ pub fn designs() -> &'static [Builtin] {
             design("tracker-2", "designs/tracker-2.toml", include_str!("../../designs/tracker-2.toml")),
             design("tracker-4", "designs/tracker-4.toml", include_str!("../../designs/tracker-4.toml")),
             design("tracker-last", "designs/tracker-last.toml", include_str!("../../designs/tracker-last.toml")),
+            design(
+                "tracker-exclusive",
+                "designs/tracker-exclusive.toml",
+                include_str!("../../designs/tracker-exclusive.toml"),
+            ),
+            design("hybrid-policy", "designs/hybrid-policy.toml", include_str!("../../designs/hybrid-policy.toml")),
             design("unbounded", "designs/unbounded.toml", include_str!("../../designs/unbounded.toml")),
             design("no-caches", "designs/no-caches.toml", include_str!("../../designs/no-caches.toml")),
             design("fetch-on-write", "designs/fetch-on-write.toml", include_str!("../../designs/fetch-on-write.toml")),

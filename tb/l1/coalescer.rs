@@ -46,6 +46,7 @@ fn access() -> impl Strategy<Value = WarpAccess> {
                 space,
                 uncached,
                 warp,
+                resident: 0,
                 half: 0,
                 pc: 0,
                 size_log2,

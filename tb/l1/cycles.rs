@@ -16,6 +16,7 @@
 //! | a fill serves the probe of its own cycle                           | `a_third_load_*`, `a_set_*` |
 //! | a fill waits while its way is still read                           | `a_fill_waits_*` |
 //! | write-evict; a store that overtakes its line                       | `a_global_store_*`, `a_store_to_a_line_*` |
+//! | loads that contend: looked up, past the cache on a miss, by sector | `a_load_that_contends_*` |
 //! | the bypass path and queued stores                                  | `a_bypassing_load_*` |
 //! | atomics go past the copy in the order of stores                    | `an_atomic_*`, `*_queued_atomic_*` |
 //! | read-only caches: own lines and MSHRs, waiters in turn             | `one_line_in_three_*`, `a_read_only_*` |
@@ -27,10 +28,10 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, ProfileScope, ProfiledConfig};
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, ProfileScope, ProfiledConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
-use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
 
 use super::lockstep::Lockstep;
 use super::rig::{self, Links, l1};
@@ -48,10 +49,13 @@ pub(super) enum Act {
     Reduce(u64),
     ConstLoad(u64),
     TextureLoad(u64),
+    /// So many lanes load a line each, from this one on, of the sector of their own number, while so many warps
+    /// are resident.
+    Spread(u64, u64, u8),
     /// Memory answers the oldest request of the line; the byte is for reads.
     Answer(u64, u8),
 }
-use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Store, TextureLoad, Uncached};
+use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Spread, Store, TextureLoad, Uncached};
 
 /// One set of one way, one MSHR entry of two waiters.
 const READ_ONLY: CacheConfig =
@@ -138,6 +142,7 @@ impl Player {
             }
             self.lsu.eval(self.links.of_lsu(), at);
             let watch = self.lsu.take_watch().expect("the player observes");
+            self.links.core_req.taken_at(self.cycle).into_iter().for_each(|access| self.lockstep.take(access));
             self.lockstep.step(self.cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}"));
             self.show(&watch);
             self.cycle += 1;
@@ -178,7 +183,7 @@ fn lead(act: Act) -> u64 {
 
 fn instruction(act: Act, warp: u8) -> WarpAccess {
     let (kind, space, uncached, line, byte) = match act {
-        Load(line) | Answer(line, _) => (AccessKind::Load, MemorySpace::Global, false, line, 0),
+        Load(line) | Answer(line, _) | Spread(line, ..) => (AccessKind::Load, MemorySpace::Global, false, line, 0),
         Uncached(line) => (AccessKind::Load, MemorySpace::Global, true, line, 0),
         Store(line, byte) => (AccessKind::Store, MemorySpace::Global, false, line, byte),
         LocalLoad(line) => (AccessKind::Load, MemorySpace::Local, false, line, 0),
@@ -188,15 +193,17 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
         ConstLoad(line) => (AccessKind::Load, MemorySpace::Const, false, line, 0),
         TextureLoad(line) => (AccessKind::Load, MemorySpace::Texture, false, line, 0),
     };
-    let address = [line * LINE_BYTES as u64; LANES];
+    let (lines, resident) = if let Spread(_, lines, resident) = act { (lines, resident) } else { (1, 0) };
+    let sector = |lane: u64| (line + lane) * LINE_BYTES as u64 + lane % 4 * u64::from(SECTOR_BYTES);
     WarpAccess {
         kind,
         space,
         uncached,
         warp,
         size_log2: if kind.is_atomic() { 2 } else { 0 },
-        mask: 1,
-        address,
+        resident,
+        mask: (1 << lines) - 1,
+        address: std::array::from_fn(|lane| sector(lane as u64 % lines)),
         data: [[u32::from(byte); LANES]; 2],
         ..WarpAccess::default()
     }
@@ -213,7 +220,8 @@ fn answer(request: &Request, byte: u8) -> Reply {
 
 fn show_request(request: &Request) -> String {
     match request.kind {
-        RequestKind::Read => format!("read:{}", request.line),
+        RequestKind::Read if request.sectors == sectors_of(LINE_BYTES as u32) => format!("read:{}", request.line),
+        RequestKind::Read => format!("read:{}/{:04b}", request.line, request.sectors),
         RequestKind::Write => format!("write:{}/{}B", request.line, request.byte_mask.count_ones()),
         RequestKind::Atomic => format!("atomic:{}", request.line),
         RequestKind::Reduce => format!("reduce:{}", request.line),
@@ -289,6 +297,42 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
          11     5:hit   .       .        .        .
          12     .       .       .        .        .
          13     .       .       .        .        w1=11",
+    );
+}
+
+/// Two lines for one warp: an instruction of two lines contends, one of a line does not.
+#[test]
+fn a_load_that_contends_hits_like_any_other_and_goes_past_by_sector_if_it_misses() {
+    expect(
+        &L1Config { bypass: Bypass::Contentious, bypass_sectors: SECTOR_BYTES, ..l1() },
+        &[
+            (3, Spread(5, 1, 1)),
+            (8, Answer(5, 0x55)),
+            (11, Spread(5, 2, 1)),
+            (15, Answer(6, 0x66)),
+            (18, Spread(6, 1, 1)),
+        ],
+        OPEN,
+        "
+         cycle  tags      fill    leaves   mem_req      core_rsp
+         3      5:miss    .       .        .            .
+         4      .         .       .        .            .
+         5      .         .       .        read:5       .
+         6      .         .       .        .            .
+         7      .         .       .        .            .
+         8      .         5:kept  5:slot0  .            .
+         9      .         .       .        .            .
+         10     .         .       .        .            w0=55
+         11     5:hit     .       .        .            .
+         12     6:bypass  .       .        .            .
+         13     .         .       .        read:6/0010  .
+         14     .         .       .        .            .
+         15     .         .       .        .            .
+         16     .         .       .        .            .
+         17     .         .       .        .            w1=55
+         18     6:miss    .       .        .            .
+         19     .         .       .        .            .
+         20     .         .       .        read:6       .",
     );
 }
 

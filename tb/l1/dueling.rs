@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use golden::l1::dueling::{Duel, Rules};
-use rtl::l1::dueling::{DuelingConfig, Leaders};
+use rtl::l1::dueling::{DuelingConfig, Leaders, MarginOf};
 use rtl::l1::watch::Watch;
 
 /// The twin, and the modes that the SMs say they are in.
@@ -22,10 +22,11 @@ impl DuelLockstep {
     /// The duel of `num_sms` SMs before a kernel.
     #[must_use]
     pub fn new(config: &DuelingConfig, num_sms: usize) -> Self {
-        let &DuelingConfig { leaders, interval, margin, min_accesses } = config;
+        let &DuelingConfig { leaders, interval, margin, margin_of, min_accesses } = config;
         let rules = Rules {
             interval: interval.into(),
             margin: margin.into(),
+            in_points: margin_of == MarginOf::Points,
             min_accesses: min_accesses.into(),
             join_once: leaders == Leaders::JoinOnce,
         };
@@ -72,6 +73,7 @@ impl DuelLockstep {
 
 #[cfg(test)]
 mod tests {
+    use rtl::l1::mshr::Waiter;
     use rtl::l1::watch::Access;
 
     use super::*;
@@ -79,7 +81,8 @@ mod tests {
     const DUEL: DuelingConfig = DuelingConfig { leaders: Leaders::Pinned, min_accesses: 1, ..DuelingConfig::OFF };
 
     fn bypass() -> Watch {
-        Watch { access: Some(Access::Bypass { line: 1, chosen: true }), ..Watch::default() }
+        let waiter = Waiter { slot: 0, lanes: 1 };
+        Watch { access: Some(Access::Bypass { line: 1, waiter, chosen: true }), ..Watch::default() }
     }
 
     fn at(lockstep: &mut DuelLockstep, cycle: u64, sm: usize, seen: &Watch) -> Result<(), String> {

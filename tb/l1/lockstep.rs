@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use golden::coalescer;
+use golden::hybrid::is_contentious;
 use golden::index::{Function, IndexError, Poly, SetIndex};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::decoupled::Config as Filter;
@@ -18,7 +20,7 @@ use golden::l1::replacement::Policy;
 use golden::l1::streaming;
 use rtl::cells::streaming::Reopen;
 use rtl::index::IndexConfig;
-use rtl::l1::access::MemorySpace;
+use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
 use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
@@ -56,6 +58,14 @@ pub struct Lockstep {
     refused: Fails,
     /// The lines that the L1D admits, if it does not admit all.
     admitted: Option<BTreeSet<u64>>,
+    line_bytes: u32,
+    lines: u32,
+    /// The coalescer says which loads contend.
+    judges: bool,
+    /// Whether the instruction just taken contends.
+    judged: Option<bool>,
+    /// Instructions under way that contend, by row of the pending table.
+    contending: u64,
 }
 
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
@@ -110,7 +120,36 @@ impl Lockstep {
         let l1d = twin(&l1.cache(), policy(l1.replacement), (filter, streaming, protecting_distance))?;
         let plain = |cache| twin(cache, Policy::Lru, (None, None, 0));
         let twins = [l1d, plain(constants)?, plain(texels)?];
-        Ok(Self { path: path.to_owned(), twins, refused, admitted: None })
+        let (line_bytes, lines) = (l1.line_bytes, l1.sets * l1.ways);
+        Ok(Self {
+            path: path.to_owned(),
+            twins,
+            refused,
+            admitted: None,
+            line_bytes,
+            lines,
+            judges: l1.bypass == Bypass::Contentious,
+            judged: None,
+            contending: 0,
+        })
+    }
+
+    /// The LSU takes an instruction at the edge that is followed next. Of no meaning where no load is judged by
+    /// contention.
+    pub fn take(&mut self, access: &WarpAccess) {
+        if !self.judges {
+            return;
+        }
+        let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
+        let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
+        let touched = coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
+        let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident > 0;
+        self.judged = Some(is_judged && is_contentious(self.lines as usize, touched, resident.into()));
+    }
+
+    /// The L1D keeps lines that are written on their way.
+    pub fn keep_overtaken(&mut self) {
+        self.twins[CacheId::L1d as usize].keep_overtaken();
     }
 
     /// The L1D serves a sharing tracker.
@@ -150,7 +189,7 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, original, fill, recall, supply, drain, dropped, access } = *seen;
+        let Watch { period, original, fill, recall, supply, drain, dropped, access, judged } = *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
         }
@@ -175,11 +214,37 @@ impl Lockstep {
         if access.is_some() {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
         }
+        self.access(access)?;
+        self.judge(judged)
+    }
+
+    /// The decision about the instruction that was taken, if any was.
+    fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
+        let (slot, contends) = match (judged, self.judged.take()) {
+            (None, None) => return Ok(()),
+            (Some((slot, contends)), Some(expected)) if contends == expected => (slot, contends),
+            (seen, expected) => {
+                return Err(format!("whether an instruction contends: {seen:?}, the twin {expected:?}"));
+            }
+        };
+        self.contending = self.contending & !(1 << slot) | u64::from(contends) << slot;
+        Ok(())
+    }
+
+    /// Whether a request is of an instruction that contends.
+    fn contends(&self, waiter: Waiter) -> bool {
+        self.contending >> waiter.slot & 1 != 0
+    }
+
+    fn access(&mut self, access: Option<Access>) -> Result<(), String> {
         match access {
             None => Ok(()),
             Some(Access::Load { cache, space, line, pc, waiter, queue_used, outcome }) => {
                 if space == MemorySpace::Global && self.twins[cache as usize].is_closed() {
                     return Err(format!("a load of line {line:#x} is looked up in a cache that is closed"));
+                }
+                if self.contends(waiter) && !self.twins[cache as usize].knows(line) {
+                    return Err(format!("a load of line {line:#x} contends and is not here, but does not go past"));
                 }
                 let event = Event::Load { line, pc, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(load(outcome)?))
@@ -197,13 +262,14 @@ impl Lockstep {
                 let event = Event::Atomic { line, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Bypass { line, chosen }) => {
+            Some(Access::Bypass { line, waiter, chosen }) => {
+                let why = Chosen { refused: self.refused, contends: self.contends(waiter) };
                 let admits = self.admitted.as_ref().is_none_or(|lines| lines.contains(&line));
                 let streams = self.twins[CacheId::L1d as usize].streams();
                 let event = if chosen && streams {
                     Event::LetPast { line }
                 } else {
-                    Event::Bypass { line, chosen: (chosen && admits).then_some(Chosen { refused: self.refused }) }
+                    Event::Bypass { line, chosen: (chosen && admits).then_some(why) }
                 };
                 self.check(CacheId::L1d, event, &TwinOutcome::Done)
             }
@@ -422,6 +488,35 @@ mod tests {
     fn an_outcome_of_the_wrong_kind_is_reported() {
         let text = lockstep().step(4, &load_of(7, Outcome::Overtook)).unwrap_err().to_string();
         assert_eq!(text, "cycle 4, sm3.l1: a load ended as Overtook, which is for stores");
+    }
+
+    #[test]
+    fn loads_that_contend_are_followed_to_their_misses() {
+        let l1 = L1Config { bypass: Bypass::Contentious, ..l1() };
+        let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
+        let waiter = Waiter { slot: 1, lanes: 1 };
+        // One line of two is no part of which two warps have more.
+        let take = |lockstep: &mut Lockstep, resident| {
+            lockstep.take(&WarpAccess { resident, mask: 1, ..WarpAccess::default() });
+        };
+        let judged = |contends| Watch { judged: Some((1, contends)), ..Watch::default() };
+        let mut lockstep = new();
+        take(&mut lockstep, 2);
+        lockstep.step(1, &judged(true)).unwrap();
+        let text = lockstep.step(2, &load_of(7, Outcome::Miss(None))).unwrap_err().text;
+        assert_eq!(text, "a load of line 0x7 contends and is not here, but does not go past");
+        let past = Access::Bypass { line: 7, waiter, chosen: true };
+        lockstep.step(2, &Watch { access: Some(past), ..Watch::default() }).unwrap();
+        take(&mut lockstep, 1);
+        lockstep.step(3, &judged(false)).unwrap();
+        let text = lockstep.step(4, &Watch { access: Some(past), ..Watch::default() }).unwrap_err().text;
+        assert!(text.contains("the load of line 0x7 should have gone the other way"), "{text}");
+        for (resident, seen) in [(2, judged(false)), (1, judged(true)), (1, Watch::default())] {
+            let mut lockstep = new();
+            take(&mut lockstep, resident);
+            let text = lockstep.step(1, &seen).unwrap_err().text;
+            assert!(text.starts_with("whether an instruction contends: "), "{text}");
+        }
     }
 
     #[test]

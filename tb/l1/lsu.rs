@@ -12,6 +12,7 @@
 //! | memory ends as the program left it                                          | `random_programs_*` |
 //! | the same with decoupled tags and other replacement policies                 | `decoupled_tags_*` |
 //! | recalled lines go, at once or when they arrive, but for modified ones        | `random_programs_*` |
+//! | instructions that contend are those of the twin, and their loads go past if they miss | `random_programs_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
 
 use std::collections::BTreeSet;
@@ -63,7 +64,15 @@ fn case(seed: u64, length: usize) -> Case {
     } else {
         IndexConfig::Linear
     };
-    let bypass = [Bypass::All, Bypass::Streaming, Bypass::Streaming, Bypass::None, Bypass::None][pick(0, 4) as usize];
+    let bypass = [
+        Bypass::All,
+        Bypass::Streaming,
+        Bypass::Streaming,
+        Bypass::None,
+        Bypass::None,
+        Bypass::Contentious,
+        Bypass::Contentious,
+    ][pick(0, 6) as usize];
     let (mut protecting_distance, mut mrpb) = ([0, 0, 1, 3, 6][mix(seed, 70) as usize % 5], mrpb(seed));
     if bypass == Bypass::Streaming {
         (protecting_distance, mrpb.bypass) = (0, StallBypass::None);
@@ -230,6 +239,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 space,
                 uncached: mix(seed, 7).is_multiple_of(6),
                 warp: (mix(seed, 8) % 48) as u8,
+                resident: (mix(seed, 15) % 9) as u8,
                 half: 0,
                 pc: i as u32,
                 size_log2,
@@ -284,6 +294,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         let cycle = tick / period;
         assert!(cycle < MAX_CYCLES, "no end in sight: {case:?}");
         let watch = rig.lsu.take_watch().expect("the rig observes");
+        rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
         lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{case:?}"));
         if let Some(access) = &watch.access {
             scoreboard.access(access);

@@ -9,6 +9,8 @@ pub(crate) mod streams;
 #[cfg(test)]
 mod coalescer;
 #[cfg(test)]
+mod contention;
+#[cfg(test)]
 mod cycles;
 #[cfg(test)]
 mod lsu;

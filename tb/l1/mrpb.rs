@@ -29,7 +29,10 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     let config = MrpbConfig { queues, depth, order, greedy, bypass: StallBypass::None, latency: latency as u32 };
     let (groups, depth) = (queues as usize, depth as usize);
     let twin = Config { groups, depth, order: twin_order, greedy, delay: 1 + latency };
-    (AccessQueue::new(8, &config, LineShape { line_bits: line_bits(128), line_bytes: 128 }), Mrpb::new(twin))
+    (
+        AccessQueue::new(8, &config, LineShape { line_bits: line_bits(128), line_bytes: 128, judged: false }),
+        Mrpb::new(twin),
+    )
 }
 
 /// One cycle of both: the head, which leaves if it is `taken`, then a push if there is a warp to push for.

@@ -79,7 +79,7 @@ pub fn l1() -> L1Config {
 
 /// An LSU for tests, with its messages' widths.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
-    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
+    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
     let place = LsuPlace {
         path: "sm3.l1".to_owned(),
         sm: 3,
@@ -106,7 +106,7 @@ impl Links {
     /// Links of one cycle of their receiver; `depth` of those to and from the core. Clock periods
     /// are those of core and memory.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
-        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1 };
+        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
         let packet =
             PacketShape { tracked: false, line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
         let recall = RecallShape { line_bits: packet.line_bits, sm_bits: 4, partition_bits: 3, leaver_bits: 10 };
@@ -374,6 +374,11 @@ impl Rig {
     /// A simulator for the rig.
     pub fn simulator(&self, mode: Mode) -> Simulator {
         Simulator::new(&self.manners.periods, self, mode)
+    }
+
+    /// The instruction that the LSU took at a tick.
+    pub fn taken(&self, tick: u64) -> Option<&WarpAccess> {
+        self.links.core_req.taken_at(tick)
     }
 
     /// The answers taken by the core so far, with the cycles.

@@ -10,11 +10,12 @@
 //! | MRPB: in the mode `all`, a load that has no MSHR entry goes past        | `a_load_that_would_wait_*` |
 //! | a hit is never sent past                                                | `a_load_that_finds_*` |
 //! | a profile: lines that it does not have go past, local ones do not       | `a_profile_*` |
+//! | contention: a load that finds its line on its way waits for it, and goes past if that does not stay | `a_load_that_contends_*` |
 
-use rtl::l1::config::L1Config;
+use rtl::l1::config::{Bypass, L1Config};
 use rtl::l1::mrpb::{MrpbConfig, StallBypass};
 
-use super::cycles::Act::{Answer, Load, LocalLoad, Store};
+use super::cycles::Act::{Answer, Load, LocalLoad, Spread, Store};
 use super::cycles::{Act, outcomes, outcomes_of_admitted};
 use super::rig::l1;
 
@@ -98,4 +99,26 @@ fn a_load_that_would_wait_for_an_mshr_entry_goes_past_in_the_mode_all() {
 fn a_profile_keeps_out_what_it_does_not_have() {
     let script = slowly(&[(Load(1), true), (Load(2), true), (Load(1), false), (LocalLoad(3), true)]);
     assert_eq!(outcomes_of_admitted(&[1, 7], &script), ["1:miss", "2:bypass", "1:hit", "3:miss"]);
+}
+
+#[test]
+fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_not_stay() {
+    let l1 = L1Config { bypass: Bypass::Contentious, mshr_merges: 1, ..l1() };
+    // Of two lines each of two warps has one: any load contends.
+    let script = [(16, Load(1)), (17, Spread(1, 1, 2)), (20, Answer(1, 0))];
+    let refused = "1:MSHR_MERGE[..M.]";
+    assert_eq!(outcomes(&l1, &script), ["1:miss", refused, refused, refused, "1:hit"]);
+    let merges = L1Config { mshr_merges: 2, ..l1.clone() };
+    assert_eq!(outcomes(&merges, &script), ["1:miss", "1:hit-pending"]);
+    let script = [(16, Load(1)), (17, Store(1, 9)), (18, Spread(1, 1, 2)), (21, Answer(1, 0)), (25, Answer(1, 0))];
+    let seen = outcomes(&l1, &script);
+    assert_eq!(seen.first().map(String::as_str), Some("1:miss"));
+    assert_eq!(seen.last().map(String::as_str), Some("1:bypass"), "{seen:?}");
+}
+
+#[test]
+fn a_load_that_contends_takes_no_way_no_mshr_entry_and_no_place_in_the_miss_queue() {
+    let l1 = L1Config { bypass: Bypass::Contentious, ways: 1, mshr_entries: 1, ..l1() };
+    let script = [(16, Load(1)), (17, Spread(2, 3, 1)), (28, Answer(1, 0))];
+    assert_eq!(outcomes(&l1, &script), ["1:miss", "2:bypass", "3:bypass", "4:bypass"]);
 }

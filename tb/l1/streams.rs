@@ -90,6 +90,7 @@ impl Stream {
             cycle = tick / period;
             assert!(cycle < MAX_CYCLES * program.len() as u64, "no end in sight: {l1:?}");
             let Some(watch) = rig.lsu.take_watch() else { panic!("the rig observes") };
+            rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
             lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));
             watch.access.iter().for_each(|access| scoreboard.access(access));
             rig.answers()[answered..].iter().for_each(|(cycle, reply)| scoreboard.answer(*cycle, reply));
@@ -234,12 +235,8 @@ mod tests {
             stream.l1.organisation = Organisation::Plain;
             let plain = stream.run(Mode::default());
             stream.l1.organisation = Organisation::Decoupled;
-            stream.l1.decoupled = DecoupledConfig {
-                tag_ways: 2 * stream.l1.ways,
-                threshold: 0,
-                probe_extra: 0,
-                ..DecoupledConfig::LI2015
-            };
+            stream.l1.decoupled =
+                DecoupledConfig { tag_ways: 2 * stream.l1.ways, threshold: 0, ..DecoupledConfig::LI2015 };
             let Ended { stats, cycles, digests } = stream.run(Mode::default());
             let stats = L1Stats { promotions: 0, demotions: 0, ..stats };
             assert_eq!((stats, cycles, digests.0), (plain.stats, plain.cycles, plain.digests.0), "seed {seed}");

@@ -236,7 +236,8 @@ impl Bench {
             from,
             to,
         };
-        let shape = AccessShape { addr_bits: 32, pc_bits: 16, halves: kernel.config.halves() };
+        let halves = kernel.config.halves();
+        let shape = AccessShape { addr_bits: 32, pc_bits: 16, halves, counts_warps: false };
         let mut bench = Self {
             cores: (0..SMS).map(|sm| SmCore::new(&kernel.config, &format!("sm{sm}"), sm as u32, SMS as u32)).collect(),
             dispatcher: Dispatcher::new("dispatcher", SMS),

@@ -33,7 +33,7 @@ fn protecting(index: SetIndex, ways: usize, protecting_distance: u64) -> Cache<u
 /// A load whose line arrives at once: `-` if it goes past the cache, else what became of it and of another
 /// line.
 fn reach(cache: &mut Cache<u32>, line: u64) -> String {
-    let chosen = Some(Chosen { refused: Fails::default() });
+    let chosen = Some(Chosen { refused: Fails::default(), contends: false });
     if cache.step(Event::Bypass { line, chosen }).is_ok() {
         return "-".to_owned();
     }

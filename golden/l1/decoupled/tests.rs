@@ -35,7 +35,9 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
 /// A load whose fill comes at once: `byp`, `hit` or `miss`.
 fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     if cache.is_filtered(line) {
-        cache.step(Event::Bypass { line, chosen: Some(Chosen { refused: Fails::default() }) }).unwrap();
+        cache
+            .step(Event::Bypass { line, chosen: Some(Chosen { refused: Fails::default(), contends: false }) })
+            .unwrap();
         return "byp";
     }
     match cache.step(Event::Load { line, pc: 0, waiter: (), queue_used: 0 }).unwrap() {

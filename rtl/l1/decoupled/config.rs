@@ -23,7 +23,8 @@ pub struct DecoupledConfig {
     pub tag_victim: TagVictim,
     /// Whether a line lost to a store ages the other tags as an evicted one does.
     pub store_evict_ages: bool,
-    /// Cycles that probing more tags takes longer.
+    /// Cycles that probing more tags takes longer, in an L1D that uses them: in the original mode it is the
+    /// baseline's (li2015 section 4.3 and Table 3).
     pub probe_extra: u32,
 }
 

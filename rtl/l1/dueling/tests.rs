@@ -47,26 +47,41 @@ impl Bench {
     }
 }
 
-fn wins([m0, a0, m1, a1]: [u32; 4]) -> bool {
+fn wins(margin_of: MarginOf, [m0, a0, m1, a1]: [u32; 4]) -> bool {
     let tally = |misses, accesses| Tally { accesses, misses };
-    original_wins([tally(m0, a0), tally(m1, a1)], 10)
+    DuelingConfig { margin_of, ..PINNED }.original_wins([tally(m0, a0), tally(m1, a1)])
 }
 
 #[test]
 fn two_leaders_that_miss_nearly_always_leave_the_decoupled_l1d() {
-    assert!(!wins([396, 400, 394, 400]));
+    for of in [MarginOf::Points, MarginOf::Misses] {
+        assert!(!wins(of, [396, 400, 394, 400]));
+    }
 }
 
 #[test]
 fn fifteen_points_bring_the_original_mode_back() {
-    // 10 (150 x 300 - 180 x 200) = 90,000 > 60,000.
-    assert!(wins([150, 200, 180, 300]));
+    // 10 (150 x 300 - 180 x 200) = 90,000 > 60,000; 10 x 150 x 300 = 450,000 > 11 x 180 x 200 = 396,000.
+    for of in [MarginOf::Points, MarginOf::Misses] {
+        assert!(wins(of, [150, 200, 180, 300]));
+    }
 }
 
 #[test]
 fn ten_points_exactly_do_not() {
-    assert!(!wins([70, 100, 60, 100]));
-    assert!(wins([71, 100, 60, 100]));
+    assert!(!wins(MarginOf::Points, [70, 100, 60, 100]));
+    assert!(wins(MarginOf::Points, [71, 100, 60, 100]));
+}
+
+#[test]
+fn a_kernel_that_seldom_misses_goes_back_when_it_misses_a_tenth_more_often() {
+    assert!(!wins(MarginOf::Misses, [66, 400, 60, 400]));
+    assert!(wins(MarginOf::Misses, [67, 400, 60, 400]));
+    assert!(wins(MarginOf::Misses, [1, 400, 0, 400]));
+    assert!(!wins(MarginOf::Misses, [0, 400, 0, 400]));
+    // 15 % of the loads and 5 % are within ten points.
+    assert!(!wins(MarginOf::Points, [60, 400, 20, 400]));
+    assert!(wins(MarginOf::Misses, [60, 400, 20, 400]));
 }
 
 #[test]

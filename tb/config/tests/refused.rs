@@ -82,7 +82,7 @@ fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
         refused(&[], &["lsu.slots=-1", "l1.bypass=al"]),
         [
             "--set:1:11: `lsu.slots` is -1, expected 0 to 4294967295",
-            "--set:1:11: `l1.bypass` is \"al\", expected one of none, all, streaming (did you mean `all`?)",
+            "--set:1:11: `l1.bypass` is \"al\", expected one of none, all, streaming, contentious (did you mean `all`?)",
         ]
     );
 }
@@ -222,4 +222,27 @@ fn so_many_l2_mshr_entries_need_whole_words_and_the_transient_flow() {
             format!("--set:1:17: l2.mshr_entries is {entries}, expected 64 at most, or a multiple of 64 {why}");
         assert_eq!(refused(designs, &[&set]), [expected]);
     }
+}
+
+#[test]
+fn a_policy_that_its_machine_cannot_follow_is_refused() {
+    assert_eq!(
+        refused(&["hybrid-policy", "decoupled"], &[]),
+        ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with l1.organisation = \
+          \"decoupled\": one scheme decides which loads go past"]
+    );
+    assert_eq!(
+        refused(&["hybrid-policy"], &["sm.warp_lanes=64"]),
+        ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with sm.warp_lanes = 64: the \
+          lines that an instruction touches are counted at once, and one of 64 lanes comes in halves"]
+    );
+    assert_eq!(
+        refused(&[], &["l2.bypass=coalesced"]),
+        ["--set:1:11: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
+          L1 is said to the sharing tracker, and only with one do L1s supply each other"]
+    );
+    assert_eq!(
+        refused(&["hybrid-policy", "bypass-all"], &[]),
+        ["--design:1:1: designs `hybrid-policy` and `bypass-all` both fill the slot `bypass`, which holds one"]
+    );
 }

@@ -1,0 +1,101 @@
+//! # Contention test
+//! Whether a load instruction touches so many lines that it had better leave the L1D alone: as many as each
+//! resident warp has of the cache's lines, or more (anssari2012 section 3.3).
+//!
+//! | port    | dir | payload       | contract                                                      |
+//! |---------|-----|---------------|---------------------------------------------------------------|
+//! | `judge` | in  | lines, warps  | lines touched, 1 to 32, and resident warps; answered at once  |
+//!
+//! No division: of `n` lines, `t` are fewer than a warp's part `floor(n / warps)` just if `warps` is at most
+//! `floor(n / (t + 1))`, and that is a constant for each `t`.
+//! Area: the comparators that tell which lanes are the first in their lines, one for each pair of lanes; the sums of
+//! these lanes and, in the core, of the resident warps; a constant for each number of lines.
+
+use super::access::LANES;
+use crate::kernel::{Describe, Logic};
+
+/// Warps that an SM has at most.
+const MAX_WARPS: u32 = 64;
+/// Bits of their number.
+pub const WARP_BITS: u32 = MAX_WARPS.ilog2() + 1;
+
+/// The test.
+#[derive(Clone, Debug)]
+pub struct Contention {
+    /// By lines touched, from one: warps up to which that is no contention.
+    most: [u8; LANES],
+    line_bits: u32,
+}
+
+impl Contention {
+    /// The test of a cache of so many lines, whose addresses have `line_bits`.
+    #[must_use]
+    pub fn new(lines: u32, line_bits: u32) -> Self {
+        let all = (1 << WARP_BITS) - 1;
+        let most = |touched: usize| (lines / (touched as u32 + 2)).min(all) as u8;
+        Self { most: std::array::from_fn(most), line_bits }
+    }
+
+    /// Whether an instruction contends that touches so many lines while so many warps are resident.
+    #[must_use]
+    pub fn judge(&self, lines: u32, warps: u8) -> bool {
+        warps > self.most[lines as usize - 1]
+    }
+
+    /// Lists the logic: there is no register.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { most: _, line_bits } = self;
+        let lanes = LANES as u32;
+        to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes * (lanes - 1) / 2 });
+        sum(lanes, "lines", to);
+        sum(MAX_WARPS, "resident", to);
+        to.logic("most", Logic::Mux { ways: lanes, width: WARP_BITS });
+        to.logic("contends", Logic::Adder { width: WARP_BITS });
+    }
+}
+
+/// Adders that count the set ones of so many bits: of pairs of them, then of pairs of their sums.
+fn sum(bits: u32, name: &'static str, to: &mut dyn Describe) {
+    for level in 1..=bits.ilog2() {
+        for _ in 0..bits >> level {
+            to.logic(name, Logic::Adder { width: level });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines touched from which on an instruction contends.
+    fn first(lines: u32, warps: u8) -> Option<u32> {
+        let test = Contention::new(lines, 25);
+        (1..=LANES as u32).find(|touched| test.judge(*touched, warps))
+    }
+
+    #[test]
+    fn the_caches_of_anssari2012_have_8_lines_a_warp_when_full_and_32_a_quarter_full() {
+        assert_eq!(first(512, 64), Some(8));
+        assert_eq!(first(512, 16), Some(32));
+        assert_eq!(first(512, 15), None);
+    }
+
+    #[test]
+    fn a_part_is_rounded_down() {
+        // 128 lines among 48 warps are 2 each, among 43 too; among 42 they are 3.
+        assert_eq!([48, 43, 42].map(|warps| first(128, warps)), [Some(2), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn with_less_than_a_line_a_warp_every_instruction_contends() {
+        assert_eq!(first(16, 48), Some(1));
+        assert_eq!(first(1, 1), Some(1));
+    }
+
+    #[test]
+    fn large_caches_leave_room_for_any_instruction_of_64_warps() {
+        assert_eq!(first(1 << 20, 64), None);
+        assert_eq!(first(33 * 64, 64), None);
+        assert_eq!(first(33 * 64 - 1, 64), Some(32));
+    }
+}

@@ -1,0 +1,108 @@
+//! # Testbench of the contention test
+//! Against golden/hybrid's rule on the lines of the golden coalescer: which instructions contend for their L1D
+//! (anssari2012 section 3.3).
+//!
+//! | testpoint                                                             | test |
+//! |-----------------------------------------------------------------------|------|
+//! | lines touched by scattered, strided and neighbouring lanes, any mask  | `a_hundred_thousand_*` |
+//! | any cache, any number of warps; at the limit and one line below       | `a_hundred_thousand_*` |
+//! | every request of an instruction says the same                         | `a_hundred_thousand_*` |
+//! | stores, atomics, other spaces and coherent loads never contend        | `a_hundred_thousand_*` |
+
+use golden::hybrid::is_contentious;
+use isa::lanes::AtomicFn;
+use isa::types::Type;
+use rtl::cells::atomic::AtomicOp;
+use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::coalescer::{Coalescer, LineAccess};
+
+use super::rig::line_bits;
+use super::scoreboard::golden_lines;
+use crate::kit::Random;
+
+const INSTRUCTIONS: usize = 100_000;
+/// Instructions on a cache.
+const RUN: usize = 100;
+
+/// An instruction whose lanes lie on few lines or many, near or far apart.
+fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
+    let (kind, space) = match random.below(20) {
+        0 => (AccessKind::Store, MemorySpace::Global),
+        1 => (AccessKind::Atomic, MemorySpace::Global),
+        2 => (AccessKind::Load, MemorySpace::Local),
+        3 => (AccessKind::Load, MemorySpace::Const),
+        4 => (AccessKind::Load, MemorySpace::Texture),
+        _ => (AccessKind::Load, MemorySpace::Global),
+    };
+    let size_log2 = if kind.is_atomic() { 2 } else { random.below(3) as u32 };
+    let stride = [1 << size_log2, 4 * u64::from(line_bytes), u64::from(line_bytes) / 2, 24][random.below(4) as usize];
+    let base = random.below(1 << 30);
+    let (lines, apart) = (1 + random.below(LANES as u64), [1, 7, 1 << 33][random.below(3) as usize]);
+    let scattered = random.percent(60);
+    let address = std::array::from_fn(|lane| {
+        let address = if scattered {
+            base + random.below(lines) * apart * u64::from(line_bytes) + random.below(line_bytes.into())
+        } else {
+            base + stride * lane as u64
+        };
+        address >> size_log2 << size_log2
+    });
+    let mask = match random.below(3) {
+        0 => u32::MAX,
+        1 => 1 << random.below(LANES as u64),
+        _ => 1 + random.below(u32::MAX.into()) as u32,
+    };
+    WarpAccess {
+        kind,
+        space,
+        uncached: kind.is_atomic() || random.percent(5),
+        resident: 1 + random.below(64) as u8,
+        size_log2: size_log2 as u8,
+        mask,
+        atomic: AtomicOp { f: AtomicFn::Add, ty: Type::U32 },
+        address,
+        ..WarpAccess::default()
+    }
+}
+
+#[test]
+fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
+    let mut random = Random::new(2012);
+    // At the limit, one line below it, and instructions that are not judged.
+    let (mut at, mut below, mut others) = (0, 0, 0);
+    for _ in 0..INSTRUCTIONS / RUN {
+        let line_bytes = [64, 128][random.below(2) as usize];
+        let lines = [512, 128, 1 + random.below(2048)][random.below(3) as usize] as u32;
+        let mut coalescer = Coalescer::new(line_bytes, line_bits(line_bytes), false);
+        coalescer.judge_contention(lines);
+        for _ in 0..RUN {
+            let access = instruction(&mut random, line_bytes);
+            let &WarpAccess { kind, space, uncached, resident, .. } = &access;
+            let touched = golden_lines(&access, line_bytes as usize).len();
+            let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false);
+            let expected = is_judged && is_contentious(lines as usize, touched, resident.into());
+            coalescer.take(&access, 0);
+            assert_eq!(coalescer.contends(), Some(expected), "{lines} lines, {touched} touched: {access:?}");
+            while coalescer.busy() {
+                let mut request = LineAccess::default();
+                coalescer.emit(&mut request);
+                assert_eq!(request.contends, expected);
+            }
+            let part = lines as usize / usize::from(resident);
+            at += u32::from(is_judged && touched == part);
+            below += u32::from(is_judged && touched + 1 == part);
+            others += u32::from(!is_judged);
+        }
+    }
+    assert!([at, below, others].iter().all(|count| *count > 1000), "{at} {below} {others}");
+}
+
+#[test]
+fn a_coalescer_that_does_not_judge_has_nothing_contend() {
+    let mut coalescer = Coalescer::new(128, line_bits(128), false);
+    let address = std::array::from_fn(|lane| 128 * lane as u64);
+    coalescer.take(&WarpAccess { resident: 64, mask: u32::MAX, address, ..WarpAccess::default() }, 0);
+    let mut request = LineAccess::default();
+    coalescer.emit(&mut request);
+    assert_eq!((coalescer.contends(), request.contends), (None, false));
+}
