@@ -32,6 +32,17 @@ pub enum Goes {
     Nowhere,
 }
 
+/// Whether an L1 that was to supply a line had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It did.
+    Here,
+    /// Not yet.
+    Coming,
+    /// No longer.
+    Gone,
+}
+
 /// Where a load is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -118,17 +129,23 @@ impl Bank {
     ///
     /// # Errors
     /// If none was.
-    pub fn answer(&mut self, cu: usize, ticket: u64, supplied: bool) -> Result<(), String> {
+    pub fn answer(&mut self, cu: usize, ticket: u64, found: Found) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| matches!(at, At::Supplier(_)))?;
         let load = self.loads[at];
-        if supplied {
-            self.loads.remove(at);
-            self.list(load);
-        } else if let At::Supplier(supplier) = load.at {
-            let (number, first) = self.tracker_of(supplier);
-            self.trackers[number].remove(load.line, supplier - first);
-            self.loads[at].at = At::Refused;
+        let At::Supplier(supplier) = load.at else { return Ok(()) };
+        match found {
+            Found::Here => {
+                self.loads.remove(at);
+                self.list(load);
+                return Ok(());
+            }
+            Found::Coming => {}
+            Found::Gone => {
+                let (number, first) = self.tracker_of(supplier);
+                self.trackers[number].remove(load.line, supplier - first);
+            }
         }
+        self.loads[at].at = At::Refused;
         Ok(())
     }
 

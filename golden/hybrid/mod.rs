@@ -85,15 +85,24 @@ impl Protections {
 }
 
 impl Config {
-    /// Whether an instruction that touches so many lines contends for the L1 that its compute unit's
-    /// warps share (section 3.3): not, if it touches fewer than each warp's part of them.
+    /// [`is_contentious`] for the L1s of this system.
     ///
     /// # Panics
     /// If no warp is resident.
     #[must_use]
     pub fn is_contentious(&self, touched: usize, resident_warps: usize) -> bool {
-        touched >= self.l1.index.sets() * self.l1.ways / resident_warps
+        is_contentious(self.l1.index.sets() * self.l1.ways, touched, resident_warps)
     }
+}
+
+/// Whether an instruction that touches so many lines contends for an L1 of so many, which its compute unit's
+/// warps share (section 3.3): not, if it touches fewer than each warp's part of them.
+///
+/// # Panics
+/// If no warp is resident.
+#[must_use]
+pub fn is_contentious(l1_lines: usize, touched: usize, resident_warps: usize) -> bool {
+    touched >= l1_lines / resident_warps
 }
 
 /// Who answers a load.

@@ -16,18 +16,18 @@
 //! oldest request. Answers and replies are of loads that the bank sent on, so that requests cannot starve.
 //!
 //! What is listed when. An L1 is listed as a line passes that will stay there, from the L2, or as its supplier
-//! answers; by then the line may still be on its way, and a forward that comes too early is refused. A store or a
-//! coherent operation takes its line from the table, and has loads of the line that are on their way arrive
-//! unlisted. Hence the copy of a listed L1 has been asked for after every write that has passed here, and brings it.
-//! A line that an L1 drops is told of, but the notice may be here before the answer that lists the L1: such an L1
-//! has no copy, or one that it has asked for later.
+//! answers; by then the line may still be on its way, and a forward that comes too early is refused, but the L1 stays
+//! listed: it is to have the line. A store or a coherent operation takes its line from the table, and has loads of
+//! the line that are on their way arrive unlisted. Hence the copy of a listed L1 has been asked for after every
+//! write that has passed here, and brings it. A line that an L1 drops is told of, but the notice may be here before
+//! the answer that lists the L1: such an L1 has no copy, or one that it has asked for later.
 //!
 //! Order: requests of an SM to a line reach the bank in the order in which they came, but for loads that an L1
 //! refused. A store or a coherent operation waits until no load of its own SM and line is at an L1: the load
 //! must not find what comes after it. No deadlock: see [`super::message`].
 
-use super::config::{Protections, TrackerConfig};
-use super::message::{Answer, Forward, TrackShape};
+use super::config::{Probes, Protections, TrackerConfig};
+use super::message::{Answer, Forward, Found, TrackShape};
 use super::stats::TrackerStats;
 use super::table::Table;
 use super::transfers::{Transfer, Transfers};
@@ -78,8 +78,8 @@ pub enum Chosen {
 /// What happened at an edge, in this order, for those who check it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// An answer: SM and ticket of the load, and whether it was supplied.
-    pub answer: Option<(u8, u64, bool)>,
+    /// An answer: SM and ticket of the load, and what became of it.
+    pub answer: Option<(u8, u64, Found)>,
     /// A reply of the L2 to a load that was noted: SM and ticket, and whether the line was listed.
     pub reply: Option<(u8, u64, bool)>,
     /// A load that had been refused went to the L2: SM and ticket.
@@ -108,6 +108,7 @@ enum Held {
 pub struct Tracker {
     place: TrackerPlace,
     protections: Protections,
+    probes: Probes,
     /// SMs that each table serves.
     served: u8,
     /// By tracker.
@@ -133,6 +134,7 @@ impl Tracker {
         };
         Self {
             protections,
+            probes: config.probes,
             served: served as u8,
             tables: (0..config.count).map(table).collect(),
             transfers: Transfers::new(config.transfers),
@@ -209,22 +211,29 @@ impl Tracker {
 
     /// Takes an answer. Returns whether there was one, which then has had the tables.
     fn take_answer(&mut self, answer: &mut Rx<'_, Answer>, at: &mut Edge<'_>) -> bool {
-        let Some(&Answer { row, supplied, .. }) = answer.peek(at) else { return false };
+        let Some(&Answer { row, found, .. }) = answer.peek(at) else { return false };
         answer.drop_head(at);
-        let Some(transfer) = self.transfers.answered(row, supplied) else {
+        let Some(transfer) = self.transfers.answered(row, found) else {
             panic!("cycle {}, {}: an answer for row {row}, which was not forwarded", at.cycle, self.place.path)
         };
-        if supplied {
-            self.stats.supplied += 1;
-            self.list(at, &transfer);
-        } else {
-            self.stats.refused += 1;
-            let line = self.local(transfer.line);
-            let supplier = transfer.supplier;
-            let (table, sm) = self.table_of(supplier);
-            table.remove(at, line, sm);
+        match found {
+            Found::Here => {
+                self.stats.supplied += 1;
+                self.list(at, &transfer);
+            }
+            Found::Coming => {
+                self.stats.refused += 1;
+                self.stats.too_early += 1;
+            }
+            Found::Gone => {
+                self.stats.refused += 1;
+                let line = self.local(transfer.line);
+                let supplier = transfer.supplier;
+                let (table, sm) = self.table_of(supplier);
+                table.remove(at, line, sm);
+            }
         }
-        self.note(|seen| seen.answer = Some((transfer.sm, transfer.ticket, supplied)));
+        self.note(|seen| seen.answer = Some((transfer.sm, transfer.ticket, found)));
         true
     }
 
@@ -249,13 +258,16 @@ impl Tracker {
 
     /// Sends a load that an L1 refused to the L2 bank.
     fn resend(&mut self, to_bank: &mut Tx<'_, Request>, at: &mut Edge<'_>) {
-        let Some((row, &Transfer { id, line, sm, ticket, sectors, .. })) = self.transfers.refused() else { return };
+        let Some((row, &Transfer { id, line, sm, ticket, sectors, keeps, .. })) = self.transfers.refused() else {
+            return;
+        };
         if !to_bank.ready(at) {
             return;
         }
         let partition = self.place.interleave.partition(line) as u8;
         to_bank.push_with(at, |beat| {
-            *beat = Request { id, line, sm, partition, ticket, sectors, ..Request::default() };
+            let sharing = if keeps { Sharing::Keeps } else { Sharing::Takes };
+            *beat = Request { id, line, sm, partition, ticket, sharing, sectors, ..Request::default() };
         });
         self.transfers.resent(row);
         self.note(|seen| seen.resent = Some((sm, ticket)));
@@ -267,7 +279,8 @@ impl Tracker {
         let &Request { kind, line, sm, ticket, sharing, .. } = request;
         let writes = kind.writes();
         let is_coherent = kind.is_atomic() || sharing == Sharing::Coherent;
-        if !writes && sharing == Sharing::Aside {
+        let goes_aside = sharing == Sharing::Aside || sharing == Sharing::Takes && self.probes == Probes::Kept;
+        if !writes && goes_aside {
             return self.pass(io, at, Chosen::Memory);
         }
         if !is_free {
@@ -404,7 +417,8 @@ impl Block for Tracker {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { place, protections: _, served: _, tables, transfers, held_since: _, stats, seen: _ } = self;
+        let Self { place, protections: _, probes: _, served: _, tables, transfers, held_since: _, stats, seen: _ } =
+            self;
         for (number, table) in (0..).zip(tables) {
             to.parts("table", number, |to| table.describe(to));
         }

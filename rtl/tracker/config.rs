@@ -49,6 +49,17 @@ pub enum SharerList {
     Last,
 }
 
+/// Which loads that miss in their L1 are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probes {
+    /// All (anssari2012 section 3.5).
+    All,
+    /// Those whose lines will stay there; the others go to the L2 at once (anssari2012 section 3.3, as it reads
+    /// without section 3.5).
+    Kept,
+}
+
 /// The sharing tracker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +74,8 @@ pub struct TrackerConfig {
     pub ways: u32,
     /// What an entry holds (anssari2012 Table 4.1: 1 or 16 sharers).
     pub sharers: SharerList,
+    /// Which loads that miss in their L1 are looked up.
+    pub probes: Probes,
     /// Loads of a bank that are on their way to a supplier, or whose lines are to be listed.
     pub transfers: u32,
 }

@@ -1,13 +1,13 @@
 //! # Messages of the sharing tracker
 //! A bank of the tracker asks an L1 to supply a line to another; the L1 sends the line there over the reply
-//! crossbar, and tells the bank whether it had it (anssari2012 section 3.4).
+//! crossbar, and tells the bank whether it had it, or is yet to get it (anssari2012 section 3.4).
 //!
 //! Both have a way through the machine of their own. Each waits for what comes after it in the list
 //! *request, forward, reply or answer* only: a request for the link to a forward, a forward in an L1 for the links
 //! of reply and answer. Replies sink in the L1s and answers in the banks whatever else is full: a forward has kept the
 //! row that its answer goes to. So nothing waits in a circle.
 
-use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
+use crate::kernel::{Encoding, Fields, FieldsExt, Payload, Rx, Tx};
 use crate::noc::packet::{Packet, Reply, SECTORS, TICKET_BITS};
 
 /// Widths of the messages.
@@ -65,6 +65,26 @@ impl Packet for Forward {
     }
 }
 
+/// Whether an L1 had the line of a forward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Found {
+    /// It is on its way to the SM that asks.
+    #[default]
+    Here,
+    /// Not yet: it is on its way to this L1 itself.
+    Coming,
+    /// No longer.
+    Gone,
+}
+
+impl Encoding for Found {
+    const WIDTH: u32 = 2;
+    const NAMES: &'static [&'static str] = &["HERE", "COMING", "GONE"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
 /// What became of a forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Answer {
@@ -72,17 +92,17 @@ pub struct Answer {
     pub partition: u8,
     /// As in the forward.
     pub row: u8,
-    /// The line was there and is on its way.
-    pub supplied: bool,
+    /// Whether the line was there.
+    pub found: Found,
 }
 
 impl Payload for Answer {
     type Shape = TrackShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &TrackShape, to: &mut F) {
-        let Self { partition, row, supplied } = self;
+        let Self { partition, row, found } = self;
         to.sized("partition", u64::from(*partition), shape.partition_bits);
         to.sized("row", u64::from(*row), shape.row_bits);
-        to.flag("supplied", *supplied);
+        to.state("found", *found);
     }
 }
 

@@ -9,6 +9,6 @@ mod table;
 mod transfers;
 
 pub use bank::{Chosen, Seen, Tracker, TrackerIo, TrackerPlace};
-pub use config::{Protections, SharerList, TrackerConfig, TrackerScheme};
-pub use message::{Answer, Forward, SupplyIo, TrackShape};
+pub use config::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme};
+pub use message::{Answer, Forward, Found, SupplyIo, TrackShape};
 pub use stats::TrackerStats;

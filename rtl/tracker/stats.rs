@@ -13,8 +13,10 @@ pub struct TrackerStats {
     pub forwards: u64,
     /// Forwards that were supplied.
     pub supplied: u64,
-    /// Forwards whose line was gone.
+    /// Forwards whose line was not there.
     pub refused: u64,
+    /// Those of them whose line was still on its way there.
+    pub too_early: u64,
     /// Lines listed as they arrived.
     pub listed: u64,
     /// Lines that were to be listed, but were written on their way.
@@ -38,6 +40,7 @@ impl TrackerStats {
             forwards: self.forwards + other.forwards,
             supplied: self.supplied + other.supplied,
             refused: self.refused + other.refused,
+            too_early: self.too_early + other.too_early,
             listed: self.listed + other.listed,
             poisoned: self.poisoned + other.poisoned,
             unnoted: self.unnoted + other.unnoted,
@@ -60,12 +63,14 @@ impl TrackerStats {
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { lookups, forwards, supplied, refused, listed, poisoned, unnoted, writes, notices, held } = *self;
+        let Self { lookups, forwards, supplied, refused, too_early, listed, poisoned, unnoted, writes, notices, held } =
+            *self;
         to.stats([
             ("lookups", lookups),
             ("forwards", forwards),
             ("supplied", supplied),
             ("refused", refused),
+            ("too_early", too_early),
             ("listed", listed),
             ("poisoned", poisoned),
             ("unnoted", unnoted),

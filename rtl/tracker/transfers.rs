@@ -7,13 +7,13 @@
 //! |------------|-----|----------------|-----------------------------------------------------------|
 //! | `open`     | in  | `Transfer`     | a row is free                                             |
 //! | `poison`   | in  | line           | every row of the line will not be listed                  |
-//! | `answered` | in  | row, supplied  | the row was forwarded; it is closed, or waits for the L2  |
+//! | `answered` | in  | row, found     | the row was forwarded; it is closed, or waits for the L2  |
 //! | `refused`  | out | `Transfer`     | one that must go to the L2; `resent` takes it             |
 //! | `arrived`  | in  | SM, ticket     | closes the row of the reply that passes, if it has one    |
 //!
 //! Area order: two comparators a row, of lines for `poison` and of tickets for `arrived`.
 
-use super::message::TrackShape;
+use super::message::{Found, TrackShape};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
 use crate::noc::packet::{SECTORS, TICKET_BITS};
 
@@ -105,12 +105,12 @@ impl Transfers {
     }
 
     /// An answer has come. Returns the load.
-    pub fn answered(&mut self, row: u8, supplied: bool) -> Option<Transfer> {
+    pub fn answered(&mut self, row: u8, found: Found) -> Option<Transfer> {
         if self.forwarded >> row & 1 == 0 {
             return None;
         }
         self.forwarded &= !(1 << row);
-        if supplied {
+        if found == Found::Here {
             self.used &= !(1 << row);
         } else {
             self.refused |= 1 << row;

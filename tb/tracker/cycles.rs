@@ -4,7 +4,8 @@ use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Mode, Sleep};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind, Sharing};
 use rtl::tracker::{
-    Answer, Forward, SharerList, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace, TrackerScheme,
+    Answer, Forward, Found, Probes, SharerList, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
+    TrackerScheme,
 };
 
 use crate::kit::{Bench, CycleTable, Sink, Source, Stall, assert_table, link, run};
@@ -55,6 +56,7 @@ impl Alone {
             sets: 128,
             ways: 8,
             sharers: SharerList::All,
+            probes: Probes::All,
             transfers: 64,
         };
         Self {
@@ -123,7 +125,7 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
     let load = |id, sm, sharing| Request { id, sm, ticket: id.into(), sharing, ..Request::default() };
     let store = Request { kind: RequestKind::Write, byte_mask: 0xf, ..load(4, 2, Sharing::Aside) };
     let reply = |id, sm| Reply { id, sm, ticket: id.into(), ..Reply::default() };
-    let answer = |supplied| Answer { supplied, ..Answer::default() };
+    let answer = |found| Answer { found, ..Answer::default() };
     let requests = vec![
         (0, load(1, 0, Sharing::Keeps)),
         (10, load(2, 1, Sharing::Keeps)),
@@ -132,7 +134,7 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
         (30, load(5, 3, Sharing::Takes)),
     ];
     let replies = vec![(5, reply(1, 0)), (32, reply(3, 2))];
-    let mut bench = Alone::new(requests, replies, vec![(15, answer(true)), (25, answer(false))]);
+    let mut bench = Alone::new(requests, replies, vec![(15, answer(Found::Here)), (25, answer(Found::Gone))]);
     run(&mut bench, Mode::default(), 100);
     let mut table = CycleTable::sparse();
     table.column("req", bench.requests.sent().iter().map(|(cycle, beat)| (*cycle, beat.id)));
@@ -141,7 +143,7 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
     table.column("rsp", bench.rsp.received().iter().map(|(cycle, beat)| (*cycle, beat.id)));
     let to = |beat: &Forward| format!("{}>sm{}", beat.id, beat.supplier);
     table.column("forward", bench.forwards.received().iter().map(|(cycle, beat)| (*cycle, to(beat))));
-    table.column("answer", bench.answers.sent().iter().map(|(cycle, beat)| (*cycle, beat.supplied)));
+    table.column("answer", bench.answers.sent().iter().map(|(cycle, beat)| (*cycle, format!("{:?}", beat.found))));
     // 1 comes from the bank and is listed. SM 0 supplies 2. It would be SM 1's turn for 3, but that has dropped
     // the line: 3 goes to the bank, and behind it the store 4 of its own SM, which had to wait. Nobody is listed
     // then, so that 5 goes to the bank too.
@@ -154,10 +156,10 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
          7      .    .        .          1    .        .
          10     2    .        .          .    .        .
          12     .    .        .          .    2>sm0    .
-         15     .    .        .          .    .        true
+         15     .    .        .          .    .        Here
          20     3    .        .          .    .        .
          22     4    .        .          .    3>sm1    .
-         25     .    .        .          .    .        false
+         25     .    .        .          .    .        Gone
          27     .    3        .          .    .        .
          28     .    4        .          .    .        .
          30     5    .        .          .    .        .

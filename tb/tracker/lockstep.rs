@@ -1,18 +1,19 @@
 //! # A bank of the tracker in lockstep with its golden twin
 //! Gives the events that a bank reports for an edge to its untimed twin and compares what each led to.
 
-use golden::hybrid::bank::{Asked, Bank, Goes};
+use golden::hybrid::bank::{Asked, Bank, Found as TwinFound, Goes};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
 use golden::index::{Function, IndexError, SetIndex};
 use golden::untimed::Geometry;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, RequestKind, Sharing};
-use rtl::tracker::{self, Chosen, Protections, Seen, TrackerConfig};
+use rtl::tracker::{self, Chosen, Found, Probes, Protections, Seen, TrackerConfig};
 
 /// The twin of a bank.
 #[derive(Clone, Debug)]
 pub struct TrackerLockstep {
     twin: Bank,
+    probes: Probes,
     interleave: Interleave,
 }
 
@@ -42,7 +43,8 @@ impl TrackerLockstep {
             poisons_fills: fills,
             ..hybrid::Protections::ALL
         };
-        Ok(Self { twin: Bank::new(&twin, cus, config.transfers as usize, protections), interleave })
+        let twin = Bank::new(&twin, cus, config.transfers as usize, protections);
+        Ok(Self { twin, probes: config.probes, interleave })
     }
 
     /// Follows the bank over an edge.
@@ -51,8 +53,13 @@ impl TrackerLockstep {
     /// The first event about which the two disagree.
     pub fn step(&mut self, seen: &Seen) -> Result<(), String> {
         let Seen { answer, reply, resent, request } = *seen;
-        if let Some((sm, ticket, supplied)) = answer {
-            self.twin.answer(sm.into(), ticket, supplied)?;
+        if let Some((sm, ticket, found)) = answer {
+            let found = match found {
+                Found::Here => TwinFound::Here,
+                Found::Coming => TwinFound::Coming,
+                Found::Gone => TwinFound::Gone,
+            };
+            self.twin.answer(sm.into(), ticket, found)?;
         }
         if let Some((sm, ticket, listed)) = reply {
             let expected = self.twin.reply(sm.into(), ticket)?;
@@ -68,9 +75,12 @@ impl TrackerLockstep {
             (RequestKind::Write, _) => Asked::Stores,
             (RequestKind::Atomic | RequestKind::Reduce, _) | (_, Sharing::Coherent) => Asked::Coherent,
             (_, Sharing::Keeps) => Asked::Keeps,
-            (_, Sharing::Takes) => Asked::Takes,
+            (_, Sharing::Takes) if self.probes == Probes::All => Asked::Takes,
             (_, Sharing::Drops) => Asked::Drops,
-            (_, Sharing::Aside) => return Ok(()),
+            (_, Sharing::Aside | Sharing::Takes) if chosen == Chosen::Memory => return Ok(()),
+            (_, Sharing::Aside | Sharing::Takes) => {
+                return Err(format!("line {line:#x}, not to be looked up: {chosen:?}"));
+            }
         };
         let expected = match self.twin.ask(sm.into(), self.interleave.local(line), ticket, asked)? {
             Goes::Supplier(supplier) => Chosen::Supplier(supplier as u8),

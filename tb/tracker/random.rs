@@ -4,10 +4,10 @@
 //! the L1s and the tracker do, and every access must be answered.
 
 use rtl::kernel::{Mode, Simulator};
-use rtl::l1::config::{L1Config, LsuConfig, StoreHit};
+use rtl::l1::config::{Bypass, L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::LINE_BYTES;
-use rtl::tracker::{Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
+use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;
 use super::lockstep::TrackerLockstep;
@@ -29,6 +29,8 @@ pub struct Case {
     pub kernels: usize,
     /// What the tracker does for those who write.
     pub protections: Protections,
+    /// L1s drop lines that were written on their way.
+    pub drops_overtaken: bool,
     /// L1s and tracker are emptied between kernels.
     pub flushes: bool,
 }
@@ -40,6 +42,8 @@ pub struct Ran {
     pub cycles: u64,
     /// Accesses answered.
     pub ops: u64,
+    /// Loads past the L1s.
+    pub bypasses: u64,
     /// What all banks of the tracker did.
     pub tracker: TrackerStats,
 }
@@ -48,6 +52,8 @@ pub struct Ran {
 const LIMIT: u64 = 1 << 40;
 /// Words of a line that are used.
 const WORDS: u64 = 2;
+/// Resident warps: an access to a line contends if these are more than half of the lines of its L1.
+const MOST_WARPS: u64 = 5;
 
 /// Load-store units with room for two instructions.
 pub const LSU: LsuConfig = LsuConfig { slots: 2, access_queue: 2, request_latency: 1, reply_latency: 1 };
@@ -59,7 +65,7 @@ impl Case {
         let mut pick = |choices: &[u32]| choices[random.below(choices.len() as u64) as usize];
         let count = pick(&[1, 1, 1, 2, 4]);
         let banks = pick(&[1, 2]);
-        let setup = Setup {
+        let mut setup = Setup {
             cus: self.cus,
             banks: banks as usize,
             periods: [pick(&[1, 2, 3]), pick(&[1, 2]), pick(&[1, 3])],
@@ -79,15 +85,20 @@ impl Case {
                 sets: count * pick(&[1, 2]),
                 ways: pick(&[1, 2, 8]),
                 sharers: if pick(&[0, 0, 1]) == 0 { SharerList::All } else { SharerList::Last },
+                probes: Probes::All,
                 transfers: pick(&[1, 2, 16, 64]),
             },
             protections: self.protections,
+            drops_overtaken: self.drops_overtaken,
             latency: (pick(&[1, 20]).into(), pick(&[1, 20, 200]).into()),
             slowest_link: pick(&[0, 10, 100]).into(),
             buffer_flits: pick(&[5, 8]),
             seed: self.seed,
         };
         let lines = pick(&[2, 4, 12]).into();
+        setup.l1.bypass = if pick(&[0, 1]) == 0 { Bypass::None } else { Bypass::Contentious };
+        setup.l1.bypass_sectors = pick(&[0, 32]);
+        setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
         (setup, lines)
     }
 
@@ -107,7 +118,8 @@ impl Case {
                     _ => Does::Exchanges(value),
                 };
                 not_before += random.below(pause + 1);
-                Op { not_before, does, line: random.below(lines), word: random.below(WORDS) }
+                let (line, word) = (random.below(lines), random.below(WORDS));
+                Op { not_before, does, line, word, resident: 1 + random.below(MOST_WARPS) as u8 }
             };
             (0..self.ops).map(op).collect()
         };
@@ -156,7 +168,8 @@ impl Case {
             tracker = tracker.plus(bank.stats());
         }
         let ops = (self.cus * self.ops * self.kernels) as u64;
-        Ok(Ran { cycles: sim.tick() / period, ops, tracker })
+        let bypasses = rig.lsus.iter().map(|lsu| lsu.stats().bypasses).sum();
+        Ok(Ran { cycles: sim.tick() / period, ops, bypasses, tracker })
     }
 }
 
@@ -173,7 +186,11 @@ impl Follower {
         let cache = setup.l1.cache();
         let l1 = |i: usize| {
             let twin = Lockstep::new(&format!("sm{i}.l1"), i as u8, &setup.l1, [&cache; 2], true);
-            twin.map(Lockstep::tracked).map_err(|e| e.to_string())
+            let mut twin = twin.map(Lockstep::tracked).map_err(|e| e.to_string())?;
+            if !setup.drops_overtaken {
+                twin.keep_overtaken();
+            }
+            Ok(twin)
         };
         let interleave = Interleave::new(setup.banks as u32, LINE_BYTES as u32, LINE_BYTES as u32);
         let tracker = |_| {
@@ -181,7 +198,7 @@ impl Follower {
             twin.map_err(|e| e.to_string())
         };
         Ok(Self {
-            l1s: (0..setup.cus).map(l1).collect::<Result<_, _>>()?,
+            l1s: (0..setup.cus).map(l1).collect::<Result<_, String>>()?,
             trackers: (0..setup.banks).map(tracker).collect::<Result<_, _>>()?,
             judge: Judge::default(),
             period: setup.periods[0].into(),
@@ -192,6 +209,9 @@ impl Follower {
         let evaluated = sim.evaluated(0) >> self.l1s.len();
         for (i, twin) in self.l1s.iter_mut().enumerate().filter(|(i, _)| evaluated >> i & 1 != 0) {
             if let Some(watch) = rig.lsus[i].take_watch() {
+                if let Some(access) = rig.taken(i, sim.tick()) {
+                    twin.take(access);
+                }
                 twin.step(sim.tick() / self.period, &watch).map_err(|e| e.to_string())?;
             }
         }

@@ -52,6 +52,8 @@ pub struct Op {
     pub line: u64,
     /// Word in the line.
     pub word: u64,
+    /// Warps said to be resident, of which most make it contend for its L1.
+    pub resident: u8,
 }
 
 impl Op {
@@ -68,6 +70,7 @@ impl Op {
         };
         let mut access = WarpAccess { kind, pc: number as u32, size_log2: 2, mask: 1, ..WarpAccess::default() };
         access.uncached = self.does == Does::LoadsCoherently;
+        access.resident = self.resident;
         access.atomic = AtomicOp { f: AtomicFn::Exchange, ty: Type::B32 };
         access.address = [self.cell() * 4; LANES];
         access.data[0][0] = value;
@@ -92,6 +95,8 @@ pub struct Setup {
     pub tracker: TrackerConfig,
     /// What it does for those who write.
     pub protections: Protections,
+    /// L1s drop lines that were written on their way.
+    pub drops_overtaken: bool,
     /// Cycles that memory takes: at least, and spread above.
     pub latency: (u64, u64),
     /// Ticks of the slowest link between L1s, crossbars and banks; each has its own.
@@ -267,7 +272,7 @@ impl Rig {
             sm_bits: 4,
             partition_bits: 3,
         };
-        let access = AccessShape { addr_bits: 32, pc_bits: 32, halves: 1 };
+        let access = AccessShape { addr_bits: 32, pc_bits: 32, halves: 1, counts_warps: true };
         let track = TrackShape { line_bits: LINE_BITS, sm_bits: 4, partition_bits: 3, row_bits: 6 };
         let interleave = Interleave::new(m as u32, LINE_BYTES as u32, LINE_BYTES as u32);
         let lsu = |i: usize| {
@@ -283,6 +288,9 @@ impl Rig {
             let mut lsu = Lsu::new(place, &setup.l1, [&setup.l1.cache(); 2], &setup.lsu);
             lsu.observe();
             lsu.record();
+            if !setup.drops_overtaken {
+                lsu.keep_overtaken();
+            }
             lsu
         };
         let tracker = |i: usize| {
@@ -345,6 +353,11 @@ impl Rig {
     /// The access of a number.
     pub fn op(&self, cu: usize, number: usize) -> &Op {
         &self.cores[cu].program[number]
+    }
+
+    /// The access that a compute unit's load-store unit took at a tick.
+    pub fn taken(&self, cu: usize, tick: u64) -> Option<&WarpAccess> {
+        self.core_req[cu].taken_at(tick)
     }
 
     /// Accesses that are not answered.

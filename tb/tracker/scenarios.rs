@@ -1,8 +1,8 @@
 //! The scenarios of anssari2012 section 3.2 and of the races around it, to the value and to the cycle.
 
 use rtl::kernel::Mode;
-use rtl::l1::config::{L1Config, StoreHit};
-use rtl::tracker::{Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
+use rtl::l1::config::{Bypass, L1Config, StoreHit};
+use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;
 use super::random::LSU;
@@ -32,9 +32,11 @@ fn setup(protections: Protections) -> Setup {
             sets: 4,
             ways: 4,
             sharers: SharerList::All,
+            probes: Probes::All,
             transfers: 8,
         },
         protections,
+        drops_overtaken: true,
         latency: (10, 0),
         slowest_link: 0,
         buffer_flits: 8,
@@ -43,7 +45,7 @@ fn setup(protections: Protections) -> Setup {
 }
 
 fn op(not_before: u64, does: Does, line: u64) -> Op {
-    Op { not_before, does, line, word: 0 }
+    Op { not_before, does, line, word: 0, resident: 1 }
 }
 
 /// Loads of the other lines, after which X has gone.
@@ -129,6 +131,24 @@ fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
     assert_eq!((stats.forwards, stats.supplied, stats.refused), (1, 0, 1));
 }
 
+/// Q's first forward overtakes P's line. P is asked again once Q has dropped its own.
+#[test]
+fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
+    let mut setup = setup(TrackerScheme::Corrected.protections());
+    setup.slowest_link = 400;
+    let early = (1..400).find_map(|seed| {
+        let p = vec![op(0, Does::Loads, X)];
+        let mut q = vec![op(5 * seed, Does::Loads, X)];
+        q.extend(evict(4000));
+        q.push(op(8000, Does::Loads, X));
+        let (value, judged, stats) = last_of_q(Setup { seed, ..setup.clone() }, [p, q]);
+        assert_eq!((value, judged), (Some(OLD), Ok(())));
+        (stats.too_early > 0).then_some(stats)
+    });
+    let stats = early.expect("in one of the cases the forward is faster than the line");
+    assert_eq!((stats.forwards, stats.supplied, stats.refused, stats.too_early), (2, 1, 1, 1));
+}
+
 #[test]
 fn a_store_waits_for_a_load_of_its_own_unit_that_is_at_another_l1() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
@@ -149,4 +169,31 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
     let (value, judged, stats) = last_of_q(setup, [p, q]);
     assert_eq!((value, judged), (Some(OLD), Ok(())));
     assert_eq!((stats.supplied, stats.writes, stats.listed), (0, 1, 2));
+}
+
+/// Loads of Q whose line is half of its L1, which two warps share: they contend.
+fn contending(setup: Setup) -> (Rig, TrackerStats) {
+    let l1 = L1Config { bypass: Bypass::Contentious, ..setup.l1.clone() };
+    let p = vec![op(0, Does::Loads, X)];
+    let loads = [300, 600].map(|not_before| Op { resident: 2, ..op(not_before, Does::Loads, X) });
+    let (mut rig, stats) = ran(Setup { l1, ..setup }, [p, loads.to_vec()]);
+    assert_eq!([0, 1].map(|number| rig.loaded(Q, number)), [Some(OLD); 2]);
+    assert_eq!(Judge::default().follow(&mut rig), Ok(()));
+    (rig, stats)
+}
+
+#[test]
+fn a_load_that_contends_is_supplied_by_another_l1_and_leaves_no_copy() {
+    let (rig, stats) = contending(setup(TrackerScheme::Corrected.protections()));
+    assert_eq!((stats.supplied, stats.listed), (2, 1));
+    let l1 = rig.lsus[Q].stats();
+    assert_eq!((l1.bypasses, l1.misses, l1.evictions), (2, 0, 0));
+}
+
+#[test]
+fn a_load_that_contends_goes_to_memory_where_only_lines_that_stay_are_looked_up() {
+    let mut setup = setup(TrackerScheme::Corrected.protections());
+    setup.tracker.probes = Probes::Kept;
+    let (rig, stats) = contending(setup);
+    assert_eq!((stats.lookups, stats.forwards, rig.lsus[Q].stats().bypasses), (1, 0, 2));
 }

@@ -8,12 +8,14 @@
 //! | lines of every size, sectors, interleave                                      | `lines`      |
 //! | machines at the edges of their configuration                                  | `extremes`   |
 //! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
+//! | atomics, words written in parts, loads past the L1, with a buffer and without | `atomics`    |
 //! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | traces: replayed, exported, refused                                           | `replay`     |
 //! | a short soak                                                                  | `soak`       |
 
+mod atomics;
 mod designs;
 mod endings;
 mod evaluation;
