@@ -89,3 +89,121 @@ fn a_violation_names_compute_unit_cell_values_and_rule() {
     let text = "compute unit 3 read 0x7 at 0x40, expected 0x9 or newer: a compute unit sees its own stores";
     assert_eq!(violation.to_string(), text);
 }
+
+fn returned_coherently(checker: &mut Checker, cu: usize, value: u64, stays: bool) -> Result<(), Rule> {
+    let load = checker.begin_coherent(cu, X, stays);
+    checker.end(load, value).map_err(|violation| violation.rule)
+}
+
+#[test]
+fn a_coherent_load_sees_what_memory_held_when_it_was_issued_or_later_and_nothing_under_way() {
+    let mut checker = Checker::new();
+    checker.store(0, X, 1);
+    assert_eq!(returned_coherently(&mut checker, 1, 1, false), Err(Rule::NeverWritten), "it has not reached memory");
+    let load = checker.begin_coherent(1, X, false);
+    checker.perform(0, X);
+    assert_eq!(checker.end(load, 0), Ok(()), "it may have come to memory before the store");
+    assert_eq!(checker.end(load, 1), Ok(()));
+    assert_eq!(returned_coherently(&mut checker, 1, 0, false), Err(Rule::Coherent));
+    assert_eq!(returned(&mut checker, 1, 0), Ok(()), "a copy may be older");
+}
+
+#[test]
+fn what_a_coherent_load_saw_stays_seen_where_copies_are_given_up_for_it() {
+    for (stays, then) in [(false, Ok(())), (true, Err(Rule::Coherent))] {
+        let mut checker = Checker::new();
+        checker.store(0, X, 1);
+        checker.perform(0, X);
+        assert_eq!(returned_coherently(&mut checker, 1, 1, stays), Ok(()));
+        assert_eq!(returned(&mut checker, 1, 0), then);
+        assert_eq!(returned(&mut checker, 2, 0), Ok(()));
+    }
+}
+
+#[test]
+fn a_coherent_load_sees_its_own_store() {
+    let mut checker = Checker::new();
+    checker.store(0, X, 1);
+    let load = checker.begin_coherent(0, X, true);
+    checker.perform(0, X);
+    assert_eq!(checker.end(load, 0).unwrap_err().rule, Rule::OwnStore);
+    assert_eq!(checker.end(load, 1), Ok(()));
+}
+
+/// Adds 1.
+const ADD: u64 = 1;
+
+fn add(checker: &mut Checker, cu: usize) {
+    let write = checker.held(X).unwrap_or(0) + 1;
+    checker.change(cu, X, Some(ADD), write);
+}
+
+#[test]
+fn each_atomic_returns_what_the_one_before_it_left() {
+    let mut checker = Checker::new();
+    for cu in [0, 1, 0] {
+        add(&mut checker, cu);
+    }
+    let mut rule = |cu, value| checker.returned(cu, X, ADD, value).map_err(|violation| violation.rule);
+    assert_eq!(rule(1, 0), Err(Rule::Atomic), "compute unit 0 found that");
+    assert_eq!(rule(1, 1), Ok(()));
+    assert_eq!(rule(0, 2), Ok(()), "two that do the same may come in either order");
+    assert_eq!(rule(0, 2), Err(Rule::Atomic), "one of them only");
+    assert_eq!(rule(0, 3), Err(Rule::Atomic), "what it left is not what it found");
+    assert_eq!(rule(0, 0), Ok(()));
+}
+
+#[test]
+fn results_of_different_atomics_are_not_exchanged() {
+    let mut checker = Checker::new();
+    add(&mut checker, 0);
+    checker.change(0, X, Some(2), 7);
+    assert_eq!(checker.returned(0, X, 2, 0).unwrap_err().expected, 1);
+    assert_eq!(checker.returned(0, X, 2, 1), Ok(()));
+    assert_eq!(checker.returned(0, X, ADD, 0), Ok(()));
+}
+
+#[test]
+fn a_compute_unit_does_not_unsee_what_its_atomic_left() {
+    let mut checker = Checker::new();
+    add(&mut checker, 0);
+    assert_eq!(returned(&mut checker, 0, 0), Err(Rule::Coherent));
+    assert_eq!(returned(&mut checker, 1, 0), Ok(()));
+}
+
+#[test]
+fn a_load_of_some_bits_is_judged_by_these_alone() {
+    let mut checker = Checker::new();
+    checker.store(0, X, 0x1234);
+    checker.perform(0, X);
+    let load = checker.begin(0, X);
+    assert_eq!(checker.end_masked(load, 0x1200, 0xff00), Ok(()));
+    let violation = checker.end_masked(load, 0x3400, 0xff00).unwrap_err();
+    assert_eq!((violation.rule, violation.expected), (Rule::NeverWritten, 0x1200));
+    assert_eq!(checker.end_masked(load, 0, 0xff00).unwrap_err().rule, Rule::OwnStore);
+}
+
+#[test]
+fn parts_of_a_cell_that_is_split_keep_its_history_and_go_their_own_ways() {
+    let mut checker = Checker::new();
+    checker.store(0, X, 0x1122);
+    let load = checker.begin(0, X);
+    add(&mut checker, 1);
+    checker.split(X, 2, 2, 8);
+    // The store under way, the load and the atomic that began with the whole go on with the parts.
+    assert!(checker.is_under_way(0, X) && checker.is_under_way(0, X + 1));
+    assert_eq!(checker.end(load.part(1), 0x11), Ok(()));
+    assert_eq!(checker.end(load.part(1), 0).unwrap_err().rule, Rule::OwnStore);
+    assert_eq!(checker.returned(1, X, ADD, 1).unwrap_err().rule, Rule::Atomic);
+    assert_eq!((checker.returned(1, X, ADD, 0), checker.returned(1, X + 1, ADD, 0)), (Ok(()), Ok(())));
+    for cell in [X, X + 1] {
+        checker.perform(0, cell);
+    }
+    assert_eq!((checker.held(X), checker.held(X + 1)), (Some(0x22), Some(0x11)));
+    checker.store(0, X + 1, 0x33);
+    checker.perform(0, X + 1);
+    assert_eq!(returned(&mut checker, 0, 0x22), Ok(()));
+    let other = checker.begin(0, X + 1);
+    assert_eq!(checker.end(other, 0x11).unwrap_err().rule, Rule::OwnStore);
+    assert_eq!(checker.end(other, 0x33), Ok(()));
+}

@@ -11,6 +11,7 @@ use golden::memory::FlatMemory;
 use golden::reference::{Array, Rule, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
+use rtl::l1::config::Bypass;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
@@ -31,6 +32,8 @@ const MAX_REPORTS: usize = 8;
 pub(super) struct Shadow {
     memory: FlatMemory,
     l1s: Vec<Lockstep>,
+    /// L1s judge which loads contend.
+    judges: bool,
     duel: Option<DuelLockstep>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
@@ -63,8 +66,9 @@ impl Shadow {
         let trackers = if is_tracked { config.num_partitions } else { 0 };
         Ok(Self {
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
-            model: MemoryModel::new(config.l1.line_bytes),
+            model: MemoryModel::new(config),
             memory,
+            judges: config.l1.bypass == Bypass::Contentious,
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
             duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
             streams: vec![Default::default(); config.num_sms as usize],
@@ -84,6 +88,9 @@ impl Shadow {
             && lsus != 0
         {
             duel.advance(cycle);
+        }
+        if self.judges {
+            machine.warps_taken(sim.tick()).for_each(|(sm, access)| self.l1s[sm].take(access));
         }
         for i in 0..machine.lsus().len() {
             if lsus >> i & 1 != 0
@@ -130,9 +137,9 @@ impl Shadow {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
 
-    /// True as long as no model has disagreed.
-    pub(super) fn is_right(&self) -> bool {
-        self.reports.is_empty()
+    /// Where models have disagreed so far, the first few of them.
+    pub(super) fn reports(&self) -> &[String] {
+        &self.reports
     }
 
     /// How lines were asked for again, over all SMs and all kernels that have ended: by all loads, and by
