@@ -3,9 +3,7 @@
 //!
 //! A case is ten thousand requests to one bank; some cases run in every mode of evaluation.
 
-use std::path::Path;
-
-use super::{Case, Work};
+use super::Work;
 use crate::l2::frc::{Load, SIZES};
 
 pub(super) const ABOUT: &str =
@@ -18,29 +16,15 @@ const REQUESTS_IN_ALL_MODES: u64 = 500;
 /// One of so many cases runs in every mode.
 const ALL_MODES: u64 = 16;
 
-struct Bank {
-    seed: u64,
-}
-
-pub(super) fn draw(_: &Path, seed: u64) -> Box<dyn Case> {
-    Box::new(Bank { seed })
-}
-
-impl Case for Bank {
-    fn reproduce(&self) -> String {
-        format!("warpsieve soak frc --seed {} --count 1", self.seed)
-    }
-
-    fn run(&self) -> Result<Work, String> {
-        let size = SIZES[(self.seed % SIZES.len() as u64) as usize];
-        let in_all_modes = self.seed.is_multiple_of(ALL_MODES);
-        let count = if in_all_modes { REQUESTS_IN_ALL_MODES } else { REQUESTS };
-        let load = Load::draw(self.seed, size, count);
-        if in_all_modes {
-            load.run_in_all_modes()
-        } else {
-            load.run()
-        };
-        Ok(Work { runs: count, cycles: 0, warp_instructions: 0 })
-    }
+pub(super) fn run(seed: u64) -> Result<Work, String> {
+    let size = SIZES[(seed % SIZES.len() as u64) as usize];
+    let in_all_modes = seed.is_multiple_of(ALL_MODES);
+    let count = if in_all_modes { REQUESTS_IN_ALL_MODES } else { REQUESTS };
+    let load = Load::draw(seed, size, count);
+    if in_all_modes {
+        load.run_in_all_modes()
+    } else {
+        load.run()
+    };
+    Ok(Work { runs: count, cycles: 0, warp_instructions: 0 })
 }

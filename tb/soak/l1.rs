@@ -4,11 +4,9 @@
 //! A case is a long stream of instructions; some cases run a second time with every block evaluated at
 //! every edge, which must agree beat for beat.
 
-use std::path::Path;
-
 use rtl::kernel::Mode;
 
-use super::{Case, Work};
+use super::Work;
 use crate::l1::streams::Stream;
 
 pub(super) const ABOUT: &str = "random L1Ds, decoupled or plain, any replacement policy: golden L1, bytes, modes agree";
@@ -18,30 +16,16 @@ const INSTRUCTIONS: usize = 10_000;
 /// One of so many cases runs twice.
 const TWICE: u64 = 8;
 
-struct L1 {
-    seed: u64,
-}
-
-pub(super) fn draw(_: &Path, seed: u64) -> Box<dyn Case> {
-    Box::new(L1 { seed })
-}
-
-impl Case for L1 {
-    fn reproduce(&self) -> String {
-        format!("warpsieve soak l1 --seed {} --count 1", self.seed)
-    }
-
-    fn run(&self) -> Result<Work, String> {
-        let stream = Stream::draw(self.seed, INSTRUCTIONS);
-        let ended = stream.run(Mode::default());
-        let mut runs = 1;
-        if self.seed.is_multiple_of(TWICE) {
-            let again = stream.run(Mode { evaluate_all: true, ..Mode::default() });
-            if again != ended {
-                return Err(format!("the mode of evaluation matters:\n{ended:?}\n{again:?}"));
-            }
-            runs = 2;
+pub(super) fn run(seed: u64) -> Result<Work, String> {
+    let stream = Stream::draw(seed, INSTRUCTIONS);
+    let ended = stream.run(Mode::default());
+    let mut runs = 1;
+    if seed.is_multiple_of(TWICE) {
+        let again = stream.run(Mode { evaluate_all: true, ..Mode::default() });
+        if again != ended {
+            return Err(format!("the mode of evaluation matters:\n{ended:?}\n{again:?}"));
         }
-        Ok(Work { runs, cycles: runs * ended.cycles, warp_instructions: runs * INSTRUCTIONS as u64 })
+        runs = 2;
     }
+    Ok(Work { runs, cycles: runs * ended.cycles, warp_instructions: runs * INSTRUCTIONS as u64 })
 }

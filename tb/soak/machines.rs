@@ -98,7 +98,7 @@ impl Draw {
     }
 
     fn sm(&mut self) {
-        let warps = self.number(8, 64).unwrap_or(48);
+        let warps = self.number(16, 64).unwrap_or(48);
         self.set("sm.warps", warps);
         self.set("sm.threads", warps * 32);
         self.one_of("sm.warp_lanes", &[32, 32, 64]);
@@ -134,11 +134,13 @@ impl Draw {
         self.range("l1.mshr_merges", 1, 64);
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
-        self.one_of("l1.bypass", &["all", "none"]);
         self.one_of("l1.bypass_sectors", &[32, 0]);
-        if !self.decoupled() {
+        let is_plain = !self.decoupled();
+        let judges = is_plain && !self.has("sm.warp_lanes=64");
+        self.one_of("l1.bypass", if judges { &["contentious", "all", "none"] } else { &["all", "none"] });
+        if is_plain {
             // Lines are protected in the order of their uses alone.
-            if !self.sets.iter().any(|set| set.starts_with("l1.replacement")) {
+            if !self.has("l1.replacement") {
                 self.one_of("l1.protecting_distance", &[0, 1, 5, 16, 255]);
             }
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
@@ -153,6 +155,32 @@ impl Draw {
             self.range(&format!("{cache}.ways"), 1, 32);
             self.range(&format!("{cache}.mshr_entries"), 1, 64);
             self.range(&format!("{cache}.mshr_merges"), 1, 64);
+        }
+    }
+
+    /// Whether a field has been set, to a value that begins like this.
+    fn has(&self, field: &str) -> bool {
+        self.sets.iter().any(|set| set.starts_with(field))
+    }
+
+    /// Half of the machines that can have a sharing tracker do: each has one whose L1s have ordinary tags that learn
+    /// nothing, and keep what leaves the L2.
+    fn tracker(&mut self, sms: u64) {
+        let learns = self.has("l1.replacement={ kind = \"ship\"") || self.has("l1.organisation=decoupled");
+        if learns || self.has("l2.coherence=sharers") || self.random.percent(50) {
+            return;
+        }
+        self.set("tracker.scheme", "corrected");
+        let counts: Vec<u64> = [1, 2, 4, 8].into_iter().filter(|count| *count <= sms).collect();
+        self.one_of("tracker.count", &counts);
+        self.one_of("tracker.sets", &[8, 32, 128]);
+        self.range("tracker.ways", 1, 8);
+        self.one_of("tracker.sharers", &["last", "all"]);
+        self.one_of("tracker.probes", &["kept", "all"]);
+        self.range("tracker.transfers", 1, 64);
+        self.one_of("l1.store_hit", &["update", "evict"]);
+        if !self.has("l2.replacement_flow=transient") {
+            self.one_of("l2.bypass", &["coalesced", "all", "none"]);
         }
     }
 
@@ -176,6 +204,7 @@ impl Draw {
         self.one_of("l1.decoupled.tag_victim", &["any", "candidate"]);
         self.range("l1.decoupled.probe_extra", 0, 1);
         self.one_of("l1.dueling.leaders", &["pinned", "join-once", "none"]);
+        self.one_of("l1.dueling.margin_of", &["points", "misses"]);
         self.range("l1.dueling.interval", 20, 500);
         self.range("l1.dueling.min_accesses", 1, 20);
         true
@@ -197,6 +226,8 @@ impl Draw {
         self.range("l2.write_back_queue", 1, 16);
         self.range("l2.reply_queue", 1, 16);
         self.range("l2.data_ports", 1, 2);
+        self.one_of("l2.atomic_buffer", &[true, false]);
+        self.one_of("l2.write_miss", &["fetch", "byte-mask", "fetch-partial"]);
         self.frc();
     }
 
@@ -288,6 +319,7 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     draw.sm();
     draw.l1(l1_line_bytes);
     draw.l2(l2_line_bytes);
+    draw.tracker(sms);
     draw.dram(l2_line_bytes);
     let Draw { mut random, sets, .. } = draw;
     let shuffle = random.percent(50).then(|| random.below(u64::MAX));

@@ -34,6 +34,22 @@ trait Case {
     fn run(&self) -> Result<Work, String>;
 }
 
+/// A case that its seed says everything about.
+struct OfSeed {
+    soak: &'static str,
+    seed: u64,
+    run: fn(u64) -> Result<Work, String>,
+}
+
+impl Case for OfSeed {
+    fn reproduce(&self) -> String {
+        format!("warpsieve soak {} --seed {} --count 1", self.soak, self.seed)
+    }
+    fn run(&self) -> Result<Work, String> {
+        (self.run)(self.seed)
+    }
+}
+
 /// What a case went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Work {
@@ -80,9 +96,13 @@ pub struct Begun {
 pub fn soaks() -> &'static [Soak] {
     &[
         Soak { name: "machines", about: machines::ABOUT, draw: machines::draw },
-        Soak { name: "l1", about: l1::ABOUT, draw: l1::draw },
-        Soak { name: "frc", about: frc::ABOUT, draw: frc::draw },
-        Soak { name: "tracker", about: tracker::ABOUT, draw: tracker::draw },
+        Soak { name: "l1", about: l1::ABOUT, draw: |_, seed| Box::new(OfSeed { soak: "l1", seed, run: l1::run }) },
+        Soak { name: "frc", about: frc::ABOUT, draw: |_, seed| Box::new(OfSeed { soak: "frc", seed, run: frc::run }) },
+        Soak {
+            name: "tracker",
+            about: tracker::ABOUT,
+            draw: |_, seed| Box::new(OfSeed { soak: "tracker", seed, run: tracker::run }),
+        },
         Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },
         Soak { name: "ptx", about: readers::ABOUT_PTX, draw: readers::draw_ptx },
         Soak { name: "launch-files", about: readers::ABOUT_LAUNCH_FILES, draw: readers::draw_launch_files },

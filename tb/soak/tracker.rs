@@ -1,15 +1,13 @@
-//! Random programs of compute units whose L1s supply each other under a sharing tracker: what they read as the
-//! memory model allows, L1s and tracker as their twins.
+//! Random programs of compute units whose L1s supply each other under a sharing tracker, with loads that contend
+//! past them or none: what they read as the memory model allows, L1s and tracker as their twins.
 //!
 //! A case is ten thousand accesses to a few lines; some cases run a second time with every block evaluated at
 //! every edge in an order of its own, which must agree.
 
-use std::path::Path;
-
 use rtl::kernel::Mode;
 use rtl::tracker::TrackerScheme;
 
-use super::{Case, Work};
+use super::Work;
 use crate::tracker::{self, Ran};
 
 pub(super) const ABOUT: &str = "random compute units under a sharing tracker of any shape: memory model, twins, modes";
@@ -23,32 +21,19 @@ const OPS: usize = 125;
 /// One of so many cases runs twice.
 const TWICE: u64 = 16;
 
-struct Tracker {
-    seed: u64,
-}
-
-pub(super) fn draw(_: &Path, seed: u64) -> Box<dyn Case> {
-    Box::new(Tracker { seed })
-}
-
-impl Case for Tracker {
-    fn reproduce(&self) -> String {
-        format!("warpsieve soak tracker --seed {} --count 1", self.seed)
-    }
-
-    fn run(&self) -> Result<Work, String> {
-        let protections = TrackerScheme::Corrected.protections();
-        let case = tracker::Case { seed: self.seed, cus: CUS, ops: OPS, kernels: KERNELS, protections, flushes: true };
-        let ran = case.run(Mode::default())?;
-        let mut runs = 1;
-        if self.seed.is_multiple_of(TWICE) {
-            let again = case.run(Mode { evaluate_all: true, shuffle: Some(self.seed), ..Mode::default() })?;
-            if again != ran {
-                return Err(format!("the mode of evaluation matters:\n{ran:?}\n{again:?}"));
-            }
-            runs = 2;
+pub(super) fn run(seed: u64) -> Result<Work, String> {
+    let protections = TrackerScheme::Corrected.protections();
+    let case =
+        tracker::Case { seed, cus: CUS, ops: OPS, kernels: KERNELS, protections, drops_overtaken: true, flushes: true };
+    let ran = case.run(Mode::default())?;
+    let mut runs = 1;
+    if seed.is_multiple_of(TWICE) {
+        let again = case.run(Mode { evaluate_all: true, shuffle: Some(seed), ..Mode::default() })?;
+        if again != ran {
+            return Err(format!("the mode of evaluation matters:\n{ran:?}\n{again:?}"));
         }
-        let Ran { cycles, ops, .. } = ran;
-        Ok(Work { runs, cycles: runs * cycles, warp_instructions: runs * ops })
+        runs = 2;
     }
+    let Ran { cycles, ops, .. } = ran;
+    Ok(Work { runs, cycles: runs * cycles, warp_instructions: runs * ops })
 }
