@@ -40,6 +40,12 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "replacement", block: "l2", part: Some("evictions"), text: include_str!("views/replacement.txt") },
     BuiltIn { name: "frc", block: "l2", part: Some("frc"), text: include_str!("views/frc.txt") },
     BuiltIn { name: "decoupled", block: "l1", part: Some("tags.free[*]"), text: include_str!("views/decoupled.txt") },
+    BuiltIn {
+        name: "tracker",
+        block: "machine",
+        part: Some("partition*.tracker"),
+        text: include_str!("views/tracker.txt"),
+    },
     BuiltIn { name: "dwt-cs", block: "machine", part: Some("coordinator"), text: include_str!("views/dwt-cs.txt") },
 ];
 

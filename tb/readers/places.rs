@@ -1,7 +1,7 @@
 //! # Places: where a request's number can be seen
 //! A request carries its number across every port as a signal `id` (`head_id` at the tags of an
-//! L1). Numbers run in each SM: where a port serves several, the SM is a signal `sm` beside it. The
-//! DRAM side knows numbers alone.
+//! L1). Numbers run in each SM: where a port serves several, or another, the SM is a signal `sm` beside
+//! it. The DRAM side knows numbers alone.
 
 /// A signal that holds a request's number, with what tells whether it means anything. Signals are
 /// places in the list that they were found in.
@@ -50,8 +50,9 @@ pub(super) fn places(paths: &[String]) -> Vec<Place> {
         let short = scope.split_once('.').map_or(scope, |(_, below)| below);
         let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
         let sm = match (own, find(format!("{scope}.sm"))) {
-            (Some(sm), _) => Asker::Fixed(sm),
-            (None, Some(signal)) => Asker::Signal(signal),
+            // An L1 that supplies others has their requests at a port of its own.
+            (_, Some(signal)) => Asker::Signal(signal),
+            (Some(sm), None) => Asker::Fixed(sm),
             (None, None) => Asker::Unknown,
         };
         Some(Place { path: short.to_owned(), id, valid, sm })
@@ -76,6 +77,9 @@ mod tests {
             "partition0.dram.command.id",
             "partition0.dram.queue.level",
             "partition0.dram.queue.oldest.id",
+            "sm3.l1.forward.valid",
+            "sm3.l1.forward.id",
+            "sm3.l1.forward.sm",
         ];
         let paths = names.map(|name| format!("machine.{name}"));
         let place = |path: &str, id, valid, sm| Place { path: path.to_owned(), id, valid, sm };
@@ -84,6 +88,7 @@ mod tests {
             place("partition0.l2.req", 4, 3, Asker::Signal(5)),
             place("partition0.dram.command", 7, 6, Asker::Unknown),
             place("partition0.dram.queue.oldest", 9, 8, Asker::Unknown),
+            place("sm3.l1.forward", 11, 10, Asker::Signal(12)),
         ];
         assert_eq!(places(&paths), expected);
     }

@@ -45,7 +45,8 @@ pub struct WaveSpec<'a> {
     pub globs: &'a [Glob],
     /// In which cycles of `clock`.
     pub window: Window,
-    /// The condition that starts the dump ([`Trigger`]), or `failure`, which a failed check meets.
+    /// The condition that starts the dump ([`Trigger`]), or `failure`, which a failed check meets; `failure TEXT` only
+    /// if its message has this text.
     pub trigger: Option<&'a str>,
     /// Cycles of `clock` remembered while nothing is written: they precede the trigger, and are
     /// all there is of a run that fails without one.
@@ -101,7 +102,8 @@ enum Stage<W: Write + Seek> {
 #[derive(Debug)]
 enum Start {
     Condition(Trigger),
-    Failure,
+    /// A failure whose message has this text.
+    Failure(String),
 }
 
 /// A dump being written to `W`.
@@ -224,7 +226,8 @@ impl<W: Write + Seek> Waveform<W> {
         spec: WaveSpec<'_>,
         open: impl FnOnce() -> io::Result<W>,
     ) -> Result<Self, WaveError> {
-        let condition = spec.trigger.filter(|text| text.trim() != FAILURE);
+        let failure = spec.trigger.and_then(failure_in);
+        let condition = spec.trigger.filter(|_| failure.is_none());
         // The trigger's signal may be an entry, which is elaborated where a glob asks for it.
         let watched: Option<Glob> = condition.and_then(path_in).map(str::parse).transpose()?;
         let asked: Vec<Glob> = spec.globs.iter().cloned().chain(watched).collect();
@@ -233,10 +236,10 @@ impl<W: Write + Seek> Waveform<W> {
                 [] => Selection::default_of(tree),
                 globs => Selection::new(tree, globs)?,
             };
-            let start = match (spec.trigger, condition) {
-                (None, _) => None,
-                (Some(_), None) => Some(Start::Failure),
-                (Some(_), Some(text)) => Some(Start::Condition(Trigger::parse(text, tree)?)),
+            let start = match (failure, condition) {
+                (Some(text), _) => Some(Start::Failure(text.to_owned())),
+                (None, Some(text)) => Some(Start::Condition(Trigger::parse(text, tree)?)),
+                (None, None) => None,
             };
             Ok((selection, start))
         };
@@ -317,8 +320,9 @@ impl<W: Write + Seek> Waveform<W> {
         }
     }
 
-    /// Notes that something failed at `tick`, that of the last sample. A dump that waits for a failure begins; one
-    /// that waits for anything else consists of the cycles remembered, if any are.
+    /// Notes that something failed at `tick`, that of the last sample. A dump that waits for this failure begins, one
+    /// that waits for another goes on waiting; one that waits for anything else consists of the cycles remembered,
+    /// if any are.
     ///
     /// # Errors
     /// If the output fails.
@@ -329,14 +333,15 @@ impl<W: Write + Seek> Waveform<W> {
         let goes_on = match &self.stage {
             Stage::Writing(_) => {
                 self.go_to(tick)?;
-                self.mark(label.to_owned());
+                self.mark(first_line(label));
                 return Ok(());
             }
-            Stage::Waiting { start: Some(Start::Failure), .. } => true,
+            Stage::Waiting { start: Some(Start::Failure(text)), .. } if label.contains(text) => true,
+            Stage::Waiting { start: Some(Start::Failure(_)), .. } => return Ok(()),
             Stage::Waiting { .. } if self.remembers => false,
             Stage::Waiting { .. } | Stage::Ended(_) | Stage::Lost => return Ok(()),
         };
-        self.mark(label.to_owned());
+        self.mark(first_line(label));
         self.begin(changed, blocks)?;
         if goes_on { Ok(()) } else { self.close() }
     }
@@ -456,6 +461,17 @@ impl<W: Write + Seek> Waveform<W> {
         self.stage = Stage::Ended(dump.into_inner()?);
         Ok(())
     }
+}
+
+/// The text that a failure's message must have, if a trigger waits for one.
+fn failure_in(trigger: &str) -> Option<&str> {
+    let rest = trigger.trim().strip_prefix(FAILURE)?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim())
+}
+
+/// What a marker shows of a message.
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
 }
 
 fn picosecond() -> Timescale {

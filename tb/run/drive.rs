@@ -140,7 +140,7 @@ impl<'o> Drive<'o> {
         let (mut written, mut notes) = (Vec::new(), Vec::new());
         if let Some(mut wave) = self.wave.take() {
             if let Some(what) = what_failed(&outcome, &verdict) {
-                wave.fail(what, self.sim.tick(), &self.changed, &self.machine)?;
+                wave.fail(&what, self.sim.tick(), &self.changed, &self.machine)?;
             }
             (written, notes) = wave.close(self.sim.tick())?;
         }
@@ -179,7 +179,7 @@ impl<'o> Drive<'o> {
     /// The error of a run that has broken off; at a fault with the waveform up to it.
     fn failed(mut self, error: RunError) -> RunError {
         let (RunError::Fault(what), Some(wave)) = (&error, self.wave.take()) else { return error };
-        match self.close_broken(wave, "kernel fault") {
+        match self.close_broken(wave, &format!("kernel fault: {what}")) {
             Ok(written) if written.is_empty() => error,
             Ok(written) => RunError::Fault(format!("{what}\nwaveform: {}", written[0].display())),
             Err(unwritten) => RunError::Fault(format!("{what}\n{unwritten}")),
@@ -198,8 +198,10 @@ impl<'o> Drive<'o> {
         // Nothing of a machine that stopped in the middle of a cycle is used but what can be described.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             if let Some(wave) = self.wave.take() {
+                let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
+                let what = format!("internal error: {rule}");
                 // The panic is what the user must hear of, whatever becomes of the waveform.
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(wave, "internal error")));
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| self.close_broken(wave, &what)));
             }
             panic::resume_unwind(broken)
         })
@@ -313,13 +315,12 @@ impl<'o> Drive<'o> {
             wave.sample(self.sim.tick(), &self.changed, &self.machine)?;
         }
         if let Some(shadow) = &mut self.shadow {
-            let was_right = shadow.is_right();
+            let known = shadow.reports().len();
             shadow.follow(&mut self.machine, &self.sim);
-            if was_right
-                && !shadow.is_right()
-                && let Some(wave) = &mut self.wave
-            {
-                wave.fail("a golden model disagrees", self.sim.tick(), &self.changed, &self.machine)?;
+            if let Some(wave) = &mut self.wave {
+                for report in &shadow.reports()[known..] {
+                    wave.fail(report, self.sim.tick(), &self.changed, &self.machine)?;
+                }
             }
         }
         Ok(())
@@ -374,12 +375,12 @@ impl<'o> Drive<'o> {
 }
 
 /// What a marker in the waveform says of the end of a run that did not go well.
-fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<&'static str> {
+fn what_failed(outcome: &Outcome, verdict: &Verdict) -> Option<String> {
     match (outcome, verdict) {
-        (Outcome::NoProgress(_), _) => Some("no progress"),
-        (Outcome::CycleLimit(_), _) => Some("cycle limit"),
-        (Outcome::Interrupted(_), _) => Some("interrupted"),
-        (Outcome::Finished, Verdict::Failed(_)) => Some("a check failed"),
+        (Outcome::NoProgress(_), _) => Some("no progress".to_owned()),
+        (Outcome::CycleLimit(_), _) => Some("cycle limit".to_owned()),
+        (Outcome::Interrupted(_), _) => Some("interrupted".to_owned()),
+        (Outcome::Finished, Verdict::Failed(failed)) => Some(format!("a check failed: {}", failed.join("\n"))),
         (Outcome::Finished, Verdict::Passed | Verdict::Off) => None,
     }
 }

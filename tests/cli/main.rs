@@ -16,11 +16,13 @@
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
 //! | the log of warp instructions                                     | `pipeline`  |
 //! | waveforms: formats, triggers, interruption, full disk, timeline  | `waves`     |
+//! | every view in GTKWave itself                                     | `gtkwave`   |
 
 mod area;
 mod bad_input;
 mod compare;
 mod dram;
+mod gtkwave;
 mod optimize;
 mod pipeline;
 mod print;

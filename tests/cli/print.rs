@@ -76,6 +76,8 @@ fn list_designs_names_slot_and_source() {
             "tracker-2",
             "tracker-4",
             "tracker-last",
+            "tracker-exclusive",
+            "hybrid-policy",
             "unbounded",
             "no-caches",
             "fetch-on-write",

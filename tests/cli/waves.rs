@@ -114,7 +114,7 @@ fn a_run_that_is_stopped_leaves_its_last_cycles() {
 fn a_kernel_that_faults_leaves_its_last_cycles_and_names_their_file() {
     let folder = tempfile::tempdir().unwrap();
     for (name, more) in
-        [("a.fst", &["--wave-last", "50"][..]), ("b.vcd", &[]), ("c.fst", &["--wave-trigger", "failure"])]
+        [("a.fst", &["--wave-last", "50"][..]), ("b.vcd", &[]), ("c.fst", &["--wave-trigger", "failure trap"])]
     {
         let path = folder.path().join(name).display().to_string();
         let command = ["run", "tests/machine/ptx/trap.toml", "--quiet", "--wave", &path, "--wave-scope", "sm0.core"];
@@ -122,10 +122,22 @@ fn a_kernel_that_faults_leaves_its_last_cycles_and_names_their_file() {
         assert_eq!(ended.status, Some(2), "{ended:?}");
         assert!(ended.err.contains("waveform: ") && ended.err.contains(name), "{ended:?}");
         let save = fs::read_to_string(folder.path().join(name).with_extension("gtkw")).unwrap();
-        assert!(save.contains("[markername] Akernel fault"), "{save}");
+        assert!(save.contains("[markername] Akernel fault: "), "{save}");
         let (first, last) = span(&path);
         assert!(last > 0 && (name != "a.fst" || (49..=51).contains(&(last - first))), "{name}: {first} to {last}");
     }
+}
+
+#[test]
+fn a_failure_of_another_name_starts_no_dump() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.vcd").display().to_string();
+    let command =
+        ["run", "tests/machine/ptx/trap.toml", "--quiet", "--wave", &path, "--wave-trigger", "failure sm9.l1"];
+    let ended = warpsieve(&command);
+    assert_eq!(ended.status, Some(2), "{ended:?}");
+    assert!(!ended.err.contains("waveform: "), "{ended:?}");
+    assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
 #[test]

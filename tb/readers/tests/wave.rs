@@ -24,7 +24,7 @@ struct Run {
     trigger: Option<&'static str>,
     last: Option<u64>,
     limit: Option<u64>,
-    /// Step after which something fails.
+    /// Step after which a check of `bank2` fails.
     fails: Option<u64>,
     clocks: Clocks,
     mode: Mode,
@@ -61,7 +61,7 @@ impl Run {
             changed.take(&mut sim);
             wave.sample(sim.tick(), &changed, machine).unwrap();
             if *fails == Some(step) {
-                wave.fail("a check failed", sim.tick(), &changed, machine).unwrap();
+                wave.fail("cycle 9, bank2: a beat is gone", sim.tick(), &changed, machine).unwrap();
             }
             if step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 == 0 {
                 seen.push((wave.time_of(sim.tick()), look_at(machine, ENTRIES)));
@@ -144,6 +144,21 @@ fn without_its_trigger_there_is_no_dump() {
     run.machine = Machine::new(8);
     run.fails = Some(400);
     assert!(ReadBack::of(&run.dump().0).times[0] > 100_000, "it begins with the failure");
+}
+
+#[test]
+fn a_dump_that_waits_for_one_failure_passes_others_over() {
+    let mut run = Run::of(&["**"]);
+    run.fails = Some(400);
+    for (trigger, starts) in [("failure bank2", true), ("failure bank2: a beat", true), ("failure sm1", false)] {
+        (run.machine, run.trigger, run.last) = (Machine::new(8), Some(trigger), Some(30));
+        let read = run.dump().0;
+        assert_eq!(!read.is_empty(), starts, "{trigger}");
+        if starts {
+            let (first, last) = (ReadBack::of(&read).times[0], *ReadBack::of(&read).times.last().unwrap());
+            assert!(first > 100_000 && last - first > 60_000, "{trigger}: {first} to {last}, the run's end");
+        }
+    }
 }
 
 #[test]
