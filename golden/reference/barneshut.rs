@@ -5,8 +5,8 @@ use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, 
 
 /// Pull on each body, x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 + softening` over the
 /// nodes of a tree, in depth-first order, each x, y, z, mass. A node stands for all below it if
-/// `size^2 <= threshold * r^2`; bodies are nodes of size 0. Where single precision cannot tell, either
-/// is right.
+/// `size^2 <= threshold * r^2` for each of the `together` bodies that walk together; bodies are nodes of
+/// size 0. Where single precision cannot tell, either is right.
 pub(super) static BARNESHUT: Reference = Reference {
     name: "barneshut",
     summary: "pull on each body by the nodes of a tree, those far enough for their size taken as a whole",
@@ -16,13 +16,15 @@ pub(super) static BARNESHUT: Reference = Reference {
         input("after", ElementType::I32),
         input("body", ElementType::I32),
     ],
-    parameters: &[count("nodes"), count("bodies"), real("threshold"), real("softening")],
+    parameters: &[count("nodes"), count("bodies"), count("together"), real("threshold"), real("softening")],
     output: ElementType::F32,
     compute,
 };
 
 /// Position and mass.
 type Node = [Rounded; 4];
+/// What is added up to the pull on a body, by component.
+type Terms = [Vec<Rounded>; 3];
 
 struct Tree {
     nodes: Vec<Node>,
@@ -34,7 +36,7 @@ struct Tree {
 }
 
 fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
-    let [nodes, bodies] = ["nodes", "bodies"].map(|name| arguments.count(name));
+    let [nodes, bodies, together] = ["nodes", "bodies", "together"].map(|name| arguments.count(name));
     let node = arguments.input("node", 4 * nodes, "4 * nodes")?;
     let size = arguments.input("size", nodes, "nodes")?;
     let body = arguments.input("body", bodies, "bodies")?;
@@ -45,13 +47,19 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         threshold: Rounded::exact(arguments.real("threshold")),
         softening: Rounded::exact(arguments.real("softening")),
     };
-    let mut pulls = Vec::new();
-    for b in 0..bodies {
+    let here = |b: usize| {
         let at = arguments.checked_index(format_args!("body[{b}]"), body.integer(b), nodes)?;
-        let mut terms = [const { Vec::new() }; 3];
-        tree.walk(0, nodes, &tree.nodes[at], &mut terms);
-        pulls.extend(terms.map(|terms| Rounded::sum(terms).with_bound()));
-        pulls.push((0.0, 0.0));
+        Ok(tree.nodes[at])
+    };
+    let here = (0..bodies).map(here).collect::<Result<Vec<_>, ReferenceError>>()?;
+    let mut pulls = Vec::new();
+    for walkers in here.chunks(together) {
+        let mut terms = vec![Terms::default(); walkers.len()];
+        tree.walk(0, nodes, walkers, &mut terms);
+        for terms in terms {
+            pulls.extend(terms.map(|terms| Rounded::sum(terms).with_bound()));
+            pulls.push((0.0, 0.0));
+        }
     }
     Ok(Expected::bounded(pulls))
 }
@@ -67,30 +75,45 @@ fn after(arguments: &Arguments<'_>, after: &Array, nodes: usize) -> Result<Vec<u
     (0..nodes).map(behind).collect()
 }
 
+/// What a node is to a body.
+struct Seen {
+    /// Its pull if it is taken as a whole.
+    whole: [Rounded; 3],
+    /// By how much it is too large for that.
+    excess: Rounded,
+}
+
 impl Tree {
-    /// Adds the terms of the nodes from `at` up to `end` to the pull on a body, by component.
-    fn walk(&self, mut at: usize, end: usize, here: &Node, terms: &mut [Vec<Rounded>; 3]) {
+    fn seen(&self, at: usize, here: &Node) -> Seen {
+        let apart: [Rounded; 3] = std::array::from_fn(|axis| self.nodes[at][axis] - here[axis]);
+        let square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2] + self.softening;
+        let inverse = Rounded::exact(1.0) / square.sqrt();
+        let strength = self.nodes[at][3] * inverse * inverse * inverse;
+        let excess = self.size[at] * self.size[at] - self.threshold * square;
+        Seen { whole: apart.map(|d| strength * d), excess }
+    }
+
+    /// Adds the terms of the nodes from `at` up to `end` to the pulls on bodies that walk together.
+    fn walk(&self, mut at: usize, end: usize, walkers: &[Node], terms: &mut [Terms]) {
         while at < end {
-            let apart: [Rounded; 3] = std::array::from_fn(|axis| self.nodes[at][axis] - here[axis]);
-            let square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2] + self.softening;
-            let excess = self.size[at] * self.size[at] - self.threshold * square;
-            if excess.value > excess.error {
+            let seen: Vec<_> = walkers.iter().map(|here| self.seen(at, here)).collect();
+            if seen.iter().any(|Seen { excess, .. }| excess.value > excess.error) {
                 at += 1;
                 continue;
             }
-            let inverse = Rounded::exact(1.0) / square.sqrt();
-            let strength = self.nodes[at][3] * inverse * inverse * inverse;
-            let whole = apart.map(|d| strength * d);
-            if excess.value < -excess.error {
-                terms.iter_mut().zip(whole).for_each(|(terms, term)| terms.push(term));
-            } else {
-                // Either the node or what is below it: any of these terms, or none.
-                let mut below = [const { Vec::new() }; 3];
-                self.walk(at + 1, self.after[at], here, &mut below);
+            let is_clear = seen.iter().all(|Seen { excess, .. }| excess.value < -excess.error);
+            // If not, either the node or what is below it: any of these terms, or none.
+            let mut below = vec![Terms::default(); walkers.len()];
+            if !is_clear {
+                self.walk(at + 1, self.after[at], walkers, &mut below);
+            }
+            for ((terms, below), Seen { whole, .. }) in terms.iter_mut().zip(below).zip(seen) {
                 for ((terms, below), whole) in terms.iter_mut().zip(below).zip(whole) {
                     terms.push(whole);
-                    let doubtful = below.into_iter().chain([whole]);
-                    terms.extend(doubtful.map(|term| Rounded::exact(0.0).widened(term.value.abs() + term.error)));
+                    if !is_clear {
+                        let doubtful = below.into_iter().chain([whole]);
+                        terms.extend(doubtful.map(|term| Rounded::exact(0.0).widened(term.value.abs() + term.error)));
+                    }
                 }
             }
             at = self.after[at];
@@ -104,8 +127,12 @@ mod tests {
     use super::super::tests::{integers, reals, run, values};
     use super::super::{Expected, ReferenceError, Rule};
 
-    /// Node 0 holds all; node 1 two bodies of mass 1 at x = 9 and 11, node 4 is one at the origin.
     fn pull(threshold: f64, after: &[i128]) -> Result<Expected, ReferenceError> {
+        pull_together(1, threshold, after)
+    }
+
+    /// Node 0 holds all; node 1 two bodies of mass 1 at x = 9 and 11, node 4 is one at the origin.
+    fn pull_together(together: usize, threshold: f64, after: &[i128]) -> Result<Expected, ReferenceError> {
         let node = [
             [20.0 / 3.0, 0.0, 0.0, 3.0],
             [10.0, 0.0, 0.0, 2.0],
@@ -119,8 +146,13 @@ mod tests {
             ("after", &integers(after)),
             ("body", &integers(&[4, 2])),
         ];
-        let parameters =
-            [("nodes", Count(5)), ("bodies", Count(2)), ("threshold", Real(threshold)), ("softening", Real(0.25))];
+        let parameters = [
+            ("nodes", Count(5)),
+            ("bodies", Count(2)),
+            ("together", Count(together)),
+            ("threshold", Real(threshold)),
+            ("softening", Real(0.25)),
+        ];
         run("barneshut", &inputs, &parameters)
     }
 
@@ -138,6 +170,13 @@ mod tests {
         for (got, expected) in pulls.iter().zip(expected) {
             assert!((got - expected).abs() < 1e-9, "{got} {expected}");
         }
+    }
+
+    #[test]
+    fn barneshut_takes_a_node_as_a_whole_only_if_all_that_walk_together_may() {
+        let pulls = values(&pull_together(2, 0.25, &AFTER).unwrap());
+        // The body at 9 is too near to node 1.
+        assert!((pulls[0] - one(1.0, 9.0) - one(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
     }
 
     #[test]

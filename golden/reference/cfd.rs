@@ -27,6 +27,23 @@ pub(super) static CFD: Reference = Reference {
     compute,
 };
 
+/// The state `far_state` in each cell, plane by plane.
+pub(super) static CFD_UNDISTURBED: Reference = Reference {
+    name: "cfd_undisturbed",
+    summary: "density, momentum and energy far away in all cells, plane by plane",
+    inputs: &[input("far_state", ElementType::F32)],
+    parameters: &[count("cells")],
+    output: ElementType::F32,
+    compute: undisturbed,
+};
+
+fn undisturbed(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let cells = arguments.count("cells");
+    let far_state = arguments.input("far_state", VALUES, "density, momentum in x, y and z, energy")?;
+    let values = (0..VALUES * cells).map(|idx| far_state.real(idx / cells));
+    Ok(Expected::exact(Array::from_reals(ElementType::F32, values)))
+}
+
 /// What a cell holds, and what follows from it.
 #[derive(Clone, Copy)]
 struct State {
@@ -148,6 +165,13 @@ mod tests {
         ];
         let parameters = [("cells", Count(2)), ("steps", Count(steps)), ("step", Real(0.5))];
         values(&run("cfd", &inputs, &parameters).unwrap())
+    }
+
+    #[test]
+    fn cfd_undisturbed_fills_a_plane_with_each_value() {
+        let inputs = [("far_state", &reals(&[1.0, 2.0, 3.0, 4.0, 5.0]))];
+        let filled = values(&run("cfd_undisturbed", &inputs, &[("cells", Count(2))]).unwrap());
+        assert_eq!(filled, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
     }
 
     fn assert_near(got: &[f64], expected: &[f64]) {

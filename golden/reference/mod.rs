@@ -15,9 +15,9 @@
 //! | `backprop_*`, `blackscholes_*`, `gaussian_*`, `hotspot`, `lud`, `srad1`, `srad1_s*`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
 //! | `btree`, `invindex_*`, `likelihood`, `particlefilter`, `sssp` | indices, values, fits, lengths of paths | not at all |
 //! | `fft`, `fwt`, `spmv_jds` | sums of products | error bound of each `f32` sum, whatever its order |
-//! | `pest`, `streamcluster_moves` | counts, decisions | where `f32` cannot tell, either is right |
+//! | `pest`, `pest_states`, `streamcluster_moves` | counts, decisions | where `f32` cannot tell, either is right |
 //! | `barneshut`, `cfd`, `lbm_*`, `nn_*`, `streamcluster_gain` | longer formulas | error bound carried from step to step (`rounded`) |
-//! | `histo`, `quasirandom`, `reduction`, `scan`, `sobel`, `transpose`, `urng` | integers, copies, one rounding | not at all |
+//! | `cfd_undisturbed`, `histo`, `quasirandom`, `reduction`, `scan`, `sobel`, `transpose`, `urng` | integers, copies, one rounding | not at all |
 //! | `dct`, `dwthaar` | sums of scaled samples | error bound of each `f32` sum, whatever its order |
 //! | `binomial`, `cutcp`, `heartwall`, `mersenne`, `mrigridding`, `mriq_*` | longer formulas | error bound carried from step to step (`rounded`) |
 //!
@@ -60,6 +60,7 @@ mod nw;
 mod particlefilter;
 mod pathfinder;
 mod pest;
+mod pest_states;
 mod quasirandom;
 mod reduction;
 mod rounded;
@@ -188,6 +189,7 @@ pub const ALL: &[&Reference] = &[
     &blackscholes::PUT,
     &btree::BTREE,
     &cfd::CFD,
+    &cfd::CFD_UNDISTURBED,
     &conv::CONV,
     &conv2d::CONV2D,
     &cutcp::CUTCP,
@@ -220,6 +222,7 @@ pub const ALL: &[&Reference] = &[
     &particlefilter::PARTICLEFILTER,
     &pathfinder::PATHFINDER,
     &pest::PEST,
+    &pest_states::PEST_STATES,
     &quasirandom::QUASIRANDOM,
     &reduction::REDUCTION,
     &scalarprod::SCALARPROD,

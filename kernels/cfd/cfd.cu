@@ -88,6 +88,17 @@ extern "C" __global__ void cfd_start(const float *disturbance, float *values, in
     }
 }
 
+// The undisturbed flow.
+extern "C" __global__ void cfd_undisturbed(float *values, int cells) {
+    int cell = blockIdx.x * blockDim.x + threadIdx.x;
+    if (cell < cells) {
+#pragma unroll
+        for (int v = 0; v < VALUES; v++) {
+            values[v * cells + cell] = far_state[v];
+        }
+    }
+}
+
 extern "C" __global__ void cfd_flux(const int *neighbour, const float *normals,
                                     const float *values, float *fluxes, int cells) {
     int cell = blockIdx.x * blockDim.x + threadIdx.x;

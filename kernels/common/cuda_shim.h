@@ -55,6 +55,15 @@ static __device__ inline int max(int x, int y) { return x > y ? x : y; }
 static __device__ inline unsigned min(unsigned x, unsigned y) { return x < y ? x : y; }
 static __device__ inline unsigned max(unsigned x, unsigned y) { return x > y ? x : y; }
 
+// Whether all lanes of the warp that get here say so. clang 14 has a builtin but no code for it.
+static __device__ inline int __all(int x) {
+    int all;
+    asm volatile("{ .reg .pred %%p; setp.ne.s32 %%p, %1, 0; vote.all.pred %%p, %%p; selp.s32 %0, 1, 0, %%p; }"
+                 : "=r"(all)
+                 : "r"(x));
+    return all;
+}
+
 // Each returns what was there before.
 static __device__ inline int atomicAdd(int *to, int x) { return __nvvm_atom_add_gen_i(to, x); }
 static __device__ inline unsigned atomicAdd(unsigned *to, unsigned x) {

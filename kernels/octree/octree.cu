@@ -1,6 +1,7 @@
 // Gravity between many bodies by Barnes and Hut's method, as in ../barneshut, on a tree that lies in
 // memory as a parallel build leaves it: bodies where they were, in no order, then cells, and a plane
 // for each coordinate. The nodes of a walk, which lie side by side there, are in as many lines here.
+// The lanes of a warp walk together, and take a node as a whole only if all of them may.
 #include "../common/cuda_shim.h"
 
 extern "C" __global__ void octree(const int *place, const float *x, const float *y, const float *z,
@@ -21,7 +22,7 @@ extern "C" __global__ void octree(const int *place, const float *x, const float 
             float dy = y[there] - here_y;
             float dz = z[there] - here_z;
             float square = dx * dx + dy * dy + dz * dz + softening;
-            if (size[there] * size[there] <= threshold * square) {
+            if (__all(size[there] * size[there] <= threshold * square)) {
                 float inverse = 1.0f / sqrtf(square);
                 float strength = mass[there] * inverse * inverse * inverse;
                 sum.x += strength * dx;
