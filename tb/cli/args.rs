@@ -233,8 +233,8 @@ pub(super) struct SimulationArguments {
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
     pub wave_scopes: Vec<String>,
-    /// Start the waveform when this holds, such as 'sm0.l1.status == RESERVATION_FAIL for 100', or at the
-    /// first 'failure' of a check
+    /// Start the waveform when this holds, such as 'sm0.l1.status == RESERVATION_FAIL for 100', or at a
+    /// 'failure' of a check, 'failure sm0.l1' being one whose message has this text
     #[arg(long, value_name = "CONDITION", requires = "wave")]
     pub wave_trigger: Option<String>,
     /// Remember the last N core cycles: written ahead of the trigger or, without one, only if a check fails,
@@ -579,6 +579,15 @@ pub(super) enum Figure {
     /// Sharing tracker and selective bypass without time: DRAM traffic, miss rates and energy
     #[value(name = "anssari2012/fig4")]
     AnssariFig4,
+    /// The same on the clocked machine, and what becomes of the tracker's forwards
+    #[value(name = "anssari2012/timed")]
+    AnssariTimed,
+    /// The simulated system, read from the configuration of `hybrid`
+    #[value(name = "anssari2012/table4.1")]
+    AnssariTable41,
+    /// What each benchmark shares, by rules
+    #[value(name = "anssari2012/table4.2")]
+    AnssariTable42,
     /// What an FRC costs, against twice the bank
     #[value(name = "candel2018/area")]
     Candel2018Area,

@@ -21,10 +21,15 @@ use super::compare::worse;
 use super::list::kernels_folder;
 use super::{Exit, crash, interrupt, output};
 use crate::reproduce::Halt;
-use crate::reproduce::judge::Class;
+use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::Page;
 use crate::reproduce::runs::Runner;
 use crate::reproduce::store::Store;
+
+/// On the simulator of li2015 and khairy2015, GPGPU-Sim 3.2 with the GTX 480, a load asks for the parts of a
+/// line that its warp needs, down to 32 bytes; only a miss in the L1 fetches the whole line. So what goes
+/// past the L1 asks for the sectors that it touches.
+const SECTORS: &str = "l1.bypass_sectors=32";
 
 /// What a figure is drawn from.
 struct Desk {
@@ -89,6 +94,11 @@ fn drawn(draw: Draw, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
     Ok(if holds { Exit::Done } else { Exit::CheckFailed })
 }
 
+/// A row that does not hold says why.
+fn explained(row: Row, why: impl FnOnce() -> String) -> Row {
+    if row.passed { row } else { row.because(&why()) }
+}
+
 type Draw = fn(&Desk) -> Result<Page, Halt>;
 
 /// Each figure and what draws it.
@@ -135,6 +145,9 @@ const FIGURES: &[(Figure, Draw)] = &[
     (Figure::Xie2013Listings, |_| xie2013::listings()),
     (Figure::AnssariTable43, |_| table43::table43()),
     (Figure::AnssariFig4, anssari2012::fig4),
+    (Figure::AnssariTimed, anssari2012::timed),
+    (Figure::AnssariTable41, |_| anssari2012::table41()),
+    (Figure::AnssariTable42, anssari2012::table42),
     (Figure::Candel2018Area, |_| frc_area::area()),
     (Figure::AreaErrors, |_| errors::errors()),
     (Figure::AreaSchemes, |_| schemes_area::schemes()),

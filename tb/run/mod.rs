@@ -25,6 +25,7 @@ mod record;
 mod replay;
 mod reuse;
 mod series;
+mod sharing;
 mod traces;
 mod untimed;
 mod verify;
@@ -51,6 +52,7 @@ pub use profile::{KernelProfile, profile};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
 pub use reuse::reuse;
+pub use sharing::{AccessSharing, KernelSharing, sharing};
 
 use crate::launch::LaunchError;
 use crate::readers::Counts as Structures;

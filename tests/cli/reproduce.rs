@@ -60,3 +60,45 @@ fn the_summary_counts_the_rows_of_figures_that_were_written() {
     assert_eq!((&entry["paper"], &entry["class"], &entry["rows"]), (&"li2015".into(), &"sign".into(), &7.into()));
     warpsieve(&["reproduce", "li2015/fig3", "--summary"]).refused(&["--summary"]);
 }
+
+#[test]
+fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let figures = ["anssari2012/timed", "anssari2012/table4.1", "anssari2012/table4.2"];
+    let options = ["reproduce", "--quick", "--quiet", "--output", output, "--cache", output];
+    let ended = warpsieve(&[&options[..], &figures[..]].concat());
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    let read = |name: &str| fs::read_to_string(folder.path().join("anssari2012").join(name)).unwrap();
+
+    let csv = read("timed-quick.csv");
+    let mut lines = csv.lines();
+    let head: Vec<_> = lines.next().unwrap().split(',').collect();
+    let cell = |line: &str, name: &str| {
+        let at = head.iter().position(|column| *column == name).unwrap();
+        line.split(',').nth(at).unwrap().to_owned()
+    };
+    let lines: Vec<_> = lines.collect();
+    // Ten benchmarks on three systems of four sizes and three of one, with time and without.
+    assert_eq!(lines.len(), 10 * (3 * 4 + 3) * 2);
+    for line in &lines {
+        let number = |name| cell(line, name).parse::<f64>().unwrap();
+        assert!(number("dram_bytes") > 0.0 || cell(line, "time") == "untimed", "{line}");
+        assert_eq!(number("forwards"), number("supplied") + number("gone") + number("too_early"), "{line}");
+        let has_tracker = cell(line, "system") != "baseline";
+        assert_eq!(number("tracker_reads") > 0.0, has_tracker, "{line}");
+        assert_eq!(number("lookups") > 0.0, has_tracker, "{line}");
+        assert!((number("dram_nj") - number("dram_bytes") / 32.0 * 4.48).abs() <= 0.05, "{line}");
+    }
+    let page = read("timed-quick.md");
+    assert!(page.contains("| 40 mm ") && page.contains("| syrk, link.request=1 "), "{page}");
+
+    let rows = read("table4.1.rows.csv");
+    assert!(rows.lines().count() == 1 + 15 && !rows.contains(",false,"), "{rows}");
+    let table = read("table4.2-quick.csv");
+    let is = |kernel: &str, class: &str| {
+        table.lines().any(|line| line.contains(&format!(",{kernel},")) && line.ends_with(&format!(",{class}")))
+    };
+    assert!(is("lbm_aos", "non-coalesced") && !is("lbm_soa", "non-coalesced"), "{table}");
+    assert!(is("spmv_jds", "dynamic") && !is("sgemm_cache", "dynamic"), "{table}");
+}

@@ -1,8 +1,13 @@
-//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy without time.
+//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy without time. With time, and Tables 4.1
+//! and 4.2, in the modules below.
+
+mod table41;
+mod table42;
+mod timed;
 
 use ::area::{Table43, Technology};
 use golden::hybrid::{Config, Counts, L2Config, Protections, SharerList, TrackerConfig};
-use golden::index::{Function, SetIndex};
+use golden::index::{Function, IndexError, SetIndex};
 use golden::untimed::Geometry;
 use miette::{IntoDiagnostic, Report};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -14,6 +19,10 @@ use crate::reproduce::Halt;
 use crate::reproduce::judge::{self, Class};
 use crate::reproduce::page::{Page, comma_separated};
 use crate::run::{hybrid, ratio};
+
+pub(super) use table41::table41;
+pub(super) use table42::table42;
+pub(super) use timed::timed;
 
 /// Benchmarks of Table 4.2, as the thesis names them, and the kernels of the suite that stand for them.
 const BENCHMARKS: [(&str, &str); 10] = [
@@ -86,23 +95,30 @@ pub(super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     page(desk.is_quick, &measured?)
 }
 
-fn systems() -> Result<Vec<Config>, golden::index::IndexError> {
-    let geometry = |sets: usize, ways, line_bits| {
-        let index = SetIndex::new(Function::Linear { bits: sets.ilog2() }, line_bits, 64)?;
-        Ok(Geometry { index, ways })
-    };
-    let tracker = |count, list| Ok(Some(TrackerConfig { count, geometry: geometry(1024 / count, 8, 7)?, list }));
-    let baseline = |kb: u32| {
-        Ok(Config {
-            cus: CUS,
-            l1: geometry(128, 4, 7)?,
-            l2: L2Config { banks: L2_BANKS, bank: geometry(kb as usize * 1024 / 32 / 8 / L2_BANKS, 8, 5)? },
-            tracker: None,
-            bypass_l1: false,
-            bypass_l2: false,
-            protections: Protections::ALL,
-        })
-    };
+fn geometry(sets: usize, ways: usize, line_bits: u32) -> Result<Geometry, IndexError> {
+    let index = SetIndex::new(Function::Linear { bits: sets.ilog2() }, line_bits, 64)?;
+    Ok(Geometry { index, ways })
+}
+
+/// So many trackers of Table 4.1.
+fn tracker(count: usize, list: SharerList) -> Result<Option<TrackerConfig>, IndexError> {
+    Ok(Some(TrackerConfig { count, geometry: geometry(1024 / count, 8, 7)?, list }))
+}
+
+/// The caches of Table 4.1 with so much L2.
+fn baseline(kb: u32) -> Result<Config, IndexError> {
+    Ok(Config {
+        cus: CUS,
+        l1: geometry(128, 4, 7)?,
+        l2: L2Config { banks: L2_BANKS, bank: geometry(kb as usize * 1024 / 32 / 8 / L2_BANKS, 8, 5)? },
+        tracker: None,
+        bypass_l1: false,
+        bypass_l2: false,
+        protections: Protections::ALL,
+    })
+}
+
+fn systems() -> Result<Vec<Config>, IndexError> {
     let mut systems = Vec::new();
     for (has_tracker, bypass_l1) in [(false, false), (true, false), (true, true)] {
         for kb in SIZES {
@@ -118,19 +134,61 @@ fn systems() -> Result<Vec<Config>, golden::index::IndexError> {
     Ok(systems)
 }
 
-/// Energy by structure in nJ: L1s, trackers, L2, network, DRAM.
-fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64; 5] {
-    let pj = |row: usize, reads: u64, writes: u64| {
-        let [_, _, read, write] = costs.rows[row].published;
-        (reads as f64 * read + writes as f64 * write) / 1000.0
+/// What has an energy: reads and writes of lines or entries, and bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Events {
+    /// Of the L1s.
+    l1: [u64; 2],
+    /// Of the trackers, and how many there are.
+    tracker: [u64; 2],
+    trackers: usize,
+    /// Of the L2, and which of [`SIZES`] it has.
+    l2: [u64; 2],
+    size: usize,
+    network_bytes: u64,
+    dram_bytes: u64,
+}
+
+/// Structures with an energy, in the order of [`Events::energy`].
+const STRUCTURES: [&str; 5] = ["L1", "tracker", "L2", "network", "DRAM"];
+
+impl Events {
+    /// Energy by structure in nJ, by Table 4.3 as published.
+    fn energy(&self, costs: &Table43, hop_mm: f64) -> [f64; STRUCTURES.len()] {
+        let pj = |row: usize, [reads, writes]: [u64; 2]| {
+            let [_, _, read, write] = costs.rows[row].published;
+            (reads as f64 * read + writes as f64 * write) / 1000.0
+        };
+        let l1 = pj(usize::from(self.trackers > 0), self.l1);
+        let tracker = self.trackers.checked_ilog2().map_or(0.0, |row| pj(2 + row as usize, self.tracker));
+        let network = self.network_bytes as f64 * hop_mm * costs.interconnect_pj_per_byte_mm / 1000.0;
+        let accesses = self.dram_bytes as f64 / f64::from(costs.dram_bytes_per_access);
+        [l1, tracker, pj(5 + self.size, self.l2), network, accesses * costs.dram_pj_per_access / 1000.0]
+    }
+
+    /// Those without time, with `trackers` and an L2 of `SIZES[size]`.
+    fn untimed(counts: &Counts, trackers: usize, size: usize) -> Self {
+        Self {
+            l1: [counts.l1_reads, counts.l1_writes],
+            tracker: [counts.tracker_reads, counts.tracker_writes],
+            trackers,
+            l2: [counts.l2_reads, counts.l2_writes],
+            size,
+            network_bytes: counts.network_bytes,
+            dram_bytes: counts.dram_bytes(),
+        }
+    }
+}
+
+/// Energy by structure in nJ of one of the systems with 1 MB.
+fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64; STRUCTURES.len()] {
+    let trackers = match system {
+        TWO => 2,
+        FOUR => 4,
+        _ => usize::from(system >= TRACKER),
     };
-    let has_tracker = system >= TRACKER;
-    let (l1, l2) = (usize::from(has_tracker), 5 + LARGEST);
-    let tracker = if has_tracker { pj(2, counts.tracker_reads, counts.tracker_writes) } else { 0.0 };
-    let network = counts.network_bytes as f64 * hop_mm * costs.interconnect_pj_per_byte_mm / 1000.0;
-    let dram = counts.dram_bytes() as f64 / f64::from(costs.dram_bytes_per_access) * costs.dram_pj_per_access / 1000.0;
-    let l1 = pj(l1, counts.l1_reads, counts.l1_writes);
-    [l1, tracker, pj(l2, counts.l2_reads, counts.l2_writes), network, dram]
+    let size = if system < BYPASS_L2 { system % SIZES.len() } else { LARGEST };
+    Events::untimed(counts, trackers, size).energy(costs, hop_mm)
 }
 
 fn total(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {

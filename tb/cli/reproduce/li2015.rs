@@ -15,7 +15,7 @@ mod watched;
 
 use std::path::PathBuf;
 
-use super::Desk;
+use super::{Desk, SECTORS};
 use crate::reproduce::Halt;
 use crate::reproduce::judge::geometric_mean;
 use crate::reproduce::runs::{Clocked, Point};
@@ -34,9 +34,6 @@ pub(super) use watched::{contention, fig11};
 /// The machine that the paper ran on.
 const MACHINE: &str = "fermi";
 const DESIGN: &str = "li2015-clocks";
-/// What goes past the L1 asks for the sectors that it touches: the paper's simulator coalesces to parts of
-/// a line, of which only a miss makes a whole one.
-const SECTORS: &str = "l1.bypass_sectors=32";
 
 /// How an application takes to the L1, by Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +56,7 @@ impl Kind {
 }
 
 /// An application of the paper and our kernel of the same algorithm.
+#[derive(Clone, Copy, Debug)]
 struct App {
     name: &'static str,
     kernel: &'static str,
@@ -77,11 +75,11 @@ const APPS: [App; 16] = [
     app("PTF", "likelihood", "launch", Kind::Unfriendly, 1.36),
     app("SD2", "srad2", "paper", Kind::Unfriendly, 1.36),
     app("NW", "nw", "launch", Kind::Unfriendly, 1.24),
-    app("SSSP", "sssp", "launch", Kind::Unfriendly, 1.21),
+    app("SSSP", "sssp", "li", Kind::Unfriendly, 1.21),
     app("LUD", "lud", "launch", Kind::Unfriendly, 1.17),
     app("HS", "hotspot", "launch", Kind::Unfriendly, 1.05),
     app("BH", "octree", "launch", Kind::Unfriendly, 1.04),
-    app("CFD", "cfd", "launch", Kind::Insensitive, 1.00),
+    app("CFD", "cfd", "li", Kind::Insensitive, 1.00),
     app("GS", "gaussian", "small", Kind::Insensitive, 1.00),
     app("FFT", "fft", "launch", Kind::Insensitive, 1.00),
     app("PF", "pathfinder", "li", Kind::Insensitive, 1.00),
@@ -93,7 +91,8 @@ const APPS: [App; 16] = [
 ];
 
 const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`; LFK and MYC are missing.\n\
-    PTF is the likelihood step of the filter, BH a walk over a tree that lies as a parallel build leaves it. What goes past the L1 asks for the\n\
+    PTF is the likelihood step of the filter, BH a walk of warps over a tree that lies as a parallel build leaves it,\n\
+    CFD the kernel that the paper's count of instructions is that of, which loads nothing. What goes past the L1 asks for the\n\
     sectors of 32 bytes that it touches, because the paper's simulator coalesces to the part of a line that a warp needs, of which only a\n\
     miss in the L1 makes a line.";
 

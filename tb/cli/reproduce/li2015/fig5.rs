@@ -1,6 +1,6 @@
 //! Figure 5: hit rates of the L1, and requests of lines that are asked for once.
 
-use super::super::Desk;
+use super::super::{Desk, explained};
 use super::reuse::counted;
 use super::{KERNELS, Kind, apps, measured};
 use crate::reproduce::Halt;
@@ -27,8 +27,8 @@ impl Hits {
 
 const STORES: &str = "all of them stores, to lines that the same CTA has just loaded; no load of it hits";
 const HALO: &str = "4.2 % of its lines are asked for twice by an SM (figure 3): tiles overlap by their halos";
-const AGAIN: &str = "the four others have 58 %; of PTF, SSSP and BH next to nothing is without reuse: rows of indices longer than a line, and many walks \
-     over few nodes, 8,192 and 3,060";
+const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indices longer than a line, gathers of an SM from all of 2,048 lines of distances, \
+     and walks over nodes of which 32 share a line";
 
 pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
@@ -55,7 +55,7 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
         Row::sign("hit rate of NW, below 1 %", of("NW"), 0.0, (0.0, 1.0)).because(STORES),
         Row::sign("hit rate of HS, below 1 %", of("HS"), 0.0, (0.0, 1.0)).because(HALO),
         Row::points("hit rate of LUD", of("LUD"), 36.8, 15.0),
-        Row::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0).because(AGAIN),
+        explained(Row::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0), || AGAIN.to_owned()),
         Row::points("requests without reuse of the friendly, mean", least, 7.9, 15.0),
         Row::ordering("mean share of requests without reuse", &[("unfriendly", most), ("friendly", least)]),
     ]);

@@ -5,7 +5,7 @@ use std::path::Path;
 use golden::untimed::{DISTANCES, REFERENCES, Reuse};
 use serde::{Deserialize, Serialize};
 
-use super::super::Desk;
+use super::super::{Desk, explained};
 use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps};
 use crate::config::Resolved;
 use crate::reproduce::Halt;
@@ -66,8 +66,7 @@ fn cells<const N: usize>(apps: &[&App], shares: &[[f64; N]]) -> Vec<Vec<String>>
 const METHOD: &str = "Requests are those that the coalescer makes of loads, stores and atomic operations, in the order in which the model without time\n\
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
-const NODES: &str = "each of the 137 walks of an SM reads some hundred of the 3,060 nodes, 32 of which share a line: 2.7 million requests for \
-     at most 700 lines an SM";
+const NODES: &str = "each of the 64 warps walks over the 3,060 nodes, 32 of which share a line: 303,550 requests in all, for at most 700 lines an SM";
 
 pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
@@ -83,7 +82,7 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
         let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
         let ours = format!("{:.1} % fewer than three times", shares[at][0] + shares[at][1]);
         let row = Row::claim(Class::Sign, app.name, &ours, published, few(at) != is_stated_often);
-        if app.name == "BH" { row.because(NODES) } else { row }
+        if app.name == "BH" { explained(row, || NODES.to_owned()) } else { row }
     });
     page.judged(rows.collect());
     let head = ["app", "once", "twice", "three times", "more often"];

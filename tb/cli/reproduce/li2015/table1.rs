@@ -10,9 +10,6 @@ use crate::reproduce::page::Page;
 /// How far a mean may be from one and still say that the L1 makes no difference.
 const BAND: f64 = 0.02;
 
-const CFD: &str = "CFD alone is off, the other three are within 3 % of one: 55 % of its loads find their line in our L1 or on its way, \
-     while the paper counts no reads of global memory in its CFD";
-
 pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     let apps: Vec<&App> = APPS.iter().collect();
     let past = vec!["bypass-all"];
@@ -29,8 +26,7 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     ));
     let rows = Kind::ALL.map(|kind| {
         let what = format!("geometric mean of the {} class", kind.name());
-        let row = Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), (1.0, BAND));
-        if kind == Kind::Insensitive { row.because(CFD) } else { row }
+        Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), (1.0, BAND))
     });
     page.judged(rows.into());
     let cells: Vec<_> = apps
