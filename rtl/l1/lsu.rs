@@ -27,31 +27,28 @@
 //! fill path 2.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
 
-use std::sync::Arc;
+mod host;
+mod peers;
+mod ports;
 
-use super::access::{AccessKind, AccessShape, MemorySpace, WarpAccess, WarpReply};
+pub use ports::{DuelIo, LsuIo, LsuPlace};
+
+use super::access::{AccessKind, MemorySpace};
 use super::cache::{CACHES, Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
-use super::dueling::{Mode, Seen};
 use super::loads::LoadStats;
-use super::miss_queue::{MissEntry, MissKind, MissQueue};
+use super::miss_queue::{MissKind, MissQueue};
 use super::mrpb::{AccessQueue, StallBypass};
 use super::mshr::Waiter;
 use super::pending::Pending;
-use super::stats::L1Stats;
 use super::ticket;
 use super::watch::{Access, Fail, NUM_FAILS, Outcome, Watch};
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep, Tx};
-use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
-use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing, sectors_of};
-use crate::throttle::config::{Scheme, ThrottleConfig};
 use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
-use crate::throttle::victims::Victims;
-use crate::tracker::{Answer, Forward, Found, SupplyIo};
 
 /// What the tag stage did last, for waves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,51 +83,6 @@ impl Encoding for Shown {
     fn code(self) -> u8 {
         self as u8
     }
-}
-
-/// The channel ends of the LSU.
-pub struct LsuIo<'a> {
-    /// Instructions from the core.
-    pub core_req: Rx<'a, WarpAccess>,
-    /// Answers to the core.
-    pub core_rsp: Tx<'a, WarpReply>,
-    /// Requests to the network.
-    pub mem_req: Tx<'a, Request>,
-    /// Replies from the network.
-    pub mem_rsp: Rx<'a, Reply>,
-    /// SM dueling, in machines that have it.
-    pub duel: Option<DuelIo<'a>>,
-    /// Recalls by the L2 and their answers, where it keeps the L1s coherent.
-    pub recall: Option<RecalledIo<'a>>,
-    /// Wishes of other SMs, where a sharing tracker passes them on.
-    pub supply: Option<SupplyIo<'a>>,
-}
-
-/// The channel ends of an LSU towards SM dueling.
-pub struct DuelIo<'a> {
-    /// The mode of the L1D.
-    pub mode: Rx<'a, Mode>,
-    /// Loads that the L1D accepted, of an SM that leads.
-    pub seen: Option<Tx<'a, Seen>>,
-}
-
-/// Where the LSU sits in its machine.
-#[derive(Clone, Debug)]
-pub struct LsuPlace {
-    /// Full path: `sm3.l1`.
-    pub path: String,
-    /// Number of its SM.
-    pub sm: u8,
-    /// Which memory partition a line belongs to.
-    pub interleave: Interleave,
-    /// Bits of a line address.
-    pub line_bits: u32,
-    /// Widths of the messages with the core.
-    pub access: AccessShape,
-    /// The L2 recalls lines.
-    pub is_recalled: bool,
-    /// A sharing tracker has the L1D supply others.
-    pub is_tracked: bool,
 }
 
 /// The load-store unit with its caches.
@@ -265,109 +217,6 @@ impl Lsu {
         unit
     }
 
-    /// Serves the throttle of a core with so many warps.
-    pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
-        let path = format!("{}.victims", self.place.path);
-        self.monitored |= throttle.scheme != Scheme::None;
-        let l1d = &mut self.caches[CacheId::L1d as usize];
-        match throttle.scheme {
-            Scheme::None => {}
-            Scheme::DwtCs => l1d.follow_periods(l1),
-            Scheme::Ccws => {
-                let place = (l1.sets, l1.ways);
-                l1d.track_victims(Victims::new(&throttle.ccws, &path, place, warps, self.place.line_bits));
-            }
-        }
-    }
-
-    /// Has the L1D keep lines that are written on their way: testbenches show what for it must not.
-    pub fn keep_overtaken(&mut self) {
-        self.caches[CacheId::L1d as usize].keep_overtaken();
-    }
-
-    /// Starts to report what happens at each edge, and to refuse reads of lines that nobody wrote.
-    pub fn observe(&mut self) {
-        self.caches.iter_mut().for_each(Cache::refuse_unwritten);
-        self.watch = Some(Watch::default());
-    }
-
-    /// What happened at the last edge, if observed: nothing if the block slept through it. Each
-    /// edge's events are given once, so that a sleeping block does not repeat its last ones.
-    pub fn take_watch(&mut self) -> Option<Watch> {
-        self.watch.as_mut().map(std::mem::take)
-    }
-
-    /// Starts to count for the load instructions of another kernel, which has so many instructions.
-    pub fn count_loads(&mut self, instructions: usize) {
-        self.loads.clear();
-        self.loads.resize(instructions, LoadStats::default());
-    }
-
-    /// What each load instruction of the kernel found so far, by its program counter.
-    #[must_use]
-    pub fn loads(&self) -> &[LoadStats] {
-        &self.loads
-    }
-
-    /// Has the L1D admit these lines alone from now on, which are in order.
-    pub fn admit(&mut self, lines: Arc<[u64]>) {
-        self.caches[CacheId::L1d as usize].admit(lines);
-    }
-
-    /// Starts to keep digests of the arrays.
-    pub fn record(&mut self) {
-        self.caches.iter_mut().for_each(Cache::record);
-    }
-
-    /// True when nothing is outstanding.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.pending.is_empty()
-            && self.queue.is_empty()
-            && self.caches.iter().all(Cache::is_idle)
-            && self.miss_queue.is_empty()
-            && !self.coalescer.busy()
-            && self.write_backs == 0
-    }
-
-    /// Forgets every line at the end of a kernel; modified lines are local memory, which is dead.
-    ///
-    /// # Panics
-    /// If a line is still on its way.
-    pub fn flush(&mut self) {
-        self.caches.iter_mut().for_each(Cache::flush);
-        self.caches[CacheId::L1d as usize].set_original(self.starts_original);
-    }
-
-    /// Charges the refusals of a slept span and returns the counters of the L1D. `cycle` is the core
-    /// cycle of the next edge.
-    pub fn settle(&mut self, cycle: u64) -> L1Stats {
-        self.charge(cycle);
-        if let Some(refusal) = &mut self.refused {
-            refusal.counted = cycle - 1;
-        }
-        self.caches[CacheId::L1d as usize].settle();
-        *self.stats()
-    }
-
-    /// Counters of the L1D, complete up to the cycle given to [`Self::settle`].
-    #[must_use]
-    pub fn stats(&self) -> &L1Stats {
-        self.stats_of(CacheId::L1d)
-    }
-
-    /// Counters of any of the caches, complete as those of [`Self::stats`].
-    #[must_use]
-    pub fn stats_of(&self, cache: CacheId) -> &L1Stats {
-        &self.caches[cache as usize].stats
-    }
-
-    /// Every reserved way has exactly one pending MSHR entry.
-    #[must_use]
-    pub fn is_consistent(&self) -> bool {
-        self.caches.iter().all(Cache::is_consistent)
-    }
-
     /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
     fn charge(&mut self, cycle: u64) {
         if let Some(Refusal { cache, counted, fail, all }) = self.refused {
@@ -402,65 +251,6 @@ impl Lsu {
         }
         rsp.drop_head(at);
         filled
-    }
-
-    /// Still step 1: drops a line that a bank gives up, and tells the bank. Returns whether it did.
-    #[inline(never)]
-    fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut Edge<'_>) -> bool {
-        let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
-        if !recall.inv_ack.ready(at) {
-            return false;
-        }
-        recall.inv.drop_head(at);
-        // The bank knows which SM has read the line, not for which of its caches.
-        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
-        if let Some(watch) = &mut self.watch {
-            watch.recall = Some((line, found));
-        }
-        recall.inv_ack.push(at, InvalidateAck { partition: self.partition(line), leaver });
-        true
-    }
-
-    /// Still step 1: supplies another SM with a line that it wants, if it is here, and says whether it was.
-    #[inline(never)]
-    fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut Edge<'_>) {
-        let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
-        // Room for either, so that what is found never has to wait.
-        if !io.answer.ready(at) || !io.supply.ready(at) {
-            return;
-        }
-        io.forward.drop_head(at);
-        let (found, bytes) = self.caches[CacheId::L1d as usize].supply(at, line);
-        if let Some(bytes) = bytes {
-            io.supply.push_with(at, |beat| {
-                *beat = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *bytes };
-            });
-        }
-        io.answer.push(at, Answer { partition: self.partition(line), row, found });
-        if let Some(watch) = &mut self.watch {
-            watch.supply = Some((line, found == Found::Here));
-        }
-    }
-
-    /// Has a line that a coherent load goes to dropped here: what comes after it must not find less (anssari2012
-    /// section 3.2).
-    #[inline(never)]
-    fn drop_copies(&mut self, at: &Edge<'_>, line: u64) {
-        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
-        if let Some(watch) = &mut self.watch {
-            watch.dropped = Some((line, found));
-        }
-    }
-
-    /// What a request from the miss queue says to the sharing tracker.
-    #[inline(never)]
-    fn sharing_of(entry: &MissEntry) -> Sharing {
-        match entry.kind {
-            MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
-            MissKind::Notice => Sharing::Drops,
-            MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
-            MissKind::Read | MissKind::Write | MissKind::WriteBack => Sharing::Aside,
-        }
     }
 
     /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
@@ -522,36 +312,6 @@ impl Lsu {
             && head.space == MemorySpace::Global
             && self.stall_bypass != StallBypass::None
             && self.stall_bypass.covers(self.caches[CacheId::L1d as usize].failing(head.line, &self.miss_queue))
-    }
-
-    /// Takes the mode that SM dueling has sent, if it has.
-    #[inline(never)]
-    fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
-        if let Some(&Mode { original }) = duel.mode.peek(at) {
-            duel.mode.drop_head(at);
-            self.caches[CacheId::L1d as usize].set_original(original);
-            if let Some(watch) = &mut self.watch {
-                watch.original = Some(original);
-            }
-        }
-    }
-
-    /// Tells SM dueling of the load that was accepted at this edge, if one was.
-    #[inline(never)]
-    fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
-        let (accesses, misses) = self.looked_up();
-        if let Some(seen) = &mut duel.seen
-            && accesses != self.told.0
-        {
-            seen.push(at, Seen { missed: misses != self.told.1 });
-        }
-        self.told = (accesses, misses);
-    }
-
-    /// Loads that the L1D accepted, and those among them that it could not serve.
-    fn looked_up(&self) -> (u64, u64) {
-        let stats = self.stats();
-        (stats.accesses, stats.misses + stats.bypasses)
     }
 
     /// Step 3: one request to the network. Returns whether the head left on the bypass path.

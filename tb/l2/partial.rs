@@ -15,14 +15,14 @@ use rtl::l2::{BankPlace, L2Config, WriteMiss};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES};
 
 /// Cycles from one request to the next: each is over before the next comes.
-const APART: u64 = 100;
+pub const APART: u64 = 100;
 
 fn config() -> L2Config {
     L2Config { write_miss: WriteMiss::ByteMask, ..small_config() }
 }
 
 /// Plays requests one at a time.
-fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
+pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
     let build = || {
         let alone = Stall::NotBefore((0..script.len() as u64).map(|n| n * APART).collect());
         let source = Source::new(script.to_vec(), alone);

@@ -1,23 +1,20 @@
 //! A bank that its streaming monitor closes and opens, that keeps nothing, or that leaves to the L1s what they will keep.
 
-use super::flat::{check, requests};
-use super::memory::Memory;
-use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, split_place, write};
-use crate::kit::{Random, Sink, Source, Stall, run_in_all_modes};
+use super::flat::requests;
+use super::partial::{self, APART};
+use super::{Rig, fermi_place, read, small_config, split_place, write};
+use crate::kit::Random;
 use golden::hybrid::{Config as HybridConfig, Hybrid, L2Config as HybridL2, Protections, SECTORS};
 use golden::index::{Function, SetIndex};
 use golden::l1::streaming::Config as MonitorConfig;
 use golden::l2::passing::{Access, Bank, Served};
 use golden::untimed::Geometry;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
-use rtl::l2::BankPlace;
 use rtl::l2::{L2Bypass, L2Config};
 use rtl::noc::packet::{Request, RequestKind, Sharing};
 
 const STREAMING: StreamingConfig =
     StreamingConfig { period: 1000, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss };
-/// Cycles from one request to the next: each is over before the next comes.
-const APART: u64 = 100;
 
 fn config() -> L2Config {
     L2Config { sets: 4, ways: 3, bypass: L2Bypass::Streaming, streaming: STREAMING, ..small_config() }
@@ -25,18 +22,7 @@ fn config() -> L2Config {
 
 /// Plays requests one at a time.
 fn play(config: &L2Config, script: &[Request]) -> Rig {
-    play_at(fermi_place(), config, script)
-}
-
-fn play_at(place: BankPlace, config: &L2Config, script: &[Request]) -> Rig {
-    let build = || {
-        let alone = Stall::NotBefore((0..script.len() as u64).map(|n| n * APART).collect());
-        let source = Source::new(script.to_vec(), alone);
-        Rig::new(ONE_CLOCK, config, place, source, Sink::new(Stall::Never), Memory::new(3, 1..20, 0))
-    };
-    let rig = run_in_all_modes(build, LIMIT);
-    check(&rig, script);
-    rig
+    partial::play(config, fermi_place(), script)
 }
 
 /// As many reads of new lines as close the bank in the next period.
@@ -151,7 +137,7 @@ fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
         // What stays in an L1 comes there as a whole.
         request.sectors = if request.sharing == Sharing::Keeps { 0b1111 } else { request.sectors };
     }
-    let rig = play_at(place, &config, &script);
+    let rig = partial::play(&config, place, &script);
     let index = |bits| SetIndex::new(Function::Linear { bits }, 5, 40).unwrap();
     let mut twin = Hybrid::new(HybridConfig {
         cus: script.len(),

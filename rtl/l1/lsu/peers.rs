@@ -1,0 +1,103 @@
+//! What an LSU has to do with others than its core and its memory: lines that the L2 recalls, lines that another SM
+//! wants, and SM dueling.
+
+use super::super::cache::CacheId;
+use super::super::dueling::{Mode, Seen};
+use super::super::miss_queue::{MissEntry, MissKind};
+use super::super::ticket;
+use super::{DuelIo, Lsu};
+use crate::kernel::Edge;
+use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
+use crate::noc::packet::{Reply, ReplyKind, Sharing};
+use crate::tracker::{Answer, Forward, Found, SupplyIo};
+
+impl Lsu {
+    /// Still step 1: drops a line that a bank gives up, and tells the bank. Returns whether it did.
+    #[inline(never)]
+    pub(super) fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut Edge<'_>) -> bool {
+        let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
+        if !recall.inv_ack.ready(at) {
+            return false;
+        }
+        recall.inv.drop_head(at);
+        // The bank knows which SM has read the line, not for which of its caches.
+        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
+        if let Some(watch) = &mut self.watch {
+            watch.recall = Some((line, found));
+        }
+        recall.inv_ack.push(at, InvalidateAck { partition: self.partition(line), leaver });
+        true
+    }
+
+    /// Still step 1: supplies another SM with a line that it wants, if it is here, and says whether it was.
+    #[inline(never)]
+    pub(super) fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut Edge<'_>) {
+        let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
+        // Room for either, so that what is found never has to wait.
+        if !io.answer.ready(at) || !io.supply.ready(at) {
+            return;
+        }
+        io.forward.drop_head(at);
+        let (found, bytes) = self.caches[CacheId::L1d as usize].supply(at, line);
+        if let Some(bytes) = bytes {
+            io.supply.push_with(at, |beat| {
+                *beat = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *bytes };
+            });
+        }
+        io.answer.push(at, Answer { partition: self.partition(line), row, found });
+        if let Some(watch) = &mut self.watch {
+            watch.supply = Some((line, found == Found::Here));
+        }
+    }
+
+    /// Has a line that a coherent load goes to dropped here: what comes after it must not find less (anssari2012
+    /// section 3.2).
+    #[inline(never)]
+    pub(super) fn drop_copies(&mut self, at: &Edge<'_>, line: u64) {
+        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
+        if let Some(watch) = &mut self.watch {
+            watch.dropped = Some((line, found));
+        }
+    }
+
+    /// What a request from the miss queue says to the sharing tracker.
+    #[inline(never)]
+    pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
+        match entry.kind {
+            MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
+            MissKind::Notice => Sharing::Drops,
+            MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
+            MissKind::Read | MissKind::Write | MissKind::WriteBack => Sharing::Aside,
+        }
+    }
+
+    /// Takes the mode that SM dueling has sent, if it has.
+    #[inline(never)]
+    pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
+        if let Some(&Mode { original }) = duel.mode.peek(at) {
+            duel.mode.drop_head(at);
+            self.caches[CacheId::L1d as usize].set_original(original);
+            if let Some(watch) = &mut self.watch {
+                watch.original = Some(original);
+            }
+        }
+    }
+
+    /// Tells SM dueling of the load that was accepted at this edge, if one was.
+    #[inline(never)]
+    pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
+        let (accesses, misses) = self.looked_up();
+        if let Some(seen) = &mut duel.seen
+            && accesses != self.told.0
+        {
+            seen.push(at, Seen { missed: misses != self.told.1 });
+        }
+        self.told = (accesses, misses);
+    }
+
+    /// Loads that the L1D accepted, and those among them that it could not serve.
+    pub(super) fn looked_up(&self) -> (u64, u64) {
+        let stats = self.stats();
+        (stats.accesses, stats.misses + stats.bypasses)
+    }
+}
