@@ -95,6 +95,8 @@ pub struct IndexUnit {
     tables: Box<[[u16; 256]]>,
     /// The low line-address bits that alone give an index; a victim's address is rebuilt so.
     low_bits: Box<[u32]>,
+    /// The low bits of a line address where these are the index, which then needs no tables.
+    linear: Option<u32>,
 }
 
 impl IndexUnit {
@@ -129,8 +131,10 @@ impl IndexUnit {
             table
         };
         let bytes = (line_bits as usize).div_ceil(8);
+        let rows: Box<[u64]> = (0..bits).map(row).collect();
         let mut unit = Self {
-            rows: (0..bits).map(row).collect(),
+            linear: (0..bits).zip(&rows).all(|(j, row)| *row == 1 << j).then_some(sets - 1),
+            rows,
             tables: (0..bytes).map(table).collect(),
             low_bits: Box::default(),
         };
@@ -146,6 +150,14 @@ impl IndexUnit {
     #[inline]
     #[must_use]
     pub fn index(&self, line: u64) -> u32 {
+        match self.linear {
+            Some(low_bits) => line as u32 & low_bits,
+            None => self.look_up(line),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&self, line: u64) -> u32 {
         let parts = self.tables.iter().zip(line.to_le_bytes());
         u32::from(parts.fold(0, |index, (table, byte)| index ^ table[usize::from(byte)]))
     }
@@ -185,7 +197,7 @@ impl IndexUnit {
     /// Lists one XOR tree for each index bit that is more than a wire.
     pub fn describe(&self, to: &mut dyn Describe) {
         // Tables are the host's form of the rows; undoing the low bits costs hardware the same trees.
-        let Self { rows, tables: _, low_bits: _ } = self;
+        let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for row in rows {
             if row.count_ones() > 1 {
                 to.logic("index_bit", Logic::XorTree { fan_in: row.count_ones() });
@@ -275,6 +287,20 @@ mod tests {
                 (a, b, c),
                 "stride {stride}"
             );
+        }
+    }
+
+    #[test]
+    fn what_the_host_computes_is_the_parity_of_each_row() {
+        let fermi = IndexUnit::new(&IndexConfig::Fermi, 32, 128, 25);
+        let wide = IndexUnit::new(&IndexConfig::Linear, 64, 32, 27);
+        for unit in [IndexUnit::new(&IndexConfig::Linear, 32, 128, 25), wide, fermi, poly(37, 27, true, 128, 25)] {
+            for line in (0..1u64 << 25).step_by(4093) {
+                let parity = |j: u32| (line & unit.row(j as usize)).count_ones() & 1;
+                let index = (0..unit.bits()).fold(0, |index, j| index | parity(j) << j);
+                assert_eq!(unit.index(line), index, "line {line:#x}");
+                assert_eq!(unit.line(line >> unit.bits(), index), line);
+            }
         }
     }
 

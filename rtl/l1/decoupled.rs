@@ -124,6 +124,7 @@ impl Decoupled {
 
     /// The set of a line.
     #[must_use]
+    #[inline(never)]
     pub fn set_of(&self, line: u64) -> u32 {
         self.index.index(line)
     }
@@ -162,6 +163,7 @@ impl Decoupled {
 
     /// Looks a line up among the data.
     #[must_use]
+    #[inline(never)]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
         self.tags.take_reads(at, 1);
         let Some(found) = self.find(set, line) else { return Probe::Absent };
@@ -178,6 +180,7 @@ impl Decoupled {
     /// The place that a miss of the line takes; `None` if all are reserved. Without a tag to spare a
     /// line must go even if a place is free: its tag goes to the newcomer.
     #[must_use]
+    #[inline(never)]
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         let row = self.tags.row(set);
         let has_tag = self.find(set, line).is_some() || row.iter().any(|tag| !tag.status.is_committed());
@@ -198,6 +201,7 @@ impl Decoupled {
     }
 
     /// A line was used, and is modified if it was stored to.
+    #[inline(never)]
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
         let owner = self.owner_of(at, set, way);
         self.replacement.learn(at, set, way);
@@ -217,6 +221,7 @@ impl Decoupled {
     ///
     /// # Panics
     /// If the line has a place already.
+    #[inline(never)]
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
         let Some(count) = self.count(set, source.line) else {
@@ -276,6 +281,7 @@ impl Decoupled {
     ///
     /// # Panics
     /// If the place is not reserved: MSHR and tags disagree.
+    #[inline(never)]
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
         let owner = self.owner_of(at, set, way);
         let status = self.tags.row(set)[owner].status;
@@ -349,6 +355,7 @@ impl Decoupled {
 
     /// The line that has a place, read by the probe of this cycle.
     #[must_use]
+    #[inline(never)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {
         let tag = self.owner(set, way).map_or(0, |owner| self.tags.row(set)[owner].tag);
         self.index.line(tag, set)

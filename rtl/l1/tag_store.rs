@@ -69,6 +69,7 @@ impl TagStore {
         self.decoupled().map(Decoupled::moves).unwrap_or_default()
     }
 
+    #[inline]
     pub fn set_of(&self, line: u64) -> u32 {
         match self {
             Self::Plain(tags) => tags.set_of(line),
@@ -76,6 +77,7 @@ impl TagStore {
         }
     }
 
+    #[inline]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
         match self {
             Self::Plain(tags) => tags.probe(at, set, line),
@@ -83,6 +85,7 @@ impl TagStore {
         }
     }
 
+    #[inline]
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         match self {
             Self::Plain(tags) => tags.victim(set),
@@ -90,6 +93,7 @@ impl TagStore {
         }
     }
 
+    #[inline]
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
         match self {
             Self::Plain(tags) => tags.touch(at, set, way, stored),
@@ -97,6 +101,7 @@ impl TagStore {
         }
     }
 
+    #[inline]
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         match self {
             Self::Plain(tags) => tags.claim(at, set, victim, source),
@@ -132,6 +137,7 @@ impl TagStore {
         }
     }
 
+    #[inline]
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
         match self {
             Self::Plain(tags) => tags.fill(at, set, way),
@@ -139,6 +145,7 @@ impl TagStore {
         }
     }
 
+    #[inline]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {
         match self {
             Self::Plain(tags) => tags.line_in(set, way),
