@@ -16,7 +16,7 @@
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
 use super::describe::misfit;
-use super::{AsProbes, BlockId, Describe, DescribeExt, Edge, Payload, digest_of, width_of};
+use super::{AsProbes, BlockId, Describe, DescribeExt, Edge, Payload, Wake, digest_of, width_of};
 
 /// Shape of a channel.
 #[derive(Clone, Debug)]
@@ -156,6 +156,58 @@ impl<T: Payload> Chan<T> {
     pub fn taken_at(&self, tick: u64) -> Option<&T> {
         let last = self.head.checked_sub(1).unwrap_or(self.slots.len() - 1);
         (self.popped_at == tick).then(|| &self.slots[last].beat)
+    }
+
+    /// Ticks after which one end can first be touched by what the other does.
+    #[must_use]
+    pub fn distance(&self) -> u64 {
+        self.spec.latency.min(self.spec.credit)
+    }
+
+    /// The tick from which the youngest beat is visible, or 0 if there is none.
+    #[must_use]
+    pub fn youngest(&self) -> u64 {
+        let last = self.tail.checked_sub(1).unwrap_or(self.slots.len() - 1);
+        if self.level > 0 { self.slots[last].from } else { 0 }
+    }
+
+    /// Tells two ends of one link, which were copies of each other and have run apart until `until`, what the other
+    /// has done: `self` is the one into which beats were sent, `receiver` the one from which they were taken and which
+    /// holds them from now on. Each side's blocks are woken by its own wheel. The ends must not have been apart for
+    /// longer than [`Self::distance`], so that nothing that is told now could have been seen before.
+    pub(crate) fn meet(&mut self, receiver: &mut Self, until: u64, senders: &mut Wake, receivers: &mut Wake) {
+        let (last, depth) = (until - 1, self.slots.len());
+        // Once round the ring looks like not at all, but for the time.
+        let steps = |from: usize, to: usize, moved: bool| match (to + depth - from) % depth {
+            0 if moved => depth,
+            steps => steps,
+        };
+        for _ in 0..steps(receiver.tail, self.tail, receiver.pushed_at != self.pushed_at) {
+            let slot = receiver.tail;
+            std::mem::swap(&mut receiver.slots[slot], &mut self.slots[slot]);
+            let from = receiver.slots[slot].from;
+            receiver.visible_from = receiver.visible_from.min(from);
+            receiver.level += 1;
+            receiver.tail = receiver.after(slot);
+            receivers.deliver(last, self.spec.to, from);
+        }
+        let was_full = self.room_from == NEVER;
+        for _ in 0..steps(self.head, receiver.head, receiver.popped_at != self.popped_at) {
+            let slot = self.head;
+            self.slots[slot].from = receiver.slots[slot].from;
+            self.level -= 1;
+            self.head = self.after(slot);
+        }
+        if was_full && self.level < depth {
+            self.room_from = self.slots[self.tail].from;
+            senders.at_tick(last, self.spec.from, self.room_from);
+        }
+        (self.visible_from, self.popped_at) = (receiver.visible_from, receiver.popped_at);
+        (receiver.room_from, receiver.pushed_at) = (self.room_from, self.pushed_at);
+        if let (Some(sent), Some(taken)) = (&mut self.history, &mut receiver.history) {
+            sent[POPPED] = taken[POPPED];
+            taken[PUSHED] = sent[PUSHED];
+        }
     }
 
     /// The channel's full path.
@@ -412,6 +464,78 @@ mod tests {
 
     fn word(value: u64) -> Word {
         Word { value }
+    }
+
+    /// What the ends of a link did in each tick.
+    #[derive(Debug, PartialEq, Default)]
+    struct Seen {
+        sent: Vec<bool>,
+        taken: Vec<Option<u64>>,
+    }
+
+    impl Seen {
+        fn send(&mut self, tick: u64, link: &mut Chan<Word>, wishes: bool) {
+            let mut wake = Wake::new(&[1]);
+            let mut at = Edge::new(tick, tick, &mut wake);
+            let ready = wishes && link.tx().ready(&mut at);
+            if ready {
+                link.tx().push(&mut at, word(tick % 251));
+            }
+            self.sent.push(ready);
+        }
+
+        fn take(&mut self, tick: u64, link: &mut Chan<Word>, wishes: bool) {
+            let mut wake = Wake::new(&[1]);
+            let mut at = Edge::new(tick, tick, &mut wake);
+            let visible = wishes && link.rx().peek(&at).is_some();
+            self.taken.push(visible.then(|| link.rx().pop(&mut at).value));
+        }
+    }
+
+    #[test]
+    fn ends_that_meet_in_time_do_what_they_would_have_done_together() {
+        let mut random = 1u64;
+        let mut draw = move |of: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % of
+        };
+        for (depth, latency, credit) in [(2, 4, 4), (3, 7, 3), (12, 5, 5), (20, 3, 9), (6, 1, 1)] {
+            let (mut together, mut apart) = (Seen::default(), Seen::default());
+            let mut link = chan(depth, latency, credit);
+            let (mut sender, mut receiver) = (link.clone(), link.clone());
+            let mut meeting = draw(link.distance());
+            for tick in 0..4000 {
+                // Phases in which either end is the slower one, so that the link is full, and empty.
+                let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
+                together.send(tick, &mut link, sends);
+                together.take(tick, &mut link, takes);
+                apart.take(tick, &mut receiver, takes);
+                apart.send(tick, &mut sender, sends);
+                if tick == meeting {
+                    sender.meet(&mut receiver, tick + 1, &mut Wake::new(&[1]), &mut Wake::new(&[1]));
+                    assert_eq!((receiver.len(), receiver.oldest()), (link.len(), link.oldest()), "tick {tick}");
+                    assert_eq!(receiver.youngest(), link.youngest(), "tick {tick}");
+                    meeting += 1 + draw(link.distance());
+                }
+            }
+            assert_eq!(apart, together, "depth {depth}, latency {latency}, credit {credit}");
+            let sent = together.sent.iter().filter(|&&sent| sent).count();
+            assert!(sent > 400 && together.taken.iter().flatten().count() > 400, "depth {depth}: {sent} sent");
+        }
+    }
+
+    #[test]
+    fn a_meeting_wakes_who_has_not_heard_of_a_beat_or_of_room() {
+        let (mut seen, mut sender) = (Seen::default(), chan(2, 6, 6));
+        let mut receiver = sender.clone();
+        let (mut senders, mut receivers) = (Wake::new(&[1]), Wake::new(&[1]));
+        seen.send(10, &mut sender, true);
+        seen.send(11, &mut sender, true);
+        sender.meet(&mut receiver, 12, &mut senders, &mut receivers);
+        assert_eq!((senders.next_tick(), receivers.next_tick()), (None, Some(16)));
+        seen.take(17, &mut receiver, true);
+        sender.meet(&mut receiver, 18, &mut senders, &mut receivers);
+        assert_eq!(senders.next_tick(), Some(23));
     }
 
     #[test]

@@ -144,6 +144,29 @@ impl Simulator {
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
 
+    /// Gives clock domains away to a simulator of their own, with which they run apart from the others: on another
+    /// thread if one likes. What crosses between the sides is exchanged by [`Chan::meet`](super::Chan::meet) before it is seen.
+    ///
+    /// # Panics
+    /// In a mode that looks at all blocks of an edge together.
+    #[must_use]
+    pub fn separate(&mut self, theirs: &[u8]) -> Self {
+        assert!(!self.slowly, "blocks that are shuffled or all evaluated do not run apart");
+        Self { wake: self.wake.separate(theirs), population: self.population.clone(), ..*self }
+    }
+
+    /// Takes back what [`Self::separate`] gave away; the last edge is then that of either.
+    pub fn rejoin(&mut self, parted: Self) {
+        self.wake.rejoin(parted.wake);
+        self.tick = self.tick.max(parted.tick);
+        self.started |= parted.started;
+    }
+
+    /// The wake wheels, for channels whose ends are apart.
+    pub(crate) fn wake(&mut self) -> &mut Wake {
+        &mut self.wake
+    }
+
     /// Wakes a block from outside (a host command) at its next edge after the current tick.
     pub fn rouse(&mut self, block: BlockId) {
         self.wake.at_tick(self.tick, block, self.tick + 1);

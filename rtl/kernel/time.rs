@@ -53,6 +53,12 @@ impl Clocks {
         Ok(Self { ticks_per_second: common * 1000, periods })
     }
 
+    /// Clocks of these periods in ticks of a nanosecond: a bench has periods and no frequencies.
+    #[must_use]
+    pub fn of_periods(periods: &[u32]) -> Self {
+        Self { ticks_per_second: 1_000_000_000, periods: periods.into() }
+    }
+
     /// Ticks in one period of clock `domain`.
     #[must_use]
     pub fn period(&self, domain: usize) -> u32 {

@@ -76,6 +76,8 @@ struct Domain {
     touched: BlockSet,
     /// The last tick at which blocks were taken, and those.
     taken: (u64, BlockSet),
+    /// Its blocks are another wheel's: nothing is due here.
+    is_away: bool,
 }
 
 impl Domain {
@@ -92,6 +94,7 @@ impl Domain {
             next_far: u64::MAX,
             touched: BlockSet::EMPTY,
             taken: (0, BlockSet::EMPTY),
+            is_away: false,
         }
     }
 
@@ -136,6 +139,9 @@ impl Domain {
     /// A block is due at its first edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
+        if self.is_away {
+            return;
+        }
         let (whole, part) = (tick / self.period, tick % self.period);
         let cycle = whole + u64::from(part != 0);
         if self.reaches(cycle) {
@@ -248,6 +254,29 @@ impl Wake {
         // In a domain that is not used nothing is ever due.
         let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
         Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len() }
+    }
+
+    /// Gives domains away to a wheel of their own. From then on neither wakes the blocks of the other:
+    /// whoever brings the two sides together does ([`Chan::meet`](super::Chan::meet)).
+    pub(super) fn separate(&mut self, theirs: &[u8]) -> Self {
+        let away = |domain: &Domain| Domain { is_away: true, ..Domain::new(domain.period) };
+        let mut parted = Self {
+            domains: Box::new(std::array::from_fn(|domain| away(&self.domains[domain]))),
+            num_domains: self.num_domains,
+        };
+        for &domain in theirs {
+            std::mem::swap(self.domain(domain), parted.domain(domain));
+        }
+        parted
+    }
+
+    /// Takes back the domains that [`Self::separate`] gave away.
+    pub(super) fn rejoin(&mut self, parted: Self) {
+        for (own, theirs) in self.domains.iter_mut().zip(*parted.domains) {
+            if own.is_away {
+                *own = theirs;
+            }
+        }
     }
 
     #[inline(always)]

@@ -69,13 +69,13 @@ impl Machine {
     /// The L2 banks.
     #[must_use]
     pub fn banks(&self) -> &[L2Bank] {
-        &self.banks
+        &self.memory.banks
     }
 
     /// The DRAM channels.
     #[must_use]
     pub fn drams(&self) -> &[DramChannel] {
-        &self.drams
+        &self.memory.drams
     }
 
     /// The request crossbar.
@@ -113,7 +113,7 @@ impl Machine {
     /// another value than they found, CTAs that have ended.
     #[must_use]
     pub fn changes(&self) -> u64 {
-        let banks = self.banks.iter().map(|bank| bank.stats().changes).sum::<u64>();
+        let banks = self.memory.banks.iter().map(|bank| bank.stats().changes).sum::<u64>();
         let cores = self.cores.iter().map(|core| core.counters().shared_changes).sum::<u64>();
         // Stores that hit are local ones: those to global memory are seen at the L2, whether they update a copy
         // or not.
@@ -143,7 +143,7 @@ impl Machine {
     pub fn observe(&mut self) {
         self.lsus.iter_mut().for_each(Lsu::observe);
         self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::observe));
-        self.banks.iter_mut().for_each(L2Bank::refuse_unwritten);
+        self.memory.banks.iter_mut().for_each(L2Bank::refuse_unwritten);
     }
 
     /// What an L1 did since this was last asked, if observed.
@@ -163,15 +163,15 @@ impl Machine {
         self.reply_xbar.settle(xbar);
         self.recalls.iter_mut().for_each(|recalls| recalls.settle(xbar));
         self.tracking.iter_mut().for_each(|tracking| tracking.network.settle(xbar));
-        self.banks.iter_mut().for_each(|bank| bank.settle(l2));
-        self.drams.iter_mut().for_each(|channel| channel.settle(dram));
+        self.memory.banks.iter_mut().for_each(|bank| bank.settle(l2));
+        self.memory.drams.iter_mut().for_each(|channel| channel.settle(dram));
     }
 
     /// Turns all of memory into that behind a trace, where each word says where it belongs.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
         let interleave = self.config.channels(self.config.dram.burst_bytes());
-        for (number, channel) in (0..).zip(&mut self.drams) {
+        for (number, channel) in (0..).zip(&mut self.memory.drams) {
             let place = ChannelPlace { partition: self.config.turn_of(number), interleave };
             channel.record_memory(&self.config.channel_path(number), place, burst_bits);
         }
@@ -187,7 +187,7 @@ impl Machine {
         let (first, last) = (address / run_bytes, last / run_bytes);
         let channels = u64::from(self.config.num_channels());
         let bursts = run_bytes / u64::from(self.config.dram.burst_bytes());
-        for (number, channel) in (0..).zip(&mut self.drams) {
+        for (number, channel) in (0..).zip(&mut self.memory.drams) {
             // The channel's runs among first..=last, as runs inside the channel.
             let turn = u64::from(self.config.turn_of(number));
             let from = (first + channels - 1 - turn) / channels;
@@ -208,14 +208,14 @@ impl Machine {
             let piece = &bytes[range];
             let partition = self.partition_of(line);
             // Bytes that are not in a bank stay so: they are written below.
-            if let Some((&(mut data), _)) = self.banks[partition].peek(line) {
+            if let Some((&(mut data), _)) = self.memory.banks[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
-                self.banks[partition].poke(line, &data);
+                self.memory.banks[partition].poke(line, &data);
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
             let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
-            let store = self.drams[channel].store_mut();
+            let store = self.memory.drams[channel].store_mut();
             for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
                 let poked = store.poke(local * bursts + burst, inside, &piece[part]);
                 poked.map_err(|reason| memory_error(address, bytes.len() as u64, &reason))?;
@@ -233,7 +233,7 @@ impl Machine {
         let line_bytes = self.config.l2.line_bytes as usize;
         for (line, offset, range) in cut(address, bytes, line_bytes) {
             let partition = self.partition_of(line);
-            let held = self.banks[partition].peek(line);
+            let held = self.memory.banks[partition].peek(line);
             let held = held.map(|(data, here)| (&data[offset..offset + range.len()], here >> offset));
             let is_whole = |here: u128| here.trailing_ones() as usize >= range.len();
             if let Some((data, _)) = held.filter(|(_, here)| is_whole(*here)) {
@@ -244,7 +244,7 @@ impl Machine {
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
             let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
-            let store = self.drams[channel].store();
+            let store = self.memory.drams[channel].store();
             for (burst, inside, part) in cut(offset as u64, range.len(), burst_bytes) {
                 let burst = store.peek(local * bursts + burst);
                 let burst = burst.map_err(|reason| memory_error(address, bytes as u64, &reason))?;
@@ -293,8 +293,8 @@ impl Machine {
             && self.reply_xbar.is_idle()
             && self.recalls.as_ref().is_none_or(|recalls| recalls.is_idle())
             && self.tracking.as_ref().is_none_or(|tracking| tracking.is_idle())
-            && self.banks.iter().all(L2Bank::is_idle)
-            && self.drams.iter().all(DramChannel::is_idle)
+            && self.memory.banks.iter().all(L2Bank::is_idle)
+            && self.memory.drams.iter().all(DramChannel::is_idle)
             && self.channels_empty()
     }
 
@@ -309,7 +309,7 @@ impl Machine {
             return Err(NotIdle);
         }
         self.lsus.iter_mut().for_each(Lsu::flush);
-        self.banks.iter_mut().for_each(L2Bank::end_kernel);
+        self.memory.banks.iter_mut().for_each(L2Bank::end_kernel);
         self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::flush));
         if let Some(duel) = &mut self.duel {
             duel.block.restart();

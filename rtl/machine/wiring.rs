@@ -23,6 +23,7 @@
 //! link's delay, credits included. Where the L2 recalls lines from L1s, these have a network of their
 //! own (`side_network`). A sharing tracker stands between the links and the L2 banks (`tracking`).
 
+pub(super) mod apart;
 mod build;
 mod channels;
 mod crossbars;
@@ -34,6 +35,7 @@ use std::iter::once;
 use std::mem::take;
 
 pub(super) use channels::{Channels, open};
+use memory::Memory;
 pub use parts::{CORE, DRAM, L2, Part, XBAR};
 use parts::{XBARS, block_id};
 
@@ -41,12 +43,9 @@ use super::MachineConfig;
 use super::duel::Duel;
 use super::side_network::RecallNetwork;
 use super::tracking::Tracking;
-use crate::dram::channel::DramChannel;
-use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{Block, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, Sleep};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::lsu::Lsu;
-use crate::l2::L2Bank;
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, SmCore};
@@ -64,8 +63,7 @@ pub struct Machine {
     pub(super) coordinator: Option<Coordinator>,
     pub(super) request_xbar: Xbar<Request>,
     pub(super) reply_xbar: Xbar<Reply>,
-    pub(super) banks: Vec<L2Bank>,
-    pub(super) drams: Vec<DramChannel>,
+    pub(super) memory: Memory,
     launch: Vec<Chan<CtaLaunch>>,
     done: Vec<Chan<CtaDone>>,
     mem: Vec<Chan<WarpAccess>>,
@@ -75,8 +73,6 @@ pub struct Machine {
     /// From the partitions; behind them, where L1s supply each other, from the SMs.
     from_l2: Vec<Chan<Reply>>,
     deliver: Vec<Chan<Reply>>,
-    dram_req: Vec<Chan<DramRequest>>,
-    dram_rsp: Vec<Chan<DramReply>>,
     pub(super) duel: Option<Box<Duel>>,
     /// By SM; none without a throttle that needs it.
     side: Vec<SideBand>,
@@ -100,8 +96,8 @@ impl Machine {
             CORE if slot == 2 * sms + 1 => Part::Coordinator,
             CORE => Part::Dueling,
             XBAR => XBARS[slot],
-            L2 if slot < self.banks.len() => Part::L2(slot),
-            L2 => Part::Tracker(slot - self.banks.len()),
+            L2 if slot < self.config.num_partitions as usize => Part::L2(slot),
+            L2 => Part::Tracker(slot - self.config.num_partitions as usize),
             _ => Part::Dram(slot),
         }
     }
@@ -116,8 +112,7 @@ impl Machine {
     pub fn record(&mut self) {
         self.cores.iter_mut().for_each(SmCore::record);
         self.lsus.iter_mut().for_each(Lsu::record);
-        self.banks.iter_mut().for_each(L2Bank::record);
-        self.drams.iter_mut().for_each(DramChannel::record);
+        self.memory.record();
         self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::record));
         self.for_channels(|channels| channels.record());
     }
@@ -164,7 +159,7 @@ impl Blocks for Machine {
             (Some(_), None) => (4, 1),
             (None, None) => (2, 1),
         };
-        vec![2 * sms + 1 + beside, xbars, per_partition * partitions, self.drams.len() as u8]
+        vec![2 * sms + 1 + beside, xbars, per_partition * partitions, self.config.num_channels() as u8]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -208,7 +203,7 @@ impl Blocks for Machine {
                 bank.eval(io, at)
             }
             Part::Dram(i) => {
-                let (dram, io) = nth(self.wired_drams(), i);
+                let (dram, io) = nth(self.memory.wired_drams(), i);
                 dram.eval(io, at)
             }
         }
@@ -257,7 +252,7 @@ impl Blocks for Machine {
                     tracking.eval_due(&mut self.to_l2, &mut self.from_l2, due, at);
                 }
             }
-            _ => due.each(0, self.wired_drams(), at, |(dram, io), at| dram.eval(io, at)),
+            _ => due.each(0, self.memory.wired_drams(), at, |(dram, io), at| dram.eval(io, at)),
         }
     }
 

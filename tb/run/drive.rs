@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rtl::kernel::Simulator;
+use rtl::kernel::{Mode, Simulator};
 use rtl::machine::{CORE, Machine, Part};
 use rtl::sm::{KernelImage, Waiting};
 
+use super::apart;
 use super::counters::Counters;
 use super::livelock::Livelock;
 use super::loads::{self, LoadCounters};
@@ -21,8 +22,11 @@ use super::wave::Wave;
 use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict};
 use crate::readers::{Changed, Counts as Structures, queues};
 
-/// Simulator steps between two looks at the clock and the limits.
-const STEPS_BETWEEN_LOOKS: u32 = 1 << 14;
+/// Core cycles between two looks at the clock and the limits.
+const CYCLES_BETWEEN_LOOKS: u64 = 1 << 13;
+/// Core cycles for which a machine runs in one thread before two are tried again: doubled, up to the most, whenever
+/// that did not last so long.
+const CYCLES_TOGETHER: [u64; 2] = [1 << 8, 1 << 16];
 /// Looks without any progress of any warp or request, after which a machine that never rests
 /// (refresh keeps its clock busy) counts as stuck.
 const IDLE_LOOKS: u32 = 64;
@@ -68,6 +72,8 @@ pub(super) struct Drive<'o> {
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
     simulating: Duration,
+    /// Ticks that were simulated in two threads.
+    apart: u64,
 }
 
 impl<'o> Drive<'o> {
@@ -99,6 +105,7 @@ impl<'o> Drive<'o> {
             warp_limits: Vec::new(),
             loads: Vec::new(),
             simulating: Duration::ZERO,
+            apart: 0,
         })
     }
 
@@ -149,6 +156,7 @@ impl<'o> Drive<'o> {
             written.push(series.finish(cycles, &self.machine)?);
         }
         written.extend(results);
+        let cycles_apart = self.apart / self.core_period();
         let digests =
             self.options.mode.digest.then(|| (self.sim.state_digest(&self.machine), self.machine.beat_digest()));
         let structures = self.options.structures.then(|| Structures::of(&self.machine));
@@ -162,6 +170,7 @@ impl<'o> Drive<'o> {
             reuse,
             structures,
             simulating: self.simulating,
+            cycles_apart,
             written,
             notes,
             digests,
@@ -262,11 +271,27 @@ impl<'o> Drive<'o> {
     fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         let watched = self.shadow.is_some() || self.wave.is_some() || self.traces.are_on();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
-        let mut steps_left = STEPS_BETWEEN_LOOKS;
+        let mut look_at = self.next_look();
+        let may_part = self.options.two_threads
+            && self.options.mode == Mode { digest: self.options.mode.digest, ..Mode::default() }
+            && !watched
+            && self.series.is_none()
+            && self.machine.distance() > 0;
+        let [mut together, most_together] = CYCLES_TOGETHER;
+        let mut part_at = self.sim.tick() + together * self.core_period();
         let mut idle = Idle::default();
         let mut circles = Livelock::default();
         loop {
             self.reach(end)?;
+            if may_part && self.sim.tick() >= part_at && !circles.is_watching() {
+                let parted = self.sim.tick();
+                apart::run(&mut self.machine, &mut self.sim, end.min(look_at));
+                let apart = self.sim.tick() - parted;
+                let lasted = apart / self.core_period() >= together;
+                together = if lasted { CYCLES_TOGETHER[0] } else { most_together.min(2 * together) };
+                self.apart += apart;
+                part_at = self.sim.tick() + together * self.core_period();
+            }
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
             if !moved && self.sim.next_tick().is_some() {
                 let cycles = self.options.max_cycles.unwrap_or(0);
@@ -286,9 +311,8 @@ impl<'o> Drive<'o> {
                     "  every running warp goes round in circles or waits at a barrier, and nothing in memory changes\n";
                 return Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck())));
             }
-            steps_left -= 1;
-            if steps_left == 0 {
-                steps_left = STEPS_BETWEEN_LOOKS;
+            if self.sim.tick() >= look_at {
+                look_at = self.next_look();
                 if is_broken() {
                     return Ok(());
                 }
@@ -348,6 +372,12 @@ impl<'o> Drive<'o> {
             series.reach(tick / u64::from(self.machine.clocks().period(usize::from(CORE))), &self.machine)?;
         }
         Ok(())
+    }
+
+    /// The tick from which the next look is due.
+    fn next_look(&self) -> u64 {
+        let span = CYCLES_BETWEEN_LOOKS * self.core_period();
+        (self.sim.tick() / span + 1) * span
     }
 
     fn core_period(&self) -> u64 {

@@ -7,6 +7,7 @@
 //!
 //! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
+mod apart;
 mod consistency;
 mod counters;
 mod drive;
@@ -78,6 +79,8 @@ pub struct RunOptions {
     pub structures: bool,
     /// How blocks are evaluated; tests shuffle and lint.
     pub mode: Mode,
+    /// Run SMs and memory in a thread each, where nobody looks at every cycle and the machine can be divided so.
+    pub two_threads: bool,
     /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
     pub interrupt: Arc<AtomicUsize>,
 }
@@ -167,6 +170,8 @@ pub struct RunReport {
     pub reuse: Option<[Histograms; 2]>,
     /// What the machine is built of, if asked for.
     pub structures: Option<Structures>,
+    /// Core cycles that were simulated with the memory apart, in two threads where that pays.
+    pub cycles_apart: u64,
     /// Host time spent simulating.
     pub simulating: Duration,
     /// Files written, waveform and save file included.

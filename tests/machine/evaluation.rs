@@ -1,9 +1,11 @@
 //! What a run computes does not depend on how the host evaluates it.
 
+use std::path::Path;
+
 use rtl::kernel::Mode;
 use tb::run::{RunOptions, RunReport};
 
-use super::{Setup, kernels, launch};
+use super::{LEAST_QUEUES, Setup, kernels, launch, root};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true };
 
@@ -67,6 +69,72 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
             assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), &what);
             assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), &what);
         }
+    }
+}
+
+/// A run in one thread and the same in two, which must have been apart for a while if it is `long` enough.
+#[track_caller]
+fn assert_same_in_two_threads(setup: &Setup, launch: &Path, long: bool, what: &str) {
+    let run = |two_threads| {
+        let options = RunOptions { two_threads, mode: FAST, ..setup.options.clone() };
+        Setup { options, ..setup.clone() }.run(launch)
+    };
+    let (one, two) = (run(false), run(true));
+    assert_eq!((&one.outcome, &one.verdict), (&two.outcome, &two.verdict), "{what}");
+    assert_same(&one, &two, what);
+    assert_eq!(one.cycles_apart, 0, "{what}");
+    assert!(!long || two.cycles_apart > 0, "{what}: {} of {} cycles apart", two.cycles_apart, two.counters.cycles);
+}
+
+/// The last cycles of a launch take one thread, and small sizes have few others.
+#[test]
+fn a_thread_for_either_side_changes_nothing() {
+    for kernel in &kernels() {
+        assert_same_in_two_threads(&Setup::default(), &launch(kernel, "small.toml"), false, kernel);
+    }
+    for kernel in ["vadd", "sgemm", "histo", "bfs"] {
+        assert_same_in_two_threads(&Setup::default(), &launch(kernel, "small.toml"), true, kernel);
+    }
+}
+
+#[test]
+fn a_thread_for_either_side_changes_nothing_with_other_machines_and_designs() {
+    let designs =
+        ["dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "no-caches", "fetch-on-write"];
+    for design in designs {
+        let setup = Setup::default().designs(&[design]);
+        assert_same_in_two_threads(&setup, &launch("gesummv", "small.toml"), true, design);
+    }
+    for machine in ["kepler", "hybrid"] {
+        let setup = Setup::default().machine(machine);
+        assert_same_in_two_threads(&setup, &launch("sgemm", "small.toml"), true, machine);
+    }
+    // The shortest links: sides that meet in every cycle.
+    let least = Setup::default().sets(&LEAST_QUEUES);
+    assert_same_in_two_threads(&least, &launch("vadd", "small.toml"), true, "least queues");
+}
+
+/// Of a tracker and of recalls the sides have more in common than two links.
+#[test]
+fn machines_that_cannot_be_divided_take_one_thread() {
+    for (machine, designs) in [("hybrid", vec!["tracker"]), ("southern-islands", vec![])] {
+        let options = RunOptions { two_threads: true, ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.machine(machine).designs(&designs);
+        assert_eq!(setup.passes(&launch("vadd", "small.toml")).cycles_apart, 0, "{machine}");
+    }
+}
+
+/// Where a run is cut off, and where nothing moves on, does not depend on it either.
+#[test]
+fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_two_threads() {
+    for cycles in [1500, 1501, 1700, 2009] {
+        let options = RunOptions { max_cycles: Some(cycles), ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() };
+        assert_same_in_two_threads(&setup, &launch("vadd", "launch.toml"), true, &format!("{cycles} cycles"));
+    }
+    for stuck in ["barriers", "spin"] {
+        let launch = root().join(format!("tests/machine/ptx/{stuck}.toml"));
+        assert_same_in_two_threads(&Setup::default(), &launch, false, stuck);
     }
 }
 

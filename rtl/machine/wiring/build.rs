@@ -3,6 +3,7 @@
 
 use super::Machine;
 use super::channels::open;
+use super::memory::Memory;
 use super::parts::{CORE, Part, block_id};
 use crate::dram::channel::DramChannel;
 use crate::dram::message::DramShape;
@@ -198,15 +199,29 @@ impl Machine {
                 .then(|| Coordinator::new(&config.throttle.dwt, "coordinator", config.num_sms, most)),
             request_xbar: Xbar::new("xbar_req", &config.xbar, config.num_sms, config.num_partitions, &packets),
             reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions + supplies, config.num_sms, &packets),
-            banks: partitions
-                .clone()
-                .map(|partition| {
-                    L2Bank::new(&format!("partition{partition}.l2"), &config.l2, BankPlace { partition, ..bank_place })
-                })
-                .collect(),
-            drams: (0..config.num_channels())
-                .map(|i| DramChannel::new(&config.dram, &config.channel_path(i)))
-                .collect(),
+            memory: Memory {
+                banks: partitions
+                    .clone()
+                    .map(|partition| {
+                        L2Bank::new(
+                            &format!("partition{partition}.l2"),
+                            &config.l2,
+                            BankPlace { partition, ..bank_place },
+                        )
+                    })
+                    .collect(),
+                drams: (0..config.num_channels())
+                    .map(|i| DramChannel::new(&config.dram, &config.channel_path(i)))
+                    .collect(),
+                dram_req: open(
+                    per_channel(&|i| plain(format!("{}.req", config.channel_path(i)), 2, bank_of(i), channel(i))),
+                    &dram,
+                ),
+                dram_rsp: open(
+                    per_channel(&|i| delayed(dram_rsp_path(config, i), link.dram_return, 1, channel(i), bank_of(i))),
+                    &dram,
+                ),
+            },
             launch: open(per_sm(&|i| plain(format!("sm{i}.core.launch"), 2, dispatcher, core(i))), &()),
             done: open(per_sm(&|i| plain(format!("dispatcher.done{i}"), 2, core(i), dispatcher)), &()),
             mem: open(
@@ -230,14 +245,6 @@ impl Machine {
                 open(from_l2.into_iter().chain(supply).collect(), &packets)
             },
             deliver: open(per_sm(&|i| plain(format!("sm{i}.l1.mem_rsp"), 2, reply_xbar, l1(i))), &packets),
-            dram_req: open(
-                per_channel(&|i| plain(format!("{}.req", config.channel_path(i)), 2, bank_of(i), channel(i))),
-                &dram,
-            ),
-            dram_rsp: open(
-                per_channel(&|i| delayed(dram_rsp_path(config, i), link.dram_return, 1, channel(i), bank_of(i))),
-                &dram,
-            ),
             duel: config.has_duel().then(|| Box::new(Duel::new(config, id(Part::Dueling), l1))),
             side: sms
                 .clone()

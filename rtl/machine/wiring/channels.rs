@@ -65,8 +65,8 @@ impl Machine {
             &self.to_l2,
             &self.from_l2,
             &self.deliver,
-            &self.dram_req,
-            &self.dram_rsp,
+            &self.memory.dram_req,
+            &self.memory.dram_rsp,
             &self.side,
         ];
         let duel = self.duel.iter().flat_map(|duel| [&duel.seen as &dyn Channels, &duel.mode]);
@@ -85,8 +85,8 @@ impl Machine {
             &mut self.to_l2,
             &mut self.from_l2,
             &mut self.deliver,
-            &mut self.dram_req,
-            &mut self.dram_rsp,
+            &mut self.memory.dram_req,
+            &mut self.memory.dram_rsp,
             &mut self.side,
         ];
         let duel = self.duel.iter_mut().flat_map(|duel| [&mut duel.seen as &mut dyn Channels, &mut duel.mode]);

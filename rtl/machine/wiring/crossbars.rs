@@ -55,7 +55,7 @@ impl Machine {
 
     pub(super) fn describe_reply_xbar(&self, to: &mut dyn Describe) {
         to.part("xbar_rsp", |to| {
-            let (from_l2, supplies) = self.from_l2.split_at(self.banks.len());
+            let (from_l2, supplies) = self.from_l2.split_at(self.to_l2.len());
             for (i, from) in (0..).zip(from_l2) {
                 from.describe("from_l2_", Some(i), to);
             }

@@ -33,7 +33,7 @@ impl Machine {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
         let mut recalls = RecallNetwork::of_lsus(&mut self.recalls);
-        let mut supplies = Tracking::of_lsus(&mut self.tracking, &mut self.from_l2[self.banks.len()..]);
+        let mut supplies = Tracking::of_lsus(&mut self.tracking, &mut self.from_l2[self.to_l2.len()..]);
         self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
             let (duel, recall, supply) = (duels.next(), recalls.next(), supplies.next());
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
