@@ -394,3 +394,7 @@ fn thread_index(block: [u32; 3], number: usize) -> [u32; 3] {
 #[cfg(test)]
 #[path = "interp/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "interp/compiled_tests.rs"]
+mod compiled_tests;

@@ -26,6 +26,7 @@ mod float;
 mod half;
 mod known;
 mod pair;
+mod simd;
 mod warp;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
@@ -38,4 +39,5 @@ pub use float::{F32_NAN, F64_NAN};
 pub(crate) use half::widen as widen_half;
 pub use known::Loop;
 pub use pair::{Pair, PairMut, alu_pair, compare_pair, convert_pair};
+pub use simd::{SimdFn, SimdOp};
 pub use warp::{ShuffleMode, VoteMode, WarpInputs, WarpOp, WarpResult, warp};

@@ -3,6 +3,7 @@
 use std::array::from_fn;
 
 use super::bits::{self, PrmtMode};
+use super::simd::{SimdOp, simd};
 use super::{float, half};
 use crate::program::Unit;
 use crate::types::{Rounding, Type};
@@ -105,6 +106,8 @@ pub enum AluFn {
         /// Whether they are the upper two bytes of `b`.
         high: bool,
     },
+    /// The same for each part of two words, perhaps added up and to `c`.
+    Simd(SimdOp),
     /// Number of one bits, 32-bit result.
     Popc,
     /// Number of leading zeros, 32-bit result.
@@ -190,7 +193,8 @@ impl AluOp {
             | Fns
             | Sad
             | Dot4 { .. }
-            | Dot2 { .. } => 3,
+            | Dot2 { .. }
+            | Simd(_) => 3,
             Add | Sub | Mul | MulHi | MulWide | Mul24 | Mul24Hi | Div | Rem | Min | Max | MinNan | MaxNan
             | CopySign | And | Or | Xor | Shl | Shr => 2,
             Abs | Neg | Not | Popc | Clz | Bfind { .. } | Brev | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => 1,
@@ -391,6 +395,10 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
             let sum = bits::dot([a[i].low(), bytes], [16, 8], [p, q], 2);
             C::wrap(c[i].low().wrapping_add(sum))
         }),
+        AluFn::Simd(parts) => {
+            let clamp = op.sat.then_some(signed);
+            from_fn(|i| C::wrap(simd(parts, clamp, a[i].low(), b[i].low(), c[i].low())))
+        }
         AluFn::Popc => map1(a, u32::count_ones),
         AluFn::Clz => map1(a, u32::leading_zeros),
         AluFn::Brev => map1(a, u32::reverse_bits),

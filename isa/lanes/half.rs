@@ -58,6 +58,7 @@ pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
                 let sum = a.mul_add_r(b, c, mode(op.rounding)).value;
                 if sum.is_nan() { NAN } else { sum.to_bits() as u16 }
             }
+            AluFn::MinNan | AluFn::MaxNan if x.is_nan() || y.is_nan() => NAN,
             AluFn::Min | AluFn::Max if x.is_nan() || y.is_nan() => {
                 if x.is_nan() && y.is_nan() {
                     NAN
@@ -67,14 +68,14 @@ pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
                     a
                 }
             }
-            AluFn::Min => {
+            AluFn::Min | AluFn::MinNan => {
                 if y < x || (x == y && y.is_sign_negative()) {
                     b
                 } else {
                     a
                 }
             }
-            AluFn::Max => {
+            AluFn::Max | AluFn::MaxNan => {
                 if y > x || (x == y && y.is_sign_positive()) {
                     b
                 } else {

@@ -36,7 +36,8 @@ pub struct Module<'a> {
     pub version: (u32, u32),
     /// `.target`, for example `sm_35`.
     pub target: Vec<Name<'a>>,
-    /// `.address_size`: 32 or 64.
+    /// `.address_size`: 32 or 64. Without the directive 32, but 64 before version 2.3, which
+    /// did not have it.
     pub address_size: u32,
     /// Variables at file level.
     pub variables: Vec<Variable<'a>>,
@@ -58,6 +59,36 @@ impl<'a> Module<'a> {
         let name = alias.map_or(name, |(_, old)| old.text);
         let mut all = self.functions.iter().filter(|f| !f.is_entry && f.name.text == name);
         all.clone().find(|f| f.has_body).or_else(|| all.next())
+    }
+
+    /// What stands for the address of the function called `name`: 1 and its number in the file.
+    pub fn function_address(&self, name: &str) -> Option<u64> {
+        let function = self.function(name)?;
+        self.functions.iter().position(|f| std::ptr::eq(f, function)).map(|number| number as u64 + 1)
+    }
+
+    /// The functions with a body whose address a kernel can come by: those that an instruction
+    /// other than a call names, or an initialiser.
+    pub fn addressed_functions(&self) -> Vec<&Function<'a>> {
+        let named = self.functions.iter().flat_map(|f| &f.body).flat_map(|statement| match statement {
+            Statement::Instruction(inst) if inst.opcode.text != "call" => inst.operands.as_slice(),
+            _ => &[],
+        });
+        let named = named.filter_map(|operand| match operand.kind {
+            OperandKind::Name(name, None) => Some(name.text),
+            _ => None,
+        });
+        let stored = self.variables.iter().flat_map(|v| &v.initial).filter_map(|part| match part {
+            Initial::Address { name, .. } => Some(name.text),
+            _ => None,
+        });
+        let mut found: Vec<&Function<'a>> = Vec::new();
+        for function in named.chain(stored).filter_map(|name| self.function(name)) {
+            if function.has_body && !found.iter().any(|known| std::ptr::eq(*known, function)) {
+                found.push(function);
+            }
+        }
+        found
     }
 }
 

@@ -252,8 +252,7 @@ fn fill(
                 };
                 let plain = match named {
                     Some(Symbol::Constant(at)) => Some(offset.wrapping_add(i64::from(at)) as u64),
-                    // Only an indirect call could use it, and those are refused.
-                    None if module.functions.iter().any(|f| f.name.text == name.text) => Some(0),
+                    None => module.function_address(name.text).map(|address| address.wrapping_add_signed(*offset)),
                     _ => None,
                 };
                 match (target, plain) {

@@ -76,6 +76,48 @@ pub enum Token {
     /// `=`
     #[token("=")]
     Equals,
+    /// `<<`
+    #[token("<<")]
+    ShiftLeft,
+    /// `>>`
+    #[token(">>")]
+    ShiftRight,
+    /// `<=`
+    #[token("<=")]
+    LessEquals,
+    /// `>=`
+    #[token(">=")]
+    GreaterEquals,
+    /// `==`
+    #[token("==")]
+    EqualsEquals,
+    /// `!=`
+    #[token("!=")]
+    NotEquals,
+    /// `&&`
+    #[token("&&")]
+    AndAnd,
+    /// `||`
+    #[token("||")]
+    OrOr,
+    /// `&`
+    #[token("&")]
+    Ampersand,
+    /// `^`
+    #[token("^")]
+    Caret,
+    /// `?`
+    #[token("?")]
+    Question,
+    /// `*`
+    #[token("*")]
+    Star,
+    /// `/`
+    #[token("/")]
+    Slash,
+    /// `%` alone
+    #[token("%")]
+    Percent,
     /// `+`
     #[token("+")]
     Plus,
@@ -107,6 +149,7 @@ pub fn tokens(source: &Source) -> Result<Vec<(Token, Span)>, PtxError> {
     for (token, range) in Token::lexer(&source.text).spanned() {
         let span = Span { start: range.start as u32, end: range.end as u32 };
         match token {
+            Ok(Token::Slash) if source.text[range.start..].starts_with("/*") => return Err(unknown(source, span)),
             Ok(token) => tokens.push((token, span)),
             Err(()) => return Err(unknown(source, span)),
         }

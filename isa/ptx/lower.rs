@@ -2,8 +2,8 @@
 //! Gives one kernel its meaning: names become registers, immediates and targets, modifiers
 //! become fields, and what the machine cannot execute is refused with its place.
 //!
-//! * Functions are inlined at each call, so that recursion and calls through a pointer are
-//!   refused. Their parameters become registers.
+//! * Functions are inlined at each call, so that recursion is refused. A call through a pointer
+//!   becomes a choice among the functions whose address is taken. Parameters become registers.
 //! * Shared variables that the kernel and its functions name are laid out in order of
 //!   declaration, file level first; dynamic shared memory (`.extern .shared x[]`) begins
 //!   behind the last of them. Local variables of a function lie behind those of its caller.
@@ -16,6 +16,8 @@ mod bits;
 mod call;
 mod carry;
 mod control;
+mod copy;
+mod half2;
 pub(super) mod layout;
 mod memory;
 mod modifiers;
@@ -24,6 +26,7 @@ mod operands;
 mod params;
 mod scope;
 mod texture;
+mod video;
 mod warp;
 
 use rustc_hash::FxHashMap;
@@ -71,6 +74,8 @@ pub const SUPPORTED: &[&str] = &[
     "cnot",
     "copysign",
     "cos",
+    "cp",
+    "createpolicy",
     "cvt",
     "cvta",
     "discard",
@@ -82,6 +87,7 @@ pub const SUPPORTED: &[&str] = &[
     "fence",
     "fma",
     "fns",
+    "griddepcontrol",
     "isspacep",
     "ld",
     "ldu",
@@ -130,7 +136,27 @@ pub const SUPPORTED: &[&str] = &[
     "testp",
     "tex",
     "trap",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
     "vote",
+    "vset",
+    "vset2",
+    "vset4",
+    "vsub",
+    "vsub2",
+    "vsub4",
     "xor",
 ];
 
@@ -338,6 +364,7 @@ impl<'a> Lowering<'a> {
         self.span = inst.span;
         let mut mods = Modifiers::new(inst);
         let lowered = match inst.opcode.text {
+            _ if inst.modifiers.last().is_some_and(|last| last.text == "f16x2") => self.half2(inst, &mut mods)?,
             "mov" => Some(self.mov(inst, &mut mods)?),
             "cvta" => Some(self.cvta(inst, &mut mods)?),
             "isspacep" => Some(self.isspacep(inst, &mut mods)?),
@@ -366,19 +393,28 @@ impl<'a> Lowering<'a> {
             "exit" => Some(self.plain(inst, Op::Exit)?),
             "trap" => Some(self.plain(inst, Op::Trap)?),
             // Hints: the program computes the same without them.
-            "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+            "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard"
+            | "griddepcontrol" => {
                 mods.clear();
                 Some(Inst::new(Op::Nop))
             }
+            "createpolicy" => Some(self.policy(inst, &mut mods)?),
+            "cp" => self.copy(inst, &mut mods)?,
             "addc" | "subc" | "madc" => Some(self.carried(inst, &mut mods)?),
             _ if mods.has("cc") => Some(self.carried(inst, &mut mods)?),
-            _ => match self.bits(inst, &mut mods)? {
-                Some(lowered) => Some(lowered),
-                None => match self.arith(inst, &mut mods)? {
-                    Some(lowered) => Some(lowered),
-                    None => return Err(self.unsupported(inst)),
-                },
-            },
+            _ => {
+                let mut lowered = self.bits(inst, &mut mods)?;
+                if lowered.is_none() {
+                    lowered = self.video(inst, &mut mods)?;
+                }
+                if lowered.is_none() {
+                    lowered = self.arith(inst, &mut mods)?;
+                }
+                if lowered.is_none() {
+                    return Err(self.unsupported(inst));
+                }
+                lowered
+            }
         };
         mods.finish(self)?;
         match lowered {

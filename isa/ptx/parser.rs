@@ -1,8 +1,9 @@
 //! # Parser
-//! Recursive descent without the recursion: the only things that nest are blocks, which the
-//! tree keeps flat, and braces of initialisers, which are counted.
+//! Recursive descent almost without the recursion: blocks, which the tree keeps flat, and
+//! braces of initialisers are counted; constant expressions recurse to a fixed depth.
 
 mod declare;
+mod expression;
 mod instruction;
 
 use super::ast::{Function, Module, Name, Span, Statement, Storage};
@@ -139,7 +140,7 @@ impl<'a> Parser<'a> {
     }
 
     fn module(&mut self) -> Result<Module<'a>, PtxError> {
-        let mut module = Module { address_size: 32, ..Module::default() };
+        let mut module = Module::default();
         if self.peek_dotted() != Some("version") {
             return Err(self
                 .unexpected("`.version` as the first directive")
@@ -188,6 +189,10 @@ impl<'a> Parser<'a> {
                     return Err(self.error(start, message));
                 }
             }
+        }
+        if module.address_size == 0 {
+            // Before version 2.3 a file could not say, and used either.
+            module.address_size = if module.version < (2, 3) { 64 } else { 32 };
         }
         Ok(module)
     }

@@ -234,11 +234,52 @@ fn every_supported_opcode_is_known_to_the_lowering_and_no_other() {
         // What is refused is the form then, or an operand; hints take any.
         let refused = around(&format!("{opcode}.nonsense;")).kernel("k").err().map(|e| e.to_string());
         let unknown = format!("instruction `{opcode}.nonsense` is not supported");
-        let forms = ["activemask", "bar", "barrier", "brx", "redux", "match", "shfl", "tex", "vote", "atom", "red"];
+        let forms =
+            ["activemask", "bar", "barrier", "brx", "redux", "match", "shfl", "tex", "vote", "atom", "red", "cp"];
         let text = refused.unwrap_or_default();
         assert!(!text.contains(&unknown) || forms.contains(opcode), "{opcode}: {text}");
     }
-    assert!(error("vadd4.u32 %r1, %r2;").contains("instruction `vadd4.u32` is not supported"));
+    assert!(error("vmad.u32 %r1, %r2;").contains("instruction `vmad.u32` is not supported"));
+}
+
+#[test]
+fn files_of_old_versions_are_read_by_their_own_rules() {
+    let old = |version: &str, body: &str| {
+        let text = format!(".version {version}\n.target sm_13\n.entry k(.param .u64 a) {{ .reg .f32 %f<3>; {body} }}");
+        Source::new("k.ptx", &text).kernel("k").map_err(|error| error.to_string())
+    };
+    let approximate = |f| Op::Alu(AluOp { approx: true, ftz: true, ..AluOp::new(f, Type::F32) });
+    assert_eq!(old("1.3", "sin.f32 %f1, %f2;").unwrap().insts[0].op, approximate(AluFn::Sin));
+    assert_eq!(old("1.2", "div.f32 %f1, %f2, %f1;").unwrap().insts[0].op, approximate(AluFn::Div));
+    assert!(old("1.4", "sin.f32 %f1, %f2;").unwrap_err().contains("`sin` without `.approx`"));
+    assert!(old("2.3", "ret;").unwrap_err().contains("`.address_size 32`, expected 64"));
+}
+
+#[test]
+fn hints_and_levels_change_nothing() {
+    let plain = op("ld.global.u32 %r1, [%rd1];");
+    assert_eq!(op("ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;"), plain);
+    assert_eq!(op("createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;"), Op::Mov(Type::B64));
+    assert_eq!(op("griddepcontrol.wait;"), Op::Nop);
+    let fetch = "{%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]";
+    let texture = op(&format!("tex.2d.v4.f32.f32 {fetch};"));
+    assert_eq!(op(&format!("tex.level.2d.v4.f32.f32 {fetch}, %f5;")), texture);
+    assert_eq!(op(&format!("tex.grad.2d.v4.f32.f32 {fetch}, {{%f1, %f2}}, {{%f3, %f4}};")), texture);
+}
+
+#[test]
+fn video_instructions_name_what_they_do_not_know() {
+    let cases = [
+        ("vset4.u32.u32 %r1, %r2, %r3, 0;", "k.ptx:6:1: `vset4` without a comparison that it knows"),
+        ("vadd4.u32.u32.u32 %r1, %r2.b99, %r3, 0;", "k.ptx:6:27: `.b99` selects no parts that this instruction knows"),
+        ("vadd2.u32.u32.u32 %r1.b1, %r2, %r3, 0;", "k.ptx:6:22: `.b1` selects no parts that this instruction knows"),
+        ("vadd.u32.u32.u32 %r1, %r2.h2, %r3;", "k.ptx:6:26: `.h2` selects no parts that this instruction knows"),
+        ("cp.async.bulk.commit_group.read;", "k.ptx:6:9: `.bulk` is not supported on `cp`"),
+        ("cp.async.ca.shared.global [%r1], [%rd1], 12;", "k.ptx:6:42: expected a size of 4, 8 or 16 bytes"),
+    ];
+    for (body, message) in cases {
+        assert_eq!(error(body), message);
+    }
 }
 
 #[test]
@@ -364,15 +405,15 @@ fn units_follow_what_is_computed() {
 
 #[test]
 fn an_unsupported_instruction_is_named_with_its_place_and_an_excerpt() {
-    let source = around("mov.u32 %r1, 1;\n  vadd4.u32.u32.u32 %r1, %r1, 1, 2;");
+    let source = around("mov.u32 %r1, 1;\n  vmad.u32.u32.u32 %r1, %r1, 1, 2;");
     let error = source.kernel("k").unwrap_err();
-    assert_eq!(error.to_string(), "k.ptx:7:3: instruction `vadd4.u32.u32.u32` is not supported");
+    assert_eq!(error.to_string(), "k.ptx:7:3: instruction `vmad.u32.u32.u32` is not supported");
     let help = error.help_text().unwrap();
     assert!(help.starts_with("supported are abs activemask add addc"), "{help}");
     let mut report = String::new();
     let handler = GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor());
     handler.render_report(&mut report, &error).unwrap();
-    assert!(report.contains("7 │   vadd4.u32.u32.u32 %r1, %r1, 1, 2;"), "{report}");
+    assert!(report.contains("7 │   vmad.u32.u32.u32 %r1, %r1, 1, 2;"), "{report}");
     assert!(report.contains("[k.ptx:7:3]"), "{report}");
 }
 
@@ -422,7 +463,10 @@ fn errors_of_meaning_name_the_operand() {
         ("atom.local.add.u32 %r1, [%rd1], 1;", "k.ptx:6:1: `atom` on `.local`"),
         ("atom.add.b32 %r1, [%rd1], 1;", "k.ptx:6:9: `atom` with `.b32`, expected a type"),
         ("call f;", "k.ptx:6:6: function `f` is not declared"),
-        ("call (%r1), %rd1, (%r2), p;", "k.ptx:6:13: a call through a pointer is not supported"),
+        (
+            "call (%r1), %rd1, (%r2), p;",
+            "k.ptx:6:13: no function of this file whose address is taken fits this call through a pointer",
+        ),
         ("brx.idx %r1, table;", "k.ptx:6:14: `table` is no label of `.branchtargets`"),
         (
             "suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];",

@@ -246,7 +246,7 @@ fn alu_timing(op: &AluOp, pipes: &PipeConfig) -> OpTiming {
     match op.f {
         Min | Max | MinNan | MaxNan => class.minmax,
         Mul | MulHi | MulWide | Mul24 | Mul24Hi => class.mul,
-        Mad | MadHi | MadWide | Fma | Dot4 { .. } | Dot2 { .. } => class.mad,
+        Mad | MadHi | MadWide | Fma | Dot4 { .. } | Dot2 { .. } | Simd(_) => class.mad,
         Div | Rem => class.div,
         Sqrt | Rcp | Rsqrt if op.ty == Type::F64 => class.div,
         Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => pipes.sfu,

@@ -58,7 +58,7 @@ fn each_refused_instruction_is_listed_once_with_its_place() {
     let (_folder, path) = file(
         ".func helper()\n{\n\twmma.load.a.sync f;\n\tret;\n}\n\
          .entry good()\n{\n\tret;\n}\n\
-         .entry bad()\n{\n\t.reg .b32 %r<3>;\n\tcall helper;\n\tcall helper;\n\tvadd.s32.s32.s32 %r1, %r2, %r2;\n\
+         .entry bad()\n{\n\t.reg .b32 %r<3>;\n\tcall helper;\n\tcall helper;\n\tvmad.s32.s32.s32 %r1, %r2, %r2, %r2;\n\
          \tadd.s32 %r1, %r9, %r2;\n\tret;\n}\n",
     );
     let ended = warpsieve(&["ptx", &path]);
@@ -68,7 +68,7 @@ fn each_refused_instruction_is_listed_once_with_its_place() {
     let refusals: Vec<_> = ended.out.lines().filter_map(|line| line.strip_prefix(&format!("  {path}:"))).collect();
     assert_eq!(refusals.len(), 3, "{ended:?}");
     assert_eq!(refusals[0], "6:2: instruction `wmma.load.a.sync` is not supported");
-    assert_eq!(refusals[1], "18:2: instruction `vadd.s32.s32.s32` is not supported");
+    assert_eq!(refusals[1], "18:2: instruction `vmad.s32.s32.s32` is not supported");
     assert!(refusals[2].starts_with("19:15: "), "{ended:?}");
     assert!(ended.out.contains("kernel bad: cannot be run, 3 reasons\n"), "{ended:?}");
     assert_eq!(ended.out.matches("help: supported are abs ").count(), 1, "{ended:?}");

@@ -1,7 +1,7 @@
 //! Every kernel gives its results while the functional interpreter compares all of memory, the golden
 //! L1Ds follow in lockstep, and the DRAM commands are checked.
 
-use super::{Setup, kernels, launch};
+use super::{Setup, kernels, launch, root};
 
 #[test]
 fn every_small_launch_passes_every_check() {
@@ -24,4 +24,9 @@ fn the_main_sizes_of_the_regular_kernels_pass_every_check_under_pric() {
     for kernel in ["vadd", "syrk"] {
         Setup::checked().designs(&["pric"]).passes(&launch(kernel, "launch.toml"));
     }
+}
+
+#[test]
+fn what_compilers_write_seldom_runs_as_in_the_interpreter() {
+    Setup::checked().passes(&root().join("tests/machine/ptx/compiled.toml"));
 }

@@ -63,18 +63,11 @@ fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
 impl<'a> Lowering<'a> {
     /// Lowers an arithmetic instruction; `None` if the opcode is none.
     pub(super) fn arith(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
-        let Some((f, types)) = function(inst.opcode.text) else {
+        let Some(op) = self.alu_op(inst, mods)? else {
             return Ok(None);
         };
-        let ty = mods.ty(self, types)?;
-        if ty == Pred {
-            return self.logic(inst, f).map(Some);
-        }
-        let mut op = AluOp::new(f, ty);
-        if ty.is_float() {
-            self.float_modifiers(inst, mods, &mut op)?;
-        } else {
-            self.integer_modifiers(inst, mods, &mut op)?;
+        if op.ty == Pred {
+            return self.logic(inst, op.f).map(Some);
         }
         let arity = op.arity();
         self.operand_count(inst, arity + 1..=arity + 1)?;
@@ -85,6 +78,21 @@ impl<'a> Lowering<'a> {
             lowered.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;
         }
         Ok(Some(lowered))
+    }
+
+    /// The operation that opcode and modifiers name; `None` if the opcode is none of these.
+    pub(super) fn alu_op(&self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<AluOp>, PtxError> {
+        let Some((f, types)) = function(inst.opcode.text) else {
+            return Ok(None);
+        };
+        let ty = mods.ty(self, types)?;
+        let mut op = AluOp::new(f, ty);
+        if ty.is_float() {
+            self.float_modifiers(inst, mods, &mut op)?;
+        } else if ty != Pred {
+            self.integer_modifiers(inst, mods, &mut op)?;
+        }
+        Ok(Some(op))
     }
 
     fn float_modifiers(
@@ -104,7 +112,10 @@ impl<'a> Lowering<'a> {
             Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => mods.take("approx"),
             _ => false,
         };
-        op.approx = may_approximate;
+        // Until version 1.3 these were approximations without saying so.
+        let old = self.module.version < (1, 4) && op.ty == F32 && !mods.has("full");
+        let was_approximate = old && matches!(op.f, Div | Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos);
+        op.approx = may_approximate || was_approximate;
         if !op.approx && matches!(op.f, Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh) {
             let message = format!("`{}` without `.approx`", inst.opcode.text);
             let help = "these functions exist as approximations only";
@@ -113,13 +124,13 @@ impl<'a> Lowering<'a> {
         if !op.approx && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
             op.rounding = mods.rounding().unwrap_or(Rounding::Nearest);
         }
-        if let (Min | Max, F32) = (op.f, op.ty)
+        if let (Min | Max, F16 | F32) = (op.f, op.ty)
             && mods.take("NaN")
         {
             op.f = if op.f == Min { MinNan } else { MaxNan };
         }
         let narrows = single || matches!(op.f, Rcp | Rsqrt) && op.approx;
-        op.ftz = narrows && mods.take("ftz");
+        op.ftz = narrows && (mods.take("ftz") || was_approximate && !may_approximate);
         op.sat = single && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
         Ok(())
     }

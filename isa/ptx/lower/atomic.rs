@@ -42,7 +42,9 @@ impl<'a> Lowering<'a> {
         let space = mods.space();
         mods.take("noftz");
         let inputs = 1 + usize::from(f == AtomicFn::CompareSwap);
-        self.operand_count(inst, returns + 1 + inputs..=returns + 1 + inputs)?;
+        let hinted = usize::from(mods.take("L2::cache_hint"));
+        let count = returns + 1 + inputs + hinted;
+        self.operand_count(inst, count..=count)?;
         if before {
             self.push(Inst::new(Op::Fence(scope)))?;
         }

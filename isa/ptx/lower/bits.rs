@@ -9,7 +9,7 @@ use crate::lanes::{AluFn, AluOp, CompareOp, PrmtMode};
 use crate::program::{Dst, Guard, Inst, Op, Src};
 use crate::types::{Cmp, Logic, Type};
 
-use Type::{B16, B32, B64, F32, F64, S16, S32, S64, U16, U32, U64};
+use Type::{B16, B32, B64, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
 
@@ -137,7 +137,7 @@ impl<'a> Lowering<'a> {
 
     /// `set.lt.u32.f32 %r1, %f1, %f2;`: all ones, or 1.0, if the relation holds.
     pub(super) fn set(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let (compare, to) = self.comparison(inst, mods, Some(&[U32, S32, F32]))?;
+        let (compare, to) = self.comparison(inst, mods, Some(&[U16, S16, U32, S32, F16, F32]))?;
         let to = to.unwrap_or(U32);
         let inputs = 2 + usize::from(compare.combine.is_some());
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
@@ -151,7 +151,12 @@ impl<'a> Lowering<'a> {
             setp.srcs[2] = self.pred_src(&inst.operands[3])?;
         }
         self.push(setp)?;
-        let yes = if to == F32 { 1f32.to_bits() } else { u32::MAX };
+        let yes = match to {
+            F32 => 1f32.to_bits(),
+            F16 => 0x3c00,
+            U16 | S16 => 0xffff,
+            _ => u32::MAX,
+        };
         let dst = self.dst(&inst.operands[0], to, Width::Exact)?;
         Ok(select(to, dst, [Src::Imm(yes.into()), Src::Imm(0)], holds))
     }

@@ -10,8 +10,9 @@ use super::layout::{extent, locals};
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::ParamPlace;
-use crate::program::{Dst, Inst, Op, Src};
-use crate::types::Type;
+use crate::lanes::CompareOp;
+use crate::program::{Dst, Guard, Inst, Op, Src};
+use crate::types::{Cmp, Type};
 
 /// Deepest nesting of calls.
 const MAX_CALLS: usize = 64;
@@ -100,16 +101,83 @@ impl<'a> Lowering<'a> {
             [Operand { kind: OperandKind::Name(name, None), .. }, _] => (*name, [].as_slice()),
             _ => return Err(self.error(inst.span, "this call", "expected `call (results), function, (arguments)`")),
         };
-        let Some(function) = self.module.function(name.text) else {
-            let message = match self.scopes.find(name.text) {
-                Some(_) => "a call through a pointer is not supported".to_string(),
-                None => format!("function `{}` is not declared", name.text),
-            };
-            return Err(self.error(name.span, "here", message));
-        };
-        if !function.has_body {
-            return self.host_call(function.name, returns, name);
+        match self.module.function(name.text) {
+            Some(function) if function.has_body => self.inlined(function, name, returns, arguments)?,
+            Some(function) => return self.host_call(function.name, returns, name),
+            None if self.scopes.find(name.text).is_some() => self.call_through(name, returns, arguments)?,
+            None => {
+                let message = format!("function `{}` is not declared", name.text);
+                return Err(self.error(name.span, "here", message));
+            }
         }
+        Ok(None)
+    }
+
+    /// A call through a pointer: the address is compared with that of each function that can be
+    /// meant, and each is inlined. Any other address ends the launch.
+    fn call_through(
+        &mut self,
+        name: Name<'a>,
+        returns: &'a [Operand<'a>],
+        arguments: &'a [Operand<'a>],
+    ) -> Result<(), PtxError> {
+        let pointer = self.register(name, Type::B64, Width::Exact)?;
+        let module = self.module;
+        let fits = |function: &&Function<'a>| {
+            let passed = function.params.iter().zip(arguments).chain(function.returns.iter().zip(returns));
+            (function.returns.len(), function.params.len()) == (returns.len(), arguments.len())
+                && passed.into_iter().all(|(formal, actual)| self.same_size(formal, actual))
+        };
+        let candidates: Vec<&Function<'a>> = module.addressed_functions().into_iter().filter(fits).collect();
+        if candidates.is_empty() {
+            let message = "no function of this file whose address is taken fits this call through a pointer";
+            return Err(self.error(name.span, "here", message));
+        }
+        let skip = self.skip_unless_guarded()?;
+        let mut done = Vec::new();
+        for function in candidates {
+            let address = module.function_address(function.name.text).unwrap_or(0);
+            let other = self.new_pred()?;
+            let op = CompareOp { cmp: Cmp::Ne, ty: Type::B64, ftz: false, combine: None };
+            let mut compare = Inst::new(Op::Compare(op));
+            compare.dsts[0] = Dst::Pred(other);
+            compare.srcs[..2].copy_from_slice(&[Src::Reg(pointer), Src::Imm(address)]);
+            self.push(compare)?;
+            let next = self.insts.len();
+            self.guard = Some(Guard { pred: other, negated: false });
+            self.push(open_branch(false))?;
+            self.guard = None;
+            self.inlined(function, name, returns, arguments)?;
+            done.push(self.insts.len());
+            self.push(open_branch(false))?;
+            self.land(Some(next));
+        }
+        self.push(Inst::new(Op::Trap))?;
+        for from in done {
+            self.land(Some(from));
+        }
+        self.land(skip);
+        Ok(())
+    }
+
+    /// Whether what is passed takes as many bytes as the parameter, as far as that is known.
+    fn same_size(&self, formal: &Variable<'a>, actual: &Operand<'a>) -> bool {
+        let OperandKind::Name(name, None) = actual.kind else { return true };
+        let Some(found) = self.scopes.find(name.text) else { return true };
+        match (extent(self.source, formal), extent(self.source, found.variable)) {
+            (Ok((wanted, _)), Ok((given, _))) => wanted == given,
+            _ => false,
+        }
+    }
+
+    /// Puts the body of `function` here.
+    fn inlined(
+        &mut self,
+        function: &'a Function<'a>,
+        name: Name<'a>,
+        returns: &'a [Operand<'a>],
+        arguments: &'a [Operand<'a>],
+    ) -> Result<(), PtxError> {
         self.check_call(function, name, returns.len(), arguments.len())?;
         let skip = self.skip_unless_guarded()?;
         let passed = function.params.iter().zip(arguments);
@@ -148,7 +216,7 @@ impl<'a> Lowering<'a> {
             self.take_result(formal, actual, place)?;
         }
         self.land(skip);
-        Ok(None)
+        Ok(())
     }
 
     /// Lets every `ret` of the current function lead here; one that would only lead to the
@@ -174,7 +242,7 @@ impl<'a> Lowering<'a> {
         arguments: usize,
     ) -> Result<(), PtxError> {
         if self.frames.iter().any(|frame| std::ptr::eq(frame.function, function)) {
-            let message = format!("`{}` calls itself: recursion is not supported", name.text);
+            let message = format!("`{}` calls itself: recursion is not supported", function.name.text);
             return Err(self
                 .error(name.span, "this call", message)
                 .with_help("functions are inlined where they are called"));

@@ -121,8 +121,17 @@ fn reached<'a>(module: &'a Module<'a>, function: &'a Function<'a>) -> (Vec<&'a F
     let mut functions = vec![function];
     let mut used = FxHashSet::default();
     let mut next = 0;
-    while let Some(function) = functions.get(next) {
+    while let Some(&function) = functions.get(next) {
         next += 1;
+        let through_pointer = function.body.iter().any(|statement| {
+            matches!(statement, Statement::Instruction(inst) if inst.opcode.text == "call" && !calls_by_name(module, inst))
+        });
+        let addressed = if through_pointer { module.addressed_functions() } else { Vec::new() };
+        for called in addressed {
+            if !functions.iter().any(|known| std::ptr::eq(*known, called)) {
+                functions.push(called);
+            }
+        }
         for name in names_used(function) {
             if used.insert(name)
                 && let Some(called) = module.function(name)
@@ -133,6 +142,15 @@ fn reached<'a>(module: &'a Module<'a>, function: &'a Function<'a>) -> (Vec<&'a F
         }
     }
     (functions, used)
+}
+
+/// Whether a call names its function.
+fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
+    let target = call.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Name(name, None) => Some(name.text),
+        _ => None,
+    });
+    target.is_some_and(|name| module.function(name).is_some())
 }
 
 /// The `.local` variables of a body with their offsets from `start`, and where they end.

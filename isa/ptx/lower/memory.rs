@@ -1,11 +1,11 @@
 //! Loads and stores.
 
 use super::super::PtxError;
-use super::super::ast::{Instruction, Operand, OperandKind};
+use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::program::{Inst, MemOp, Op};
+use crate::program::{Inst, MemOp, Op, Src};
 use crate::types::{CacheOp, Scope, Space, Type};
 
 use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -41,7 +41,8 @@ impl<'a> Lowering<'a> {
     pub(super) fn load(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let cache =
             [("ca", CacheOp::Ca), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("lu", CacheOp::Lu), ("cv", CacheOp::Cv)];
-        self.operand_count(inst, 2..=2)?;
+        let hinted = usize::from(mods.take("L2::cache_hint"));
+        self.operand_count(inst, 2 + hinted..=2 + hinted)?;
         let (mut mem, order, scope) = self.access(inst, mods, &cache)?;
         if mods.take("nc") {
             mem.cache = CacheOp::Nc;
@@ -50,7 +51,7 @@ impl<'a> Lowering<'a> {
         if mem.space == Space::Param
             && let Some(place) = self.piece_operand(&inst.operands[1])
         {
-            self.load_pieces(inst, elements, mem.ty, place)?;
+            self.load_pieces(inst, &elements, mem.ty, place)?;
             return Ok(None);
         }
         let mut lowered = Inst::new(Op::Load(self.address(&inst.operands[1], mem)?));
@@ -66,13 +67,14 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn store(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let cache = [("wb", CacheOp::Wb), ("cg", CacheOp::Cg), ("cs", CacheOp::Cs), ("wt", CacheOp::Wt)];
-        self.operand_count(inst, 2..=2)?;
+        let hinted = usize::from(mods.take("L2::cache_hint"));
+        self.operand_count(inst, 2 + hinted..=2 + hinted)?;
         let (mem, order, scope) = self.access(inst, mods, &cache)?;
         let elements = self.elements(&inst.operands[1], mem.lanes)?;
         if mem.space == Space::Param
             && let Some(place) = self.piece_operand(&inst.operands[0])
         {
-            self.store_pieces(inst, elements, mem.ty, place)?;
+            self.store_pieces(inst, &elements, mem.ty, place)?;
             return Ok(None);
         }
         if order == Order::Release {
@@ -88,6 +90,18 @@ impl<'a> Lowering<'a> {
             lowered.srcs[i] = self.src(operand, mem.ty, Width::AtLeast)?;
         }
         Ok(Some(lowered))
+    }
+
+    /// `createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;`: a hint on what to keep, which
+    /// is without effect.
+    pub(super) fn policy(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let ty = mods.ty(self, &[B64])?;
+        mods.clear();
+        self.operand_count(inst, 1..=5)?;
+        let mut lowered = Inst::new(Op::Mov(ty));
+        lowered.dsts[0] = self.dst(&inst.operands[0], ty, Width::Exact)?;
+        lowered.srcs[0] = Src::Imm(0);
+        Ok(lowered)
     }
 
     /// What loads and stores share: the access without its address, its order and scope.
@@ -125,15 +139,27 @@ impl<'a> Lowering<'a> {
     }
 
     /// The data operands: one alone, or a vector of `lanes`.
-    fn elements<'o>(&self, operand: &'o Operand<'a>, lanes: u8) -> Result<&'o [Operand<'a>], PtxError> {
+    fn elements(&self, operand: &Operand<'a>, lanes: u8) -> Result<Vec<Operand<'a>>, PtxError> {
         let elements = match &operand.kind {
-            OperandKind::Vector(elements) => elements.as_slice(),
-            _ => std::slice::from_ref(operand),
+            OperandKind::Vector(elements) => elements.clone(),
+            OperandKind::Name(name, None) if lanes > 1 && self.vector_of(*name) == Some(u32::from(lanes)) => {
+                let element = |text| {
+                    let component = Name { text, span: name.span };
+                    Operand { kind: OperandKind::Name(*name, Some(component)), span: operand.span }
+                };
+                ["x", "y", "z", "w"].into_iter().take(lanes.into()).map(element).collect()
+            }
+            _ => vec![operand.clone()],
         };
         if elements.len() == usize::from(lanes) {
             return Ok(elements);
         }
         let message = format!("{} data operands, expected {lanes}", elements.len());
         Err(self.error(operand.span, "here", message))
+    }
+
+    /// Elements of the variable with this name, 1 if it is no vector.
+    pub(super) fn vector_of(&self, name: Name<'a>) -> Option<u32> {
+        self.scopes.find(name.text).map(|found| found.variable.vector)
     }
 }

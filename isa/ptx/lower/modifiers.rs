@@ -32,6 +32,16 @@ impl<'a> Modifiers<'a> {
         self.left.clear();
     }
 
+    /// Takes the last word.
+    pub(super) fn pop_last(&mut self) -> Option<Name<'a>> {
+        self.left.pop()
+    }
+
+    /// Puts back what [`Modifiers::pop_last`] took.
+    pub(super) fn restore_last(&mut self, last: Option<Name<'a>>) {
+        self.left.extend(last);
+    }
+
     /// Takes a state space; generic if none is written.
     pub(super) fn space(&mut self) -> Space {
         let space = self.take_one(&[

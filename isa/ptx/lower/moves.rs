@@ -87,10 +87,10 @@ impl<'a> Lowering<'a> {
                 let address = address.wrapping_add(offset) as u64;
                 Ok(Src::Imm(address & (u64::MAX >> (64 - ty.bits()))))
             }
-            None if self.module.function(name.text).is_some() => {
-                let message = format!("the address of function `{}` is not supported", name.text);
-                Err(self.error(name.span, "here", message))
-            }
+            None => match self.module.function_address(name.text) {
+                Some(address) if ty.bits() == 64 => Ok(Src::Imm(address.wrapping_add_signed(offset))),
+                _ => self.src(operand, ty, Width::Exact),
+            },
             _ => self.src(operand, ty, Width::Exact),
         }
     }

@@ -37,15 +37,37 @@ impl<'a> Lowering<'a> {
 
     /// The register `name`, declared with a type of `bits` bits or more as `width` says.
     pub(super) fn register(&mut self, name: Name<'a>, ty: Type, width: Width) -> Result<Reg, PtxError> {
+        self.register_element(name, None, ty, width)
+    }
+
+    /// The same for an element of a vector, such as `quad.x` or `quad.r`.
+    fn register_element(
+        &mut self,
+        name: Name<'a>,
+        component: Option<Name<'a>>,
+        ty: Type,
+        width: Width,
+    ) -> Result<Reg, PtxError> {
         let found = self.find(name)?;
         let Found { variable, number, .. } = found;
+        let refuse = |message: &str| Err(self.error(name.span, "here", format!("`{}` {message}", name.text)));
         let declared = match variable.ty {
-            Some(declared) if variable.storage == Storage::Reg && variable.vector == 1 => declared,
-            _ => {
-                let message = format!("`{}` is not a register of one element", name.text);
-                return Err(self.error(name.span, "here", message));
+            Some(declared) if variable.storage == Storage::Reg => declared,
+            _ => return refuse("is not a register of one element"),
+        };
+        let element = match component {
+            None if variable.vector == 1 => 0,
+            None => return refuse("is not a register of one element"),
+            Some(_) if variable.vector == 1 => return refuse("has no components"),
+            Some(component) => {
+                let at = ["x", "y", "z", "w"].iter().zip(["r", "g", "b", "a"]);
+                let at =
+                    at.take(variable.vector as usize).position(|(xyzw, rgba)| [xyzw, rgba].contains(&component.text));
+                let Some(at) = at else { return refuse(&format!("has no component `{}`", component.text)) };
+                at as u64
             }
         };
+        let number = number.wrapping_mul(u64::from(variable.vector)).wrapping_add(element);
         let fits = match width {
             Width::Exact => declared.bits() == ty.bits(),
             Width::AtLeast => declared.bits() >= ty.bits(),
@@ -91,7 +113,7 @@ impl<'a> Lowering<'a> {
     /// A register that receives a `ty`, or `_`.
     pub(super) fn dst(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Dst, PtxError> {
         match operand.kind {
-            OperandKind::Name(name, None) => Ok(Dst::Reg(self.register(name, ty, width)?)),
+            OperandKind::Name(name, component) => Ok(Dst::Reg(self.register_element(name, component, ty, width)?)),
             OperandKind::Sink => Ok(Dst::None),
             _ => Err(self.error(operand.span, "here", "expected a register for the result")),
         }
@@ -107,11 +129,7 @@ impl<'a> Lowering<'a> {
                 if let Some(value) = fixed(name, component) {
                     return Ok(Src::Imm(value));
                 }
-                if component.is_some() {
-                    let message = format!("`{}` has no components", name.text);
-                    return Err(self.error(operand.span, "here", message));
-                }
-                Ok(Src::Reg(self.register(name, ty, width)?))
+                Ok(Src::Reg(self.register_element(name, component, ty, width)?))
             }
             _ => match self.constant(operand, ty)? {
                 Some(bits) => Ok(Src::Imm(bits)),
@@ -168,7 +186,7 @@ impl<'a> Lowering<'a> {
 
     /// Width of the register that an operand names; 0 if it names none.
     pub(super) fn declared_bits(&self, operand: &Operand<'a>) -> u32 {
-        let OperandKind::Name(name, None) = operand.kind else { return 0 };
+        let OperandKind::Name(name, _) = operand.kind else { return 0 };
         let found = self.scopes.find(name.text);
         found.and_then(|found| found.variable.ty).map_or(0, Type::bits)
     }
@@ -239,7 +257,6 @@ impl<'a> Lowering<'a> {
 /// Names whose value is known: a machine without clusters, environment and profiling counters.
 fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     match (name.text, component) {
-        ("WARP_SZ", None) => Some(32),
         ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
         ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank", None) => Some(0),
         (text, None) if text.starts_with("%envreg") || text.starts_with("%pm") => Some(0),

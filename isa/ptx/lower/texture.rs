@@ -20,12 +20,14 @@ impl<'a> Lowering<'a> {
         let Some((dims, layered)) = mods.take_one(&shapes) else {
             return Err(self
                 .unsupported(inst)
-                .with_help("supported are tex.1d .2d .3d .a1d .a2d, by points, without levels"));
+                .with_help("supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad"));
         };
+        // A texture here has one level, whichever is asked for.
+        let further = mods.take_one(&[("level", 1), ("grad", 2)]).unwrap_or(0);
         let coordinates = mods.ty(self, &[S32, F32])?;
         let result = mods.ty(self, &[U32, S32, F32])?;
         mods.take("v4");
-        self.operand_count(inst, 2..=2)?;
+        self.operand_count(inst, 2 + further..=2 + further)?;
         let [to, from] = [&inst.operands[0], &inst.operands[1]];
         let (OperandKind::Vector(elements), OperandKind::Texture(names, at)) = (&to.kind, &from.kind) else {
             return Err(self.error(inst.span, "here", "expected `{a, b, c, d}, [texture, {coordinates}]`"));

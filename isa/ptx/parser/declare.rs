@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
         while self.eat(Token::OpenBracket) {
             let size = match self.peek() {
                 Some(Token::CloseBracket) => 0,
-                _ => self.integer("an array size")?,
+                _ => self.expression(0, "an array size")?,
             };
             self.expect(Token::CloseBracket, "`]`")?;
             let elements = variable.elements.unwrap_or(1).checked_mul(size);
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
     fn constant(&mut self) -> Result<Initial<'a>, PtxError> {
         let mut mask = None;
         let mut generic = false;
-        if self.peek() != Some(Token::Word) {
+        if self.peek() != Some(Token::Word) || self.text(self.span()) == "WARP_SZ" {
             let value = self.scalar()?;
             match value.kind {
                 OperandKind::Integer(bits) if self.peek() == Some(Token::OpenParen) => mask = Some(bits),

@@ -4,6 +4,7 @@ use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::super::lexer::Token;
 use super::Parser;
+use super::expression::TERM;
 
 impl<'a> Parser<'a> {
     /// `@!%p1 add.s32 %r1, %r2, 3;`
@@ -21,9 +22,10 @@ impl<'a> Parser<'a> {
         }
         let mut operands = Vec::new();
         if self.peek() != Some(Token::Semicolon) {
-            operands.push(self.operand()?);
+            let calls = opcode.text == "call";
+            operands.push(self.operand(calls)?);
             while self.eat(Token::Comma) {
-                operands.push(self.operand()?);
+                operands.push(self.operand(calls)?);
             }
         }
         let span = opcode.span.to(self.last_span());
@@ -40,14 +42,15 @@ impl<'a> Parser<'a> {
         Ok(Instruction { guard, opcode, modifiers, operands, span })
     }
 
-    fn operand(&mut self) -> Result<Operand<'a>, PtxError> {
+    /// An operand; in parentheses it is a list of a call, else an expression.
+    fn operand(&mut self, calls: bool) -> Result<Operand<'a>, PtxError> {
         let start = self.span();
         let kind = match self.peek() {
             Some(Token::OpenBrace) => {
                 self.at += 1;
                 OperandKind::Vector(self.scalars(Token::CloseBrace, "`}`")?)
             }
-            Some(Token::OpenParen) => {
+            Some(Token::OpenParen) if calls => {
                 self.at += 1;
                 OperandKind::List(self.scalars(Token::CloseParen, "`)`")?)
             }
@@ -72,7 +75,7 @@ impl<'a> Parser<'a> {
     pub(super) fn scalar(&mut self) -> Result<Operand<'a>, PtxError> {
         let start = self.span();
         let kind = match self.peek() {
-            Some(Token::Bang) => {
+            Some(Token::Bang) if self.peek_at(1) == Some(Token::Word) => {
                 self.at += 1;
                 OperandKind::Not(self.word("a predicate")?)
             }
@@ -84,7 +87,7 @@ impl<'a> Parser<'a> {
                     OperandKind::Sink
                 }
             }
-            Some(Token::Word) => self.named()?,
+            Some(Token::Word) if self.text(start) != "WARP_SZ" => self.named()?,
             _ => self.number()?,
         };
         Ok(Operand { kind, span: start.to(self.last_span()) })
@@ -111,29 +114,23 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// A floating point number with its signs, or a constant expression.
     fn number(&mut self) -> Result<OperandKind<'a>, PtxError> {
-        let (mut negative, mut inverted) = (false, false);
         let mut signs = 0;
-        while let Some(sign @ (Token::Minus | Token::Plus | Token::Tilde)) = self.peek() {
-            self.at += 1;
+        while let Some(Token::Minus | Token::Plus) = self.peek_at(signs) {
             signs += 1;
-            match sign {
-                Token::Minus => negative = !negative,
-                Token::Tilde => inverted = !inverted,
-                _ => {}
-            }
         }
-        if signs > 1 && inverted {
-            return Err(self.error(self.last_span(), "`~` goes with no other sign"));
+        let number = self.peek_at(signs);
+        if !matches!(number, Some(Token::SingleBits | Token::DoubleBits | Token::Decimal)) {
+            return Ok(OperandKind::Integer(self.expression(0, "an operand")?));
         }
+        let minus = (0..signs).filter(|&at| self.peek_at(at) == Some(Token::Minus)).count();
+        let negative = minus % 2 == 1;
+        self.at += signs;
         let span = self.span();
         let name = Name { text: self.text(span), span };
-        let kind = match self.peek() {
-            Some(Token::Integer) => {
-                let value = self.integer_value(name)?;
-                let value = if negative { value.wrapping_neg() } else { value };
-                OperandKind::Integer(if inverted { !value } else { value })
-            }
+        self.at += 1;
+        Ok(match number {
             Some(Token::SingleBits) => {
                 let bits = self.bits(name)? as u32;
                 OperandKind::Single(if negative { bits ^ 1 << 31 } else { bits })
@@ -142,14 +139,12 @@ impl<'a> Parser<'a> {
                 let bits = self.bits(name)?;
                 OperandKind::Double(if negative { bits ^ 1 << 63 } else { bits })
             }
-            Some(Token::Decimal) => match name.text.parse::<f64>() {
-                Ok(value) => OperandKind::Double((if negative { -value } else { value }).to_bits()),
-                Err(_) => return Err(self.unexpected("a number")),
-            },
-            _ => return Err(self.unexpected("an operand")),
-        };
-        self.at += 1;
-        Ok(kind)
+            _ => {
+                let value: f64 =
+                    name.text.parse().map_err(|_| self.error(span, format!("`{}` is not a number", name.text)))?;
+                OperandKind::Double((if negative { -value } else { value }).to_bits())
+            }
+        })
     }
 
     /// The hexadecimal digits behind `0f` or `0d`.
@@ -158,15 +153,15 @@ impl<'a> Parser<'a> {
             .map_err(|_| self.error(name.span, format!("`{}` is not a number", name.text)))
     }
 
-    /// `+4`, `-4`, `+-4`
+    /// `+4`, `-4`, `+-4`, `+4*3-1`
     pub(super) fn offset(&mut self) -> Result<i64, PtxError> {
-        let mut negative = false;
+        let mut sum = 0i64;
         while let Some(sign @ (Token::Plus | Token::Minus)) = self.peek() {
-            negative ^= sign == Token::Minus;
             self.at += 1;
+            let value = self.expression(TERM, "an offset in bytes")? as i64;
+            sum = if sign == Token::Minus { sum.wrapping_sub(value) } else { sum.wrapping_add(value) };
         }
-        let value = self.integer("an offset in bytes")? as i64;
-        Ok(if negative { value.wrapping_neg() } else { value })
+        Ok(sum)
     }
 
     /// `[%rd1+-4]`, `[x]`, `[16]`, `[tex, {%f1, %f2}]`
@@ -177,7 +172,7 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         let offset = match self.peek() {
-            Some(Token::Integer) if base.is_none() => self.integer("an address")? as i64,
+            Some(Token::Integer | Token::OpenParen) if base.is_none() => self.expression(0, "an address")? as i64,
             Some(Token::Plus | Token::Minus) => self.offset()?,
             _ if base.is_none() => return Err(self.unexpected("an address")),
             _ => 0,

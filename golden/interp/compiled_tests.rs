@@ -1,0 +1,173 @@
+//! What compilers of all ages write, and little else does: each against values computed here.
+
+use super::spaces::tests::{ran, results};
+
+/// Two words that differ from thread to thread, with parts of every sign, in `%r2` and `%r3`.
+const WORDS: &str = "mad.lo.u32 %r2, %r0, 0x9e3779b9, 0x80ff7f01; mad.lo.u32 %r3, %r0, 0x85ebca6b, 0x7f80ff02;\n";
+const THREADS: u32 = 32;
+
+fn words(thread: u32) -> [u32; 2] {
+    let word = |step: u32, first: u32| thread.wrapping_mul(step).wrapping_add(first);
+    [word(0x9e37_79b9, 0x80ff_7f01), word(0x85eb_ca6b, 0x7f80_ff02)]
+}
+
+/// Runs one instruction on [`WORDS`] and compares with `expected` of the two words.
+fn video(instruction: &str, expected: impl Fn(u32, u32) -> u32) {
+    let wanted: Vec<u32> = (0..THREADS).map(words).map(|[a, b]| expected(a, b)).collect();
+    assert_eq!(results("", THREADS, &format!("{WORDS}{instruction}")), wanted, "{instruction}");
+}
+
+/// The word whose bytes are `f` of the bytes of two others.
+fn bytewise(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    u32::from_le_bytes([0, 1, 2, 3].map(|i| f(a[i], b[i])))
+}
+
+#[test]
+fn simd_video_instructions_work_on_bytes_and_halves() {
+    video("vadd4.u32.u32.u32 %r1, %r2, %r3, %r0;", |a, b| bytewise(a, b, u8::wrapping_add));
+    video("vsub4.u32.u32.u32.sat %r1, %r2, %r3, 0;", |a, b| bytewise(a, b, u8::saturating_sub));
+    video("vadd4.s32.s32.s32.sat %r1, %r2, %r3, 0;", |a, b| {
+        bytewise(a, b, |x, y| (x as i8).saturating_add(y as i8) as u8)
+    });
+    video("vmax4.s32.s32.s32 %r1, %r2, %r3, 0;", |a, b| bytewise(a, b, |x, y| (x as i8).max(y as i8) as u8));
+    video("vmin4.u32.u32.u32 %r1, %r2, %r3, 0;", |a, b| bytewise(a, b, u8::min));
+    video("vset4.u32.u32.gt %r1, %r2, %r3, 0;", |a, b| bytewise(a, b, |x, y| u8::from(x > y)));
+    video("vavrg4.u32.u32.u32 %r1, %r2, %r3, 0;", |a, b| {
+        bytewise(a, b, |x, y| (u16::from(x) + u16::from(y)).div_ceil(2) as u8)
+    });
+    let distances = |a: u32, b: u32| (0..4).map(move |i| u32::from(a.to_le_bytes()[i].abs_diff(b.to_le_bytes()[i])));
+    video("vabsdiff4.u32.u32.u32.add %r1, %r2, %r3, 7;", |a, b| 7 + distances(a, b).sum::<u32>());
+    video("vsub2.u32.u32.u32 %r1, %r2, %r3, 0;", |a, b| {
+        let low = (a as u16).wrapping_sub(b as u16);
+        let high = ((a >> 16) as u16).wrapping_sub((b >> 16) as u16);
+        u32::from(high) << 16 | u32::from(low)
+    });
+}
+
+#[test]
+fn selectors_and_masks_of_video_instructions_pick_parts() {
+    // Bytes 3, 2 of the second input and 1, 0 of the first, plus the second; bytes 3 and 0 are kept.
+    video("vadd4.u32.u32.u32 %r1.b30, %r2.b7610, %r3, 0xaabbccdd;", |a, b| {
+        let picked = b & 0xffff_0000 | a & 0xffff;
+        bytewise(picked, b, u8::wrapping_add) & 0xff00_00ff | 0x00bb_cc00
+    });
+    video("vmax2.s32.s32.s32 %r1, %r2.h01, %r3, 0;", |a, b| {
+        let largest = |x: u32, y: u32| u32::from((x as i16).max(y as i16) as u16);
+        largest(a, b >> 16) << 16 | largest(a >> 16, b)
+    });
+}
+
+#[test]
+fn scalar_video_instructions_pick_clamp_and_add() {
+    video("vadd.s32.s32.u32 %r1, %r2.b3, %r3.h0;", |a, b| (a as i32 >> 24).wrapping_add(i32::from(b as u16)) as u32);
+    video("vsub.u32.u32.u32.sat %r1, %r2, %r3;", u32::saturating_sub);
+    video("vadd.s32.s32.s32.sat.add %r1, %r2, %r3, 5;", |a, b| {
+        (a as i32).saturating_add(b as i32).wrapping_add(5) as u32
+    });
+    video("vabsdiff.u32.s32.s32 %r1, %r2, %r3;", |a, b| (a as i32).abs_diff(b as i32));
+    video("vmin.s32.s32.s32.max %r1, %r2, %r3, 0;", |a, b| (a as i32).min(b as i32).max(0) as u32);
+    video("vset.u32.s32.lt %r1, %r2, %r3;", |a, b| u32::from(i64::from(a) < i64::from(b as i32)));
+}
+
+#[test]
+fn pairs_of_halves_are_two_operations_in_one() {
+    // Small integers are exact: halves (t, 2) and (3, t), whose sums and products are too.
+    let pairs = "cvt.rn.f16.u32 %rs1, %r0; cvt.rn.f16.u32 %rs2, 2; cvt.rn.f16.u32 %rs3, 3;\n\
+                 mov.b32 %r2, {%rs1, %rs2}; mov.b32 %r3, {%rs3, %rs1};\n";
+    let back = "mov.b32 {%rs4, %rs5}, %r4; cvt.rzi.s32.f16 %r5, %rs4; cvt.rzi.s32.f16 %r6, %rs5; mad.lo.s32 %r1, %r6, 1000, %r5;";
+    let check = |instruction: &str, low: fn(i32) -> i32, high: fn(i32) -> i32| {
+        let found = results("", 8, &format!("{pairs}{instruction}{back}"));
+        let wanted: Vec<u32> = (0..8).map(|t| (1000 * high(t) + low(t)) as u32).collect();
+        assert_eq!(found, wanted, "{instruction}");
+    };
+    check("add.f16x2 %r4, %r2, %r3;", |t| t + 3, |t| 2 + t);
+    check("sub.rn.f16x2 %r4, %r2, %r3;", |t| t - 3, |t| 2 - t);
+    check("fma.rn.f16x2 %r4, %r2, %r3, %r2;", |t| 3 * t + t, |t| 2 * t + 2);
+    check("neg.f16x2 %r4, %r2;", |t| -t, |_| -2);
+    check("max.f16x2 %r4, %r2, %r3;", |t| t.max(3), |t| t.max(2));
+    check("mul.f16x2 %r4, %r2, 0x40003c00;", |t| t, |_| 4);
+    check("set.lt.f16x2.f16x2 %r4, %r2, %r3;", |t| i32::from(t < 3), |t| i32::from(2 < t));
+    check(
+        "setp.gt.f16x2 %p1|%p2, %r2, %r3; selp.b32 %r4, 0x3c00, 0, %p1; @%p2 or.b32 %r4, %r4, 0x3c000000;",
+        |t| i32::from(t > 3),
+        |t| i32::from(2 > t),
+    );
+    check(
+        "mov.u32 %r4, 0; set.ge.u32.f16x2 %r7, %r2, %r3; and.b32 %r4, %r7, 0x3c003c00;",
+        |t| i32::from(t >= 3),
+        |t| i32::from(2 >= t),
+    );
+}
+
+#[test]
+fn single_halves_compare_to_one_or_all_bits() {
+    let body = "cvt.rn.f16.u32 %rs1, %r0; cvt.rn.f16.u32 %rs2, 2; set.lt.f16.f16 %rs3, %rs1, %rs2; cvt.rzi.u32.f16 %r2, %rs3;\n\
+                set.eq.u16.f16 %rs4, %rs1, %rs2; cvt.u32.u16 %r3, %rs4; mov.b16 %rs5, 0x7fff; min.NaN.f16 %rs6, %rs1, %rs5;\n\
+                min.f16 %rs7, %rs1, %rs5; setp.nan.f16 %p1, %rs6, %rs6; setp.eq.f16 %p2, %rs7, %rs1;\n\
+                add.u32 %r1, %r2, %r3; @%p1 add.u32 %r1, %r1, 10; @%p2 add.u32 %r1, %r1, 20;";
+    assert_eq!(results("", 4, body), [31, 31, 30 + 0xffff, 30]);
+}
+
+#[test]
+fn asynchronous_copies_arrive_as_far_as_they_were_asked_for() {
+    let file = ".global .align 16 .u32 table[8] = {0x11111111, 0x22222222, 0x33333333, 0x44444444, 5, 6, 7, 8};";
+    let head = ".shared .align 16 .b8 s[64]; mov.u64 %rd1, table; cvta.global.u64 %rd2, table; mov.u32 %r2, s;\n";
+    let sum = "cp.async.commit_group; cp.async.wait_group 0; ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [s];\n\
+               xor.b32 %r1, %r3, %r4; xor.b32 %r1, %r1, %r5; xor.b32 %r1, %r1, %r6;";
+    let copied = |copy: &str| results(file, 1, &format!("{head}st.shared.v4.u32 [s], {{9, 9, 9, 9}};{copy}{sum}"))[0];
+    assert_eq!(copied("cp.async.cg.shared.global [%r2], [%rd1], 16;"), 0x4444_4444);
+    assert_eq!(copied("cp.async.ca.shared.global.L2::128B [%r2+4], [%rd1+4], 4;"), 0x2222_2222 ^ 9);
+    assert_eq!(copied("mov.u32 %r7, 6; cp.async.cg.shared.global [%r2], [%rd1], 16, %r7;"), 0x1111_1111 ^ 0x2222);
+    assert_eq!(copied("mov.u32 %r7, 0; cp.async.ca.shared.global [%r2], [%rd1], 8, %r7;"), 0);
+    assert_eq!(copied("mov.u32 %r7, 16; cp.async.cg.shared.global [%r2], [%rd1], 16, %r7;"), 0x4444_4444);
+    assert_eq!(copied("setp.eq.u32 %p1, %r0, 0; cp.async.cg.shared.global [%r2], [%rd1], 16, %p1;"), 0);
+    let off = "setp.ne.u32 %p2, %r0, 0; mov.u32 %r7, 8;";
+    assert_eq!(copied(&format!("{off} @%p2 cp.async.cg.shared.global [%r2], [%rd1], 16, %r7;")), 0);
+}
+
+#[test]
+fn calls_through_a_pointer_reach_the_function_that_it_means() {
+    let file = ".visible .func (.param .b32 r) add(.param .b32 a, .param .b32 b) { .reg .b32 %r<4>;\n\
+        ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; add.s32 %r3, %r1, %r2; st.param.b32 [r], %r3; ret; }\n\
+        .func (.param .b32 r) mul(.param .b32 a, .param .b32 b) { .reg .b32 %r<4>; .shared .align 4 .u32 s;\n\
+        ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b]; mul.lo.s32 %r3, %r1, %r2; st.shared.u32 [s], 1;\n\
+        ld.shared.u32 %r2, [s]; add.s32 %r3, %r3, %r2; st.param.b32 [r], %r3; ret; }\n\
+        .func other(.param .b64 a) { ret; }\n\
+        .global .align 8 .u64 table[4] = {add, mul, other, 0};";
+    let call = "{ .param .b32 a; .param .b32 b; .param .b32 r; st.param.b32 [a], %r0; st.param.b32 [b], 7;\n\
+        call (r), %rd1, (a, b), proto; ld.param.b32 %r1, [r]; }\n\
+        proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);";
+    let table = "and.b32 %r2, %r0, 1; mul.wide.u32 %rd2, %r2, 8; mov.u64 %rd3, table; add.s64 %rd3, %rd3, %rd2; ld.global.u64 %rd1, [%rd3];";
+    assert_eq!(results(file, 4, &format!("{table}{call}")), [7, 8, 9, 22]);
+    assert_eq!(results(file, 2, &format!("mov.u64 %rd1, add; {call}")), [7, 8]);
+    let guarded = format!(
+        "mov.u32 %r1, 5; mov.u64 %rd1, add; setp.eq.u32 %p1, %r0, 1;{}",
+        call.replace("call (r)", "@%p1 call (r)")
+    );
+    assert_eq!(results(file, 2, &guarded)[1], 8);
+    let nowhere = ran(file, 1, &format!("mov.u64 %rd1, 0; {call}")).unwrap_err();
+    assert!(nowhere.contains("trap"), "{nowhere}");
+}
+
+#[test]
+fn vectors_of_registers_are_their_elements() {
+    let file = ".global .align 16 .u32 table[4] = {10, 20, 30, 40};";
+    let body = ".reg .v4 .b32 quad; .reg .v2 .b32 pair<3>; ld.global.v4.u32 quad, [table]; mov.b32 pair2.x, quad.w; mov.b32 pair2.g, 3;\n\
+                st.global.v2.u32 [table], pair2; ld.global.v2.u32 {%r2, %r3}, [table]; add.u32 %r1, quad.y, %r2; mad.lo.u32 %r1, %r3, 1000, %r1;";
+    assert_eq!(results(file, 1, body), [3060]);
+}
+
+#[test]
+fn constant_expressions_follow_the_rules_of_c() {
+    let file = ".global .s32 table[2*4] = {1+2*3, (1<<4)|3, -7/2, -7%3, 10%4, ~0&0xff, 3>2 && !(1 == 2), 0 ? 8 : 1 ? 9 : 7};\n\
+                .global .u64 last = table+4*(9-2);";
+    let expected = [7, 19, -3, -1, 2, 255, 1, 9].map(|value: i32| value as u32);
+    let body =
+        "mul.wide.u32 %rd1, %r0, 4; mov.u64 %rd2, table; add.s64 %rd1, %rd1, %rd2; ld.global.u32 %r1, [%rd1+4*2-8];";
+    assert_eq!(results(file, 8, body), expected);
+    assert_eq!(results(file, 1, "ld.global.u64 %rd1, [last]; ld.global.u32 %r1, [%rd1];"), [9]);
+    assert_eq!(results("", 1, "mov.u32 %r1, WARP_SZ*2-(0xffffffffffffffff > 0) - (-1 < 0U);"), [63]);
+    let nothing = ran("", 1, "mov.u32 %r1, 4/(2-2);").unwrap_err();
+    assert_eq!(nothing, "k.ptx:10:15: division by zero");
+}

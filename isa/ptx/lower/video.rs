@@ -1,0 +1,173 @@
+//! Video instructions.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Name, Operand, OperandKind};
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use crate::lanes::{AluFn, AluOp, PrmtMode, SimdFn, SimdOp};
+use crate::program::{Dst, Inst, Op, Src};
+use crate::types::{Cmp, Type};
+
+use Type::{B32, S32, U32};
+
+/// The function of an opcode, and the bits of its parts; a comparison is still to be named.
+fn function(opcode: &str) -> Option<(SimdFn, u8)> {
+    let (stem, bits) = match opcode.as_bytes().last() {
+        Some(b'2') => (&opcode[..opcode.len() - 1], 16),
+        Some(b'4') => (&opcode[..opcode.len() - 1], 8),
+        _ => (opcode, 32),
+    };
+    let f = match stem {
+        "vadd" => SimdFn::Add,
+        "vsub" => SimdFn::Sub,
+        "vavrg" if bits < 32 => SimdFn::Average,
+        "vabsdiff" => SimdFn::Difference,
+        "vmin" => SimdFn::Min,
+        "vmax" => SimdFn::Max,
+        "vset" => SimdFn::Compare(Cmp::Eq),
+        _ => return None,
+    };
+    Some((f, bits))
+}
+
+impl<'a> Lowering<'a> {
+    /// `vadd4.u32.u32.u32.sat %r1, %r2.b3210, %r3, %r4;`; `None` if the opcode is none.
+    pub(super) fn video(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
+        let Some((mut f, bits)) = function(inst.opcode.text) else { return Ok(None) };
+        if let SimdFn::Compare(_) = f {
+            let relations =
+                [("eq", Cmp::Eq), ("ne", Cmp::Ne), ("lt", Cmp::Lt), ("le", Cmp::Le), ("gt", Cmp::Gt), ("ge", Cmp::Ge)];
+            let Some(cmp) = mods.take_one(&relations) else {
+                let message = format!("`{}` without a comparison that it knows", inst.opcode.text);
+                return Err(self
+                    .error(inst.span, "this instruction", message)
+                    .with_help("expected one of eq ne lt le gt ge"));
+            };
+            f = SimdFn::Compare(cmp);
+        }
+        let compares = matches!(f, SimdFn::Compare(_));
+        let sat = !compares && mods.take("sat");
+        let seconds = [("add", AluFn::Add), ("min", AluFn::Min), ("max", AluFn::Max)];
+        let second = mods.take_one(if bits == 32 { &seconds } else { &seconds[..1] });
+        let b = mods.ty(self, &[U32, S32])?.is_signed();
+        let a = mods.ty(self, &[U32, S32])?.is_signed();
+        let ty = if compares { U32 } else { mods.ty(self, &[U32, S32])? };
+        let inputs = if bits < 32 || second.is_some() { 3 } else { 2 };
+        self.operand_count(inst, inputs + 1..=inputs + 1)?;
+
+        // The scalar forms clamp before they add.
+        let sum = second == Some(AluFn::Add) && !(bits == 32 && sat);
+        let simd = SimdOp { f, bits, a, b, sum };
+        let mut lowered = Inst::new(Op::Alu(AluOp { sat, ..AluOp::new(AluFn::Simd(simd), ty) }));
+        lowered.srcs[0] = self.parts_of(inst, 1, bits, a)?;
+        lowered.srcs[1] = self.parts_of(inst, 2, bits, b)?;
+        let third = match inst.operands.get(3) {
+            Some(operand) => self.src(operand, ty, Width::Exact)?,
+            None => Src::Imm(0),
+        };
+        lowered.srcs[2] = if sum { third } else { Src::Imm(0) };
+        let (dst, mask) = self.masked_dst(&inst.operands[0], ty, bits)?;
+        let second = second.filter(|_| !sum).map(|f| Inst::new(Op::Alu(AluOp::new(f, ty))));
+        let merge = mask.map(|_| Inst::new(Op::Alu(AluOp::new(AluFn::Lop3(0xca), B32))));
+        let Some(mut last) = second.or(merge) else {
+            lowered.dsts[0] = dst;
+            return Ok(Some(lowered));
+        };
+        let between = self.temporary(false)?;
+        lowered.dsts[0] = Dst::Reg(between);
+        self.push(lowered)?;
+        last.dsts[0] = dst;
+        match mask {
+            // mask ? result : c
+            Some(mask) => last.srcs[..3].copy_from_slice(&[Src::Imm(mask.into()), Src::Reg(between), third]),
+            None => last.srcs[..2].copy_from_slice(&[Src::Reg(between), third]),
+        }
+        Ok(Some(last))
+    }
+
+    /// Operand `at` with the parts that its selector picks: of a SIMD instruction from both
+    /// inputs, of a scalar one from its own.
+    fn parts_of(&mut self, inst: &Instruction<'a>, at: usize, bits: u8, signed: bool) -> Result<Src, PtxError> {
+        let plain = |operand: &Operand<'a>| match operand.kind {
+            OperandKind::Name(name, Some(_)) => Operand { kind: OperandKind::Name(name, None), span: operand.span },
+            _ => operand.clone(),
+        };
+        let operand = &inst.operands[at];
+        // `%tid.x` and elements of vectors have a component, but no parts.
+        let selector = match operand.kind {
+            OperandKind::Name(name, Some(selector)) if self.vector_of(name) == Some(1) => selector,
+            _ => return self.src(operand, B32, Width::Exact),
+        };
+        let value = self.src(&plain(operand), B32, Width::Exact)?;
+        let reg = self.temporary(false)?;
+        let mut pick = if bits == 32 {
+            let field = match selector.text {
+                "b0" => Some((0, 8)),
+                "b1" => Some((8, 8)),
+                "b2" => Some((16, 8)),
+                "b3" => Some((24, 8)),
+                "h0" => Some((0, 16)),
+                "h1" => Some((16, 16)),
+                _ => None,
+            };
+            let Some((position, length)) = field else { return Err(self.bad_selector(selector)) };
+            let ty = if signed { S32 } else { U32 };
+            let mut pick = Inst::new(Op::Alu(AluOp::new(AluFn::Bfe, ty)));
+            pick.srcs[..3].copy_from_slice(&[value, Src::Imm(position), Src::Imm(length)]);
+            pick
+        } else {
+            let Some(bytes) = selected_bytes(selector.text, bits) else { return Err(self.bad_selector(selector)) };
+            let [first, second] = [1, 2].map(|at| plain(&inst.operands[at]));
+            let mut pick = Inst::new(Op::Alu(AluOp::new(AluFn::Prmt(PrmtMode::Any), B32)));
+            pick.srcs[0] = self.src(&first, B32, Width::Exact)?;
+            pick.srcs[1] = self.src(&second, B32, Width::Exact)?;
+            pick.srcs[2] = Src::Imm(bytes.into());
+            pick
+        };
+        pick.dsts[0] = Dst::Reg(reg);
+        self.push(pick)?;
+        Ok(Src::Reg(reg))
+    }
+
+    /// The destination, and the bits that its mask lets through.
+    fn masked_dst(&mut self, operand: &Operand<'a>, ty: Type, bits: u8) -> Result<(Dst, Option<u32>), PtxError> {
+        let (name, mask) = match operand.kind {
+            OperandKind::Name(name, Some(mask)) if self.vector_of(name) == Some(1) => (name, mask),
+            _ => return Ok((self.dst(operand, ty, Width::Exact)?, None)),
+        };
+        let (letter, digits) = mask.text.split_at(mask.text.len().min(1));
+        let wanted = if bits == 8 { "b" } else { "h" };
+        let part = u32::MAX >> (32 - bits);
+        let through = digits.chars().try_fold(0u32, |through, digit| {
+            let at = digit.to_digit(32 / u32::from(bits))?;
+            Some(through | part << (at * u32::from(bits)))
+        });
+        match through {
+            Some(through) if bits < 32 && letter == wanted && through != 0 => {
+                let plain = Operand { kind: OperandKind::Name(name, None), span: operand.span };
+                Ok((self.dst(&plain, ty, Width::Exact)?, Some(through)))
+            }
+            _ => Err(self.bad_selector(mask)),
+        }
+    }
+
+    fn bad_selector(&self, selector: Name<'a>) -> PtxError {
+        let message = format!("`.{}` selects no parts that this instruction knows", selector.text);
+        self.error(selector.span, "here", message)
+            .with_help("expected .b0 to .b3, .h0 or .h1 of a scalar input; four or two digits such as .b7610 or .h32 of a SIMD input; the parts written, such as .b20, of a SIMD result")
+    }
+}
+
+/// The selector of `prmt` that picks the parts which a selector such as `b7610` or `h32` names.
+fn selected_bytes(selector: &str, bits: u8) -> Option<u32> {
+    let (letter, digits) = selector.split_at_checked(1)?;
+    let (wanted, count, radix) = if bits == 8 { ("b", 4, 8) } else { ("h", 2, 4) };
+    if letter != wanted || digits.len() != count {
+        return None;
+    }
+    digits.chars().try_fold(0, |bytes, digit| {
+        let part = digit.to_digit(radix)?;
+        Some(if bits == 8 { bytes << 4 | part } else { bytes << 8 | (2 * part + 1) << 4 | (2 * part) })
+    })
+}
