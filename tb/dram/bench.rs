@@ -10,11 +10,11 @@ use rtl::dram::command::Command;
 use rtl::dram::config::{DramConfig, Refresh};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Mode, Simulator, Sleep};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
 
 use super::judge;
 use crate::config::{Request, Resolved};
-use crate::kit::{Sink, Source, Stall, link};
+use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
 
 /// Cycles between the edge at which the source sends its first request and the one at which the
 /// channel can take it.
@@ -110,9 +110,12 @@ impl Blocks for Bench {
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         match block {
-            SOURCE => self.source.describe(to),
-            SINK => self.sink.describe(to),
-            _ => self.dut.describe(to),
+            SOURCE => to.part("source", |to| self.source.describe(to)),
+            SINK => to.part("sink", |to| self.sink.describe(to)),
+            _ => to.part("dram", |to| {
+                self.req.describe("req", None, to);
+                self.dut.describe(to);
+            }),
         }
     }
 }
@@ -137,7 +140,7 @@ pub struct Run {
 /// If the channel hangs.
 pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Run {
     let mut bench = Bench::new(config, offers, sink);
-    let mut sim = Simulator::new(&PERIODS, &bench, mode);
+    let mut sim = BenchSimulator::new(&PERIODS, &bench, mode);
     let limit = offers.last().map_or(0, |offer| offer.cycle) + 2000 * (offers.len() as u64 + 10);
     let (mut commands, mut accepted) = (Vec::<Command>::new(), Vec::new());
     let mut cycle = 0;

@@ -2,9 +2,9 @@
 //! A design is right only if nobody can tell how it was evaluated: asleep where it can, all blocks
 //! at every edge, in any order.
 
-use rtl::kernel::{
-    ArrayView, BlockId, Blocks, Chan, ChanSpec, Describe, Field, Fields, Logic, Mode, Payload, Simulator,
-};
+use rtl::kernel::{ArrayView, BlockId, Blocks, Chan, ChanSpec, Describe, Field, Fields, Logic, Mode, Payload};
+
+use super::BenchSimulator;
 
 /// A device under test with what stands around it.
 pub trait Bench: Blocks {
@@ -63,7 +63,7 @@ pub fn run_in_all_modes<B: Bench>(build: impl Fn() -> B, ticks: u64) -> B {
 }
 
 fn run_with_digest<B: Bench>(bench: &mut B, mode: Mode, ticks: u64) -> (u64, u64) {
-    let mut sim = Simulator::new(&bench.periods(), bench, mode);
+    let mut sim = BenchSimulator::new(&bench.periods(), bench, mode);
     while let Some(tick) = sim.step(bench) {
         assert!(tick <= ticks, "still moving at tick {tick}, expected rest by {ticks}");
     }
@@ -108,7 +108,7 @@ impl Describe for Statistics {
 mod tests {
     use super::*;
     use crate::kit::{CycleTable, Sink, Source, Stall, assert_table};
-    use rtl::kernel::{Block, Edge, FieldsExt, Sleep, digest_of};
+    use rtl::kernel::{Block, DescribeExt, Edge, FieldsExt, Sleep, digest_of};
 
     #[derive(Clone, Debug, Default, Hash, PartialEq)]
     struct Word(u8);
@@ -146,7 +146,10 @@ mod tests {
             if block == SOURCE { self.source.eval(self.chan.tx(), at) } else { self.sink.eval(self.chan.rx(), at) }
         }
         fn describe(&self, block: BlockId, to: &mut dyn Describe) {
-            if block == SOURCE { self.source.describe(to) } else { self.sink.describe(to) }
+            match block {
+                SOURCE => to.part("source", |to| self.source.describe(to)),
+                _ => to.part("sink", |to| self.sink.describe(to)),
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 //! | `sink`    | takes beats, as fast as it can or with stalls, and keeps them with times    |
 //! | `bench`   | runs a bench in every way of evaluation and compares digests and statistics |
 //! | `table`   | cycle tables: inputs and outputs cycle by cycle, as text                    |
+//! | `waves`   | waveforms of tests, with `WAVES=DIR cargo test NAME`                        |
 //!
 //! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
 
@@ -15,12 +16,14 @@ mod random;
 mod sink;
 mod source;
 mod table;
+mod waves;
 
 pub use bench::{Bench, link, run, run_in_all_modes};
 pub use random::{Random, Stall, for_each_seed};
 pub use sink::Sink;
 pub use source::Source;
 pub use table::{CycleTable, assert_table};
+pub use waves::{BenchSimulator, wave_path};
 
 /// What passed a port: each beat with the cycle in which it did.
 pub type Monitor<T> = Vec<(u64, T)>;

@@ -10,8 +10,7 @@ use std::hash::Hasher;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::index::IndexConfig;
 use rtl::kernel::{
-    Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Simulator, Sleep, Tx,
-    digest_of,
+    Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Sleep, Tx, digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig, StoreHit};
@@ -24,7 +23,7 @@ use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
 
-use crate::kit::link;
+use crate::kit::{BenchSimulator, link};
 
 /// Bits of a byte address in all testbenches of the LSU.
 pub const ADDR_BITS: u32 = 32;
@@ -372,8 +371,8 @@ impl Rig {
     }
 
     /// A simulator for the rig.
-    pub fn simulator(&self, mode: Mode) -> Simulator {
-        Simulator::new(&self.manners.periods, self, mode)
+    pub fn simulator(&self, mode: Mode) -> BenchSimulator {
+        BenchSimulator::new(&self.manners.periods, self, mode)
     }
 
     /// The instruction that the LSU took at a tick.
@@ -434,16 +433,19 @@ impl Blocks for Rig {
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         match block {
-            LSU => to.part("lsu", |to| self.lsu.describe(to)),
-            SOURCE => to.sized("next", self.source.next as u64, 32),
-            SINK => to.sized("taken", self.sink.taken.len() as u64, 32),
-            _ => {
+            LSU => to.part("l1", |to| {
+                self.links.core_req.describe("core_req", None, to);
+                self.links.mem_rsp.describe("mem_rsp", None, to);
+                self.links.inv.describe("inv", None, to);
+                self.lsu.describe(to);
+            }),
+            SOURCE => to.part("source", |to| to.sized("next", self.source.next as u64, 32)),
+            SINK => to.part("sink", |to| to.sized("taken", self.sink.taken.len() as u64, 32)),
+            _ => to.part("memory", |to| {
                 to.sized("taken", self.memory.taken, 32);
                 to.sized("waiting", self.memory.due.len() as u64, 32);
-                for bytes in self.memory.lines.values() {
-                    to.wide("line", bytes);
-                }
-            }
+                to.sized("lines", digest_of(&self.memory.lines), 64);
+            }),
         }
     }
 }

@@ -122,7 +122,7 @@ pub fn replacements(frc_entries: u32) -> ([Replacement; 3], CycleTable) {
 /// If a file cannot be written.
 pub fn waveform(frc_entries: u32, path: &Path) -> Result<Vec<PathBuf>, WaveError> {
     let mut rig = bench(&config(frc_entries), &READS);
-    let clocks = Clocks::new(&[1_000_000; ONE_CLOCK.len()]).unwrap_or_else(|e| unreachable!("{e}"));
+    let clocks = Clocks::of_periods(&ONE_CLOCK);
     let globs =
         ["l2", "l2.tags[0]", "l2.frc.entry[*]"].map(|glob| glob.parse().unwrap_or_else(|e| unreachable!("{e}")));
     let shown = if frc_entries > 0 { &globs[..] } else { &globs[..2] };

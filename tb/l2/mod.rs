@@ -218,10 +218,10 @@ impl Blocks for Rig {
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         match block {
-            SOURCE => self.source.describe(to),
-            SINK => self.sink.describe(to),
-            MEMORY => self.memory.describe(to),
-            L1S => self.l1s.describe(to),
+            SOURCE => to.part("source", |to| self.source.describe(to)),
+            SINK => to.part("sink", |to| self.sink.describe(to)),
+            MEMORY => to.part("memory", |to| self.memory.describe(to)),
+            L1S => to.part("l1s", |to| self.l1s.describe(to)),
             _ => to.part("l2", |to| {
                 self.req.describe("req", None, to);
                 self.dram_rsp.describe("dram_rsp", None, to);

@@ -12,7 +12,7 @@
 
 use crate::kit::{Bench, CycleTable, Random, Sink, Source, Stall, assert_table, for_each_seed, link, run_in_all_modes};
 use golden::noc::{Class, Route, Scoreboard};
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, RxBank, Sleep, TxBank, digest_of};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
 use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
 
@@ -78,9 +78,9 @@ impl Blocks for Rig {
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         let slot = usize::from(block.slot);
         match block.domain {
-            0 => self.xbar.describe(to),
-            1 => self.sources[slot].describe(to),
-            _ => self.sinks[slot].describe(to),
+            0 => to.part("xbar", |to| self.xbar.describe(to)),
+            1 => to.parts("source", slot as u32, |to| self.sources[slot].describe(to)),
+            _ => to.parts("sink", slot as u32, |to| self.sinks[slot].describe(to)),
         }
     }
 }

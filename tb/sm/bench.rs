@@ -11,14 +11,16 @@ use isa::ptx::Source;
 use isa::ptx::data::data;
 use isa::texture::Texture;
 use rtl::kernel::{
-    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Mode, RxBank, Simulator, Sleep,
-    TxBank, digest_of,
+    Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Mode, RxBank, Sleep, TxBank,
+    digest_of,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::sm::{
     AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, KernelImage, NamedRange, OpTiming,
     OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason,
 };
+
+use crate::kit::BenchSimulator;
 
 /// Cores of the bench.
 const SMS: usize = 2;
@@ -146,12 +148,12 @@ impl Kernel {
     }
 
     /// Loads a bench without running it.
-    pub fn start(&self, mode: Mode) -> (Bench, Simulator) {
+    pub fn start(&self, mode: Mode) -> (Bench, BenchSimulator) {
         let mut bench = Bench::new(self);
         let image = self.image();
         let fits: Vec<u32> = bench.cores.iter_mut().map(|core| core.load(image.clone()).unwrap()).collect();
         bench.dispatcher.load(self.grid, fits[0]);
-        let sim = Simulator::new(&[1], &bench, mode);
+        let sim = BenchSimulator::new(&[1], &bench, mode);
         (bench, sim)
     }
 
@@ -298,11 +300,17 @@ impl Blocks for Bench {
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         match block {
-            DISPATCHER => self.dispatcher.describe(to),
-            MEMORY => self.memory.describe(to),
+            DISPATCHER => to.part("dispatcher", |to| self.dispatcher.describe(to)),
+            MEMORY => to.part("memory", |to| self.memory.describe(to)),
             core => {
                 let sm = usize::from(core.slot) - 2;
-                to.parts("sm", sm as u32, |to| self.cores[sm].describe(to));
+                to.parts("sm", sm as u32, |to| {
+                    to.part("core", |to| {
+                        self.launch[sm].describe("launch", None, to);
+                        self.wb[sm].describe("wb", None, to);
+                        self.cores[sm].describe(to);
+                    });
+                });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A bank of the tracker alone, cycle by cycle.
 
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, Edge, Mode, Sleep};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind, Sharing};
 use rtl::tracker::{
@@ -106,7 +106,12 @@ impl Blocks for Alone {
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         if block == TRACKER {
-            self.tracker.describe(to);
+            to.part("tracker", |to| {
+                self.req.describe("req", None, to);
+                self.from_bank.describe("from_bank", None, to);
+                self.answer.describe("answer", None, to);
+                self.tracker.describe(to);
+            });
         }
     }
 }

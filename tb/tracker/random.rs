@@ -12,7 +12,7 @@ use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme
 use super::judge::Judge;
 use super::lockstep::TrackerLockstep;
 use super::rig::{Does, Op, Rig, Setup};
-use crate::kit::{Bench, Random};
+use crate::kit::{Bench, BenchSimulator, Random};
 use crate::l1::lockstep::Lockstep;
 use crate::l1::rig::l1;
 
@@ -140,7 +140,7 @@ impl Case {
         let (setup, lines) = self.setup();
         let mut rig = self.rig();
         let mut follower = Follower::new(&setup)?;
-        let mut sim = Simulator::new(&rig.periods(), &rig, mode);
+        let mut sim = BenchSimulator::new(&rig.periods(), &rig, mode);
         let period = u64::from(setup.periods[0]);
         for kernel in 0..self.kernels {
             if kernel > 0 {

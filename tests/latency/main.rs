@@ -21,6 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tb::config::{Request, Resolved};
+use tb::kit::wave_path;
 use tb::run::{Outcome, RunOptions, WaveOptions, run};
 
 /// Address of the first buffer of every launch.
@@ -84,6 +85,7 @@ impl Chase {
         let folder = tempfile::tempdir().unwrap();
         let launch = self.launch(folder.path(), iterations, launches);
         let request = Request { machine: "fermi".to_owned(), ..Request::default() };
+        let wave = wave.or_else(|| wave_path().map(|path| WaveOptions { path, ..WaveOptions::default() }));
         let options = RunOptions { wave, ..RunOptions::default() };
         let resolved = Resolved::new(&request).unwrap();
         let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap();

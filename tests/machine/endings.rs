@@ -74,6 +74,20 @@ fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
     assert!(save.contains("[markername] Ainternal error"), "{save}");
 }
 
+/// A test run in a process of its own.
+#[test]
+fn with_the_variable_waves_a_test_leaves_the_waveform_of_its_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "endings::a_run_stops_at_its_cycle_limit_and_keeps_its_counters";
+    let mut test = Command::new(std::env::current_exe().unwrap());
+    assert!(test.args([name, "--exact"]).env("WAVES", folder.path()).output().unwrap().status.success());
+    let save = fs::read_to_string(folder.path().join(format!("{name}.gtkw"))).unwrap();
+    assert!(save.contains("[markername] Acycle limit"), "{save}");
+    let view = fs::read_to_string(folder.path().join(format!("{name}.l1d.gtkw"))).unwrap();
+    assert!(view.contains(&format!("{name}.vcd")), "{view}");
+    assert!(folder.path().join(format!("{name}.vcd")).exists());
+}
+
 #[test]
 fn a_program_that_hangs_ends_with_status_3() {
     let launch = barriers().display().to_string();

@@ -32,7 +32,8 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
 use tb::config::{Request, Resolved};
-use tb::run::{Counters, Outcome, RunOptions, RunReport, Verdict, run};
+use tb::kit::wave_path;
+use tb::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
 /// The folder of the workspace.
 fn root() -> PathBuf {
@@ -107,8 +108,10 @@ impl Setup {
         self
     }
 
+    /// Runs it; with its waveform if `WAVES` asks for that.
     fn run(&self, launch: &Path) -> RunReport {
-        let Self { machine, designs, sets, options } = self.clone();
+        let Self { machine, designs, sets, mut options } = self.clone();
+        options.wave = options.wave.or_else(waves);
         let machine = machine.unwrap_or_else(|| "fermi".to_owned());
         let resolved = Resolved::new(&Request { machine, designs, sets }).unwrap();
         run(launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|e| panic!("{}: {e}", launch.display()))
@@ -122,6 +125,11 @@ impl Setup {
         assert_eq!(what, (&Outcome::Finished, &Verdict::Passed), "{}", launch.display());
         report
     }
+}
+
+/// The waveform of the test that runs, if `WAVES` asks for it.
+fn waves() -> Option<WaveOptions> {
+    wave_path().map(|path| WaveOptions { path, ..WaveOptions::default() })
 }
 
 /// Part of all L1 loads that hit.

@@ -14,7 +14,7 @@ use tb::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Ver
 use tb::trace::source::TraceSource;
 use tb::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
-use super::{Setup, kernels, launch, root};
+use super::{Setup, kernels, launch, root, waves};
 
 const SMALL: Size = Size { ctas: 5, iterations: 6 };
 
@@ -52,7 +52,8 @@ impl Traced {
 
     fn tries(&self, setup: &Setup) -> Result<RunReport, RunError> {
         let recording = Recording::open(&self.list)?;
-        let Setup { machine, designs, sets, options } = setup.clone();
+        let Setup { machine, designs, sets, mut options } = setup.clone();
+        options.wave = options.wave.or_else(waves);
         let machine = machine.unwrap_or_else(|| "fermi".to_owned());
         let resolved = Resolved::new(&Request { machine, designs, sets }).unwrap();
         replay(&recording, &resolved.config, &options, &mut |_| {})
