@@ -85,7 +85,7 @@ fn write(path: &Path, text: &str) -> Result<(), Report> {
 
 /// One file a memory; of blocks alike, those of the first. CACTI has no organisation for flip-flops.
 fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Result<(), Report> {
-    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| format!("folder {}", folder.display()))?;
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let mut inputs = Vec::new();
     cacti_inputs_of(&Folded::of(tree), "", node, &mut inputs);
     for (name, text) in inputs {

@@ -219,16 +219,19 @@ pub(super) struct SimulationArguments {
     #[arg(long)]
     pub check: bool,
     /// Stop after this many core cycles, with exit status 3
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub max_cycles: Option<u64>,
     /// Write a waveform, as text or compressed, and GTKWave save files beside it
     #[arg(long, value_name = "FILE.vcd|FILE.fst", value_parser = PathBufValueParser::new().try_map(waveform))]
     pub wave: Option<PathBuf>,
     /// First core cycle of the waveform
-    #[arg(long, value_name = "CYCLE", requires = "wave", value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    #[arg(long, value_name = "CYCLE", allow_negative_numbers = true, requires = "wave",
+          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
     pub wave_from: Option<u64>,
     /// Last core cycle of the waveform
-    #[arg(long, value_name = "CYCLE", requires = "wave", value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    #[arg(long, value_name = "CYCLE", allow_negative_numbers = true, requires = "wave",
+          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
     pub wave_to: Option<u64>,
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
@@ -239,13 +242,14 @@ pub(super) struct SimulationArguments {
     pub wave_trigger: Option<String>,
     /// Remember the last N core cycles: written ahead of the trigger or, without one, only if a check fails,
     /// nothing can move, or the run is stopped
-    #[arg(long, value_name = "N", requires = "wave", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave",
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub wave_last: Option<u64>,
     /// End the waveform at about this size, such as 500M; an FST is measured before compression
-    #[arg(long, value_name = "BYTES", requires = "wave", value_parser = size)]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, requires = "wave", value_parser = size)]
     pub wave_limit: Option<u64>,
     /// Core cycles between two rows of the time series
-    #[arg(long, value_name = "N", requires = "series", default_value_t = 1000,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "series", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub interval: u64,
     /// Write what is counted in every interval (CSV)
@@ -261,11 +265,16 @@ pub(super) struct SimulationArguments {
     #[arg(long)]
     pub energy: bool,
     /// Technology node of the energy, in nm
-    #[arg(long, value_name = "NM", value_parser = node, default_value = "45")]
+    #[arg(long, value_name = "NM", allow_negative_numbers = true, value_parser = node, default_value = "45")]
     pub node: Node,
     /// Millimetres of wire between an SM and a partition, for the energy [default: half an edge of a GTX 480]
-    #[arg(long, value_name = "MM", value_parser = millimetres)]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = millimetres)]
     pub hop_mm: Option<f64>,
+    /// With 2, run the SMs in one thread and L2 and DRAM in another, with the same result; what follows every
+    /// cycle (checks, waveforms, time series) takes one, and so do machines with a tracker or recalls. Faster where
+    /// two processors are idle and both sides have much to do
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub threads: u8,
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
@@ -313,10 +322,12 @@ pub(super) struct CompareArguments {
     #[arg(long)]
     pub check: bool,
     /// Stop each run after this many core cycles
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
     pub max_cycles: Option<u64>,
     /// Runs at the same time; one a processor if left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
@@ -431,7 +442,8 @@ pub(super) struct ReproduceArguments {
     #[arg(long)]
     pub quick: bool,
     /// Runs at the same time; one a processor if left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     /// Folder to write to instead of docs/results beside the folder `kernels`
     #[arg(long, value_name = "FOLDER")]
@@ -617,13 +629,13 @@ pub(super) struct SoakArguments {
     #[arg(long)]
     pub list: bool,
     /// Cases at most; 100 if neither this nor a time is given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Begin no case after this time
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub seconds: Option<u64>,
     /// Seed of the first case; each case after it has the next number
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
 }
 
@@ -656,13 +668,13 @@ pub(super) struct AreaArguments {
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub against: Option<String>,
     /// Technology node in nm
-    #[arg(long, value_name = "NM", value_parser = node, default_value = "45")]
+    #[arg(long, value_name = "NM", allow_negative_numbers = true, value_parser = node, default_value = "45")]
     pub node: Node,
     /// How to print it
     #[arg(long, value_enum, default_value_t = AreaFormat::Table)]
     pub format: AreaFormat,
     /// Levels of blocks in the table
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 3)]
     pub depth: u8,
     /// Draw where the area goes
     #[arg(long, value_name = "FILE.svg")]
@@ -750,7 +762,7 @@ pub(super) struct TraceInfoArguments {
     #[arg(value_name = "FILE.g|FILE.traceg")]
     pub file: PathBuf,
     /// Bytes of a line, the unit of footprint and transactions
-    #[arg(long, value_name = "BYTES", default_value_t = 128, value_parser = line_bytes)]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, default_value_t = 128, value_parser = line_bytes)]
     pub line: u64,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -785,13 +797,14 @@ pub(super) struct FollowArguments {
     #[arg(value_name = "FILE.vcd|FILE.fst")]
     pub file: PathBuf,
     /// Number of the request: the signals called `id` and `head_id`
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub request: u64,
     /// SM that made it; each SM counts its own requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub sm: Option<u64>,
     /// Core clock of the machine, for times in cycles
-    #[arg(long, value_name = "MHZ", default_value_t = 700, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "MHZ", allow_negative_numbers = true, default_value_t = 700,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub core_mhz: u64,
 }
 
@@ -812,6 +825,8 @@ pub(super) enum What {
     Kernels,
     /// Hardware blocks and their parts
     Blocks,
+    /// Figures and tables that `reproduce` measures
+    Figures,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use miette::{Context, IntoDiagnostic, Report, miette};
+use miette::{Context, IntoDiagnostic, Report};
 use rtl::dram::counts::Counts;
 use waves::part_file::PartFile;
 
@@ -32,11 +32,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
     let config = &resolved.config;
     let trace = trace::read(&arguments.trace, config.memory_bytes()).into_diagnostic()?;
-    if let (Some(commands), Some(requests)) = (&arguments.commands, &arguments.requests)
-        && commands == requests
-    {
-        return Err(miette!("`--requests` is {}, expected another file than `--commands`", requests.display()));
-    }
+    output::apart(&[("--commands", arguments.commands.as_deref()), ("--requests", arguments.requests.as_deref())])?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;

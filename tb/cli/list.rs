@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use serde::Serialize;
 
-use super::args::{Format, ListArguments, What};
+use super::args::{Figure, Format, ListArguments, What};
 use super::output::columns;
 use super::{Exit, blocks, output};
 use crate::config::{About, Slot, designs, machines};
@@ -34,6 +36,12 @@ struct KernelEntry {
     /// Launch files of other sizes.
     others: Vec<String>,
     title: String,
+}
+
+#[derive(Serialize)]
+struct FigureEntry {
+    name: String,
+    shows: String,
 }
 
 pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
@@ -64,6 +72,10 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
             };
             printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
         }
+        What::Figures => {
+            let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];
+            printed(format, &["FIGURE", "SHOWS"], &figure_entries(), cells)?
+        }
     };
     output::print(&text)?;
     Ok(Exit::Done)
@@ -79,6 +91,16 @@ fn printed<T: Serialize>(
         Format::Table => Ok(columns(head, &entries.iter().map(cells).collect::<Vec<_>>())),
         Format::Json => serde_json::to_string_pretty(entries).into_diagnostic().map(|text| text + "\n"),
     }
+}
+
+/// All but the one that stands for every other.
+fn figure_entries() -> Vec<FigureEntry> {
+    let figures = Figure::value_variants().iter().filter(|figure| **figure != Figure::All);
+    let entry = |value: PossibleValue| FigureEntry {
+        name: value.get_name().to_owned(),
+        shows: value.get_help().map(ToString::to_string).unwrap_or_default(),
+    };
+    figures.filter_map(Figure::to_possible_value).map(entry).collect()
 }
 
 fn machine_entries() -> Result<Vec<MachineEntry>, Report> {

@@ -19,6 +19,11 @@ use crate::run::{RunError, ratio};
 
 pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
+    output::apart(&[
+        ("--output", Some(arguments.output.as_path())),
+        ("--report", arguments.report.as_deref()),
+        ("--graph", arguments.graph.as_deref()),
+    ])?;
     // Opened ahead of the runs: a name that cannot be written is found out now.
     let ptx = open(&arguments.output)?;
     let report = arguments.report.as_deref().map(open).transpose()?;

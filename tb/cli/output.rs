@@ -1,8 +1,9 @@
 //! Writing to stdout and stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
-use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
+use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr, miette};
 
 /// Prints a result. A reader that has seen enough and closed the pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
@@ -13,6 +14,23 @@ pub(super) fn print(text: &str) -> Result<(), Report> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses two options that name one file: what the second writes would take the place of what the first has written.
+pub(super) fn apart(files: &[(&str, Option<&Path>)]) -> Result<(), Report> {
+    let named: Vec<_> = files.iter().filter_map(|&(option, path)| Some((option, path?))).collect();
+    for (i, (option, path)) in named.iter().enumerate() {
+        let is_same = |other: &Path| std::path::absolute(other).ok() == std::path::absolute(path).ok();
+        if let Some((earlier, _)) = named[..i].iter().find(|(_, other)| is_same(other)) {
+            return Err(miette!("`{option}` is {}, expected another file than `{earlier}`", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a folder that cannot be made.
+pub(super) fn no_folder(folder: &Path) -> String {
+    format!("{}: no folder can be made here", folder.display())
 }
 
 /// Prints a message on stderr, where a closed pipe leaves nobody to tell.

@@ -92,6 +92,13 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
     {
         return Err(miette!("`--wave-from` is {from}, expected at most {to}, which is `--wave-to`"));
     }
+    output::apart(&[
+        ("--stats", arguments.stats.as_deref()),
+        ("--wave", arguments.wave.as_deref()),
+        ("--series", arguments.series.as_deref()),
+        ("--timeline", arguments.timeline.as_deref()),
+        ("--pipeline", arguments.pipeline.as_deref()),
+    ])?;
     let wave = arguments.wave.clone().map(|path| WaveOptions {
         path,
         from: *wave_from,
@@ -108,6 +115,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
         timeline: arguments.timeline.clone(),
         pipeline: arguments.pipeline.clone(),
+        two_threads: arguments.threads == 2,
         structures: arguments.energy || arguments.stats.is_some(),
         interrupt: interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?,
         ..RunOptions::default()

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use miette::{IntoDiagnostic, Report, WrapErr};
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
-use super::{Exit, output};
+use super::{Exit, crash, output};
 use crate::l2::figure2;
 use crate::readers::{Life, follow};
 
@@ -18,7 +18,7 @@ pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
 }
 
 fn write_figure2(folder: &Path) -> Result<Exit, Report> {
-    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| folder.display().to_string())?;
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     for (name, frc_entries) in [("conventional.vcd", 0), ("frc.vcd", 2)] {
         for path in figure2::waveform(frc_entries, &folder.join(name)).into_diagnostic()? {
             output::print(&format!("wrote {}\n", path.display()))?;
@@ -29,7 +29,11 @@ fn write_figure2(folder: &Path) -> Result<Exit, Report> {
 
 fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     let FollowArguments { file, request, sm, core_mhz } = arguments;
-    let life = follow(file, *request, *sm).into_diagnostic()?;
+    // The library that reads dumps asserts what a damaged file does not hold to.
+    let life = match crash::caught(|| follow(file, *request, *sm)) {
+        Ok(life) => life.into_diagnostic()?,
+        Err(_) => return Err(miette!("{}: cannot be read: it is damaged", file.display())),
+    };
     output::print(&table(&life, *request, *core_mhz))?;
     Ok(Exit::Done)
 }

@@ -274,7 +274,8 @@ impl Loader {
         }
         let names: Vec<_> = builtins.iter().map(|file| file.name).collect();
         let help = suggestion(name, &format!("{what}s"), &names);
-        let help = format!("{help}; the name of a file ends in .toml");
+        let and = if help.ends_with('?') { " The" } else { "; the" };
+        let help = format!("{help}{and} name of a file ends in .toml");
         let mut problems = Problems::default();
         problems.add(&self.sources, asked, format!("there is no {what} `{name}`"), Some(help));
         problems.or(Opened { source: 0, name: String::new(), folder: PathBuf::new() })

@@ -18,8 +18,8 @@ pub(super) struct Scope<'a> {
     pub folder: &'a Path,
     /// The buffers, as far as they could be read.
     pub buffers: Vec<buffers::Declared>,
-    /// The PTX file of launches that name none.
-    pub ptx: Option<PathBuf>,
+    /// The PTX file of launches that name none, if it is one.
+    pub ptx: Option<Option<PathBuf>>,
 }
 
 impl LaunchFile {
@@ -61,7 +61,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     let title = title.and_then(|node| node.text("a line of text", problems));
     let mut scope = Scope { folder, buffers: Vec::new(), ptx: None };
     let ptx = root.get("ptx");
-    scope.ptx = ptx.and_then(|node| existing_file(&scope, &node, "a PTX file", problems));
+    scope.ptx = ptx.map(|node| existing_file(&scope, &node, "a PTX file", problems));
     scope.buffers = buffers::read(&scope, root, problems);
     let steps = steps::read(&scope, root, problems);
     let outputs = outputs::read(&scope, root, problems);

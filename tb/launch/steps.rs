@@ -62,7 +62,7 @@ fn read_launch(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) 
     let table = node.table(keys, problems)?;
     let ptx = match (table.get("ptx"), &scope.ptx) {
         (Some(node), _) => existing_file(scope, &node, "a PTX file", problems),
-        (None, Some(path)) => Some(path.clone()),
+        (None, Some(path)) => path.clone(),
         (None, None) => {
             let message = format!("`{}` has no `ptx`, nor has the file", table.path);
             problems.add(table.span.clone(), message, None);

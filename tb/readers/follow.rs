@@ -125,6 +125,10 @@ struct Signals {
 impl Signals {
     fn read(path: &Path) -> Result<Self, FollowError> {
         let unreadable = |reason: String| FollowError::Unreadable { path: path.to_owned(), reason };
+        // The library asserts that there is a file.
+        if std::fs::metadata(path).map_err(|e| unreadable(e.to_string()))?.is_dir() {
+            return Err(unreadable("it is a directory".to_owned()));
+        }
         let mut wave = wellen::simple::read(path).map_err(|e| unreadable(e.to_string()))?;
         let times = wave.time_table().to_vec();
         let hierarchy = wave.hierarchy();

@@ -49,7 +49,8 @@ pub fn export(
 ) -> Result<Exported, RunError> {
     let prepared = prepare(launch, ptx, config)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
-    std::fs::create_dir_all(folder).map_err(|e| bad(folder, e))?;
+    std::fs::create_dir_all(folder)
+        .map_err(|e| RunError::input(folder, &format!("no folder can be made here: {e}")))?;
     let mut exported = Exported::default();
     let mut list = copies(&prepared);
     Functional::new(&prepared)?.run(&mut |kernel, memory| {

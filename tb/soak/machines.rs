@@ -1,8 +1,9 @@
 //! Random machines: any configuration that breaks no rule must run every kernel correctly.
 //!
 //! A case changes some, half or nearly all of the fields below, the small values more often than
-//! the large ones, and runs one of the small kernels with every check. Some cases run a second time
-//! in the fast mode of evaluation, which must agree in every counter and digest.
+//! the large ones, and runs one of the small kernels with every check. Some small machines run once more under
+//! lint, as far as that takes seconds; some cases a last time without checks in the fast mode, in two threads if
+//! the machine can be divided, and must agree in every counter and digest.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +19,10 @@ pub(super) const ABOUT: &str = "random machine configurations x small kernels: i
 
 /// Far beyond what the slowest of these machines needs for the longest of these kernels.
 const MAX_CYCLES: u64 = 200_000_000;
-/// Lint looks at the whole state of every block at every edge: only small machines can afford it.
+/// Lint looks at the whole state of every block at every edge: only small machines can afford it,
 const LINT_SMS: u64 = 3;
+/// and only so many cycles of them.
+const LINT_CYCLES: u64 = 5_000;
 /// Irreducible polynomials of degree 1 to 7.
 const POLYNOMIALS: [u32; 7] = [3, 7, 11, 19, 37, 67, 131];
 
@@ -30,6 +33,8 @@ struct Machine {
     mode: Mode,
     /// Run once more in the fast mode.
     twice: bool,
+    /// Run once more under lint, up to [`LINT_CYCLES`].
+    lint: bool,
 }
 
 /// Draws fields.
@@ -324,24 +329,27 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let Draw { mut random, sets, .. } = draw;
     let shuffle = random.percent(50).then(|| random.below(u64::MAX));
     let lint = sms <= LINT_SMS && random.percent(50);
-    let mode = Mode { evaluate_all: random.percent(20), lint, shuffle, digest: false };
+    let mode = Mode { evaluate_all: random.percent(20), shuffle, ..Mode::default() };
     let twice = random.percent(25);
-    Box::new(Machine { seed, launch, sets, mode, twice })
+    Box::new(Machine { seed, launch, sets, mode, twice, lint })
 }
 
+/// Counters and digests of a run.
+type Ran = (Counters, Option<(u64, u64)>);
+
 impl Machine {
-    fn run(&self, resolved: &Resolved, mode: Mode) -> Result<(Counters, Option<(u64, u64)>), String> {
-        let options = RunOptions { check: true, max_cycles: Some(MAX_CYCLES), mode, ..RunOptions::default() };
+    /// Runs it; `None` if it is not done after so many cycles, all of them without a fault.
+    fn run(&self, resolved: &Resolved, options: RunOptions) -> Result<Option<Ran>, String> {
         let report = run(&self.launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
         match (report.outcome, report.verdict) {
-            (Outcome::Finished, Verdict::Passed) => Ok((report.counters, report.digests)),
-            (Outcome::Finished, Verdict::Failed(checks)) => Err(format!("check failed:\n{}", checks.join("\n"))),
-            (Outcome::Finished, Verdict::Off) => Err("nothing was checked".to_owned()),
+            (_, Verdict::Failed(checks)) => Err(format!("check failed:\n{}", checks.join("\n"))),
+            (Outcome::Finished, Verdict::Off) if options.check => Err("nothing was checked".to_owned()),
+            (Outcome::Finished, _) => Ok(Some((report.counters, report.digests))),
             (Outcome::NoProgress(waiting), _) => {
                 Err(format!("no progress after cycle {}:\n{waiting}", report.counters.cycles))
             }
             (Outcome::Interrupted(signal), _) => Err(format!("interrupted by signal {signal}")),
-            (Outcome::CycleLimit(limit), _) => Err(format!("not done after {limit} cycles")),
+            (Outcome::CycleLimit(_), _) => Ok(None),
         }
     }
 }
@@ -350,11 +358,12 @@ impl Case for Machine {
     fn reproduce(&self) -> String {
         let sets: Vec<_> = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
         let once = format!("warpsieve run {} --check{}", self.launch.display(), sets.concat());
-        let Mode { evaluate_all, lint, shuffle, digest: _ } = self.mode;
+        let Mode { evaluate_all, shuffle, lint: _, digest: _ } = self.mode;
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
-        let twice = if self.twice { ", then the fast mode" } else { "" };
+        let lint = if self.lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
+        let twice = if self.twice { ", then without checks, in two threads" } else { "" };
         format!(
-            "{once}\nin this mode: evaluate_all {evaluate_all}, lint {lint}, order {order}{twice}\n\
+            "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}\n\
              warpsieve soak machines --seed {} --count 1",
             self.seed
         )
@@ -364,18 +373,30 @@ impl Case for Machine {
         let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: self.sets.clone() };
         let resolved = Resolved::new(&request).map_err(|e| e.to_string())?;
         let mode = Mode { digest: self.twice, ..self.mode };
-        let (counters, digests) = Self::run(self, &resolved, mode)?;
-        let mut runs = 1;
-        if self.twice {
-            let (again, agreed) = Self::run(self, &resolved, Mode { digest: true, ..Mode::default() })?;
+        let checked = |mode| RunOptions { check: true, mode, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
+        let ran = Self::run(self, &resolved, checked(mode))?;
+        let (counters, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
+        let lint = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
+        // Where the machine can be divided: others take one thread.
+        let fast = RunOptions { check: false, two_threads: true, ..checked(Mode { digest: true, ..Mode::default() }) };
+        let others = [self.lint.then_some(lint), self.twice.then_some(fast)];
+        let mut work = Work { runs: 1, cycles: counters.cycles, warp_instructions: counters.warp_instructions() };
+        for options in others.into_iter().flatten() {
+            work.runs += 1;
+            let max_cycles = options.max_cycles.unwrap_or(0);
+            let Some((again, agreed)) = Self::run(self, &resolved, options)? else {
+                work.cycles += max_cycles;
+                continue;
+            };
+            work.cycles += again.cycles;
+            work.warp_instructions += again.warp_instructions();
             if again != counters {
                 return Err(format!("counters depend on the mode of evaluation:\n{counters:?}\n{again:?}"));
             }
             if agreed != digests {
                 return Err(format!("digests depend on the mode of evaluation: {digests:x?}, {agreed:x?}"));
             }
-            runs = 2;
         }
-        Ok(Work { runs, cycles: runs * counters.cycles, warp_instructions: runs * counters.warp_instructions() })
+        Ok(work)
     }
 }

@@ -145,3 +145,66 @@ fn bad_input_leaves_no_statistics() {
     warpsieve(&["run", "nowhere.toml", "--stats", &stats]).refused(&["nowhere.toml"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_number_below_zero_is_refused_by_its_range() {
+    for option in ["--max-cycles", "--wave-last", "--hop-mm"] {
+        let wave = ["--wave", "x.vcd"];
+        let refused = warpsieve(&[&["run", SMALL, option, "-1"], &wave[..]].concat());
+        refused.refused(&[&format!("invalid value '-1' for '{option} ")]);
+    }
+    warpsieve(&["soak", "l1", "--seed", "-1"]).refused(&["invalid value '-1' for '--seed <S>'"]);
+}
+
+#[test]
+fn two_options_that_name_one_file_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, same) = (path("a.vcd"), path("./a.vcd"));
+    let apart = |second: &str, first: &str| format!("`{second}` is {same}, expected another file than `{first}`");
+    warpsieve(&["run", SMALL, "--wave", &file, "--timeline", &same]).refused(&[&apart("--timeline", "--wave")]);
+    warpsieve(&["optimize", SMALL, "-o", &file, "--report", &same]).refused(&[&apart("--report", "--output")]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Through a link, so that a mistake replaces that and no device.
+#[test]
+fn a_full_device_is_refused_and_stays_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = folder.path().join("full.json");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let ended = warpsieve(&["run", SMALL, "--quiet", "--stats", &full.display().to_string()]);
+    ended.refused(&["the statistics cannot be written", "No space left on device"]);
+    assert!(fs::symlink_metadata(&full).unwrap().is_symlink());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named_with_the_reason() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().display().to_string();
+    for command in [&["trace", "export", SMALL, "-o"][..], &["waves", "figure2"], &["area", "--cacti"]] {
+        warpsieve(&[command, &[&path]].concat()).refused(&[&path, "no folder can be made here", "File exists"]);
+    }
+}
+
+#[test]
+fn a_dump_that_is_missing_no_dump_or_cut_off_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let follow = |name: &str| warpsieve(&["waves", "follow", &path(name), "--request", "1"]);
+    follow("none.vcd").refused(&["none.vcd: cannot be read: No such file"]);
+    follow("").refused(&["cannot be read: it is a directory"]);
+    let ended = warpsieve(&["run", SMALL, "--quiet", "--wave", &path("a.fst"), "--wave-scope", "sm0.l1"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let whole = fs::read(path("a.fst")).unwrap();
+    for part in [0, 1, 64, 400, whole.len() / 2] {
+        fs::write(path("cut.fst"), &whole[..part]).unwrap();
+        follow("cut.fst").refused(&["cut.fst: cannot be read: "]);
+    }
+}
+
+#[test]
+fn a_soak_without_time_is_refused() {
+    warpsieve(&["soak", "l1", "--seconds", "0"]).refused(&["invalid value '0' for '--seconds <N>'"]);
+}

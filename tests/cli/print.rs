@@ -92,6 +92,16 @@ fn list_machines_begins_with_the_default() {
 }
 
 #[test]
+fn list_figures_names_what_reproduce_takes_and_what_each_shows() {
+    let entries = listed("figures");
+    let names = names(&entries);
+    assert!(names.contains(&"suite") && names.contains(&"li2015/fig8") && !names.contains(&"all"), "{names:?}");
+    assert!(entries.iter().all(|entry| !entry["shows"].as_str().unwrap().is_empty()), "{entries:?}");
+    let ended = warpsieve(&["list", "figures"]);
+    assert!(ended.out.contains("\ncandel2018/fig2"), "{}", ended.out);
+}
+
+#[test]
 fn list_kernels_finds_the_launch_files_here_or_above() {
     let entries = listed("kernels");
     let names = names(&entries);

@@ -59,6 +59,9 @@ fn the_summary_counts_the_rows_of_figures_that_were_written() {
     let [entry] = &entries[..] else { panic!("{entries:?}") };
     assert_eq!((&entry["paper"], &entry["class"], &entry["rows"]), (&"li2015".into(), &"sign".into(), &7.into()));
     warpsieve(&["reproduce", "li2015/fig3", "--summary"]).refused(&["--summary"]);
+    let empty = format!("{output}/empty");
+    fs::create_dir(&empty).unwrap();
+    warpsieve(&["reproduce", "--summary", "--output", &empty]).refused(&["no judged figure has been written here"]);
 }
 
 #[test]
@@ -79,8 +82,8 @@ fn the_pages_of_anssari2012_set_the_clocked_machine_beside_the_caches_without_ti
         line.split(',').nth(at).unwrap().to_owned()
     };
     let lines: Vec<_> = lines.collect();
-    // Ten benchmarks on three systems of four sizes and three of one, with time and without.
-    assert_eq!(lines.len(), 10 * (3 * 4 + 3) * 2);
+    // Ten benchmarks on three systems of four sizes and four of one, with time and without.
+    assert_eq!(lines.len(), 10 * (3 * 4 + 4) * 2);
     for line in &lines {
         let number = |name| cell(line, name).parse::<f64>().unwrap();
         assert!(number("dram_bytes") > 0.0 || cell(line, "time") == "untimed", "{line}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use miette::{IntoDiagnostic, Report};
+use miette::{IntoDiagnostic, Report, miette};
 use serde::Serialize;
 
 use super::super::args::Format;
@@ -27,6 +27,9 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
         let paper = name_of(&paper);
         let rows = rows(folder, &paper, is_quick)?;
         entries.extend(Class::ALL.map(|class| Entry::new(&paper, class, &rows)).into_iter().filter(|e| e.rows > 0));
+    }
+    if entries.is_empty() {
+        return Err(miette!("{}: no judged figure has been written here", folder.display()));
     }
     let text = match format {
         Format::Table => {

@@ -149,12 +149,12 @@ fn two_designs_that_disagree_about_a_field_are_refused() {
 fn an_unknown_design_machine_and_slot_come_with_the_one_that_was_meant() {
     assert_eq!(
         refused(&["prik"], &[]),
-        ["--design:1:1: there is no design `prik` (did you mean `pric`?; the name of a file ends in .toml)"]
+        ["--design:1:1: there is no design `prik` (did you mean `pric`? The name of a file ends in .toml)"]
     );
     let error = Resolved::new(&Request { machine: "femi".to_owned(), ..Request::default() }).unwrap_err();
     assert_eq!(
         error.lines(),
-        ["--machine:1:1: there is no machine `femi` (did you mean `fermi`?; the name of a file ends in .toml)"]
+        ["--machine:1:1: there is no machine `femi` (did you mean `fermi`? The name of a file ends in .toml)"]
     );
     assert_eq!(
         design_refused("slot = \"tag\"\n"),

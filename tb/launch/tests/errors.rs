@@ -92,6 +92,14 @@ fn missing_keys_are_named_where_their_table_begins() {
 }
 
 #[test]
+fn a_ptx_file_that_is_none_is_one_problem_however_many_launches_need_it() {
+    let launch = "[[step.launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = []\n";
+    let problems = Folder::new().problems(&format!("ptx = \"none.ptx\"\n[[step]]\n{launch}{launch}"));
+    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+    assert!(problem.starts_with("1:7: `ptx` is \"none.ptx\", expected a PTX file: there is no file "), "{problem}");
+}
+
+#[test]
 fn two_buffers_of_one_name_are_refused() {
     let buffer = "[[buffer]]\nname = \"a\"\ntype = \"u8\"\nelements = 1\n";
     assert_eq!(
