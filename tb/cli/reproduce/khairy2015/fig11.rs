@@ -3,8 +3,9 @@
 use rtl::l1::watch::Fail;
 
 use super::super::Desk;
+use super::fig4::REASONS;
 use super::plot::Plot;
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, fails_per_kilocycle, measured};
+use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, explained, fails_per_kilocycle, measured};
 use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row, mean};
 use crate::reproduce::page::Page;
@@ -33,13 +34,21 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     }
     for name in HIGH {
         let (all, mshrs) = (fails[1][at(name)], of_mshrs[at(name)]);
-        rows.push(Row::claim(
+        let row = Row::claim(
             Class::Sign,
             &format!("{name}, refusals left a thousand cycles"),
             &format!("{all:.0}, {mshrs:.0} of them for MSHR entries; the mean is {left:.0}"),
             "still many, of MSHR entries above all",
             all >= left && left_of(at(name)).iter().all(|reason| *reason <= mshrs),
-        ));
+        );
+        rows.push(explained(row, || {
+            let counts = REASONS.iter().zip(left_of(at(name))).map(|(reason, count)| format!("{reason} {count:.0}"));
+            format!(
+                "they are {}; MSHR_MIX_ENTRY counts loads of a line that as many warps as an MSHR entry\n  \
+                 holds wait for already",
+                counts.collect::<Vec<_>>().join(", ")
+            )
+        }));
     }
     let about = format!(
         "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, on the baseline and with DWT-PRIC (designs `dwt-pric`\n\

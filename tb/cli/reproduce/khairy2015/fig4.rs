@@ -11,7 +11,7 @@ use crate::reproduce::page::Page;
 use crate::run::ratio;
 
 /// The reasons as the paper names them, in the order of [`Fail`].
-const REASONS: [&str; NUM_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
+pub(super) const REASONS: [&str; NUM_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
 
 pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let apps: Vec<&App> = APPS.iter().collect();

@@ -1,9 +1,10 @@
 //! Table 3: warps that an exhaustive search leaves each scheduler, and those that DWT-CS settles on.
 
 use rtl::sm::StallReason;
+use rtl::throttle::config::DwtConfig;
 
 use super::super::Desk;
-use super::{App, DWT_PRIC, METHOD, apps_named, explained, measured, misses};
+use super::{App, DWT_PRIC, METHOD, apps_named, explained, measured, measured_until, misses};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Form, Series};
 use crate::reproduce::judge::{Class, Row};
@@ -64,16 +65,45 @@ fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<Search>, Halt> {
     Ok(found)
 }
 
+/// How DWT-CS searches, from the first cycle of a kernel on.
+const DWT: DwtConfig = DwtConfig::KHAIRY2015;
+
+/// Thread instructions that each SM issues in the sample, if that is in the first periods of the run. SM `i`, counted
+/// from 1, is limited to `i` warps.
+fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
+    let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
+    let begin = u64::from(DWT.above) * period + there_and_back;
+    let end = begin + u64::from(DWT.sample) * period;
+    let at = |cycle: u64| measured_until(desk, app, DWT_PRIC, cycle);
+    let (before, after, settled) = (at(begin)?, at(end)?, at(end + 2 * there_and_back)?);
+    if settled.warp_limits.is_empty() {
+        return Ok(None);
+    }
+    let instructions =
+        |run: &Clocked| run.counters.cores.iter().map(|core| core.thread_instructions).collect::<Vec<_>>();
+    Ok(Some(instructions(&after).iter().zip(instructions(&before)).map(|(after, before)| after - before).collect()))
+}
+
 /// Why DWT-CS does not find what the search finds.
-fn why(search: &Search, dwt: Option<u8>, run: &Clocked) -> String {
+fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) -> String {
     let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
     let Some(limit) = dwt else {
         return format!("with PRIC {mpki:.1} loads miss in a thousand instructions, too few for DWT-CS to search (10)");
     };
+    let best = search.best();
+    let counted = |of: u8| sample.and_then(|counts| counts.get(usize::from(of) - 1));
+    let counts = match (counted(limit), counted(best)) {
+        (Some(won), Some(lost)) => {
+            format!(
+                "; in its sample SM {limit} issues {won} thread instructions with that limit, and SM {best} {lost} with its own"
+            )
+        }
+        _ => String::new(),
+    };
     format!(
         "at {limit} the IPC of the search is {:.3} of its best, and limits from {} on hold nobody back; DWT-CS compares SMs, each with another limit\n  \
-         and with CTAs of its own, so that it counts as well what these have to do",
-        search.ipc(limit) / search.ipc(search.best()),
+         and with CTAs of its own, that share the memory with SMs which hold nobody back{counts}",
+        search.ipc(limit) / search.ipc(best),
         search.ipc.len()
     )
 }
@@ -100,7 +130,8 @@ pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
             &format!("{published_dwt} and {published}: {expected}"),
             dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
         );
-        rows.push(explained(row, || why(&found[at], dwt, &done[at][0])));
+        let sample = if row.passed { None } else { sample(desk, apps[at])? };
+        rows.push(explained(row, || why(&found[at], dwt, &done[at][0], sample.as_deref())));
         let relative = |limit: Option<u8>| {
             limit.map_or(String::new(), |limit| format!("{:.3}", found[at].ipc(limit) / found[at].ipc(best)))
         };
@@ -146,10 +177,22 @@ pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Counters;
 
     #[test]
     fn the_lowest_of_equally_good_limits_is_the_best() {
         assert_eq!(Search { ipc: vec![1.0, 3.0, 3.0, 2.0] }.best(), 2);
+    }
+
+    #[test]
+    fn a_sample_that_misled_is_told_with_the_counts_of_both_limits() {
+        let run = Clocked { counters: Counters::default(), is_checked: true, warp_limits: Vec::new() };
+        let why = |sample: Option<&[u64]>| why(&Search { ipc: vec![2.0, 1.5, 1.8] }, Some(3), &run, sample);
+        assert!(
+            why(Some(&[70, 80, 90]))
+                .ends_with("SM 3 issues 90 thread instructions with that limit, and SM 1 70 with its own")
+        );
+        assert!(why(None).ends_with("hold nobody back"));
     }
 
     #[test]
