@@ -25,10 +25,12 @@ pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
     let most = relative[Scheme::Decoupled as usize].iter().copied().fold(f64::NAN, f64::max);
     let order = [Scheme::Decoupled, Scheme::Profiled, Scheme::Mrpb, Scheme::Plain];
     let sooner = |app: &str| {
-        let [pdp, decoupled] =
-            [Scheme::Pdp, Scheme::Decoupled].map(|scheme| schemes.of(app, &schemes.values(scheme, hits)));
+        let [pdp, decoupled, second] = [Scheme::Pdp, Scheme::Decoupled, Scheme::Second]
+            .map(|scheme| schemes.of(app, &schemes.values(scheme, hits)));
         format!(
-            "PDP takes a line in at its first request, Decoupled at its third: {pdp:.1} against {decoupled:.1} % of the loads hit"
+            "PDP takes a line in at its first request, Decoupled at its third: {pdp:.1} against {decoupled:.1} % of the loads hit; taken in at its \
+             second, {second:.1} %, and {:.2} times PDP's IPC",
+            schemes.of(app, &relative[Scheme::Second as usize]) / schemes.of(app, &relative[Scheme::Pdp as usize])
         )
     };
     let mut rows = vec![

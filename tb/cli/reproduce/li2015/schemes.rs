@@ -16,6 +16,10 @@ const MOST: u32 = 255;
 /// Thresholds of the profile tried.
 const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
+/// The other reading of "reference count": of all requests of a line, so that with a threshold of 2 it enters at
+/// its second.
+pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
+
 /// What decides which loads go past the L1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
@@ -25,12 +29,13 @@ pub(super) enum Scheme {
     Mrpb,
     Pdp,
     Decoupled,
+    Second,
     Dueling,
 }
 
 impl Scheme {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Plain, Self::Ball, Self::Profiled, Self::Mrpb, Self::Pdp, Self::Decoupled, Self::Dueling];
+    pub(super) const ALL: [Self; 8] =
+        [Self::Plain, Self::Ball, Self::Profiled, Self::Mrpb, Self::Pdp, Self::Decoupled, Self::Second, Self::Dueling];
 
     /// As the paper's figures call it.
     pub(super) fn name(self) -> &'static str {
@@ -41,6 +46,7 @@ impl Scheme {
             Self::Mrpb => "MRPB",
             Self::Pdp => "PDP-best",
             Self::Decoupled => "Decoupled",
+            Self::Second => "second request",
             Self::Dueling => "dueling",
         }
     }
@@ -54,6 +60,8 @@ pub(super) struct Schemes {
     threshold: u32,
     /// The best for each application.
     pub(super) distances: Vec<u32>,
+    /// All distances that were tried, for each application.
+    tried: Vec<BTreeMap<u32, Clocked>>,
     /// IPC at the distance that the search finds, in parts of that at the best of all: the least of the
     /// applications, at their small sizes.
     found: f64,
@@ -62,21 +70,26 @@ pub(super) struct Schemes {
 impl Schemes {
     pub(super) fn measure(desk: &Desk, kinds: &[Kind]) -> Result<Self, Halt> {
         let apps = apps(kinds);
-        let designs = ["bypass-all", "mrpb-all", "decoupled", "decoupled-dueling"];
-        let mut machines = vec![(vec![], vec![])];
-        machines.extend(designs.map(|design| (vec![design], vec![])));
+        let machines = [
+            (vec![], vec![]),
+            (vec!["bypass-all"], vec![]),
+            (vec!["mrpb-all"], vec![]),
+            (vec!["decoupled"], vec![]),
+            (vec!["decoupled"], vec![FIRST_COUNTS]),
+            (vec!["decoupled-dueling"], vec![]),
+        ];
         let fixed = measured(desk, &apps, &machines)?;
         let threshold = best_threshold(desk)?;
         let set = format!("l1.profiled.threshold={threshold}");
         let profiled = measured(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
-        let protected = searched(desk, &apps)?;
-        let distances: Vec<_> = protected.iter().map(|tried| best_distance(&ipcs(tried))).collect();
-        let runs = fixed.into_iter().zip(profiled).zip(protected).zip(&distances);
-        let runs = runs.map(|(((fixed, profiled), protected), distance)| {
-            let [plain, ball, mrpb, decoupled, dueling] = [0, 1, 2, 3, 4].map(|at| fixed[at].clone());
-            vec![plain, ball, profiled[0].clone(), mrpb, protected[distance].clone(), decoupled, dueling]
+        let tried = searched(desk, &apps)?;
+        let distances: Vec<_> = tried.iter().map(|tried| best_distance(&ipcs(tried))).collect();
+        let runs = fixed.into_iter().zip(profiled).zip(&tried).zip(&distances);
+        let runs = runs.map(|(((fixed, profiled), tried), distance)| {
+            let [plain, ball, mrpb, decoupled, second, dueling] = [0, 1, 2, 3, 4, 5].map(|at| fixed[at].clone());
+            vec![plain, ball, profiled[0].clone(), mrpb, tried[distance].clone(), decoupled, second, dueling]
         });
-        Ok(Self { runs: runs.collect(), found: share_found(desk, &apps)?, apps, threshold, distances })
+        Ok(Self { runs: runs.collect(), found: share_found(desk, &apps)?, apps, threshold, distances, tried })
     }
 
     /// A number of each application under a scheme.
@@ -95,6 +108,21 @@ impl Schemes {
         self.apps.iter().position(|known| known.name == app).map_or(f64::NAN, |at| values[at])
     }
 
+    /// The least IPC of the applications under PDP, in parts of the baseline's, its application and
+    /// distance, where `choose` says which of the distances tried an application has.
+    pub(super) fn worst_protected(
+        &self,
+        choose: impl Fn(&BTreeMap<u32, Clocked>) -> u32,
+    ) -> Option<(f64, &'static str, u32)> {
+        let plain = self.values(Scheme::Plain, ipc);
+        let one = |((app, tried), plain): ((&&'static App, &BTreeMap<u32, Clocked>), f64)| {
+            let distance = choose(tried);
+            tried.get(&distance).map(|run| (ipc(run) / plain, app.name, distance))
+        };
+        let all = self.apps.iter().zip(&self.tried).zip(plain).filter_map(one);
+        all.min_by(|this, other| this.0.total_cmp(&other.0))
+    }
+
     /// What the schemes are here.
     pub(super) fn text(&self) -> String {
         let tried: Vec<_> = self.apps.iter().zip(&self.distances).map(|(app, d)| format!("{} {d}", app.name)).collect();
@@ -104,7 +132,8 @@ impl Schemes {
              is best for the application: of {DISTANCES:?}, then by halves between the best and its neighbours.\n\
              It is {}. At the small sizes, where all from 1 to {MOST} were tried, such a search gets\n\
              at least {:.1} % of the best IPC of each.\n\
-             *Decoupled*: `decoupled`, a threshold of 2 in every SM. *Dueling*: `decoupled-dueling`. {KERNELS}",
+             *Decoupled*: `decoupled`, a threshold of 2 in every SM: a line enters at its third request, the second that finds its tag.\n\
+             *Second request*: the same, but the first request counts too (`{FIRST_COUNTS}`). *Dueling*: `decoupled-dueling`. {KERNELS}",
             self.threshold,
             tried.join(", "),
             100.0 * self.found,
@@ -165,6 +194,22 @@ fn ipcs(tried: &BTreeMap<u32, Clocked>) -> BTreeMap<u32, f64> {
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
     tried.keys().nth(at).copied().unwrap_or(MOST)
+}
+
+/// The shortest of the distances with the most hits.
+pub(super) fn most_hits(tried: &BTreeMap<u32, Clocked>) -> u32 {
+    best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
+}
+
+/// Of [`DISTANCES`], the one with the best mean over the unfriendly applications.
+pub(super) fn common_distance(desk: &Desk) -> Result<u32, Halt> {
+    let apps = apps(&[Kind::Unfriendly]);
+    let done = protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
+    let mean = |distance: &u32| {
+        let ipcs: Vec<_> = done.iter().map(|tried| ipc(&tried[distance])).collect();
+        mean_of(Kind::Unfriendly, &apps, &ipcs)
+    };
+    Ok(DISTANCES[fastest(DISTANCES.iter().map(mean))])
 }
 
 /// Distances halfway from the best to its neighbours, where there are any.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::super::Desk;
 use super::columns::Columns;
 use super::reuse::{classes, percentages};
-use super::schemes::{Scheme, Schemes};
-use super::{App, KERNELS, Kind, apps, measured};
+use super::schemes::{FIRST_COUNTS, Scheme, Schemes};
+use super::{KERNELS, Kind, apps, measured};
 use crate::config::Resolved;
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Form, Series};
@@ -118,7 +118,11 @@ fn refused(run: &Clocked) -> u64 {
     sum(run, |unit| unit.fails.iter().sum())
 }
 
-/// The same, in percent of the cycles of the SMs that load anything.
+fn missed(run: &Clocked) -> u64 {
+    sum(run, |unit| unit.misses)
+}
+
+/// Cycles refused, in percent of the cycles of the SMs that load anything.
 fn stalled(run: &Clocked) -> f64 {
     let loading = run.counters.l1.iter().filter(|unit| unit.accesses > 0).count() as u64;
     100.0 * ratio(refused(run), loading * run.counters.cycles)
@@ -131,35 +135,45 @@ fn change(ours: u64, base: u64) -> f64 {
 
 pub(in super::super) fn contention(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
-    let runs = measured(desk, &apps, &[(vec![], vec![]), (vec!["decoupled"], vec![])])?;
+    let machines = [(vec![], vec![]), (vec!["decoupled"], vec![]), (vec!["decoupled"], vec![FIRST_COUNTS])];
+    let runs = measured(desk, &apps, &machines)?;
     let points: Vec<_> =
-        apps.iter().flat_map(|app: &&App| [app.point(desk, &[], &[]), app.point(desk, &["decoupled"], &[])]).collect();
-    let lines: Vec<_> = watched(desk, &points)?.chunks(2).map(|pair| change(pair[1].lines, pair[0].lines)).collect();
-    let fails: Vec<_> = runs.iter().map(|pair| change(refused(&pair[1]), refused(&pair[0]))).collect();
-    let misses: Vec<_> =
-        runs.iter().map(|pair| change(sum(&pair[1], |unit| unit.misses), sum(&pair[0], |unit| unit.misses))).collect();
-    let stall: Vec<_> = runs.iter().map(|pair| stalled(&pair[0])).collect();
-    let stall_left: Vec<_> = runs.iter().map(|pair| stalled(&pair[1])).collect();
+        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
+    let lines: Vec<_> = watched(desk, &points)?.chunks(machines.len()).map(<[Watched]>::to_vec).collect();
+    let changed = |at: usize| {
+        let lines = lines.iter().map(|of| change(of[at].lines, of[0].lines)).collect();
+        let [fails, misses] = [refused, missed]
+            .map(|count| runs.iter().map(|of| change(count(&of[at]), count(&of[0]))).collect::<Vec<_>>());
+        [lines, fails, misses]
+    };
+    let ([lines, fails, misses], second) = (changed(1), changed(2));
+    let stall: Vec<_> = runs.iter().map(|of| stalled(&of[0])).collect();
+    let stall_left: Vec<_> = runs.iter().map(|of| stalled(&of[1])).collect();
     let average = |values: &[f64]| mean(values).unwrap_or(f64::NAN);
-    let sssp = apps.iter().position(|app| app.name == "SSSP").map_or(f64::NAN, |at| misses[at]);
+    let sssp = |misses: &[f64]| apps.iter().position(|app| app.name == "SSSP").map_or(f64::NAN, |at| misses[at]);
 
     let mut page = Page::new("li2015/contention", desk.is_quick, "li2015, sections 3.2, 6.1 (e) and 6.5: contention");
     page.text(&format!(
         "The plain and the decoupled L1 of `fermi` with `li2015-clocks`. *Footprint*: lines that loads ask the L1 of an SM for in a launch, those\n\
          that go past it left out. *Refused*: cycles in which the oldest request waits for a line, an MSHR entry or the miss queue; stalls\n\
-         are these in percent of the cycles of the SMs that load anything. {KERNELS}"
+         are these in percent of the cycles of the SMs that load anything. *2nd*: lines enter at their second request instead of their\n\
+         third (`{FIRST_COUNTS}`). {KERNELS}"
     ));
     page.judged(vec![
         Row::factor("footprint, mean change in %", average(&lines), -63.4, 0.0),
         Row::factor("cycles refused, mean change in %", average(&fails), -84.5, 0.0),
         Row::factor("stalls of the plain L1, mean %", average(&stall), 48.04, 0.0),
-        Row::factor("misses of SSSP, change in %", sssp, -80.0, 0.0),
+        Row::factor("misses of SSSP, change in %", sssp(&misses), -80.0, 0.0),
     ]);
     let mut columns = Columns::new(&apps);
+    let [lines_second, fails_second, misses_second] = second;
     for (name, values) in [
         ("footprint %", lines),
         ("refused %", fails),
         ("misses %", misses),
+        ("footprint %, 2nd", lines_second),
+        ("refused %, 2nd", fails_second),
+        ("misses %, 2nd", misses_second),
         ("stalls % BL", stall),
         ("stalls % Decoupled", stall_left),
     ] {
