@@ -68,6 +68,11 @@ impl Coherent {
         bank.buffer = Some(own);
     }
 
+    /// Lines that the L2 holds and has still to write back.
+    pub(super) fn dirty(&self) -> u64 {
+        self.banks.iter().flat_map(|bank| bank.lines.notes()).map(|dirty| u64::from(*dirty)).sum()
+    }
+
     /// The atomic buffers go to the L2.
     pub(super) fn flush_buffers(&mut self, counts: &mut Counts) {
         self.banks.iter_mut().for_each(|bank| bank.flush(counts));

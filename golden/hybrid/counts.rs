@@ -46,6 +46,8 @@ pub struct Counts {
     pub dram_reads: u64,
     /// Sectors written to DRAM.
     pub dram_writes: u64,
+    /// Sectors that the L2 had still to write there when the last kernel ended.
+    pub dram_owed: u64,
 }
 
 impl Counts {
@@ -58,5 +60,11 @@ impl Counts {
     #[must_use]
     pub fn dram_bytes(&self) -> u64 {
         (self.dram_reads + self.dram_writes) * super::SECTOR_BYTES as u64
+    }
+
+    /// The same, and what the L2 had still to write back.
+    #[must_use]
+    pub fn dram_bytes_in_the_end(&self) -> u64 {
+        self.dram_bytes() + self.dram_owed * super::SECTOR_BYTES as u64
     }
 }

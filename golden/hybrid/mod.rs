@@ -368,6 +368,7 @@ impl Hybrid {
     pub fn end_kernel(&mut self) {
         assert!(self.pending.is_empty(), "a kernel ends while lines are on their way");
         self.coherent.flush_buffers(&mut self.counts);
+        self.counts.dram_owed = self.coherent.dirty();
         if self.config.protections.flushes {
             self.l1.iter_mut().for_each(Lines::clear);
             self.trackers.iter_mut().for_each(Tracker::clear);

@@ -256,6 +256,21 @@ fn a_store_fetches_the_sectors_that_it_writes_in_part() {
     assert_eq!((system.counts().dram_reads, system.counts().l2_accesses), (1, 2));
 }
 
+/// The L2 of these tests has 8 banks of 4 sets of 2 lines: all sectors 0 of the lines 8 n lie in one set.
+#[test]
+fn what_was_written_is_owed_to_dram_until_it_is_written_back() {
+    let mut system = Hybrid::new(TABLE_4_1());
+    for line in 0..3 {
+        system.store(0, 8 * line, u128::from(u32::MAX));
+    }
+    system.load(0, 801, WORD, false);
+    system.fill(0, 801);
+    system.end_kernel();
+    assert_eq!((system.counts().dram_writes, system.counts().dram_owed), (1, 2));
+    let moved = system.counts().dram_reads + 3;
+    assert_eq!(system.counts().dram_bytes_in_the_end(), moved * SECTOR_BYTES as u64);
+}
+
 #[test]
 fn atomics_stay_in_the_buffer_until_another_access_needs_the_line() {
     let mut system = Hybrid::new(TABLE_4_1());

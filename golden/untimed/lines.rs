@@ -54,6 +54,11 @@ impl<T> Lines<T> {
         Some(set.remove(at).1)
     }
 
+    /// The notes of all lines, in no order that means anything.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &T> {
+        self.sets.iter().flatten().map(|(_, note)| note)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.sets.iter_mut().for_each(Vec::clear);
     }

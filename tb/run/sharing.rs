@@ -14,8 +14,8 @@ use super::RunError;
 use super::prepare::prepare;
 use super::untimed::each_launch;
 
-/// Bytes of a sector, for which sharers are counted: a line of anssari2012's L2.
-pub const SECTOR_BYTES: u64 = 32;
+/// Bytes of a word, for which sharers are counted: what anssari2012 calls an element.
+pub const WORD_BYTES: u64 = 4;
 
 /// What an instruction asks of global memory or of constants, over all launches of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,9 @@ pub struct AccessSharing {
     pub touched: u64,
     /// The least lines that hold as many bytes.
     pub least: u64,
-    /// Sectors touched in each launch.
-    pub sectors: u64,
-    /// CTAs of the launch that touched these sectors, by whatever instruction, summed over them.
+    /// Words touched in each launch.
+    pub words: u64,
+    /// CTAs of the launch that touched these words, by whatever instruction, summed over them.
     pub sharers: u64,
 }
 
@@ -88,7 +88,7 @@ fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
             warps: 0,
             touched: 0,
             least: 0,
-            sectors: 0,
+            words: 0,
             sharers: 0,
         };
         Some(none)
@@ -123,16 +123,16 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
 /// What a launch has touched.
 #[derive(Default)]
 struct Touched {
-    /// Sectors and CTAs.
+    /// Words and CTAs.
     by_cta: FxHashSet<(u64, u32)>,
-    /// CTAs of each sector.
+    /// CTAs of each word.
     ctas: FxHashMap<u64, u32>,
-    /// Instructions and sectors.
+    /// Instructions and words.
     by_inst: FxHashSet<(u32, u64)>,
-    sectors: Vec<u64>,
+    words: Vec<u64>,
 }
 
-/// Set in the number of a sector of constants.
+/// Set in the number of a word of constants.
 const CONSTANT: u64 = 1 << 63;
 
 impl Touched {
@@ -149,14 +149,13 @@ impl Touched {
             return;
         }
         let bytes = u64::from(mem.bytes());
-        self.sectors.clear();
-        let in_sectors =
-            |lane: usize| (addresses[lane] / SECTOR_BYTES)..=((addresses[lane] + bytes - 1) / SECTOR_BYTES);
-        self.sectors.extend(lanes().flat_map(in_sectors));
-        self.sectors.sort_unstable();
-        self.sectors.dedup();
-        let sectors_of_line = LINE_BYTES as u64 / SECTOR_BYTES;
-        let lines = self.sectors.chunk_by(|a, b| a / sectors_of_line == b / sectors_of_line).count();
+        self.words.clear();
+        let in_words = |lane: usize| (addresses[lane] / WORD_BYTES)..=((addresses[lane] + bytes - 1) / WORD_BYTES);
+        self.words.extend(lanes().flat_map(in_words));
+        self.words.sort_unstable();
+        self.words.dedup();
+        let words_of_line = LINE_BYTES as u64 / WORD_BYTES;
+        let lines = self.words.chunk_by(|a, b| a / words_of_line == b / words_of_line).count();
         let mut distinct: Vec<u64> = lanes().map(|lane| addresses[lane]).collect();
         distinct.sort_unstable();
         distinct.dedup();
@@ -165,19 +164,19 @@ impl Touched {
         access.least += (distinct.len() as u64 * bytes).div_ceil(LINE_BYTES as u64);
         let [x, y, z] = step.cta;
         let cta = (z * grid[1] + y) * grid[0] + x;
-        for sector in self.sectors.iter().map(|sector| sector | space) {
-            if self.by_cta.insert((sector, cta)) {
-                *self.ctas.entry(sector).or_default() += 1;
+        for word in self.words.iter().map(|word| word | space) {
+            if self.by_cta.insert((word, cta)) {
+                *self.ctas.entry(word).or_default() += 1;
             }
-            self.by_inst.insert((step.pc, sector));
+            self.by_inst.insert((step.pc, word));
         }
     }
 
     fn add_to(&self, accesses: &mut [Option<AccessSharing>]) {
-        for (pc, sector) in &self.by_inst {
+        for (pc, word) in &self.by_inst {
             if let Some(access) = &mut accesses[*pc as usize] {
-                access.sectors += 1;
-                access.sharers += u64::from(self.ctas[sector]);
+                access.words += 1;
+                access.sharers += u64::from(self.ctas[word]);
             }
         }
     }
@@ -203,9 +202,9 @@ mod tests {
             [Access::Load, Access::Load, Access::Store]
         );
         for one in &vadd.accesses {
-            assert_eq!((one.touched, one.least, one.sharers), (one.warps, one.warps, one.sectors), "{one:?}");
+            assert_eq!((one.touched, one.least, one.sharers), (one.warps, one.warps, one.words), "{one:?}");
             // 5,000 floats.
-            assert_eq!(one.sectors, 5_000 * 4 / SECTOR_BYTES);
+            assert_eq!(one.words, 5_000);
             assert!(!one.is_dependent);
         }
     }
@@ -222,8 +221,17 @@ mod tests {
     fn a_matrix_is_shared_by_the_ctas_of_a_row_or_column_of_tiles() {
         let [sgemm] = &profile("sgemm_cache")[..] else { panic!("one kernel") };
         let stored: Vec<_> = sgemm.accesses.iter().filter(|one| one.access == Access::Store).collect();
-        // 3 x 2 tiles; the rows of the result are not aligned, so that neighbours meet in some of its sectors.
-        assert!(stored.iter().all(|one| one.sharers < 2 * one.sectors), "{stored:?}");
-        assert!(sgemm.accesses.iter().any(|one| one.sharers >= 3 * one.sectors), "{sgemm:?}");
+        // 3 x 2 tiles, whose rows are not aligned: neighbours meet in some sectors of the result, but in no word.
+        assert!(stored.iter().all(|one| one.sharers == one.words), "{stored:?}");
+        assert!(sgemm.accesses.iter().any(|one| one.sharers == 3 * one.words), "{sgemm:?}");
+    }
+
+    #[test]
+    fn cells_side_by_side_are_nobody_elses_though_their_lines_are() {
+        let [lbm] = &profile("lbm_aos")[..] else { panic!("one kernel") };
+        let loads = lbm.accesses.iter().filter(|one| one.access == Access::Load && one.touched > 8 * one.warps);
+        let loads: Vec<_> = loads.collect();
+        assert_eq!(loads.len(), 19, "a load for each direction");
+        assert!(loads.iter().all(|one| one.sharers == one.words), "{loads:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Figures 4.1 and 4.4 to 4.6 on the clocked machine, beside the same caches without time.
+//! Figures 4.1 to 4.6 on the clocked machine, beside the same caches without time.
 
 mod claims;
 
@@ -15,7 +15,8 @@ use rtl::tracker::TrackerStats;
 
 use super::super::super::progress::progress_bar;
 use super::super::Desk;
-use super::{BENCHMARKS, Events, HOP_MM, LARGEST, SIZES, STRUCTURES, baseline, change, tracker};
+use super::claims::HURT;
+use super::{BENCHMARKS, Events, HOP_MM, LARGEST, LAUNCHES, SIZES, STRUCTURES, baseline, bytes, change, tracker};
 use crate::config::{Request, Resolved};
 use crate::reproduce::Halt;
 use crate::reproduce::chart::{Chart, Series};
@@ -28,10 +29,11 @@ const MACHINE: &str = "hybrid";
 const POLICY: &str = "hybrid-policy";
 /// The system of the thesis's figures 4.4 and 4.5: tracker and policy.
 const PROPOSED: &str = "both";
+/// That of figure 4.3: the same, and the second element of the policy.
+const PASSING: &str = "L2 passed";
+/// An L2 that knows which bytes of its lines were written, which the thesis's simulator does not.
+const BYTE_MASK: &str = "l2.write_miss=byte-mask";
 
-/// The launch file of each of [`BENCHMARKS`]: that of the page without time where it takes seconds.
-const LAUNCHES: [&str; BENCHMARKS.len()] =
-    ["thesis", "timed", "thesis", "thesis", "timed", "timed", "timed", "timed", "thesis", "thesis"];
 /// Kernels that no figure has, whose lines meet in few sets of the L1, and settings that tell why their forwards are
 /// refused.
 const OTHERS: [(&str, &[&str]); 4] =
@@ -49,26 +51,28 @@ struct System {
     trackers: usize,
     list: SharerList,
     bypass_l1: bool,
+    bypass_l2: bool,
 }
 
 impl System {
     /// The same without time.
     fn untimed(&self) -> Result<Config, golden::index::IndexError> {
         let tracker = if self.trackers > 0 { tracker(self.trackers, self.list)? } else { None };
-        Ok(Config { tracker, bypass_l1: self.bypass_l1, ..baseline(SIZES[self.size])? })
+        let Self { bypass_l1, bypass_l2, .. } = *self;
+        Ok(Config { tracker, bypass_l1, bypass_l2, ..baseline(SIZES[self.size])? })
     }
 
-    fn point(&self, launch: &Path) -> Point {
+    fn point(&self, launch: &Path, more: &[&str]) -> Point {
         let Config { l2, .. } = match self.untimed() {
             Ok(config) => config,
             Err(_) => unreachable!("sizes are powers of two"),
         };
         let sets = format!("l2.sets={}", l2.bank.index.sets());
-        Point::new(launch, MACHINE, &self.designs, &[&sets])
+        Point::new(launch, MACHINE, &self.designs, &[&[sets.as_str()], more].concat())
     }
 }
 
-/// Baseline, tracker, and tracker with the policy at each size; the other trackers with 1 MB and the policy.
+/// Baseline, tracker, and tracker with the policy at each size; the others with 1 MB and the policy.
 fn systems() -> Vec<System> {
     let by_size = [
         ("baseline", Vec::new(), 0, false),
@@ -84,9 +88,15 @@ fn systems() -> Vec<System> {
             trackers,
             list: SharerList::All,
             bypass_l1,
+            bypass_l2: false,
         }));
     }
-    let others = [("1 sharer", "tracker-last", 1), ("2 trackers", "tracker-2", 2), ("4 trackers", "tracker-4", 4)];
+    let others = [
+        ("1 sharer", "tracker-last", 1),
+        ("2 trackers", "tracker-2", 2),
+        ("4 trackers", "tracker-4", 4),
+        (PASSING, "tracker-exclusive", 1),
+    ];
     systems.extend(others.map(|(name, design, trackers)| System {
         name,
         designs: vec![design, POLICY],
@@ -94,6 +104,7 @@ fn systems() -> Vec<System> {
         trackers,
         list: if design == "tracker-last" { SharerList::Last } else { SharerList::All },
         bypass_l1: true,
+        bypass_l2: name == PASSING,
     }));
     systems
 }
@@ -111,7 +122,11 @@ struct Done {
 struct Measured {
     name: &'static str,
     title: String,
+    /// Bytes of its buffers.
+    bytes: usize,
     done: Vec<Done>,
+    /// What [`PROPOSED`] and [`PASSING`] do with [`BYTE_MASK`], of those that write misses hurt.
+    masked: Option<[Counters; 2]>,
 }
 
 impl Done {
@@ -146,11 +161,25 @@ impl Measured {
         self.part((system, size), ("baseline", LARGEST), Done::dram)
     }
 
+    /// DRAM data past the L2, of those of [`PROPOSED`].
+    fn past_the_l2(&self) -> [f64; 2] {
+        self.part((PASSING, LARGEST), (PROPOSED, LARGEST), Done::dram)
+    }
+
+    /// The same with time and [`BYTE_MASK`].
+    fn past_the_masked_l2(&self) -> Option<f64> {
+        self.masked.as_ref().map(|[proposed, passing]| ratio(dram_bytes(passing), dram_bytes(proposed)))
+    }
+
     /// Cycles with a tracker, of the baseline with the same L2.
     fn cycles(&self, size: usize) -> f64 {
         let [part, whole] = ["tracker", "baseline"].map(|system| self.on(system, size).timed.cycles);
         ratio(part, whole)
     }
+}
+
+fn dram_bytes(counters: &Counters) -> u64 {
+    counters.dram.iter().map(|channel| channel.bytes).sum()
 }
 
 /// A kernel that no figure has.
@@ -187,7 +216,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
         l2: [read, written],
         size,
         network_bytes: networks.iter().flat_map(|outputs| outputs.iter()).map(|output| output.bytes()).sum(),
-        dram_bytes: counters.dram.iter().map(|channel| channel.bytes).sum(),
+        dram_bytes: dram_bytes(counters),
     }
 }
 
@@ -204,7 +233,16 @@ fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
     let launches: Vec<PathBuf> =
         BENCHMARKS.iter().zip(LAUNCHES).map(|((_, kernel), size)| desk.launch(kernel, size)).collect();
     let mut points: Vec<_> =
-        launches.iter().flat_map(|launch| systems.iter().map(|system| system.point(launch))).collect();
+        launches.iter().flat_map(|launch| systems.iter().map(|system| system.point(launch, &[]))).collect();
+    let of_figures = points.len();
+    let is_hurt = |(_, benchmark): &(&PathBuf, &(&str, &str))| HURT.contains(&benchmark.0);
+    for (launch, _) in launches.iter().zip(&BENCHMARKS).filter(is_hurt) {
+        for name in [PROPOSED, PASSING] {
+            let of_figure = systems.iter().filter(|system| (system.name, system.size) == (name, LARGEST));
+            points.extend(of_figure.map(|system| system.point(launch, &[BYTE_MASK])));
+        }
+    }
+    let with_masks = points.len();
     let other =
         |(kernel, sets): (&str, &[&str])| Point::new(&desk.launch(kernel, "launch"), MACHINE, &["tracker"], sets);
     points.extend(OTHERS.map(other));
@@ -225,7 +263,9 @@ fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
     });
     bar.finish_and_clear();
 
-    let (of_figures, of_others) = clocked.split_at(BENCHMARKS.len() * systems.len());
+    let (of_figures, masked, of_others) =
+        (&clocked[..of_figures], &clocked[of_figures..with_masks], &clocked[with_masks..]);
+    let mut masked = masked.chunks(2);
     let mut all = Vec::new();
     for (((&(name, _), launch), timed), untimed) in
         BENCHMARKS.iter().zip(&launches).zip(of_figures.chunks(systems.len())).zip(untimed?)
@@ -236,7 +276,9 @@ fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
             let events = [events(&timed, trackers, size), Events::untimed(&untimed, trackers, size)];
             Done { system, size, timed, untimed, events }
         });
-        all.push(Measured { name, title: title(launch)?, done: done.collect() });
+        let of_masked = if HURT.contains(&name) { masked.next() } else { None };
+        let masked = of_masked.map(|pair| [0, 1].map(|at: usize| pair[at].counters.clone()));
+        all.push(Measured { name, title: title(launch)?, bytes: bytes(launch)?, done: done.collect(), masked });
     }
     let others = OTHERS.into_iter().zip(of_others).map(|((kernel, sets), clocked)| {
         let name = [&[kernel], sets].concat().join(", ");
@@ -285,6 +327,7 @@ pub(in super::super) fn timed(desk: &Desk) -> Result<Page, Halt> {
     let shown: Vec<&str> = ["baseline", "tracker", "both"].into_iter().filter(|name| has(&all, name)).collect();
     dram_tables(&mut page, &all, &shown);
     single_tables(&mut page, &all);
+    passing_table(&mut page, &all);
     energy_tables(&mut page, costs, &all, &shown);
     time_table(&mut page, &all);
     refusals(&mut page, &all, &others);
@@ -351,6 +394,34 @@ fn single_tables(page: &mut Page, all: &[Measured]) {
     page.table(&heads, with_means(all, &numbers), 1);
 }
 
+fn passing_table(page: &mut Page, all: &[Measured]) {
+    page.text(PAST_THE_L2);
+    let heads = [
+        "benchmark",
+        "DRAM data",
+        "cycles",
+        "lines fetched",
+        "written back",
+        "write misses",
+        "both: lines fetched",
+        "both: written back",
+        "both: write misses",
+        "DRAM data, byte masks",
+    ];
+    let rows = all.iter().map(|one| {
+        let counts = |system: &str| {
+            let sum = |count: fn(&L2Stats) -> u64| one.on(system, LARGEST).timed.l2.iter().map(count).sum::<u64>();
+            [sum(|bank| bank.fetches), sum(|bank| bank.writebacks), sum(|bank| bank.write_misses)]
+        };
+        let [cycles, whole] = [PASSING, PROPOSED].map(|system| one.on(system, LARGEST).timed.cycles);
+        let parts = [both(one.past_the_l2()), format!("{:.3}", ratio(cycles, whole))];
+        let counted = [counts(PASSING), counts(PROPOSED)].concat().into_iter().map(|count| count.to_string());
+        let masked = one.past_the_masked_l2().map_or(String::new(), |part| format!("{part:.3}"));
+        [one.name.to_owned()].into_iter().chain(parts).chain(counted).chain([masked]).collect()
+    });
+    page.table(&heads, rows.collect(), 1);
+}
+
 fn energy_tables(page: &mut Page, costs: &Table43, all: &[Measured], shown: &[&str]) {
     page.text(&format!(
         "## Figure 4.6: energy\nOf the baseline with the same L2, with a hop of {HOP_MM} mm, with time and without in brackets."
@@ -414,9 +485,10 @@ fn sizes(page: &mut Page, all: &[Measured]) {
     let rows = all.iter().map(|one| {
         let Counters { cycles, .. } = one.on("baseline", LARGEST).timed;
         let instructions = one.on("baseline", LARGEST).timed.warp_instructions();
-        vec![one.name.to_owned(), one.title.clone(), instructions.to_string(), cycles.to_string()]
+        let kb = one.bytes / 1024;
+        vec![one.name.to_owned(), one.title.clone(), kb.to_string(), instructions.to_string(), cycles.to_string()]
     });
-    page.table(&["benchmark", "what runs", "warp instructions", "cycles, 1 MB"], rows.collect(), 2);
+    page.table(&["benchmark", "what runs", "buffers, KB", "warp instructions", "cycles, 1 MB"], rows.collect(), 2);
 }
 
 const TEXT: &str = "Machine `hybrid` with the design `tracker`, alone and with `hybrid-policy` (*both*), and with `tracker-last`, `tracker-2` and `tracker-4`
@@ -426,6 +498,13 @@ that it supplies, and written by each line that arrives and each store that find
 looks up, and written by each forward, listing, notice, store and line found gone; the L2 is read by each read and atomic that finds its
 line, and by each line that it writes back, and written by each line fetched and each change; and the network carries whole flits of
 32 bytes. LBM counts twice in means.
+";
+
+const PAST_THE_L2: &str = "## Figure 4.3: loads whose lines an L1 will keep pass the L2 by
+`tracker-exclusive` with `hybrid-policy`, in parts of `tracker` with `hybrid-policy`, both with 1 MB, as the thesis compares them.
+A write that misses fetches its line unless it is written as a whole. With byte masks, which the thesis's simulator does not have and which
+stand here for those that it finds hurt only, an L2 notes which bytes were written and fetches nothing for them.
+A write that misses costs its own fetch at most: the other lines that are fetched more are read again.
 ";
 
 const REFUSALS: &str = "## What becomes of a forward
