@@ -51,12 +51,26 @@ pub trait Blocks {
 #[derive(Debug)]
 pub struct Due {
     domain: u8,
-    blocks: u128,
+    blocks: BlockSet,
     /// Those that are due at the next edge again.
-    again: u128,
+    again: BlockSet,
 }
 
 impl Due {
+    /// One block.
+    #[must_use]
+    pub fn one(block: BlockId) -> Self {
+        let mut blocks = BlockSet::EMPTY;
+        blocks.insert(block.slot);
+        Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
+    }
+
+    /// What is left to be said of the next edge: a cycle that a block named stands in the wheel already.
+    #[must_use]
+    pub fn sleep(&self) -> Sleep {
+        if self.again == BlockSet::EMPTY { Sleep::UntilEvent } else { Sleep::Next }
+    }
+
     /// Clock domain of the blocks.
     #[must_use]
     pub fn domain(&self) -> u8 {
@@ -64,35 +78,59 @@ impl Due {
     }
 
     /// Evaluates those of the `parts`, which stand in slots `first` and up and are 64 at most, that
-    /// are due, and puts down when each of them wants its next edge.
-    #[inline]
+    /// are due, and puts down when each of them wants its next edge. The others are skipped, which costs
+    /// nothing where parts are slices zipped together.
+    #[inline(always)]
     pub fn each<P>(
         &mut self,
         first: u8,
-        parts: impl Iterator<Item = P>,
+        mut parts: impl Iterator<Item = P>,
         at: &mut Edge<'_>,
         mut eval: impl FnMut(P, &mut Edge<'_>) -> Sleep,
     ) {
-        let mut left = (self.blocks >> first) as u64;
-        let (mut slot, mut again) = (first, 0u64);
+        let mut left = (self.blocks.bits() >> first) as u64;
+        if left == 0 {
+            return;
+        }
+        // Parts up to the first that is due in one step, which costs nothing where they are slices zipped together; those
+        // between it and the last one by one, which is cheaper than to look for where each stands.
+        let (mut place, mut again) = (left.trailing_zeros(), 0u64);
+        left >>= place;
+        if place > 0 {
+            parts.nth(place as usize - 1);
+        }
         for part in parts {
-            if left == 0 {
-                break;
-            }
             if left & 1 != 0 {
                 match eval(part, at) {
-                    Sleep::Next => again |= 1 << (slot - first),
-                    Sleep::At(wish) => {
-                        let block = BlockId { domain: self.domain, slot };
-                        at.wake.at_cycle(at.tick, block, wish.max(at.cycle + 1));
-                    }
+                    Sleep::Next => again |= 1 << place,
+                    Sleep::At(wish) => self.wish(first + place as u8, wish, at),
                     Sleep::UntilEvent => {}
                 }
             }
             left >>= 1;
-            slot += 1;
+            if left == 0 {
+                break;
+            }
+            place += 1;
         }
-        self.again |= u128::from(again) << first;
+        self.again |= BlockSet::from(u128::from(again) << first);
+    }
+
+    /// Evaluates the block in a slot, if it is due.
+    #[inline]
+    pub fn alone(&mut self, slot: u8, at: &mut Edge<'_>, eval: impl FnOnce(&mut Edge<'_>) -> Sleep) {
+        if self.blocks.contains(slot) {
+            match eval(at) {
+                Sleep::Next => self.again.insert(slot),
+                Sleep::At(wish) => self.wish(slot, wish, at),
+                Sleep::UntilEvent => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn wish(&self, slot: u8, cycle: u64, at: &mut Edge<'_>) {
+        at.wake.at_cycle(at.tick, BlockId { domain: self.domain, slot }, cycle.max(at.cycle + 1));
     }
 }
 
@@ -214,9 +252,9 @@ impl Simulator {
         }
         for domain in 0..DOMAINS as u8 {
             let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
-            let mut due = Due { domain, blocks: taken.bits(), again: 0 };
+            let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
             blocks.eval_due(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
-            self.wake.end(domain, tick, due.again.into());
+            self.wake.end(domain, tick, due.again);
         }
         Some(tick)
     }

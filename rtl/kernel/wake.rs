@@ -31,12 +31,19 @@ impl BlockSet {
     pub(super) const EMPTY: Self = Self([0; 2]);
 
     #[inline]
-    fn insert(&mut self, slot: u8) {
+    pub(super) fn insert(&mut self, slot: u8) {
         // Counted in words of the host, as the shift is.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }
 
+    #[inline]
+    pub(super) fn contains(self, slot: u8) -> bool {
+        let slot = usize::from(slot);
+        self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
+    }
+
+    #[inline]
     pub(super) fn bits(self) -> u128 {
         u128::from(self.0[0]) | u128::from(self.0[1]) << 64
     }

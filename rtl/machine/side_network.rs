@@ -16,7 +16,7 @@
 
 use super::wiring::{Channels, open};
 use crate::kernel::{Block, Chan, ChanSpec, Describe, Edge, Payload, Rx, RxBank, Sleep, Tx, TxBank};
-use crate::l2::{Invalidate, InvalidateAck, RecallIo, RecalledIo};
+use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::packet::Packet;
 use crate::noc::xbar::{Xbar, XbarConfig, XbarIo};
 
@@ -153,11 +153,5 @@ impl RecallNetwork {
     pub fn of_lsus(network: &mut Option<Box<Self>>) -> impl Iterator<Item = RecalledIo<'_>> {
         let ends = network.iter_mut().flat_map(|network| network.of_l1s());
         ends.map(|(inv, inv_ack)| RecalledIo { inv, inv_ack })
-    }
-
-    /// The ends that the banks use: none without a network.
-    pub fn of_banks(network: &mut Option<Box<Self>>) -> impl Iterator<Item = RecallIo<'_>> {
-        let ends = network.iter_mut().flat_map(|network| network.of_partitions());
-        ends.map(|(inv, inv_ack)| RecallIo { inv, inv_ack })
     }
 }

@@ -16,7 +16,7 @@
 
 use super::side_network::{SideNames, SideNetwork};
 use super::wiring::Channels;
-use crate::kernel::{Block, Chan, Describe, Due, Edge, Sleep};
+use crate::kernel::{Block, Chan, Describe, Due, Edge};
 use crate::noc::packet::{Reply, Request};
 use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo};
 
@@ -86,18 +86,6 @@ impl Tracking {
     ) {
         let first = self.trackers.len() as u8;
         due.each(first, self.wired(to_l2, from_l2), at, |(tracker, io), at| tracker.eval(io, at));
-    }
-
-    /// Evaluates one bank.
-    pub fn eval(
-        &mut self,
-        i: usize,
-        to_l2: &mut [Chan<Request>],
-        from_l2: &mut [Chan<Reply>],
-        at: &mut Edge<'_>,
-    ) -> Sleep {
-        let Some((tracker, io)) = self.wired(to_l2, from_l2).nth(i) else { return Sleep::UntilEvent };
-        tracker.eval(io, at)
     }
 
     /// Lists a bank with the links that end there, but for that of its requests.

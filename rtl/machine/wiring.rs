@@ -31,9 +31,6 @@ mod memory;
 mod parts;
 mod sms;
 
-use std::iter::once;
-use std::mem::take;
-
 pub(super) use channels::{Channels, open};
 use memory::Memory;
 pub use parts::{CORE, DRAM, L2, Part, XBAR};
@@ -43,7 +40,7 @@ use super::MachineConfig;
 use super::duel::Duel;
 use super::side_network::RecallNetwork;
 use super::tracking::Tracking;
-use crate::kernel::{Block, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, Sleep};
+use crate::kernel::{BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, Sleep};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::lsu::Lsu;
 use crate::noc::packet::{Reply, Request};
@@ -80,6 +77,8 @@ pub struct Machine {
     pub(super) recalls: Option<Box<RecallNetwork>>,
     /// Where L1s supply each other.
     pub(super) tracking: Option<Box<Tracking>>,
+    /// Any of the parts above that most machines do not have.
+    has_schemes: bool,
     /// Some core has stopped at a fault: the host asks after every edge.
     pub(super) faulted: bool,
 }
@@ -140,14 +139,6 @@ impl Machine {
     }
 }
 
-/// One of like parts.
-fn nth<P>(mut parts: impl Iterator<Item = P>, i: usize) -> P {
-    match parts.nth(i) {
-        Some(part) => part,
-        None => unreachable!("block {i} of its kind is beyond the population"),
-    }
-}
-
 impl Blocks for Machine {
     fn population(&self) -> Vec<u8> {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
@@ -163,96 +154,31 @@ impl Blocks for Machine {
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
-        match self.part(block) {
-            Part::Core(i) => {
-                let mut sides = take(&mut self.side);
-                let (core, io) = nth(self.wired_cores(), i);
-                let sleep = match sides.get_mut(i) {
-                    Some(side) => core.eval_throttled(io, side, at),
-                    None => core.eval(io, at),
-                };
-                self.side = sides;
-                self.faulted |= self.cores[i].fault().is_some();
-                sleep
-            }
-            Part::Lsu(i) => {
-                let mut sides = take(&mut self.side);
-                let (lsu, io) = nth(self.wired_lsus_of_schemes(), i);
-                let sleep = match sides.get_mut(i) {
-                    Some(side) => lsu.eval_throttled(io, side, at),
-                    None => lsu.eval(io, at),
-                };
-                self.side = sides;
-                sleep
-            }
-            Part::Dispatcher => self.eval_dispatcher(at),
-            Part::Coordinator => self.eval_coordinator(at),
-            Part::Dueling => self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)),
-            Part::RequestXbar => self.eval_request_xbar(at),
-            Part::ReplyXbar => self.eval_reply_xbar(at),
-            Part::InvXbar => self.eval_inv_xbar(at),
-            Part::AckXbar => self.eval_ack_xbar(at),
-            Part::ForwardXbar => self.eval_forward_xbar(at),
-            Part::AnswerXbar => self.eval_answer_xbar(at),
-            Part::Tracker(i) => {
-                let Some(tracking) = &mut self.tracking else { return Sleep::UntilEvent };
-                tracking.eval(i, &mut self.to_l2, &mut self.from_l2, at)
-            }
-            Part::L2(i) => {
-                let (bank, io) = nth(self.wired_banks(), i);
-                bank.eval(io, at)
-            }
-            Part::Dram(i) => {
-                let (dram, io) = nth(self.memory.wired_drams(), i);
-                dram.eval(io, at)
-            }
-        }
+        let mut due = Due::one(block);
+        self.eval_due(&mut due, at);
+        due.sleep()
     }
 
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         match due.domain() {
             CORE => {
-                let sms = self.cores.len() as u8;
-                if self.side.is_empty() {
-                    let mut faulted = false;
-                    due.each(0, self.wired_cores(), at, |(core, io), at| {
-                        let sleep = core.eval(io, at);
-                        faulted |= core.fault().is_some();
-                        sleep
-                    });
-                    self.faulted |= faulted;
-                    if self.duel.is_none() && self.recalls.is_none() && self.tracking.is_none() {
-                        due.each(sms, self.wired_lsus(), at, |(lsu, io), at| lsu.eval(io, at));
-                    } else {
-                        due.each(sms, self.wired_lsus_of_schemes(), at, |(lsu, io), at| lsu.eval(io, at));
-                    }
+                if self.has_schemes {
+                    self.eval_sms_of_schemes(due, at);
                 } else {
-                    self.eval_throttled(due, at);
+                    self.eval_sms(due, at);
                 }
-                if self.duel.is_some() {
-                    due.each(2 * sms + 2, self.duel.iter_mut(), at, |duel, at| duel.eval(at));
-                }
-                due.each(2 * sms, once(self), at, Self::eval_dispatcher);
+                due.alone(2 * self.cores.len() as u8, at, |at| self.eval_dispatcher(at));
             }
             XBAR => {
-                due.each(0, once(&mut *self), at, Self::eval_request_xbar);
-                due.each(1, once(&mut *self), at, Self::eval_reply_xbar);
-                if self.recalls.is_some() {
-                    due.each(2, once(&mut *self), at, Self::eval_inv_xbar);
-                    due.each(3, once(&mut *self), at, Self::eval_ack_xbar);
-                }
-                if self.tracking.is_some() {
-                    due.each(4, once(&mut *self), at, Self::eval_forward_xbar);
-                    due.each(5, once(self), at, Self::eval_answer_xbar);
+                due.alone(0, at, |at| self.eval_request_xbar(at));
+                due.alone(1, at, |at| self.eval_reply_xbar(at));
+                if self.has_schemes {
+                    self.eval_side_xbars(due, at);
                 }
             }
-            L2 => {
-                due.each(0, self.wired_banks(), at, |(bank, io), at| bank.eval(io, at));
-                if let Some(tracking) = &mut self.tracking {
-                    tracking.eval_due(&mut self.to_l2, &mut self.from_l2, due, at);
-                }
-            }
-            _ => due.each(0, self.memory.wired_drams(), at, |(dram, io), at| dram.eval(io, at)),
+            L2 if self.has_schemes => self.eval_banks_of_schemes(due, at),
+            L2 => self.memory.eval_banks(&mut self.to_l2, &mut self.from_l2, due, at),
+            _ => self.memory.eval_drams(due, at),
         }
     }
 

@@ -10,7 +10,7 @@ use std::mem::take;
 
 use super::memory::Memory;
 use super::{CORE, DRAM, L2, Machine};
-use crate::kernel::{Block, BlockId, Blocks, Chan, Describe, Due, Edge, Simulator, Sleep};
+use crate::kernel::{BlockId, Blocks, Chan, Describe, Due, Edge, Simulator, Sleep};
 use crate::noc::packet::{Reply, Request};
 
 /// The side of the memory while it runs apart from its machine, with the simulator of its clock domains.
@@ -116,9 +116,9 @@ impl Blocks for MemorySide {
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let Self { memory, to_l2, from_l2 } = self;
         if due.domain() == L2 {
-            due.each(0, memory.wired_banks(to_l2, from_l2, &mut None), at, |(bank, io), at| bank.eval(io, at));
+            memory.eval_banks(to_l2, from_l2, due, at);
         } else {
-            due.each(0, memory.wired_drams(), at, |(dram, io), at| dram.eval(io, at));
+            memory.eval_drams(due, at);
         }
     }
 

@@ -253,6 +253,7 @@ impl Machine {
                     SideBand::new(&config.throttle, i, core_cycles(1), ends)
                 })
                 .collect(),
+            has_schemes: config.throttle.scheme != Scheme::None || is_recalled || is_tracked || config.has_duel(),
             faulted: false,
             config: config.clone(),
             clocks,

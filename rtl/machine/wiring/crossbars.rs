@@ -2,7 +2,7 @@
 //! Those of requests and replies, and those beside them, with the channel ends that they are lent for an edge.
 
 use super::Machine;
-use crate::kernel::{Block, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
 use crate::machine::side_network::RecallNetwork;
 use crate::noc::xbar::XbarIo;
 
@@ -17,20 +17,17 @@ impl Machine {
         self.reply_xbar.eval(io, at)
     }
 
-    pub(super) fn eval_inv_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_wishes(at))
-    }
-
-    pub(super) fn eval_ack_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.recalls.as_mut().map_or(Sleep::UntilEvent, |recalls| recalls.eval_answers(at))
-    }
-
-    pub(super) fn eval_forward_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.tracking.as_mut().map_or(Sleep::UntilEvent, |tracking| tracking.network.eval_wishes(at))
-    }
-
-    pub(super) fn eval_answer_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
-        self.tracking.as_mut().map_or(Sleep::UntilEvent, |tracking| tracking.network.eval_answers(at))
+    /// Evaluates the crossbars of recalls and of a tracker that are due.
+    #[inline(never)]
+    pub(super) fn eval_side_xbars(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        if let Some(recalls) = &mut self.recalls {
+            due.alone(2, at, |at| recalls.eval_wishes(at));
+            due.alone(3, at, |at| recalls.eval_answers(at));
+        }
+        if let Some(tracking) = &mut self.tracking {
+            due.alone(4, at, |at| tracking.network.eval_wishes(at));
+            due.alone(5, at, |at| tracking.network.eval_answers(at));
+        }
     }
 
     pub(super) fn describe_recalls(

@@ -4,9 +4,8 @@
 use super::Machine;
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{Block, Chan, Describe, DescribeExt, RxBank, TxBank};
-use crate::l2::{L2Bank, L2Io};
-use crate::machine::side_network::RecallNetwork;
+use crate::kernel::{Block, Chan, Describe, DescribeExt, Due, Edge, RxBank, TxBank};
+use crate::l2::{L2Bank, L2Io, RecallIo};
 use crate::noc::packet::{Reply, Request};
 
 /// L2 banks and DRAM channels, with the links between them.
@@ -18,6 +17,13 @@ pub(in crate::machine) struct Memory {
     pub dram_rsp: Vec<Chan<DramReply>>,
 }
 
+type BankLinks<'a> =
+    ((&'a mut Chan<Request>, &'a mut Chan<Reply>), (&'a mut [Chan<DramRequest>], &'a mut [Chan<DramReply>]));
+
+fn bank_io<'a>(((req, rsp), (to_dram, from_dram)): BankLinks<'a>, recall: Option<RecallIo<'a>>) -> L2Io<'a> {
+    L2Io { req: req.rx(), rsp: rsp.tx(), dram_req: TxBank(to_dram), dram_rsp: RxBank(from_dram), recall }
+}
+
 impl Memory {
     /// Starts to keep digests of all memories.
     pub fn record(&mut self) {
@@ -25,30 +31,38 @@ impl Memory {
         self.drams.iter_mut().for_each(DramChannel::record);
     }
 
-    /// Each bank with its channel ends, of which the links to and from the SMs and the recalls are lent.
-    #[inline(always)]
-    pub fn wired_banks<'a>(
+    /// Each bank with its links, of which those to and from the SMs are lent.
+    fn linked_banks<'a>(
         &'a mut self,
         to_banks: &'a mut [Chan<Request>],
         from_banks: &'a mut [Chan<Reply>],
-        recalls: &'a mut Option<Box<RecallNetwork>>,
-    ) -> impl Iterator<Item = (&'a mut L2Bank, L2Io<'a>)> {
+    ) -> impl Iterator<Item = (&'a mut L2Bank, BankLinks<'a>)> {
         let channels = self.drams.len() / self.banks.len();
         let to_drams = self.dram_req.chunks_mut(channels).zip(self.dram_rsp.chunks_mut(channels));
-        let links = to_banks.iter_mut().zip(from_banks).zip(to_drams);
-        let mut recalls = RecallNetwork::of_banks(recalls);
-        self.banks.iter_mut().zip(links).map(move |(bank, ((req, rsp), (dram_req, dram_rsp)))| {
-            let recall = recalls.next();
-            let (dram_req, dram_rsp) = (TxBank(dram_req), RxBank(dram_rsp));
-            (bank, L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall })
-        })
+        self.banks.iter_mut().zip(to_banks.iter_mut().zip(from_banks).zip(to_drams))
     }
 
-    /// Each DRAM channel with its channel ends.
+    /// Evaluates the banks that are due, of a machine whose L2 recalls no lines.
     #[inline(always)]
-    pub fn wired_drams(&mut self) -> impl Iterator<Item = (&mut DramChannel, DramIo<'_>)> {
+    pub fn eval_banks(
+        &mut self,
+        to_banks: &mut [Chan<Request>],
+        from_banks: &mut [Chan<Reply>],
+        due: &mut Due,
+        at: &mut Edge<'_>,
+    ) {
+        due.each(0, self.linked_banks(to_banks, from_banks), at, |(bank, links), at| {
+            bank.eval(bank_io(links, None), at)
+        });
+    }
+
+    /// Evaluates the DRAM channels that are due.
+    #[inline(always)]
+    pub fn eval_drams(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let links = self.dram_req.iter_mut().zip(&mut self.dram_rsp);
-        self.drams.iter_mut().zip(links).map(|(dram, (req, rsp))| (dram, DramIo { req: req.rx(), rsp: rsp.tx() }))
+        due.each(0, self.drams.iter_mut().zip(links), at, |(dram, (req, rsp)), at| {
+            dram.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at)
+        });
     }
 
     fn describe_channel(&self, channel: usize, to: &mut dyn Describe) {
@@ -58,13 +72,26 @@ impl Memory {
 }
 
 impl Machine {
-    #[inline(always)]
-    pub(super) fn wired_banks(&mut self) -> impl Iterator<Item = (&mut L2Bank, L2Io<'_>)> {
-        let (to_banks, from_banks) = match &mut self.tracking {
-            None => (&mut self.to_l2, &mut self.from_l2),
+    /// Evaluates the banks that are due, with those of a tracker before them.
+    #[inline(never)]
+    pub(super) fn eval_banks_of_schemes(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let Self { memory, recalls, tracking, to_l2, from_l2, .. } = self;
+        let (to_banks, from_banks) = match tracking {
+            None => (&mut *to_l2, &mut *from_l2),
             Some(tracking) => (&mut tracking.to_bank, &mut tracking.from_bank),
         };
-        self.memory.wired_banks(to_banks, from_banks, &mut self.recalls)
+        match recalls {
+            None => memory.eval_banks(to_banks, from_banks, due, at),
+            Some(recalls) => {
+                let ends = recalls.of_partitions().map(|(inv, inv_ack)| RecallIo { inv, inv_ack });
+                due.each(0, memory.linked_banks(to_banks, from_banks).zip(ends), at, |((bank, links), recall), at| {
+                    bank.eval(bank_io(links, Some(recall)), at)
+                });
+            }
+        }
+        if let Some(tracking) = tracking {
+            tracking.eval_due(to_l2, from_l2, due, at);
+        }
     }
 
     pub(super) fn describe_tracker(&self, i: usize, to: &mut dyn Describe) {

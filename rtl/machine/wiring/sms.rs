@@ -1,65 +1,95 @@
 //! # The side of the SMs
 //! Cores, load-store units, dispatcher and coordinator with the channel ends that they are lent for an edge.
 
-use std::iter::once;
 use std::mem::take;
 
 use super::Machine;
-use crate::kernel::{Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{Block, Chan, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
+use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::lsu::{Lsu, LsuIo};
 use crate::machine::side_network::RecallNetwork;
 use crate::machine::tracking::Tracking;
-use crate::sm::{DispatcherIo, SmCore, SmIo};
+use crate::noc::packet::{Reply, Request};
+use crate::sm::{CtaDone, CtaLaunch, DispatcherIo, SmCore, SmIo};
 use crate::throttle::coordinator::CoordinatorIo;
 
+type CoreLinks<'a> =
+    (((&'a mut Chan<CtaLaunch>, &'a mut Chan<CtaDone>), &'a mut Chan<WarpAccess>), &'a mut Chan<WarpReply>);
+type LsuLinks<'a> = (((&'a mut Chan<WarpAccess>, &'a mut Chan<WarpReply>), &'a mut Chan<Request>), &'a mut Chan<Reply>);
+
+fn core_io((((launch, done), mem), wb): CoreLinks<'_>) -> SmIo<'_> {
+    SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() }
+}
+
+fn lsu_io((((mem, wb), inject), deliver): LsuLinks<'_>) -> LsuIo<'_> {
+    let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+    LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None }
+}
+
 impl Machine {
-    pub(super) fn wired_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, SmIo<'_>)> {
+    fn linked_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, CoreLinks<'_>)> {
         let links = self.launch.iter_mut().zip(&mut self.done).zip(&mut self.mem).zip(&mut self.wb);
-        self.cores.iter_mut().zip(links).map(|(core, (((launch, done), mem), wb))| {
-            (core, SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() })
-        })
+        self.cores.iter_mut().zip(links)
     }
 
-    pub(super) fn wired_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+    fn linked_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuLinks<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
-        self.lsus.iter_mut().zip(links).map(|(lsu, (((mem, wb), inject), deliver))| {
-            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None })
-        })
+        self.lsus.iter_mut().zip(links)
     }
 
-    /// The same in a machine whose SMs may duel or supply each other, and whose L2 may recall lines.
-    pub(super) fn wired_lsus_of_schemes(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
+    #[inline(always)]
+    fn eval_cores(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let mut faulted = false;
+        due.each(0, self.linked_cores(), at, |(core, links), at| {
+            let sleep = core.eval(core_io(links), at);
+            faulted |= core.fault().is_some();
+            sleep
+        });
+        self.faulted |= faulted;
+    }
+
+    /// Evaluates the SMs that are due, of a machine whose SMs have nothing but these links.
+    #[inline(always)]
+    pub(super) fn eval_sms(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        self.eval_cores(due, at);
+        due.each(self.cores.len() as u8, self.linked_lsus(), at, |(lsu, links), at| lsu.eval(lsu_io(links), at));
+    }
+
+    /// The load-store units of a machine whose SMs may duel or supply each other, and whose L2 may recall lines.
+    fn lsus_of_schemes(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
         let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
         let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
         let mut recalls = RecallNetwork::of_lsus(&mut self.recalls);
         let mut supplies = Tracking::of_lsus(&mut self.tracking, &mut self.from_l2[self.to_l2.len()..]);
-        self.lsus.iter_mut().zip(links).map(move |(lsu, (((mem, wb), inject), deliver))| {
+        self.lsus.iter_mut().zip(links).map(move |(lsu, links)| {
             let (duel, recall, supply) = (duels.next(), recalls.next(), supplies.next());
-            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-            (lsu, LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall, supply })
+            (lsu, LsuIo { duel, recall, supply, ..lsu_io(links) })
         })
     }
 
-    /// Evaluates the SMs that are due of a machine with side bands, and the coordinator.
+    /// Evaluates the SMs that are due, and coordinator and dueling.
     #[inline(never)]
-    pub(super) fn eval_throttled(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    pub(super) fn eval_sms_of_schemes(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let sms = self.cores.len() as u8;
-        let mut faulted = false;
-        let mut sides = take(&mut self.side);
-        due.each(0, self.wired_cores().zip(&mut sides), at, |((core, io), side), at| {
-            let sleep = core.eval_throttled(io, side, at);
-            faulted |= core.fault().is_some();
-            sleep
-        });
-        due.each(sms, self.wired_lsus_of_schemes().zip(&mut sides), at, |((lsu, io), side), at| {
-            lsu.eval_throttled(io, side, at)
-        });
-        self.faulted |= faulted;
-        self.side = sides;
-        if self.coordinator.is_some() {
-            due.each(2 * sms + 1, once(self), at, Self::eval_coordinator);
+        if self.side.is_empty() {
+            self.eval_cores(due, at);
+            due.each(sms, self.lsus_of_schemes(), at, |(lsu, io), at| lsu.eval(io, at));
+        } else {
+            let mut faulted = false;
+            let mut sides = take(&mut self.side);
+            due.each(0, self.linked_cores().zip(&mut sides), at, |((core, links), side), at| {
+                let sleep = core.eval_throttled(core_io(links), side, at);
+                faulted |= core.fault().is_some();
+                sleep
+            });
+            due.each(sms, self.lsus_of_schemes().zip(&mut sides), at, |((lsu, io), side), at| {
+                lsu.eval_throttled(io, side, at)
+            });
+            self.faulted |= faulted;
+            self.side = sides;
         }
+        due.alone(2 * sms + 1, at, |at| self.eval_coordinator(at));
+        due.alone(2 * sms + 2, at, |at| self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)));
     }
 
     pub(super) fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
