@@ -176,11 +176,15 @@ impl IndexUnit {
 
     /// The line of a tag in a set: the function is undone by trying the low bits, which it maps one to
     /// one.
+    #[inline]
     #[must_use]
     pub fn line(&self, tag: u64, set: u32) -> u64 {
         let upper = tag << self.bits();
-        // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
-        upper | u64::from(self.low_bits_of(set ^ self.index(upper)))
+        match self.linear {
+            Some(_) => upper | u64::from(set),
+            // Linear over GF(2): index(upper | low) = index(upper) ^ index(low).
+            None => upper | u64::from(self.low_bits_of(set ^ self.index(upper))),
+        }
     }
 
     /// Inputs of the XOR tree of every index bit; 1 is a wire.

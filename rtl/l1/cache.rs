@@ -96,6 +96,8 @@ pub(super) struct Cache {
     victims: Option<Box<Victims>>,
     /// The warp of the last miss had lost the line.
     lost: bool,
+    /// Set of the last access, which tells a refused one what to wait for.
+    pub probed: u32,
     /// Of an L1D that protects its lines.
     pdp: Option<Pdp>,
     /// The lines that the L1D admits in this kernel, in order: knowledge of an earlier run, no hardware.
@@ -149,6 +151,7 @@ impl Cache {
             streaming: is_streaming.then(|| Box::new(Streaming::new(&l1.streaming, true))),
             victims: None,
             lost: false,
+            probed: 0,
             pdp: protects.then(|| Pdp::new(&path, (sets, ways), l1.protecting_distance as u8)),
             admitted: None,
             is_profiled,
@@ -272,7 +275,7 @@ impl Cache {
     }
 
     /// The way that gives way to a miss.
-    #[inline]
+    #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         match &self.pdp {
             None => self.tags.victim(set, line),
@@ -306,6 +309,7 @@ impl Cache {
         let line = request.line;
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
         let set = self.tags.set_of(line);
+        self.probed = set;
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
                 self.tags.touch(at, set, way, false);
@@ -417,6 +421,7 @@ impl Cache {
     ) -> Option<Outcome> {
         let &LineAccess { kind, space, line, slot, lanes, .. } = request;
         let set = self.tags.set_of(line);
+        self.probed = set;
         let probe = self.tags.probe(at, set, line);
         if let (Probe::Present { way, .. }, MemorySpace::Local) = (probe, space) {
             let set_way = set * self.ways + way;
@@ -542,6 +547,7 @@ impl Cache {
             streaming,
             victims,
             lost: _,
+            probed: _,
             pdp,
             admitted: _,
             is_profiled: _,
@@ -572,6 +578,6 @@ impl Cache {
 
 /// Failing conditions of a miss, a bit each.
 fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
-    let conditions = [(Fail::LineAlloc, line_alloc), (Fail::MshrEntry, mshr_entry), (Fail::MissQueue, miss_queue)];
-    conditions.iter().filter(|(_, fails)| *fails).fold(0, |all, (fail, _)| all | 1 << *fail as u8)
+    let bit = |fails: bool, fail: Fail| u8::from(fails) << fail as u8;
+    bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)
 }

@@ -139,8 +139,8 @@ pub struct Lsu {
 /// A refusal of the head, which lasts until one of its conditions changes.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
-    /// Cache that refused.
-    cache: CacheId,
+    /// Cache that refused, and its set.
+    place: (CacheId, u32),
     /// Up to which cycle its cycles have been counted.
     counted: u64,
     /// The reason reported.
@@ -219,7 +219,7 @@ impl Lsu {
 
     /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
     fn charge(&mut self, cycle: u64) {
-        if let Some(Refusal { cache, counted, fail, all }) = self.refused {
+        if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.refused {
             let cycles = cycle - counted - 1;
             let stats = &mut self.caches[cache as usize].stats;
             stats.fails[fail as usize] += cycles;
@@ -282,10 +282,13 @@ impl Lsu {
         })
     }
 
-    /// What is at the head of several queues, and whether a scheme of the L1D sends it past. Returns
-    /// whether its tags are still being probed.
+    /// What is at the head of several queues, and whether a scheme of the L1D, whose mode may be a new one, sends it past.
+    /// Returns whether its tags are still being probed.
     #[inline(never)]
-    fn choose(&mut self, at: &Edge<'_>) -> bool {
+    fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut Edge<'_>) -> bool {
+        if let Some(duel) = duel {
+            self.take_mode(duel, at);
+        }
         if self.queue.select(at.cycle) {
             self.charge(at.cycle);
             self.refused = None;
@@ -312,6 +315,12 @@ impl Lsu {
             && head.space == MemorySpace::Global
             && self.stall_bypass != StallBypass::None
             && self.stall_bypass.covers(self.caches[CacheId::L1d as usize].failing(head.line, &self.miss_queue))
+    }
+
+    /// True if step 5 has a line request and room for it.
+    #[inline(always)]
+    fn can_emit(&self) -> bool {
+        self.coalescer.busy() && self.queue.has_room(self.coalescer.warp())
     }
 
     /// Step 3: one request to the network. Returns whether the head left on the bypass path.
@@ -397,16 +406,13 @@ impl Lsu {
     /// again for the same reasons, and need not be probed unless somebody watches. The queue behind
     /// it stands, so no way is claimed, no entry taken and nothing queued for memory meanwhile.
     fn refused_again(&self, changes: &Changes) -> bool {
-        let Some(Refusal { cache, all, .. }) = self.refused else { return false };
-        let Some(head) = self.queue.front() else { return false };
+        let Some(Refusal { place, all, .. }) = self.refused else { return false };
         if self.watch.is_some() {
             return false;
         }
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
-        !has_room
-            && !changes.recalled
-            && changes.filled.is_none_or(|filled| filled != (cache, self.caches[cache as usize].set_of(head.line)))
+        !has_room && !changes.recalled && changes.filled != Some(place)
     }
 
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
@@ -467,23 +473,23 @@ impl Lsu {
                 AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
             });
         }
-        if kind == AccessKind::Load
-            && let Some(load) = self.loads.get_mut(pc as usize)
-        {
-            load.count(outcome);
-        }
-        if self.monitored && kind == AccessKind::Load && id == CacheId::L1d {
-            let l1d = &mut self.caches[CacheId::L1d as usize];
-            l1d.looked_up(outcome);
-            let missed = matches!(outcome, Outcome::Miss(_));
-            self.missed = missed.then(|| Miss { warp, lost: l1d.had_lost() });
+        if kind == AccessKind::Load {
+            if let Some(load) = self.loads.get_mut(pc as usize) {
+                load.count(outcome);
+            }
+            if self.monitored && id == CacheId::L1d {
+                cache.looked_up(outcome);
+                let missed = matches!(outcome, Outcome::Miss(_));
+                self.missed = missed.then(|| Miss { warp, lost: cache.had_lost() });
+            }
         }
         self.count(at.cycle, id, kind, outcome)
     }
 
     /// Counts what became of an access. Returns whether it was accepted.
-    fn count(&mut self, cycle: u64, cache: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
-        let stats = &mut self.caches[cache as usize].stats;
+    fn count(&mut self, cycle: u64, id: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
+        let cache = &mut self.caches[id as usize];
+        let stats = &mut cache.stats;
         let count;
         (count, self.shown) = match outcome {
             Outcome::Hit => (&mut stats.hits, Shown::Hit),
@@ -494,7 +500,7 @@ impl Lsu {
                 for (bit, failing) in stats.failing.iter_mut().enumerate() {
                     *failing += u64::from(all >> bit & 1);
                 }
-                self.refused = Some(Refusal { cache, counted: cycle, fail, all });
+                self.refused = Some(Refusal { place: (id, cache.probed), counted: cycle, fail, all });
                 self.shown = Shown::ReservationFail;
                 return false;
             }
@@ -515,9 +521,6 @@ impl Block for Lsu {
         if let Some(watch) = &mut self.watch {
             *watch = Watch::default();
         }
-        if let Some(duel) = &mut io.duel {
-            self.take_mode(duel, at);
-        }
         if self.pending.has_done() && io.core_rsp.ready(at) {
             io.core_rsp.push_with(at, |reply| self.pending.take(reply));
         }
@@ -528,23 +531,24 @@ impl Block for Lsu {
         }
         let freed = self.drain(at);
         let queued = self.miss_queue.len();
-        let probing = self.chooses && self.choose(at);
+        let probing = self.chooses && self.choose(&mut io.duel, at);
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
-        let warp = self.coalescer.warp();
-        let (had_head, had_room) = (self.queue.has_front(), self.queue.has_room(warp));
+        let had_head = self.queue.has_front();
+        let emits = self.can_emit();
         let changes = Changes { filled, freed, sent, recalled };
         let left = !probing && !self.refused_again(&changes) && self.access(at, bypassed);
-        if let Some(duel) = &mut io.duel {
-            self.tell(duel, at);
-        }
         if left {
             self.queue.drop_front();
+            if let Some(duel) = &mut io.duel {
+                self.tell(duel, at);
+            }
         }
-        if self.coalescer.busy() && had_room {
-            let extended = || !self.caches[CacheId::L1d as usize].is_original();
-            self.probing = self.probes_twice && self.queue.is_empty() && extended();
-            self.queue.push_with(at.cycle, warp, |request| self.coalescer.emit(request));
+        if emits {
+            if self.probes_twice {
+                self.probing = self.queue.is_empty() && !self.caches[CacheId::L1d as usize].is_original();
+            }
+            self.queue.push_with(at.cycle, self.coalescer.warp(), |request| self.coalescer.emit(request));
         }
         if left || !had_head {
             self.head_bypasses = self.bypasses();
@@ -562,17 +566,17 @@ impl Block for Lsu {
 
         // A refused or stalled head waits for a fill, a drained waiter, a sent request or room in
         // the network; each of these either is one of the conditions below or wakes this block.
-        let head_moves = !self.queue.is_empty() && (left || !had_head || probing);
-        let shows_past = self.queue.is_empty() && self.shown != Shown::Idle;
+        let head_moves = match had_head && !left {
+            true => probing,
+            // There may be another head; if there is none, the last one's fate is to be shown no longer.
+            false => !self.queue.is_empty() || self.shown != Shown::Idle,
+        };
         // The head was sent the other way because the queue for memory was full, which it no longer is.
-        let may_turn_back = sent && self.chooses;
-        let can_emit = self.coalescer.busy() && self.queue.has_room(self.coalescer.warp());
+        let may_turn = || sent || self.queue.turns();
         // The channels are asked last, and only as long as nothing else keeps the block awake.
         if head_moves
-            || shows_past
-            || can_emit
-            || may_turn_back
-            || self.queue.turns()
+            || self.chooses && may_turn()
+            || self.can_emit()
             || self.ready != 0
             || io.mem_rsp.waiting(at)
             || io.recall.as_mut().is_some_and(|recall| recall.inv.waiting(at) && !recall.inv_ack.blocked(at))
@@ -585,7 +589,8 @@ impl Block for Lsu {
             || self.pending.has_done() && !io.core_rsp.blocked(at)
         {
             Sleep::Next
-        } else if !self.queue.is_empty()
+        } else if self.chooses
+            && !self.queue.is_empty()
             && let Some(cycle) = self.caches[CacheId::L1d as usize].next_choice()
         {
             Sleep::At(cycle)

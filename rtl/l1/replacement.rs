@@ -183,10 +183,10 @@ impl Replacement {
         }
     }
 
-    /// Rank of a new line, which takes a way from another if `evicts`.
+    /// Rank of a new line, which takes a way from another if `evicts`; `None` for the front of an order of uses.
     #[inline]
-    pub fn start(&mut self, at: &Edge<'_>, (set, way): (u32, u32), evicts: bool, source: Source) -> u8 {
-        if self.config == ReplacementConfig::Lru { 0 } else { self.predict(at, (set, way), evicts, source) }
+    pub fn start(&mut self, at: &Edge<'_>, place: (u32, u32), evicts: bool, source: Source) -> Option<u8> {
+        (self.config != ReplacementConfig::Lru).then(|| self.predict(at, place, evicts, source))
     }
 
     #[inline(never)]
@@ -230,14 +230,11 @@ impl Replacement {
         &self,
         row: &mut [T],
         way: usize,
-        rank: u8,
+        rank: Option<u8>,
         evicts: bool,
         might_have_gone: impl Fn(usize, &T) -> bool,
     ) {
-        if self.config == ReplacementConfig::Lru {
-            promote(row, way);
-            return;
-        }
+        let Some(rank) = rank else { return promote(row, way) };
         let rise = if evicts { DISTANT - *row[way].rank() } else { 0 };
         for (other, line) in row.iter_mut().enumerate() {
             if might_have_gone(other, line) {

@@ -32,13 +32,16 @@ pub enum Status {
     Valid,
     /// Holds a line of local memory newer than memory's.
     Modified,
+    /// Valid, but only the tag is here: the line went past the cache while that was closed. A third bit, in tags that
+    /// have it.
+    Hollow = 0b110,
 }
 
 impl Encoding for Status {
     const WIDTH: u32 = 2;
     const NAMES: &'static [&'static str] = &["INVALID", "RESERVED", "VALID", "MODIFIED"];
     fn code(self) -> u8 {
-        self as u8
+        self as u8 & 0b11
     }
 }
 
@@ -53,8 +56,6 @@ pub struct TagEntry {
     pub rank: u8,
     /// A store overtook the line on its way: it must not stay.
     pub inv_on_fill: bool,
-    /// Only the tag is here: the line went past the cache while that was closed.
-    pub hollow: bool,
 }
 
 /// Widths of a tag entry.
@@ -77,13 +78,13 @@ impl Ranked for TagEntry {
 impl Payload for TagEntry {
     type Shape = TagShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
-        let Self { status, tag, rank, inv_on_fill, hollow } = self;
+        let Self { status, tag, rank, inv_on_fill } = self;
         to.state("status", *status);
         to.sized("tag", *tag, shape.tag_bits);
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
         if shape.hollow {
-            to.flag("hollow", *hollow);
+            to.flag("hollow", *status == Status::Hollow);
         }
     }
 }
@@ -182,7 +183,7 @@ impl Tags {
             if entry.tag == tag && entry.status != Status::Invalid {
                 return match entry.status {
                     Status::Reserved => Probe::Reserved { way },
-                    _ if entry.hollow => Probe::Hollow { way },
+                    Status::Hollow => Probe::Hollow { way },
                     status => Probe::Present { way, modified: status == Status::Modified },
                 };
             }
@@ -202,22 +203,23 @@ impl Tags {
     #[must_use]
     #[inline(always)]
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
-        let (mut way, mut status, mut hollow, mut first) = (0, Status::Reserved, false, 0);
-        for (candidate, entry) in (0..).zip(self.entries.row(set)) {
-            // The lowest invalid way goes before all ranks, a reserved one never.
+        let row = self.entries.row(set);
+        // The claim to go, and below it the way, so that of equal claims the lowest way's wins.
+        let mut first = 0;
+        for (way, entry) in (0..).zip(row) {
+            // An invalid way goes before all ranks, a reserved one never.
             let claim = match entry.status {
-                Status::Invalid => u32::MAX,
-                Status::Reserved => 0,
-                Status::Valid | Status::Modified if !may_give(candidate) => 0,
-                Status::Valid | Status::Modified => u32::from(entry.rank) + 1,
+                Status::Invalid => 1 << u8::BITS,
+                Status::Reserved => continue,
+                Status::Valid | Status::Modified | Status::Hollow if !may_give(way) => continue,
+                Status::Valid | Status::Modified | Status::Hollow => u64::from(entry.rank),
             };
-            if claim > first {
-                (way, status, hollow, first) = (candidate, entry.status, entry.hollow, claim);
-            }
+            first = first.max(claim << u32::BITS | u64::from(!way));
         }
-        let holds = status != Status::Invalid && !hollow;
-        let victim = Victim { way, holds, modified: status == Status::Modified };
-        (first != 0).then_some(victim)
+        let way = !(first as u32);
+        let status = row.get(way as usize)?.status;
+        let holds = matches!(status, Status::Valid | Status::Modified);
+        Some(Victim { way, holds, modified: status == Status::Modified })
     }
 
     /// A way was used, and is modified if it was stored to.
@@ -242,10 +244,10 @@ impl Tags {
         let rank = self.replacement.start(at, (set, way), holds, source);
         self.entries.update_row(at, set, |row| {
             self.replacement.insert(row, way as usize, rank, holds, |_, entry| {
-                matches!(entry.status, Status::Valid | Status::Modified)
+                matches!(entry.status, Status::Valid | Status::Modified | Status::Hollow)
             });
             let entry = &mut row[way as usize];
-            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, hollow: false, rank: entry.rank };
+            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, rank: entry.rank };
         });
     }
 
@@ -255,7 +257,7 @@ impl Tags {
     pub fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
         let rank = |entry: &TagEntry| match entry.status {
             Status::Invalid => Some(u32::MAX),
-            Status::Valid => Some(entry.rank.into()),
+            Status::Valid | Status::Hollow => Some(entry.rank.into()),
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
@@ -266,17 +268,17 @@ impl Tags {
         self.entries.update_row(at, set, |row| {
             self.replacement.touch(row, way);
             let entry = &mut row[way];
-            *entry = TagEntry { status: Status::Valid, tag, inv_on_fill: false, hollow: true, rank: entry.rank };
+            *entry = TagEntry { status: Status::Hollow, tag, inv_on_fill: false, rank: entry.rank };
         });
-        old.status == Status::Valid && !old.hollow
+        old.status == Status::Valid
     }
 
     /// Drops all tags without data in one cycle: a clear line of each, no port.
     pub fn drop_hollow(&mut self, at: &Edge<'_>) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
-            if self.entries.cell_at(cell).hollow {
-                self.entries.change(at, cell, |entry| (entry.status, entry.hollow) = (Status::Invalid, false));
+            if self.entries.cell_at(cell).status == Status::Hollow {
+                self.entries.change(at, cell, |entry| entry.status = Status::Invalid);
             }
         }
     }
@@ -342,6 +344,7 @@ impl Tags {
 
     /// The line that a way holds, read by the probe of this cycle.
     #[must_use]
+    #[inline(always)]
     pub fn line_in(&self, set: u32, way: u32) -> u64 {
         self.index.line(self.entries.row(set)[way as usize].tag, set)
     }

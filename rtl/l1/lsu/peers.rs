@@ -72,7 +72,6 @@ impl Lsu {
     }
 
     /// Takes the mode that SM dueling has sent, if it has.
-    #[inline(never)]
     pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
