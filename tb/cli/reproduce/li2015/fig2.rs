@@ -29,14 +29,8 @@ const L2: [Variant; 2] = [
 /// How far a mean may be from one and still say that a cache makes no difference.
 const BAND: f64 = 0.05;
 
-/// SD2 here has an image as large as the paper's, by the instructions that Table 1 counts: its planes fit in no L2,
-/// where those of the image of the other figures would fit in the largest.
-const LARGE: (&str, &str) = ("SD2", "li");
-
 pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
-    let size = |app: &App| if app.name == LARGE.0 { LARGE.1 } else { app.size };
-    let apps: Vec<_> = apps(&[Kind::Unfriendly]).into_iter().map(|app| App { size: size(app), ..*app }).collect();
-    let apps: Vec<_> = apps.iter().collect();
+    let apps = apps(&[Kind::Unfriendly]);
     let variants: Vec<&Variant> = L1.iter().chain(&L2).collect();
     let mut machines = vec![(vec![], vec![])];
     machines.extend(variants.iter().map(|variant| (vec![], variant.sets.to_vec())));
@@ -51,8 +45,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
     let mut page = Page::new("li2015/fig2", desk.is_quick, "li2015, Figure 2: larger caches");
     page.text(&format!(
         "IPC of the unfriendly applications on `fermi` with `li2015-clocks`, in parts of that with an L1 of 16 KB in 4 ways and an L2 of\n\
-         768 KB in 16 ways. The paper shows its sizes in the picture only; these are ours. SD2 has an image of 2048 x 2048 here, a quarter over\n\
-         the paper's number of instructions: the planes of the 512 x 512 of the other figures fit in 6 MB. {KERNELS}"
+         768 KB in 16 ways. The paper shows its sizes in the picture only; these are ours. {KERNELS}"
     ));
     let insensitive = (of_l2 - 1.0).abs() <= BAND;
     let shown = |gain: f64| format!("{gain:.3}");

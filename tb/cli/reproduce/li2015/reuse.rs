@@ -105,8 +105,8 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
 /// Lines of the L1 of Table 2.
 const L1_LINES: usize = 128;
 
-const NEIGHBOURS: &str = "SD2, NW, LUD and HS reuse their lines through shared memory; what is left lies between neighbouring warps and CTAs, which ask \
-     for a line within 128 requests of each other in 89 to 100 % of the cases. PTF has three quarters of its reuses beyond 511";
+const NEIGHBOURS: &str = "SD2 and LUD reuse their lines through shared memory; what is left lies between neighbouring warps and CTAs, which ask for a line \
+     within 128 requests of each other. PTF has three quarters of its reuses beyond 511";
 
 pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
