@@ -468,6 +468,9 @@ pub(super) enum Figure {
     All,
     /// All kernels: what the machine does with them, and without time beside reference figures
     Suite,
+    /// Every figure of li2015
+    #[value(name = "li2015")]
+    Li2015,
     /// IPC with all loads past the L1, and who is friendly to it
     #[value(name = "li2015/table1")]
     Li2015Table1,
@@ -513,6 +516,9 @@ pub(super) enum Figure {
     /// Bits, area and energy of the decoupled L1
     #[value(name = "li2015/cost")]
     Li2015Cost,
+    /// Every figure of khairy2015
+    #[value(name = "khairy2015")]
+    Khairy2015,
     /// No caches, bounded caches and unbounded ones
     #[value(name = "khairy2015/fig2")]
     Khairy2015Fig2,
@@ -549,6 +555,9 @@ pub(super) enum Figure {
     /// State of DWT-CS and of CCWS
     #[value(name = "khairy2015/counters")]
     Khairy2015Counters,
+    /// Every figure of candel2018
+    #[value(name = "candel2018")]
+    Candel2018,
     /// Three replacements of one line, cycle by cycle
     #[value(name = "candel2018/fig2")]
     Candel2018Fig2,
@@ -564,6 +573,9 @@ pub(super) enum Figure {
     /// Misses that the Fetch and Replacement Cache serves
     #[value(name = "candel2018/fig7")]
     Candel2018Fig7,
+    /// Every figure of xie2013
+    #[value(name = "xie2013")]
+    Xie2013,
     /// Particle filter: cycles and L2 traffic of 64 sets of cached loads
     #[value(name = "xie2013/fig2")]
     Xie2013Fig2,
@@ -585,6 +597,9 @@ pub(super) enum Figure {
     /// A PTX text before and after its loads get operators
     #[value(name = "xie2013/listings")]
     Xie2013Listings,
+    /// Every figure of anssari2012
+    #[value(name = "anssari2012")]
+    Anssari2012,
     /// Area, leakage and energy of the published caches, beside CACTI and our model
     #[value(name = "anssari2012/table4.3")]
     AnssariTable43,
@@ -603,12 +618,26 @@ pub(super) enum Figure {
     /// What an FRC costs, against twice the bank
     #[value(name = "candel2018/area")]
     Candel2018Area,
+    /// Every table of area
+    Area,
     /// How far estimates are from memories that CACTI computed
     #[value(name = "area/errors")]
     AreaErrors,
     /// What each scheme adds to the machine, and the counts that papers give of theirs
     #[value(name = "area/schemes")]
     AreaSchemes,
+}
+
+impl Figure {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Whether this is a figure, or all of a paper, or all that there are.
+    pub fn covers(self, figure: Self) -> bool {
+        let is_of = || figure.name().strip_prefix(&self.name()).is_some_and(|rest| rest.starts_with('/'));
+        self == Self::All || self == figure || is_of()
+    }
 }
 
 #[derive(Args, Debug)]
@@ -858,5 +887,16 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_paper_covers_its_own_figures_and_no_others() {
+        let all = Figure::value_variants();
+        for figure in all.iter().filter(|figure| figure.name().contains('/')) {
+            let name = figure.name();
+            let paper = name.split('/').next().unwrap_or_default();
+            let covering: Vec<_> = all.iter().filter(|asked| asked.covers(*figure)).map(|asked| asked.name()).collect();
+            assert_eq!(covering, ["all", paper, &name]);
+        }
     }
 }

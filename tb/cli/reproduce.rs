@@ -62,7 +62,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let asked = &arguments.figures;
     let mut exit = Exit::Done;
     for &(figure, draw) in FIGURES {
-        if asked.is_empty() || asked.contains(&Figure::All) || asked.contains(&figure) {
+        if asked.is_empty() || asked.iter().any(|asked| asked.covers(figure)) {
             exit = worse(exit, drawn(draw, &desk, &folder)?);
         }
         if let Exit::Interrupted(_) = exit {
