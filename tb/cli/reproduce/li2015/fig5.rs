@@ -28,7 +28,7 @@ impl Hits {
 const STORES: &str =
     "all of them stores: the tile's lines hold the cells beside it too, which the CTA has just loaded. No load hits";
 const HALO: &str = "tiles overlap by their halos, and a line holds rows of several tiles, so that an SM asks for some lines again (figure 3)";
-const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indices longer than a line, gathers of an SM from all of 2,048 lines of distances, \
+const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indices longer than a line, gathers of an SM from all of 4,096 lines of distances, \
      and walks over nodes of which 32 share a line";
 
 pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
