@@ -9,8 +9,8 @@
 
 use std::fmt;
 
-use isa::ptx::ast::{Instruction, Name, Span, Statement};
-use isa::ptx::{PtxError, Source};
+use ptx::ast::{Instruction, Name, Span, Statement};
+use ptx::{PtxError, Source};
 use serde::Serialize;
 
 /// Whether a load goes through the L1.

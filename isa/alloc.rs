@@ -221,7 +221,3 @@ fn rename(inst: &mut Inst, word_of: &[u16], pred_of: &[u16]) {
     inst.reads = reads;
     inst.writes = writes;
 }
-
-#[cfg(test)]
-#[path = "alloc_tests.rs"]
-mod tests;

@@ -1,14 +1,14 @@
 //! # What warpsieve executes
-//! PTX text goes in, runnable kernels come out:
+//! Programs as the functional interpreter and the clocked SM run them:
 //!
 //! ```text
-//! PTX text -> ptx (lexer, parser, lowering) -> Program, virtual registers -> functional interpreter
+//! PTX text -> crate `ptx` (lexer, parser, lowering) -> Program, virtual registers -> functional interpreter
 //!                                                 | cfg (reconvergence), alloc (liveness)
 //!                                                 v
 //!                                              Program, physical registers -> clocked SM
 //! ```
 //!
-//! [`trace`] reads and writes what Accel-Sim recorded on hardware instead.
+//! [`recorded`] holds what Accel-Sim recorded on hardware instead; the crate `trace` reads and writes it.
 //! [`lanes`] says what each arithmetic operation computes; both runners call it.
 
 pub mod alloc;
@@ -16,7 +16,6 @@ pub mod cfg;
 pub mod lanes;
 pub mod map;
 pub mod program;
-pub mod ptx;
+pub mod recorded;
 pub mod texture;
-pub mod trace;
 pub mod types;

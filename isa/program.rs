@@ -103,23 +103,23 @@ pub enum Place {
 /// What is placed when a program is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// The variable with this number in [`crate::ptx::data::ModuleData::globals`].
+    /// The variable with this number in `ptx::data::ModuleData::globals`.
     Global(u16),
     /// The constants.
     Constants,
     /// The texture reference with this number in
-    /// [`crate::ptx::data::ModuleData::textures`]; its value is the handle.
+    /// `ptx::data::ModuleData::textures`; its value is the handle.
     Texture(u16),
 }
 
 /// Where the data of a module lie.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Addresses {
-    /// Address of each variable in [`crate::ptx::data::ModuleData::globals`].
+    /// Address of each variable in `ptx::data::ModuleData::globals`.
     pub globals: Vec<u64>,
     /// Address in device memory of the constants.
     pub constants: u64,
-    /// Handle for each name in [`crate::ptx::data::ModuleData::textures`]: 1 plus the number
+    /// Handle for each name in `ptx::data::ModuleData::textures`: 1 plus the number
     /// of the texture in `bound`; `None` if nothing is bound to it.
     pub textures: Vec<Option<u64>>,
     /// All textures that a handle can mean.

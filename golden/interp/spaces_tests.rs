@@ -1,9 +1,9 @@
 use isa::alloc::allocate;
 use isa::program::{Addresses, Program};
-use isa::ptx::Source;
-use isa::ptx::data::data;
 use isa::texture::{Outside, Texture};
 use isa::types::Type;
+use ptx::Source;
+use ptx::data::data;
 
 use crate::interp::{Launch, run};
 use crate::memory::FlatMemory;

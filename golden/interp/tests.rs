@@ -1,6 +1,6 @@
 use isa::alloc::allocate;
-use isa::ptx::Source;
 use proptest::prelude::*;
+use ptx::Source;
 
 use super::*;
 

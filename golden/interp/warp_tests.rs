@@ -1,5 +1,5 @@
 use isa::program::Program;
-use isa::ptx::Source;
+use ptx::Source;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use isa::program::Program;
-use isa::ptx::Source;
 use proptest::prelude::*;
+use ptx::Source;
 
 use super::*;
 use crate::index::Function;

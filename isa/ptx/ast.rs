@@ -2,7 +2,7 @@
 //! Borrows its names from the text. Flat on purpose: nested blocks are a stream of statements
 //! with opening and closing marks, so that nothing has to recurse.
 
-use crate::types::Type;
+use isa::types::Type;
 
 /// A range of bytes of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

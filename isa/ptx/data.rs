@@ -10,9 +10,9 @@ use rustc_hash::FxHashMap;
 use super::ast::{Initial, Module, OperandKind, Statement, Storage, Variable};
 use super::lower::layout::extent;
 use super::{PtxError, Source};
-use crate::map::CONST_BYTES;
-use crate::program::{Addresses, Target};
-use crate::types::Type;
+use isa::map::CONST_BYTES;
+use isa::program::{Addresses, Target};
+use isa::types::Type;
 
 /// Most bytes of the `.global` variables of a module.
 const MAX_GLOBAL_BYTES: u64 = 1 << 31;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::program::{Place, Relocation, Src};
+use isa::program::{Place, Relocation, Src};
 
 fn source(text: &str) -> Source {
     Source::new("k.ptx", &format!(".version 7.1\n.target sm_35\n.address_size 64\n{text}"))

@@ -40,8 +40,8 @@ use self::scope::{Found, Scopes};
 use super::ast::{Function, Instruction, Module, Span, Statement};
 use super::data::Symbols;
 use super::{PtxError, Source};
-use crate::cfg::resolve_reconvergence;
-use crate::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
+use isa::cfg::resolve_reconvergence;
+use isa::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
 
 /// Most instructions of one kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;

@@ -3,10 +3,10 @@ use proptest::prelude::*;
 
 use super::ast::{OperandKind, Statement, Storage};
 use super::*;
-use crate::alloc::allocate;
-use crate::lanes::{AluFn, AluOp, CompareOp, ConvertOp, WarpOp};
-use crate::program::{BarrierKind, Dst, Guard, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
-use crate::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
+use isa::alloc::allocate;
+use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp, WarpOp};
+use isa::program::{BarrierKind, Dst, Guard, MemOp, NO_PC, Op, Param, Reg, Src, Unit};
+use isa::types::{Axis, CacheOp, Cmp, Logic, Rounding, Scope, Space, Special, Type};
 
 const HEADER: &str = ".version 7.1\n.target sm_35\n.address_size 64\n";
 
@@ -512,7 +512,7 @@ fn hostile_texts_are_refused_without_harm() {
 /// The committed kernels, each with what a glance at its source says about it.
 #[test]
 fn every_committed_kernel_lowers_and_fits_the_machine() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
     let mut seen = 0;
     for entry in std::fs::read_dir(root).unwrap() {
         let dir = entry.unwrap().path();

@@ -4,262 +4,168 @@
 //! missing keys and values that cannot be are warnings, as long as grid and block are known: traces
 //! found in the wild have registers in the thousands and architecture 0.
 
+use isa::recorded::header::{Header, USUAL_VERSION};
+
 use super::error::{Fault, TraceError, quoted};
 use super::fields::{self, Word};
 use super::lines::Lines;
-use super::opcode::{Architecture, Space};
 
-/// The tracer version whose lines a header without one is taken to have.
-const USUAL_VERSION: u32 = 5;
 /// The latest tracer version that we know.
 const LATEST_VERSION: u32 = 6;
 /// Threads of the largest CTA that CUDA allows.
 const MOST_THREADS: u64 = 1024;
 /// Registers of a thread, at most.
 const MOST_REGISTERS: u32 = 255;
-/// Bytes of local memory that generic addresses reach behind `local mem base_addr`.
-const LOCAL_WINDOW: u64 = 16 << 10;
 
-/// What is said of a kernel before its instructions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Mangled name.
-    pub name: String,
-    /// Number of the launch.
-    pub id: u64,
-    /// CTAs in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA in x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of shared memory of a CTA, static and dynamic.
-    pub shared_bytes: u64,
-    /// Registers of a thread.
-    pub registers: u32,
-    /// Architecture as `sm_` number.
-    pub binary_version: u32,
-    /// CUDA stream.
-    pub stream: u64,
-    /// Where generic addresses begin to mean shared memory.
-    pub shared_base: u64,
-    /// Where generic addresses begin to mean local memory.
-    pub local_base: u64,
-    /// NVBit's version.
-    pub nvbit_version: String,
-    /// Version of the lines.
-    pub tracer_version: u32,
-    /// Lines begin with the number of the source line.
-    pub has_line_numbers: bool,
-}
-
-impl Default for Header {
-    fn default() -> Self {
-        Header {
-            name: String::new(),
-            id: 1,
-            grid: [1; 3],
-            block: [1; 3],
-            shared_bytes: 0,
-            registers: 0,
-            binary_version: 0,
-            stream: 0,
-            shared_base: 0,
-            local_base: 0,
-            nvbit_version: String::new(),
-            tracer_version: USUAL_VERSION,
-            has_line_numbers: false,
+/// Reads up to the first line with `#`, which stays the current line.
+pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
+    let mut header = Header::default();
+    let mut seen = Vec::new();
+    loop {
+        if !lines.advance()? {
+            let expected = "the file ends where `-key = value` or `#traces format` should follow";
+            return Err(lines.refuse(expected.to_owned()));
         }
-    }
-}
-
-impl Header {
-    /// Its instruction set, if we know it.
-    #[must_use]
-    pub fn architecture(&self) -> Option<Architecture> {
-        Architecture::of_version(self.binary_version)
-    }
-
-    /// Number of CTAs.
-    #[must_use]
-    pub fn num_ctas(&self) -> u64 {
-        self.grid.iter().fold(1, |product, &n| product.saturating_mul(n.into()))
-    }
-
-    /// Threads of a CTA.
-    #[must_use]
-    pub fn num_threads(&self) -> u64 {
-        self.block.iter().fold(1, |product, &n| product.saturating_mul(n.into()))
-    }
-
-    /// Warps of a CTA.
-    #[must_use]
-    pub fn num_warps(&self) -> u32 {
-        self.num_threads().div_ceil(32) as u32
-    }
-
-    /// What a generic access means whose first active lane has this address.
-    #[must_use]
-    pub fn space_of(&self, address: u64) -> Space {
-        let Header { shared_base, local_base, .. } = *self;
-        if shared_base == 0 || local_base == 0 || (shared_base..local_base).contains(&address) {
-            Space::Shared
-        } else if (local_base..local_base.saturating_add(LOCAL_WINDOW)).contains(&address) {
-            Space::Local
-        } else {
-            Space::Global
+        let line = lines.line.trim_ascii_start();
+        if line.starts_with(b"#") {
+            break;
         }
-    }
-
-    /// Reads up to the first line with `#`, which stays the current line.
-    pub(super) fn read(lines: &mut Lines) -> Result<Self, TraceError> {
-        let mut header = Header::default();
-        let mut seen = Vec::new();
-        loop {
-            if !lines.advance()? {
-                let expected = "the file ends where `-key = value` or `#traces format` should follow";
-                return Err(lines.refuse(expected.to_owned()));
-            }
-            let line = lines.line.trim_ascii_start();
-            if line.starts_with(b"#") {
-                break;
-            }
-            let Some(line) = line.strip_prefix(b"-") else {
-                let shown = quoted(line.trim_ascii_end());
-                let message = format!("{shown} stands where `-key = value` or `#traces format` should");
-                return Err(lines.refuse(message));
-            };
-            let Some((key, value)) = fields::key_value(line) else {
-                let message = format!("the header line {} has no `=`: ignored", quoted(line.trim_ascii_end()));
+        let Some(line) = line.strip_prefix(b"-") else {
+            let shown = quoted(line.trim_ascii_end());
+            let message = format!("{shown} stands where `-key = value` or `#traces format` should");
+            return Err(lines.refuse(message));
+        };
+        let Some((key, value)) = fields::key_value(line) else {
+            let message = format!("the header line {} has no `=`: ignored", quoted(line.trim_ascii_end()));
+            lines.warn(message);
+            continue;
+        };
+        // The value's place counts from behind the dash.
+        let offset = lines.line.len() - line.len();
+        let value = Word { text: value.text, start: value.start + offset };
+        match set(&mut header, key, value) {
+            Ok(Some(known)) => seen.push(known),
+            Ok(None) => {
+                let message = format!("unknown key {}: ignored", quoted(key));
                 lines.warn(message);
-                continue;
+            }
+            Err(Odd::Fatal(fault)) => return Err(lines.fault(fault)),
+            Err(Odd::Ignored(message)) => lines.warn(message),
+        }
+    }
+    check(&header, &seen, lines)?;
+    Ok(header)
+}
+
+/// Sets a field; `Ok(None)` if there is no such key.
+fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'static str>, Odd> {
+    let text = || String::from_utf8_lossy(value.text).into_owned();
+    let odd = |what: &str| {
+        let key = String::from_utf8_lossy(key).into_owned();
+        Odd::Ignored(format!("{key} is {}, expected {what}: ignored", quoted(value.text)))
+    };
+    let decimal = || fields::decimal(value.text).ok_or_else(|| odd("a decimal number"));
+    let small = || u32::try_from(decimal()?).map_err(|_| odd("a number below 2^32"));
+    let address = || fields::hexadecimal(value.text).ok_or_else(|| odd("a hexadecimal address"));
+    let shape = || {
+        let triple = fields::triple(value.text);
+        let shape = triple.filter(|numbers| numbers.iter().all(|&n| n > 0));
+        shape.ok_or_else(|| Odd::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more,")))
+    };
+    let known = match key {
+        b"kernel name" => {
+            header.name = text();
+            "kernel name"
+        }
+        b"kernel id" => {
+            header.id = decimal()?;
+            "kernel id"
+        }
+        b"grid dim" => {
+            header.grid = shape()?;
+            "grid dim"
+        }
+        b"block dim" => {
+            header.block = shape()?;
+            if header.num_threads() > MOST_THREADS {
+                let message = format!("block dim is {}: a CTA has at most {MOST_THREADS} threads", text());
+                return Err(Odd::Fatal(Fault::new(value.span(), "too large", message)));
+            }
+            "block dim"
+        }
+        b"shmem" => {
+            header.shared_bytes = decimal()?;
+            "shmem"
+        }
+        b"nregs" => {
+            header.registers = small()?;
+            "nregs"
+        }
+        b"binary version" => {
+            header.binary_version = small()?;
+            "binary version"
+        }
+        b"cuda stream id" => {
+            header.stream = decimal()?;
+            "cuda stream id"
+        }
+        b"shmem base_addr" => {
+            header.shared_base = address()?;
+            "shmem base_addr"
+        }
+        b"local mem base_addr" => {
+            header.local_base = address()?;
+            "local mem base_addr"
+        }
+        b"nvbit version" => {
+            header.nvbit_version = text();
+            "nvbit version"
+        }
+        b"accelsim tracer version" => {
+            header.tracer_version = small()?;
+            "accelsim tracer version"
+        }
+        b"enable lineinfo" => {
+            header.has_line_numbers = match value.text {
+                b"0" => false,
+                b"1" => true,
+                _ => return Err(Odd::Fatal(value.refused("0 or 1"))),
             };
-            // The value's place counts from behind the dash.
-            let offset = lines.line.len() - line.len();
-            let value = Word { text: value.text, start: value.start + offset };
-            match header.set(key, value) {
-                Ok(Some(known)) => seen.push(known),
-                Ok(None) => {
-                    let message = format!("unknown key {}: ignored", quoted(key));
-                    lines.warn(message);
-                }
-                Err(Odd::Fatal(fault)) => return Err(lines.fault(fault)),
-                Err(Odd::Ignored(message)) => lines.warn(message),
-            }
+            "enable lineinfo"
         }
-        header.check(&seen, lines)?;
-        Ok(header)
-    }
+        _ => return Ok(None),
+    };
+    Ok(Some(known))
+}
 
-    /// Sets a field; `Ok(None)` if there is no such key.
-    fn set(&mut self, key: &[u8], value: Word<'_>) -> Result<Option<&'static str>, Odd> {
-        let text = || String::from_utf8_lossy(value.text).into_owned();
-        let odd = |what: &str| {
-            let key = String::from_utf8_lossy(key).into_owned();
-            Odd::Ignored(format!("{key} is {}, expected {what}: ignored", quoted(value.text)))
-        };
-        let decimal = || fields::decimal(value.text).ok_or_else(|| odd("a decimal number"));
-        let small = || u32::try_from(decimal()?).map_err(|_| odd("a number below 2^32"));
-        let address = || fields::hexadecimal(value.text).ok_or_else(|| odd("a hexadecimal address"));
-        let shape = || {
-            let triple = fields::triple(value.text);
-            let shape = triple.filter(|numbers| numbers.iter().all(|&n| n > 0));
-            shape.ok_or_else(|| Odd::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more,")))
-        };
-        let known = match key {
-            b"kernel name" => {
-                self.name = text();
-                "kernel name"
-            }
-            b"kernel id" => {
-                self.id = decimal()?;
-                "kernel id"
-            }
-            b"grid dim" => {
-                self.grid = shape()?;
-                "grid dim"
-            }
-            b"block dim" => {
-                self.block = shape()?;
-                if self.num_threads() > MOST_THREADS {
-                    let message = format!("block dim is {}: a CTA has at most {MOST_THREADS} threads", text());
-                    return Err(Odd::Fatal(Fault::new(value.span(), "too large", message)));
-                }
-                "block dim"
-            }
-            b"shmem" => {
-                self.shared_bytes = decimal()?;
-                "shmem"
-            }
-            b"nregs" => {
-                self.registers = small()?;
-                "nregs"
-            }
-            b"binary version" => {
-                self.binary_version = small()?;
-                "binary version"
-            }
-            b"cuda stream id" => {
-                self.stream = decimal()?;
-                "cuda stream id"
-            }
-            b"shmem base_addr" => {
-                self.shared_base = address()?;
-                "shmem base_addr"
-            }
-            b"local mem base_addr" => {
-                self.local_base = address()?;
-                "local mem base_addr"
-            }
-            b"nvbit version" => {
-                self.nvbit_version = text();
-                "nvbit version"
-            }
-            b"accelsim tracer version" => {
-                self.tracer_version = small()?;
-                "accelsim tracer version"
-            }
-            b"enable lineinfo" => {
-                self.has_line_numbers = match value.text {
-                    b"0" => false,
-                    b"1" => true,
-                    _ => return Err(Odd::Fatal(value.refused("0 or 1"))),
-                };
-                "enable lineinfo"
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(known))
+/// What the header as a whole must have, and what is odd about it.
+fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceError> {
+    for needed in ["grid dim", "block dim"] {
+        if !seen.contains(&needed) {
+            return Err(lines.refuse(format!("the header ends here without `-{needed} = (x,y,z)`")));
+        }
     }
-
-    /// What the header as a whole must have, and what is odd about it.
-    fn check(&self, seen: &[&str], lines: &mut Lines) -> Result<(), TraceError> {
-        for needed in ["grid dim", "block dim"] {
-            if !seen.contains(&needed) {
-                return Err(lines.refuse(format!("the header ends here without `-{needed} = (x,y,z)`")));
-            }
+    for (at, key) in seen.iter().enumerate() {
+        if seen[..at].contains(key) {
+            lines.warn(format!("`{key}` stands twice in the header: the last one counts"));
         }
-        for (at, key) in seen.iter().enumerate() {
-            if seen[..at].contains(key) {
-                lines.warn(format!("`{key}` stands twice in the header: the last one counts"));
-            }
-        }
-        if self.registers > MOST_REGISTERS {
-            lines.warn(format!("nregs is {}, but a thread has at most {MOST_REGISTERS}", self.registers));
-        }
-        if self.architecture().is_none() {
-            let version = self.binary_version;
-            lines.warn(format!(
-                "binary version is {version}, which we do not know: opcodes of all architectures are taken"
-            ));
-        }
-        if self.tracer_version > LATEST_VERSION {
-            let version = self.tracer_version;
-            lines.warn(format!("the tracer version is {version}: read as {LATEST_VERSION}, the latest we know"));
-        }
-        if !seen.contains(&"accelsim tracer version") {
-            lines.warn(format!("the header has no `accelsim tracer version`: taken as {USUAL_VERSION}"));
-        }
-        Ok(())
     }
+    if header.registers > MOST_REGISTERS {
+        lines.warn(format!("nregs is {}, but a thread has at most {MOST_REGISTERS}", header.registers));
+    }
+    if header.architecture().is_none() {
+        let version = header.binary_version;
+        lines
+            .warn(format!("binary version is {version}, which we do not know: opcodes of all architectures are taken"));
+    }
+    if header.tracer_version > LATEST_VERSION {
+        let version = header.tracer_version;
+        lines.warn(format!("the tracer version is {version}: read as {LATEST_VERSION}, the latest we know"));
+    }
+    if !seen.contains(&"accelsim tracer version") {
+        lines.warn(format!("the header has no `accelsim tracer version`: taken as {USUAL_VERSION}"));
+    }
+    Ok(())
 }
 
 /// What may be wrong with a value.

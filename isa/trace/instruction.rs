@@ -6,12 +6,14 @@
 //! The first four numbers stand in the lines of tracer versions below 3, the source line where the
 //! header says so, the group of `*GMMA` and what follows a second immediate from version 6 on.
 
-use super::code::{Code, MOST_REGISTERS, Operands, Operation, Register, RegisterFile};
+use isa::recorded::code::{Code, MOST_REGISTERS, Operands, Operation, Register, RegisterFile};
+use isa::recorded::header::Header;
+use isa::recorded::opcode::{Class, first_token};
+use isa::recorded::record::{LANES, lanes_of};
+
 use super::error::Fault;
 use super::fields::{self, Word, Words};
-use super::header::Header;
-use super::opcode::{Class, first_token};
-use super::record::{LANES, lanes_of};
+use super::opcode;
 
 /// Lines of tracer versions below this begin with CTA and warp.
 const WITHOUT_ORIGIN: u32 = 3;
@@ -67,7 +69,7 @@ impl Format {
         let mut registers = [Register::default(); MOST_REGISTERS];
         let num_dests = read_registers(&mut words, &mut registers, "destination")?;
         let opcode_word = words.expect("the opcode")?;
-        let opcode = code.opcode_of(opcode_word)?;
+        let opcode = opcode::number_of(code, opcode_word)?;
         let num_sources = read_registers(&mut words, &mut registers[num_dests..], "source")?;
         let class = code.opcodes()[usize::from(opcode)].class;
         if class == Class::Tensor && is_grouped(&code.opcodes()[usize::from(opcode)].text) {

@@ -16,14 +16,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::code::Code;
+use isa::recorded::code::Code;
+use isa::recorded::header::Header;
+use isa::recorded::opcode::{Class, OpcodeTable, Space};
+use isa::recorded::record::{Cluster, Cta, LANES, Warp, lanes_of};
+
 use super::error::{Fault, TraceError, Warning, quoted};
 use super::fields::{self, Word};
-use super::header::Header;
+use super::header;
 use super::instruction::{Format, Parsed};
 use super::lines::Lines;
-use super::opcode::{Class, OpcodeTable, Space};
-use super::record::{Cluster, Cta, LANES, Warp, lanes_of};
 use super::source;
 
 /// What a text may ask for at most.
@@ -89,7 +91,7 @@ impl KernelTrace {
 
     fn of_text(text: Box<dyn BufRead + Send>, name: &str, limits: Limits) -> Result<Self, TraceError> {
         let mut lines = Lines::new(text, name, limits.line_bytes);
-        let header = Header::read(&mut lines)?;
+        let header = header::read(&mut lines)?;
         let format = Format::of(&header);
         let code = Code::new(OpcodeTable::new(header.architecture()));
         Ok(KernelTrace { lines, limits, header, format, code, ctas: 0, highest: 0, is_done: false, progress: None })

@@ -14,7 +14,9 @@ mod round;
 
 use std::io::Cursor;
 
-use super::{Cta, KernelTrace, Limits, TraceError, Warp};
+use isa::recorded::{Cta, Warp, lanes_of};
+
+use super::{KernelTrace, Limits, TraceError};
 
 /// A kernel of one warp of 32 threads, with these header lines and instructions.
 fn kernel_of(header: &str, instructions: &str) -> String {
@@ -56,7 +58,7 @@ fn addresses(text: &str) -> Vec<u64> {
     let (warp, _) = only_warp(text);
     let step = warp.steps()[0];
     let all = warp.addresses(&step).unwrap();
-    super::record::lanes_of(step.mask).map(|lane| all[lane]).collect()
+    lanes_of(step.mask).map(|lane| all[lane]).collect()
 }
 
 fn warnings(kernel: &KernelTrace) -> Vec<String> {

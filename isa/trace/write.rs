@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::code::{Code, Operation, RegisterFile};
-use super::header::Header;
-use super::record::{Cta, LANES, Step, Warp, lanes_of};
+use isa::recorded::code::{Code, Operation, Register, RegisterFile};
+use isa::recorded::header::Header;
+use isa::recorded::record::{Cta, LANES, Step, Warp, lanes_of};
 
 /// Name of the version written.
 const VERSION: u32 = 5;
@@ -152,7 +152,7 @@ impl<W: Write> TraceWriter<W> {
     }
 }
 
-fn registers(line: &mut String, registers: &[super::code::Register]) -> std::fmt::Result {
+fn registers(line: &mut String, registers: &[Register]) -> std::fmt::Result {
     registers.iter().try_for_each(|register| {
         let file = match register.file {
             RegisterFile::Vector => "R",

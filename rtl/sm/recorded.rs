@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use isa::lanes::{AluFn, AluOp, AtomicFn};
 use isa::program::{Form, Inst, MemOp, NO_PC, Op, Program, RegMask};
-use isa::trace::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace};
+use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace};
 use isa::types::{CacheOp, Scope, Space, Type};
 
 use super::core::Loaded;
@@ -238,9 +238,9 @@ fn access(opcode: &Opcode, space: Space) -> MemOp {
 
 #[cfg(test)]
 mod tests {
-    use isa::trace::Architecture;
-    use isa::trace::code::Operands;
-    use isa::trace::opcode::OpcodeTable;
+    use isa::recorded::Architecture;
+    use isa::recorded::code::Operands;
+    use isa::recorded::opcode::OpcodeTable;
 
     use super::*;
 

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use isa::trace::{Code, Cta, Step, Warp};
+use isa::recorded::{Code, Cta, Step, Warp};
 
 use super::MAX_WARPS;
 use crate::l1::access::LANES;

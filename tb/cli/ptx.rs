@@ -5,11 +5,11 @@ use std::path::Path;
 
 use isa::alloc::allocate;
 use isa::program::{Inst, MemOp, Op, Program, Unit};
-use isa::ptx::ast::{Function, Module};
-use isa::ptx::data::data;
-use isa::ptx::{Source, lower};
 use isa::types::Space;
 use miette::{IntoDiagnostic, Report, WrapErr};
+use ptx::ast::{Function, Module};
+use ptx::data::data;
+use ptx::{Source, lower};
 use serde::Serialize;
 
 use super::Exit;

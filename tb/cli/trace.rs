@@ -7,9 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use isa::trace::{Class, Command, Header, KernelTrace, KernelsList, Packing, Warning};
+use isa::recorded::{Class, Header};
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
+use trace::{Command, KernelTrace, KernelsList, Packing, Warning};
 
 use super::Exit;
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use compiler::characterise::Characterisation;
 use compiler::rewrite::{Operator, StaticLoad, loads, rewrite};
-use isa::ptx::Source;
+use ptx::Source;
 use rtl::machine::MachineConfig;
 
 use super::Subject;

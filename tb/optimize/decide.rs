@@ -6,7 +6,7 @@ use compiler::characterise::{Bypassed, Characterisation};
 use compiler::graph::Graph;
 use compiler::rewrite::{Operator, rewrite};
 use compiler::solve::{Choice, MOST_EXHAUSTIVE, Method, Step, exhaustive, heuristic, ilp};
-use isa::ptx::PtxError;
+use ptx::PtxError;
 
 use super::Subject;
 

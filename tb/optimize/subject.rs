@@ -8,7 +8,7 @@ use compiler::Triangle;
 use compiler::characterise::{Characterisation, LoadMetrics, Moved};
 use compiler::rewrite::{StaticLoad, loads};
 use golden::untimed::{Asked, Geometry, Recording, SECTOR_BYTES};
-use isa::ptx::Source;
+use ptx::Source;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rtl::machine::MachineConfig;
 

@@ -12,10 +12,11 @@ use golden::interp::{self, LANES, Sms, WarpStep, run_steps};
 use golden::memory::FlatMemory;
 use isa::map;
 use isa::program::Program;
-use isa::trace::opcode::OpcodeTable;
-use isa::trace::{Code, Cta, Header, Operation, Packer, Packing, TraceWriter, Warp};
+use isa::recorded::opcode::OpcodeTable;
+use isa::recorded::{Code, Cta, Header, Operation, Warp};
 use isa::types::Space;
 use rtl::machine::MachineConfig;
+use trace::{Packer, Packing, TraceWriter};
 use waves::part_file::PartFile;
 
 use super::functional::Functional;

@@ -192,11 +192,11 @@ pub enum RunError {
     /// A trace.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Trace(#[from] isa::trace::TraceError),
+    Trace(#[from] trace::TraceError),
     /// The PTX.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Ptx(#[from] isa::ptx::PtxError),
+    Ptx(#[from] ptx::PtxError),
     /// A kernel that its PTX file does not have.
     #[error("{}: has no kernel `{kernel}`, expected one of: {}", ptx.display(), others.join(", "))]
     NoSuchKernel {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use golden::reference::{Array, ElementType};
 use isa::program::{Addresses, Program};
-use isa::ptx::data::{ModuleData, data};
-use isa::ptx::{Source, lower};
 use isa::texture::Texture;
 use isa::types::Type;
+use ptx::data::{ModuleData, data};
+use ptx::{Source, lower};
 
 use super::RunError;
 use crate::launch::{Buffer, BufferId, Init, LaunchFile};

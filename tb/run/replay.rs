@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use golden::memory::FlatMemory;
-use isa::trace::{Command, KernelTrace, KernelsList, Warning};
 use rtl::l1::config::ProfileScope;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::KernelImage;
+use trace::{Command, KernelTrace, KernelsList, Warning};
 
 use super::drive::{Drive, Launch, Stop};
 use super::verify::Shadow;

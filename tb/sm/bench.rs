@@ -7,9 +7,9 @@ use golden::memory::FlatMemory;
 use isa::alloc::allocate;
 use isa::lanes::atomic;
 use isa::program::{Addresses, Program};
-use isa::ptx::Source;
-use isa::ptx::data::data;
 use isa::texture::Texture;
+use ptx::Source;
+use ptx::data::data;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, FieldsExt, Mode, RxBank, Sleep, TxBank,
     digest_of,

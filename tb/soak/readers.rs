@@ -9,9 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isa::ptx::{Source, lower};
-use isa::trace::{KernelTrace, KernelsList, Limits};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use ptx::{Source, lower};
+use trace::{KernelTrace, KernelsList, Limits};
 
 use super::mutate::mutated;
 use super::{Case, Work};

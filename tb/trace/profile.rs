@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isa::trace::{Class, Code, Cta, LANES};
+use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
@@ -172,8 +172,9 @@ impl Strides {
 
 #[cfg(test)]
 mod tests {
-    use isa::trace::{KernelTrace, Limits, Space};
+    use isa::recorded::Space;
     use proptest::prelude::*;
+    use trace::{KernelTrace, Limits};
 
     use super::super::synthetic::{Kind, Size, Synthetic};
     use super::*;

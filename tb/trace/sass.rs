@@ -7,8 +7,8 @@
 use golden::interp::Access;
 use isa::lanes::AluFn;
 use isa::program::{Inst, MemOp, Op, RegMask};
-use isa::trace::code::{MOST_REGISTERS, Operands};
-use isa::trace::{Register, RegisterFile};
+use isa::recorded::code::{MOST_REGISTERS, Operands};
+use isa::recorded::{Register, RegisterFile};
 use isa::types::{CacheOp, Space, Type};
 
 /// The number of the last architecture whose opcodes these are.

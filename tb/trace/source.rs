@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use isa::trace::{Code, Cta, KernelTrace, TraceError};
+use isa::recorded::{Code, Cta};
 use rtl::sm::CtaSource;
+use trace::{KernelTrace, TraceError};
 
 /// A kernel's trace as a running machine sees it.
 #[derive(Debug)]

@@ -5,9 +5,10 @@
 
 use std::io::{self, Write};
 
-use isa::trace::code::Operands;
-use isa::trace::opcode::OpcodeTable;
-use isa::trace::{Architecture, Code, Cta, Header, LANES, Operation, Register, TraceWriter, Warp};
+use isa::recorded::code::Operands;
+use isa::recorded::opcode::OpcodeTable;
+use isa::recorded::{Architecture, Code, Cta, Header, LANES, Operation, Register, Warp};
+use trace::TraceWriter;
 
 /// Warps of a CTA.
 const WARPS: u64 = 8;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use compiler::rewrite::loads;
 use isa::program::{Op, Program};
-use isa::ptx::Source;
 use isa::types::CacheOp;
+use ptx::Source;
 use serde_json::Value;
 
 use super::{Ended, root, warpsieve};

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isa::trace::{KernelTrace, Packing};
 use rtl::kernel::{Mode, Simulator};
 use rtl::l2::L2Stats;
 use rtl::machine::{Machine, Part};
@@ -13,6 +12,7 @@ use tb::config::{Request, Resolved};
 use tb::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Verdict, export, replay};
 use tb::trace::source::TraceSource;
 use tb::trace::synthetic::{KINDS, Kind, Size, Synthetic};
+use trace::{KernelTrace, Packing};
 
 use super::{Setup, kernels, launch, root, waves};
 

@@ -5,9 +5,9 @@ use super::super::ast::Instruction;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp};
-use crate::program::{Inst, Op, Src};
-use crate::types::{Logic, Rounding, Type};
+use isa::lanes::{AluFn, AluOp};
+use isa::program::{Inst, Op, Src};
+use isa::types::{Logic, Rounding, Type};
 
 use Type::{B16, B32, B64, F16, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
 

@@ -5,9 +5,9 @@ use super::super::ast::Instruction;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::AtomicFn;
-use crate::program::{Inst, MemOp, Op};
-use crate::types::{CacheOp, Scope, Space, Type};
+use isa::lanes::AtomicFn;
+use isa::program::{Inst, MemOp, Op};
+use isa::types::{CacheOp, Scope, Space, Type};
 
 use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
 

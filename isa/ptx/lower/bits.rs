@@ -5,9 +5,9 @@ use super::super::ast::Instruction;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp, CompareOp, PrmtMode};
-use crate::program::{Dst, Guard, Inst, Op, Src};
-use crate::types::{Cmp, Logic, Type};
+use isa::lanes::{AluFn, AluOp, CompareOp, PrmtMode};
+use isa::program::{Dst, Guard, Inst, Op, Src};
+use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 

@@ -10,9 +10,9 @@ use super::layout::{extent, locals};
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::ParamPlace;
-use crate::lanes::CompareOp;
-use crate::program::{Dst, Guard, Inst, Op, Src};
-use crate::types::{Cmp, Type};
+use isa::lanes::CompareOp;
+use isa::program::{Dst, Guard, Inst, Op, Src};
+use isa::types::{Cmp, Type};
 
 /// Deepest nesting of calls.
 const MAX_CALLS: usize = 64;
@@ -343,7 +343,7 @@ impl<'a> Lowering<'a> {
             let (bytes, align) = extent(self.source, formal)?;
             let at = u64::from(self.local_top).next_multiple_of(align.max(8));
             let end = at.saturating_add(bytes);
-            if end > crate::map::LOCAL_BYTES {
+            if end > isa::map::LOCAL_BYTES {
                 return Err(self.error(formal.name.span, "declared here", "too large for local memory"));
             }
             self.local_top = end as u32;

@@ -5,9 +5,9 @@ use super::super::ast::Instruction;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp, CarryOp};
-use crate::program::{Dst, Guard, Inst, Op, Src};
-use crate::types::Type;
+use isa::lanes::{AluFn, AluOp, CarryOp};
+use isa::program::{Dst, Guard, Inst, Op, Src};
+use isa::types::Type;
 
 use Type::{B32, B64, S32, S64, U32, U64};
 

@@ -5,9 +5,9 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{CompareOp, WarpOp};
-use crate::program::{BarrierKind, Dst, Guard, Inst, NO_PC, Op, Src};
-use crate::types::{Cmp, Scope, Type};
+use isa::lanes::{CompareOp, WarpOp};
+use isa::program::{BarrierKind, Dst, Guard, Inst, NO_PC, Op, Src};
+use isa::types::{Cmp, Scope, Type};
 
 /// A branch whose target is not known yet.
 pub(super) struct Jump<'a> {

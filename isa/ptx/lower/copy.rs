@@ -7,9 +7,9 @@ use super::super::ast::{Instruction, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp, CompareOp};
-use crate::program::{Dst, Guard, Inst, MemOp, Op, Reg, Src};
-use crate::types::{CacheOp, Cmp, Logic, Space, Type};
+use isa::lanes::{AluFn, AluOp, CompareOp};
+use isa::program::{Dst, Guard, Inst, MemOp, Op, Reg, Src};
+use isa::types::{CacheOp, Cmp, Logic, Space, Type};
 
 use Type::{B32, U32};
 

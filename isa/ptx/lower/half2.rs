@@ -6,8 +6,8 @@ use super::super::ast::{Instruction, Name, Operand};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::program::{Dst, Guard, Inst, Op, Src};
-use crate::types::Type;
+use isa::program::{Dst, Guard, Inst, Op, Src};
+use isa::types::Type;
 
 use Type::{B16, B32, F16, S32, U32};
 

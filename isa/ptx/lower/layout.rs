@@ -4,9 +4,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ast::{Function, Instruction, Module, Operand, OperandKind, Statement, Storage, Variable};
 use super::super::{PtxError, Source};
-use crate::map::LOCAL_BYTES;
-use crate::program::Param;
-use crate::types::Type;
+use isa::map::LOCAL_BYTES;
+use isa::program::Param;
+use isa::types::Type;
 
 /// Most bytes of shared memory that a kernel may declare: what a 32-bit window can hold, with
 /// room for the largest alignment.

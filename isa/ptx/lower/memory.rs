@@ -5,8 +5,8 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::program::{Inst, MemOp, Op, Src};
-use crate::types::{CacheOp, Scope, Space, Type};
+use isa::program::{Inst, MemOp, Op, Src};
+use isa::types::{CacheOp, Scope, Space, Type};
 
 use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 

@@ -4,7 +4,7 @@
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Span};
 use super::Lowering;
-use crate::types::{Rounding, Scope, Space, Type};
+use isa::types::{Rounding, Scope, Space, Type};
 
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,

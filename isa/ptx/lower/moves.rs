@@ -5,10 +5,10 @@ use super::super::ast::{Instruction, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
-use crate::map;
-use crate::program::{Dst, Inst, Op, Place, Src, Target};
-use crate::types::{Cmp, Logic, Rounding, Space, Type};
+use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
+use isa::map;
+use isa::program::{Dst, Inst, Op, Place, Src, Target};
+use isa::types::{Cmp, Logic, Rounding, Space, Type};
 
 use Type::{B16, B32, B64, F16, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
 

@@ -5,9 +5,9 @@ use super::super::ast::{Name, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::params::ParamPlace;
 use super::scope::Found;
-use crate::program::{Dst, Guard, MemOp, Place, Reg, Src, Target};
-use crate::ptx::data::{Symbol, number};
-use crate::types::{Axis, Space, Special, Type};
+use crate::data::{Symbol, number};
+use isa::program::{Dst, Guard, MemOp, Place, Reg, Src, Target};
+use isa::types::{Axis, Space, Special, Type};
 
 /// How wide a register must be for an operand of a given type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, Storage, Variable};
 use super::Lowering;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp, ConvertOp};
-use crate::program::{Dst, Inst, MemOp, Op, Reg, Src};
-use crate::types::{CacheOp, Rounding, Space, Type};
+use isa::lanes::{AluFn, AluOp, ConvertOp};
+use isa::program::{Dst, Inst, MemOp, Op, Reg, Src};
+use isa::types::{CacheOp, Rounding, Space, Type};
 
 /// Where a `.param` variable is kept.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@ use super::super::data::Symbol;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::program::{Inst, Op, Place, Src, Target};
-use crate::texture::TexOp;
-use crate::types::Type;
+use isa::program::{Inst, Op, Place, Src, Target};
+use isa::texture::TexOp;
+use isa::types::Type;
 
 use Type::{F32, S32, U32};
 

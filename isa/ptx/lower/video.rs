@@ -5,9 +5,9 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AluFn, AluOp, PrmtMode, SimdFn, SimdOp};
-use crate::program::{Dst, Inst, Op, Src};
-use crate::types::{Cmp, Type};
+use isa::lanes::{AluFn, AluOp, PrmtMode, SimdFn, SimdOp};
+use isa::program::{Dst, Inst, Op, Src};
+use isa::types::{Cmp, Type};
 
 use Type::{B32, S32, U32};
 

@@ -5,9 +5,9 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use crate::lanes::{AtomicFn, ShuffleMode, VoteMode, WarpOp};
-use crate::program::{Dst, Inst, Op};
-use crate::types::Type;
+use isa::lanes::{AtomicFn, ShuffleMode, VoteMode, WarpOp};
+use isa::program::{Dst, Inst, Op};
+use isa::types::Type;
 
 use Type::{B32, B64, Pred, S32, U32};
 

@@ -4,7 +4,7 @@ use super::super::PtxError;
 use super::super::ast::{Directive, Initial, OperandKind, Variable};
 use super::super::lexer::Token;
 use super::{Parser, storage};
-use crate::types::Type;
+use isa::types::Type;
 
 impl<'a> Parser<'a> {
     /// `(.param .u64 a, .param .align 8 .b8 b[16])`

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use isa::recorded::{Class, Register, RegisterFile, Space};
+
 use super::super::list::{Command, KernelsList};
-use super::super::{Class, Register, RegisterFile, Space};
 use super::{addresses, kernel_of, only_warp, read, volta, warnings};
 
 #[test]

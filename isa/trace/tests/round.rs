@@ -4,9 +4,9 @@ use std::io::Cursor;
 
 use proptest::prelude::*;
 
-use super::super::code::{Code, Operands, Operation};
-use super::super::opcode::OpcodeTable;
-use super::super::{Architecture, Cta, Header, KernelTrace, LANES, Limits, Register, TraceWriter, Warp};
+use isa::recorded::{Architecture, Code, Cta, Header, LANES, OpcodeTable, Operands, Operation, Register, Warp};
+
+use super::super::{KernelTrace, Limits, TraceWriter};
 use super::{open, volta};
 
 fn written(header: &Header, ctas: &[Cta], code: &Code, is_compressed: bool) -> String {

@@ -11,8 +11,8 @@ use compiler::Triangle;
 use compiler::graph::Graph;
 use compiler::rewrite::{Operator, rewrite};
 use compiler::solve::{exhaustive, heuristic, ilp};
-use isa::ptx::Source;
 use miette::Report;
+use ptx::Source;
 
 use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row};

@@ -1,5 +1,9 @@
-use super::*;
-use crate::ptx::Source;
+//! The allocation of registers, on PTX.
+
+use isa::alloc::{AllocError, allocate};
+use isa::program::{Program, Reg};
+
+use crate::Source;
 
 /// The kernel `k` with body `body`, allocated.
 fn allocated(body: &str) -> Result<Program, AllocError> {

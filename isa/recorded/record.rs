@@ -86,7 +86,7 @@ impl Step {
 }
 
 /// The set bits of a mask, ascending.
-pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+pub fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
 }
 
@@ -209,7 +209,7 @@ impl Warp {
     }
 
     /// Gives back what growing left over.
-    pub(super) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         self.steps.shrink_to_fit();
         self.accesses.shrink_to_fit();
         self.distances.shrink_to_fit();

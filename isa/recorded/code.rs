@@ -5,8 +5,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::error::Fault;
-use super::fields::Word;
 use super::opcode::{Opcode, OpcodeTable, Space, first_token};
 
 /// Distinct instructions of a kernel at most: sixteen times the largest kernels known to us.
@@ -201,37 +199,15 @@ impl Code {
         Some(number)
     }
 
-    /// The number of the opcode that a word of a trace names.
-    pub(super) fn opcode_of(&mut self, word: Word<'_>) -> Result<u16, Fault> {
-        if let Some(&number) = self.opcode_numbers.get(word.text) {
-            return Ok(number);
-        }
-        let text = String::from_utf8_lossy(word.text);
-        self.add_opcode(&text).ok_or_else(|| self.unknown(word, &text))
+    /// The number of an opcode that was named before.
+    #[must_use]
+    pub fn known_opcode(&self, text: &[u8]) -> Option<u16> {
+        self.opcode_numbers.get(text).copied()
     }
 
-    fn unknown(&self, word: Word<'_>, text: &str) -> Fault {
-        if self.opcodes.len() >= MOST_OPCODES {
-            return word
-                .refused(&format!("one of the {MOST_OPCODES} opcodes seen before, all that a kernel may have,"));
-        }
-        let token = first_token(text);
-        let whose = match self.table.architecture() {
-            Some(architecture) => format!("an opcode of {architecture}"),
-            None => "an opcode of any architecture".to_owned(),
-        };
-        let fault = word.refused(&whose);
-        let others = OpcodeTable::new(None);
-        if others.class(token).is_some() {
-            return fault.with_help(format!(
-                "`{token}` is an opcode of another architecture: is `-binary version` in the header right?"
-            ));
-        }
-        let near = |known: &&&str| strsim::damerau_levenshtein(known, token);
-        let tokens = self.table.tokens();
-        match tokens.iter().min_by_key(near) {
-            Some(known) if near(&known) <= 2 => fault.with_help(format!("did you mean `{known}`?")),
-            _ => fault,
-        }
+    /// The opcodes that instructions may have.
+    #[must_use]
+    pub fn table(&self) -> &OpcodeTable {
+        &self.table
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use error::PtxError;
 
-use crate::program::Program;
+use isa::program::Program;
 
 /// Longest text that is accepted, in bytes.
 pub const MAX_SOURCE_BYTES: usize = 8 << 20;
@@ -57,5 +57,6 @@ impl Source {
 }
 
 #[cfg(test)]
-#[path = "ptx/tests.rs"]
+mod alloc_tests;
+#[cfg(test)]
 mod tests;
