@@ -403,16 +403,18 @@ impl Lsu {
     }
 
     /// True if the head was refused and nothing that it was refused for has changed: it is refused
-    /// again for the same reasons, and need not be probed unless somebody watches. The queue behind
-    /// it stands, so no way is claimed, no entry taken and nothing queued for memory meanwhile.
-    fn refused_again(&self, changes: &Changes) -> bool {
-        let Some(Refusal { place, all, .. }) = self.refused else { return false };
-        if self.watch.is_some() {
-            return false;
-        }
+    /// again for the same reasons, and need not be probed; the twin of whoever watches holds it to
+    /// that. The queue behind it stands, so no way is claimed, no entry taken and nothing queued for
+    /// memory meanwhile.
+    fn refused_again(&mut self, changes: &Changes) -> bool {
+        let Some(Refusal { place, all, fail, .. }) = self.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
-        !has_room && !changes.recalled && changes.filled != Some(place)
+        let again = !has_room && !changes.recalled && changes.filled != Some(place);
+        if again && self.watch.is_some() {
+            self.show(self.miss_queue.len(), Outcome::Refused(fail, all));
+        }
+        again
     }
 
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
@@ -463,27 +465,35 @@ impl Lsu {
             self.shown = Shown::Stall;
             return false;
         };
-        if let Some(watch) = &mut self.watch {
-            watch.access = Some(match kind {
-                AccessKind::Load => Access::Load { cache: id, space, line, pc, waiter, queue_used, outcome },
-                AccessKind::Store if uncached && cache.updates() && space == MemorySpace::Global => {
-                    Access::Atomic { line, queue_used, outcome }
-                }
-                AccessKind::Store => Access::Store { line, space, queue_used, outcome },
-                AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
-            });
-        }
+        self.show(queue_used, outcome);
         if kind == AccessKind::Load {
             if let Some(load) = self.loads.get_mut(pc as usize) {
                 load.count(outcome);
             }
             if self.monitored && id == CacheId::L1d {
+                let cache = &mut self.caches[id as usize];
                 cache.looked_up(outcome);
                 let missed = matches!(outcome, Outcome::Miss(_));
                 self.missed = missed.then(|| Miss { warp, lost: cache.had_lost() });
             }
         }
         self.count(at.cycle, id, kind, outcome)
+    }
+
+    /// Tells whoever watches what became of the head.
+    fn show(&mut self, queue_used: u32, outcome: Outcome) {
+        let (Some(watch), Some(head)) = (&mut self.watch, self.queue.front()) else { return };
+        let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;
+        let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
+        let updates = || self.caches[cache as usize].updates();
+        watch.access = Some(match kind {
+            AccessKind::Load => Access::Load { cache, space, line, pc, waiter, queue_used, outcome },
+            AccessKind::Store if uncached && space == MemorySpace::Global && updates() => {
+                Access::Atomic { line, queue_used, outcome }
+            }
+            AccessKind::Store => Access::Store { line, space, queue_used, outcome },
+            AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
+        });
     }
 
     /// Counts what became of an access. Returns whether it was accepted.

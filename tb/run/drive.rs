@@ -153,7 +153,8 @@ impl<'o> Drive<'o> {
         }
         written.extend(self.traces.finish(self.sim.tick())?);
         if let Some(series) = self.series.take() {
-            written.push(series.finish(cycles, &self.machine)?);
+            // Stores of the last launch reach memory after its end.
+            written.push(series.finish(self.cycles(), &self.machine)?);
         }
         written.extend(results);
         let cycles_apart = self.apart / self.core_period();

@@ -1,5 +1,6 @@
 //! A time series of a run: what the blocks counted in every interval of core cycles, as CSV. A row
-//! is written for every interval, also for those in which nothing happened.
+//! is written for every interval, also for those in which nothing happened, until the memory has come
+//! to rest after the last launch.
 
 use std::io;
 use std::path::PathBuf;

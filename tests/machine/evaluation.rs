@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use rtl::kernel::Mode;
-use tb::run::{RunOptions, RunReport};
+use tb::readers::Counts;
+use tb::run::{RunOptions, RunReport, SeriesOptions, WaveOptions};
 
 use super::{LEAST_QUEUES, Setup, kernels, launch, root};
 
@@ -138,14 +139,40 @@ fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_two_threads() {
     }
 }
 
+/// Who looks must not change what there is to be seen: the counters, and what went through the ports of
+/// every memory, which the energy follows.
 #[test]
-fn checking_changes_no_counter() {
+fn neither_checks_nor_files_nor_threads_change_a_statistic() {
+    let folder = tempfile::tempdir().unwrap();
+    let wave = WaveOptions { path: folder.path().join("wave.fst"), ..WaveOptions::default() };
+    let series = SeriesOptions { path: folder.path().join("series.csv"), interval: 100 };
+    let plain = RunOptions { structures: true, ..RunOptions::default() };
+    let watched = [
+        ("--check", RunOptions { check: true, ..plain.clone() }),
+        ("--wave", RunOptions { wave: Some(wave), ..plain.clone() }),
+        ("--series", RunOptions { series: Some(series), ..plain.clone() }),
+        ("--threads 2", RunOptions { two_threads: true, ..plain.clone() }),
+    ];
     for kernel in &kernels() {
-        let run = |check| {
-            let options = RunOptions { check, ..RunOptions::default() };
-            Setup { options, ..Setup::default() }.passes(&launch(kernel, "small.toml")).counters
+        let run = |options: &RunOptions| {
+            Setup { options: options.clone(), ..Setup::default() }.passes(&launch(kernel, "small.toml"))
         };
-        let (without, with) = (run(false), run(true));
-        assert!(without == with, "{kernel}: {without:?}\n{with:?}");
+        let without = run(&plain);
+        for (option, options) in &watched {
+            let with = run(options);
+            assert!(without.counters == with.counters, "{kernel} {option}: {without:?}\n{with:?}");
+            assert!(without.loads == with.loads, "{kernel} {option}: {:?}\n{:?}", without.loads, with.loads);
+            let ports = differing(without.structures.as_ref().unwrap(), with.structures.as_ref().unwrap());
+            assert!(ports.is_empty(), "{kernel} {option}: {ports:?}");
+        }
     }
+}
+
+/// The memories that were accessed more or less often.
+fn differing(one: &Counts, other: &Counts) -> Vec<String> {
+    let memories = one.arrays.iter().zip(&other.arrays).filter(|(one, other)| one != other);
+    let own = memories.map(|(one, other)| format!("{}: {:?}, {:?}", one.name, one.accesses, other.accesses));
+    let inside = one.children.iter().zip(&other.children);
+    let inside = inside.flat_map(|(a, b)| differing(a, b).into_iter().map(|text| format!("{}.{text}", a.block)));
+    own.chain(inside).collect()
 }
