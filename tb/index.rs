@@ -16,7 +16,7 @@ use rtl::config::Rules;
 use rtl::index::{IndexConfig, IndexUnit};
 use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
-use crate::l1::lockstep::set_index;
+use warpsieve::check::l1::set_index;
 
 const LINE_BYTES: u32 = 128;
 const LINE_BITS: u32 = 25;

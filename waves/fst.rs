@@ -3,7 +3,7 @@
 //! Compressed, and opened at once by GTKWave and Surfer whatever its size. The header, with the same scopes and names
 //! as in a VCD, is written by the `fst-writer` crate. Its body writer takes values as text and packs them bit by bit,
 //! which would cost more than the simulation, so the body is written here: value changes gather in memory as they
-//! stand in the file and go out compressed whenever they fill [`SECTION_BYTES`].
+//! stand in the file and go out compressed whenever they fill `SECTION_BYTES`.
 //!
 //! What has no value yet is unknown (`x`) from time 0 on; the header names the first time that was given, where
 //! viewers begin. As in a VCD, no date and no version number is written: equal runs give equal bytes.

@@ -436,6 +436,21 @@ impl<T: Payload> TxBank<'_, T> {
     }
 }
 
+/// A channel without a delay of its own, as benches have: seen one period of its receiver later, room one of its sender.
+#[must_use]
+pub fn link<T: Payload>(
+    path: &str,
+    depth: u32,
+    periods: &[u32],
+    from: BlockId,
+    to: BlockId,
+    shape: T::Shape,
+) -> Chan<T> {
+    let period = |block: BlockId| u64::from(periods[usize::from(block.domain)]);
+    let spec = ChanSpec { path: path.to_owned(), depth, latency: period(to), credit: period(from), from, to };
+    Chan::new(spec, shape)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

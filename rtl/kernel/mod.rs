@@ -25,7 +25,7 @@ mod time;
 mod wake;
 
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
-pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank};
+pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank, link};
 pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, width_of};
 pub use digest::{Digest, digest_of};

@@ -183,7 +183,7 @@ impl Simulator {
     }
 
     /// Gives clock domains away to a simulator of their own, with which they run apart from the others: on another
-    /// thread if one likes. What crosses between the sides is exchanged by [`Chan::meet`](super::Chan::meet) before it is seen.
+    /// thread if one likes. What crosses between the sides is exchanged by `Chan::meet` before it is seen.
     ///
     /// # Panics
     /// In a mode that looks at all blocks of an edge together.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rtl::machine::MachineConfig;
-use tb::config::{Request, Resolved};
-use tb::dram::alone::{self, Ended};
-use tb::dram::trace::TraceRequest;
+use warpsieve::config::{Request, Resolved};
+use warpsieve::dram::alone::{self, Ended};
+use warpsieve::dram::trace::TraceRequest;
 
 /// Requests of a run.
 const REQUESTS: u64 = 100_000;

@@ -16,7 +16,7 @@ case $launch in
 *) command=run ;;
 esac
 root=$(cd "$(dirname "$0")/../.." && pwd)
-cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p tb --bin warpsieve
+cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p warpsieve-cli --bin warpsieve
 warpsieve=${CARGO_TARGET_DIR:-$root/target}/release/warpsieve
 
 # Instructions of a run stopped after $1 cycles, which must still be running by then.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tb::config::{Request, Resolved};
-use tb::run::{RunOptions, RunReport, Verdict, run};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{RunOptions, RunReport, Verdict, run};
 
 fn machine(c: &mut Criterion) {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };

@@ -5,7 +5,7 @@ use std::io;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rtl::kernel::{BlockId, Blocks, Clocks, Describe, DescribeExt, Edge, FieldsExt, Mode, Simulator, Sleep};
-use tb::readers::{Changed, WaveSpec, Waveform};
+use warpsieve::readers::{Changed, WaveSpec, Waveform};
 use waves::scope::Glob;
 
 const BLOCKS: usize = 16;

@@ -12,9 +12,9 @@ use rtl::dram::counts::Counts;
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
 
-use super::judge;
-use crate::config::{Request, Resolved};
 use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::dram::judge;
 
 /// Cycles between the edge at which the source sends its first request and the one at which the
 /// channel can take it.

@@ -21,8 +21,8 @@ use rtl::dram::command::{Command, CommandKind};
 use rtl::dram::config::{DramConfig, Policy, Refresh, WriteDrain};
 
 use super::bench::{Offer, offer, reference, run_checked};
-use crate::config::{Request, Resolved};
 use crate::kit::Stall;
+use warpsieve::config::{Request, Resolved};
 
 fn commands(config: &DramConfig, offers: &[Offer]) -> Vec<Command> {
     run_checked(config, offers, Stall::Never).commands

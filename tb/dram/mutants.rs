@@ -10,8 +10,8 @@ use rtl::dram::config::{DramConfig, DramTiming, Refresh};
 use rtl::kernel::Mode;
 
 use super::bench::{Offer, Run, judged, offer, reference, run};
-use super::judge;
 use crate::kit::{Random, Stall};
+use warpsieve::dram::judge;
 
 /// Requests to few rows of all banks, with pauses: hits, conflicts and turns of the bus. Then a
 /// stream in which each opens a row, for the windows of activates.

@@ -2,7 +2,7 @@
 //! A design is right only if nobody can tell how it was evaluated: asleep where it can, all blocks
 //! at every edge, in any order.
 
-use rtl::kernel::{ArrayView, BlockId, Blocks, Chan, ChanSpec, Describe, Field, Fields, Logic, Mode, Payload};
+use rtl::kernel::{ArrayView, BlockId, Blocks, Describe, Field, Fields, Logic, Mode};
 
 use super::BenchSimulator;
 
@@ -14,21 +14,6 @@ pub trait Bench: Blocks {
     fn history(&self) -> u64;
     /// The run is over, at `tick`: charges stalls that still last.
     fn settle(&mut self, _tick: u64) {}
-}
-
-/// A channel of a bench: seen one period of its receiver later, room one of its sender.
-#[must_use]
-pub fn link<T: Payload>(
-    path: &str,
-    depth: u32,
-    periods: &[u32],
-    from: BlockId,
-    to: BlockId,
-    shape: T::Shape,
-) -> Chan<T> {
-    let period = |block: BlockId| u64::from(periods[usize::from(block.domain)]);
-    let spec = ChanSpec { path: path.to_owned(), depth, latency: period(to), credit: period(from), from, to };
-    Chan::new(spec, shape)
 }
 
 /// Runs a bench until nothing is due and returns the tick of its last edge.
@@ -108,7 +93,7 @@ impl Describe for Statistics {
 mod tests {
     use super::*;
     use crate::kit::{CycleTable, Sink, Source, Stall, assert_table};
-    use rtl::kernel::{Block, DescribeExt, Edge, FieldsExt, Sleep, digest_of};
+    use rtl::kernel::{Block, Chan, DescribeExt, Edge, FieldsExt, Payload, Sleep, digest_of, link};
 
     #[derive(Clone, Debug, Default, Hash, PartialEq)]
     struct Word(u8);

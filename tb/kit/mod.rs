@@ -18,8 +18,9 @@ mod source;
 mod table;
 mod waves;
 
-pub use bench::{Bench, link, run, run_in_all_modes};
+pub use bench::{Bench, run, run_in_all_modes};
 pub use random::{Random, Stall, for_each_seed};
+pub use rtl::kernel::link;
 pub use sink::Sink;
 pub use source::Source;
 pub use table::{CycleTable, assert_table};

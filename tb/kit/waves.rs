@@ -15,7 +15,7 @@ use std::thread;
 use rtl::kernel::{Blocks, Clocks, Mode, Simulator};
 use waves::part_file::PartFile;
 
-use crate::readers::{Changed, WaveSpec, Waveform};
+use warpsieve::readers::{Changed, WaveSpec, Waveform};
 
 /// Where the next waveform of the running test belongs: `None` unless `WAVES` names a folder, which is made.
 ///

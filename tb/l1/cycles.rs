@@ -33,9 +33,9 @@ use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
 
-use super::lockstep::Lockstep;
 use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};
+use warpsieve::check::l1::Lockstep;
 
 /// One line of a script; lines are small numbers, data one byte that fills the line.
 #[derive(Clone, Copy)]

@@ -34,9 +34,9 @@ use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
-use super::lockstep::Lockstep;
 use super::rig::{self, Manners, Rig, Stalls, mix};
 use super::scoreboard::Scoreboard;
+use warpsieve::check::l1::Lockstep;
 
 /// Lines of local memory lie here, those of global memory below.
 const FIRST_LOCAL: u64 = 1 << 24;

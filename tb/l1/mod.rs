@@ -1,7 +1,5 @@
 //! The LSU and its caches against their golden twins.
 
-pub mod dueling;
-pub mod lockstep;
 pub(crate) mod rig;
 mod scoreboard;
 pub(crate) mod streams;

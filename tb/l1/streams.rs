@@ -19,10 +19,10 @@ use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::stats::L1Stats;
 use rtl::noc::packet::LINE_BYTES;
 
-use super::lockstep::Lockstep;
 use super::rig::{self, Manners, Rig, Stalls};
 use super::scoreboard::Scoreboard;
 use crate::kit::Random;
+use warpsieve::check::l1::Lockstep;
 
 /// Lines of local memory lie here, those of global memory below.
 const FIRST_LOCAL: u64 = 1 << 24;

@@ -10,10 +10,10 @@ use super::l1s::L1s;
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config};
 use crate::kit::{Bench, CycleTable, Sink, Source, Stall, run_in_all_modes};
-use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
 use rtl::kernel::{Clocks, Mode, Simulator};
 use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
 use rtl::noc::packet::Request;
+use warpsieve::readers::{Changed, WaveError, WaveSpec, Waveform};
 use waves::scope::Window;
 
 /// The figure's cycle 0: A has been here for a while.

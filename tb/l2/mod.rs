@@ -26,7 +26,7 @@ mod atomic_buffer;
 mod atomics;
 #[cfg(test)]
 mod contents;
-pub(crate) mod figure2;
+pub mod figure2;
 mod flat;
 pub(crate) mod frc;
 mod l1s;

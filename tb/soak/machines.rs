@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rtl::kernel::Mode;
 
 use super::{Case, Work};
-use crate::config::{Request, Resolved};
 use crate::kit::Random;
-use crate::run::{Counters, Outcome, RunOptions, Verdict, run};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Counters, Outcome, RunOptions, Verdict, run};
 
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";

@@ -16,7 +16,7 @@ use trace::{KernelTrace, KernelsList, Limits};
 use super::mutate::mutated;
 use super::{Case, Work};
 use crate::kit::Random;
-use crate::launch::LaunchFile;
+use warpsieve::launch::LaunchFile;
 
 pub(super) const ABOUT_TRACES: &str =
     "damaged traces and lists, also compressed: refused or read, without panic, in bounded time and memory";

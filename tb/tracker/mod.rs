@@ -12,7 +12,6 @@
 //! | mutants                  | each protection taken away is noticed by the memory model                    |
 
 mod judge;
-mod lockstep;
 mod random;
 mod rig;
 
@@ -21,7 +20,6 @@ mod cycles;
 #[cfg(test)]
 mod scenarios;
 
-pub use lockstep::TrackerLockstep;
 pub use random::{Case, Ran};
 
 #[cfg(test)]

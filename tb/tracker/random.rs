@@ -10,11 +10,11 @@ use rtl::noc::packet::LINE_BYTES;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;
-use super::lockstep::TrackerLockstep;
 use super::rig::{Does, Op, Rig, Setup};
 use crate::kit::{Bench, BenchSimulator, Random};
-use crate::l1::lockstep::Lockstep;
 use crate::l1::rig::l1;
+use warpsieve::check::l1::Lockstep;
+use warpsieve::check::tracker::TrackerLockstep;
 
 /// Everything that a case varies.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
+//! | short soaks, and their list                                      | `soak`      |
 //! | figures: kept runs, charts, judged rows, summary                  | `reproduce` |
 //! | traces replayed, and written                                      | `replay`    |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
@@ -31,6 +32,7 @@ mod ptx;
 mod replay;
 mod reproduce;
 mod run;
+mod soak;
 mod trace;
 mod waves;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tb::trace::synthetic::{Kind, Size, Synthetic};
+use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
 use super::warpsieve;
 

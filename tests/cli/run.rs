@@ -248,3 +248,11 @@ fn rows_cover_the_run(interval: u64) {
         assert_eq!(rows.iter().map(|row| row[at]).sum::<u64>(), count(&stats, path), "{column}");
     }
 }
+
+#[test]
+fn a_program_that_hangs_ends_with_status_3() {
+    let Ended { status, err, .. } = warpsieve(&["run", "tests/machine/ptx/barriers.toml"]);
+    assert_eq!(status, Some(3));
+    assert!(err.starts_with("no progress after cycle "), "{err}");
+    assert!(err.contains("sm0: warp 1 at pc 6, line 19: barrier"), "{err}");
+}

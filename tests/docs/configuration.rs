@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use syn::{Attribute, Expr, Fields, Item, Lit, Meta, Type, Variant};
-use tb::config::{Request, Resolved};
 use toml::{Table, Value};
+use warpsieve::config::{Request, Resolved};
 
 /// The files that declare configuration.
 const SOURCES: [&str; 14] = [

@@ -1,7 +1,7 @@
 //! The documentation agrees with the code.
 //!
 //! What can be printed is not typed: between `<!-- generated: NAME -->` and `<!-- end -->` a
-//! document holds what the code prints, and `UPDATE_DOCS=1 cargo test -p tb --test docs` writes it
+//! document holds what the code prints, and `UPDATE_DOCS=1 cargo test -p warpsieve-cli --test docs` writes it
 //! again.
 //!
 //! | testpoint                                                          | file            |
@@ -103,8 +103,8 @@ fn effect() -> String {
 /// Each block with its file and purpose; parts are indented below their block.
 fn blocks() -> String {
     let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
-    for hardware in tb::cli::blocks::hardware() {
-        let tb::cli::blocks::Hardware { name, kind, path, purpose } = hardware;
+    for hardware in warpsieve_cli::blocks::hardware() {
+        let warpsieve_cli::blocks::Hardware { name, kind, path, purpose } = hardware;
         let name = if kind == "part" { format!("· {name}") } else { format!("**{name}**") };
         table.push_str(&format!("| {name} | [`{path}`]({path}) | {purpose} |\n"));
     }
@@ -129,7 +129,7 @@ fn holds(path: &str, parts: &[Part]) {
     };
     let first = old.lines().zip(new.lines()).enumerate().find_map(differs);
     let first = first.unwrap_or_else(|| "one is longer".to_owned());
-    panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test -p tb --test docs writes it again");
+    panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test -p warpsieve-cli --test docs writes it again");
 }
 
 #[test]

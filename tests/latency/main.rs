@@ -20,9 +20,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tb::config::{Request, Resolved};
 use tb::kit::wave_path;
-use tb::run::{Outcome, RunOptions, WaveOptions, run};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Outcome, RunOptions, WaveOptions, run};
 
 /// Address of the first buffer of every launch.
 const FIRST_BUFFER: u64 = 0x10_0000;

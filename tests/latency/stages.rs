@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use tb::run::WaveOptions;
+use warpsieve::run::WaveOptions;
 use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED};

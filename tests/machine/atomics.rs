@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rtl::kernel::Mode;
 use rtl::l2::{L2Stats, Stall};
-use tb::run::{Counters, RunOptions};
+use warpsieve::run::{Counters, RunOptions};
 
 use super::{LEAST_QUEUES, Setup, launch, root};
 

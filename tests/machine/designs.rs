@@ -2,8 +2,8 @@
 
 use rtl::kernel::Mode;
 use rtl::l1::watch::Fail;
-use tb::config::{designs, machines};
-use tb::run::Counters;
+use warpsieve::config::{designs, machines};
+use warpsieve::run::Counters;
 
 use super::{Setup, hit_rate, launch};
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, panic};
 
-use tb::config::{Request, Resolved};
-use tb::run::{Outcome, RunOptions, Verdict, WaveOptions, run};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Outcome, RunOptions, Verdict, WaveOptions, run};
 
 use super::{Setup, launch, root};
 
@@ -86,14 +86,4 @@ fn with_the_variable_waves_a_test_leaves_the_waveform_of_its_machine() {
     let view = fs::read_to_string(folder.path().join(format!("{name}.l1d.gtkw"))).unwrap();
     assert!(view.contains(&format!("{name}.vcd")), "{view}");
     assert!(folder.path().join(format!("{name}.vcd")).exists());
-}
-
-#[test]
-fn a_program_that_hangs_ends_with_status_3() {
-    let launch = barriers().display().to_string();
-    let ended = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve")).args(["run", &launch]).output().unwrap();
-    assert_eq!(ended.status.code(), Some(3));
-    let message = String::from_utf8(ended.stderr).unwrap();
-    assert!(message.starts_with("no progress after cycle "), "{message}");
-    assert!(message.contains("sm0: warp 1 at pc 6, line 19: barrier"), "{message}");
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rtl::kernel::Mode;
-use tb::readers::Counts;
-use tb::run::{RunOptions, RunReport, SeriesOptions, WaveOptions};
+use warpsieve::readers::Counts;
+use warpsieve::run::{RunOptions, RunReport, SeriesOptions, WaveOptions};
 
 use super::{LEAST_QUEUES, Setup, kernels, launch, root};
 

@@ -1,8 +1,8 @@
 //! Machines whose L2 has shorter lines than their L1s, whose lines are short, whose partitions take
 //! several lines in turn, and whose bypassing loads read sectors.
 
-use tb::config::{Request, Resolved};
-use tb::run::{Counters, profile};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Counters, profile};
 
 use super::{Setup, launch};
 

@@ -13,7 +13,6 @@
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | traces: replayed, exported, refused                                           | `replay`     |
-//! | a short soak                                                                  | `soak`       |
 
 mod atomics;
 mod designs;
@@ -24,16 +23,15 @@ mod kernels;
 mod lines;
 mod recalls;
 mod replay;
-mod soak;
 mod statistics;
 mod tracker;
 
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
-use tb::config::{Request, Resolved};
 use tb::kit::wave_path;
-use tb::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
 /// The folder of the workspace.
 fn root() -> PathBuf {

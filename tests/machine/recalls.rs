@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rtl::kernel::Mode;
 use rtl::l1::stats::L1Stats;
-use tb::config::{Request, Resolved};
-use tb::run::{Counters, RunOptions};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Counters, RunOptions};
 
 use super::{LEAST_QUEUES, Setup, launch};
 

@@ -8,11 +8,11 @@ use rtl::kernel::{Mode, Simulator};
 use rtl::l2::L2Stats;
 use rtl::machine::{Machine, Part};
 use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
-use tb::config::{Request, Resolved};
-use tb::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Verdict, export, replay};
-use tb::trace::source::TraceSource;
-use tb::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 use trace::{KernelTrace, Packing};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Verdict, export, replay};
+use warpsieve::trace::source::TraceSource;
+use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
 use super::{Setup, kernels, launch, root, waves};
 

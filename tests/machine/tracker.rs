@@ -3,7 +3,7 @@
 use rtl::kernel::Mode;
 use rtl::l2::L2Stats;
 use rtl::tracker::TrackerStats;
-use tb::run::{Counters, RunOptions, Verdict};
+use warpsieve::run::{Counters, RunOptions, Verdict};
 
 use super::{LEAST_QUEUES, Setup, launch};
 

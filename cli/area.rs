@@ -1,0 +1,104 @@
+//! `warpsieve area`: what a machine costs in area and leakage, block by block.
+
+mod csv;
+mod svg;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use ::area::{Kind, Node, Technology, cacti_input};
+use miette::{IntoDiagnostic, Report, WrapErr};
+use rtl::machine::Machine;
+use serde::Serialize;
+use waves::part_file::PartFile;
+
+use super::args::{AreaArguments, AreaFormat};
+use super::{Exit, output};
+use warpsieve::config::Resolved;
+use warpsieve::estimate::{Block, Folded};
+use warpsieve::readers::Counts;
+
+/// An estimate with all that tells what it is one of.
+#[derive(Serialize)]
+struct Estimate<'a> {
+    machine: &'a str,
+    designs: &'a [String],
+    /// The design it is compared with.
+    against: Option<&'a str>,
+    node_nm: u32,
+    /// What each kind of figure is from.
+    sources: BTreeMap<&'a str, &'a str>,
+    #[serde(skip)]
+    technology: &'a Technology,
+    #[serde(flatten)]
+    tree: Block,
+}
+
+pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
+    let technology = Technology::built_in().into_diagnostic()?;
+    let resolved = Resolved::new(&arguments.machine.request())?;
+    let mut tree = estimated(&resolved, &technology, arguments.node);
+    if let Some(against) = &arguments.against {
+        let mut request = arguments.machine.request();
+        request.designs = vec![against.clone()];
+        let other = Resolved::new(&request)?;
+        tree = tree.against(&estimated(&other, &technology, arguments.node));
+    }
+    let estimate = Estimate {
+        machine: &resolved.machine.name,
+        designs: &resolved.designs,
+        against: arguments.against.as_deref(),
+        node_nm: arguments.node.nm(),
+        sources: technology.sources().collect(),
+        technology: &technology,
+        tree,
+    };
+    let text = match arguments.format {
+        AreaFormat::Table => table::table(&estimate, arguments.depth.into()),
+        AreaFormat::Json => serde_json::to_string_pretty(&estimate).into_diagnostic()? + "\n",
+        AreaFormat::Csv => csv::csv(&estimate.tree)?,
+    };
+    if let Some(path) = &arguments.svg {
+        write(path, &svg::svg(&estimate))?;
+    }
+    if let Some(folder) = &arguments.cacti {
+        cacti_inputs(&estimate.tree, arguments.node, folder)?;
+    }
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn estimated(resolved: &Resolved, technology: &Technology, node: Node) -> Block {
+    Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Report> {
+    let written = PartFile::create(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.keep()
+    });
+    written.map(drop).into_diagnostic().wrap_err_with(|| format!("{} cannot be written", path.display()))
+}
+
+/// One file a memory; of blocks alike, those of the first. CACTI has no organisation for flip-flops.
+fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Result<(), Report> {
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
+    let mut inputs = Vec::new();
+    cacti_inputs_of(&Folded::of(tree), "", node, &mut inputs);
+    for (name, text) in inputs {
+        write(&folder.join(format!("{name}.cfg")), &text)?;
+    }
+    Ok(())
+}
+
+fn cacti_inputs_of(block: &Folded<'_>, above: &str, node: Node, inputs: &mut Vec<(String, String)>) {
+    let path = if above.is_empty() { block.one.block.clone() } else { format!("{above}.{}", block.one.block) };
+    for array in block.one.arrays.iter().filter(|array| array.memory.kind != Kind::Flops) {
+        let name = format!("{path}.{}", array.name);
+        inputs.push((name.clone(), cacti_input(&name, node, &array.memory)));
+    }
+    block.children.iter().for_each(|child| cacti_inputs_of(child, &path, node, inputs));
+}

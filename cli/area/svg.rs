@@ -1,0 +1,83 @@
+//! A picture of where the area goes: a column a level, a box a block, as high as its area. Blocks
+//! alike share a box; the boxes inside a block stand to its right.
+
+use std::fmt::Write;
+
+use super::Estimate;
+use warpsieve::estimate::Folded;
+
+const WIDTH: f64 = 1200.0;
+const HEIGHT: f64 = 800.0;
+const TOP: f64 = 30.0;
+/// Columns drawn.
+const LEVELS: u32 = 5;
+const COLUMN: f64 = WIDTH / LEVELS as f64;
+/// Boxes less high are not drawn, and those less high than a line of text have no name.
+const LEAST: f64 = 0.5;
+const LINE: f64 = 13.0;
+
+/// A box: where it stands, and the colour of its branch.
+#[derive(Clone, Copy)]
+struct Place {
+    level: u32,
+    top: f64,
+    height: f64,
+    hue: u32,
+}
+
+pub(super) fn svg(estimate: &Estimate<'_>) -> String {
+    let Estimate { machine, designs, node_nm, tree, .. } = estimate;
+    let name: Vec<_> = [*machine].into_iter().chain(designs.iter().map(String::as_str)).collect();
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         <text x=\"4\" y=\"19\" font-size=\"15\">{}: {:.3} mm² at {node_nm} nm, an estimate</text>\n",
+        HEIGHT + TOP + 4.0,
+        escaped(&name.join(" + ")),
+        tree.um2 / 1e6,
+    );
+    let place = Place { level: 0, top: TOP, height: HEIGHT, hue: 210 };
+    draw(&mut text, &Folded::of(tree), "", place);
+    text.push_str("</svg>\n");
+    text
+}
+
+fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
+    let Place { level, top, height, hue } = place;
+    if height < LEAST || level == LEVELS {
+        return;
+    }
+    let path = if above.is_empty() { block.name.clone() } else { format!("{above}.{}", block.name) };
+    let um2 = block.one.um2;
+    let size = if block.count > 1 {
+        format!("{} x {:.4} mm²", block.count, um2 / 1e6)
+    } else {
+        format!("{:.4} mm²", um2 / 1e6)
+    };
+    let left = f64::from(level) * COLUMN;
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "<g><title>{path}: {size}</title><rect x=\"{left}\" y=\"{top:.2}\" width=\"{COLUMN}\" height=\"{height:.2}\" \
+         fill=\"hsl({hue},55%,{}%)\" stroke=\"white\" stroke-width=\"0.7\"/>",
+        58 + 7 * level,
+        path = escaped(&path),
+    );
+    if height >= LINE {
+        let (x, y) = (left + 4.0, top + LINE.min(height) - 2.5);
+        let _ = write!(text, "<text x=\"{x}\" y=\"{y:.2}\">{} {size}</text>", escaped(&block.name));
+    }
+    text.push_str("</g>\n");
+    let mut top = top;
+    for (number, child) in (0..).zip(&block.children) {
+        let part = child.one.um2 * f64::from(child.count) / um2;
+        let height = if um2 > 0.0 { height * part } else { 0.0 };
+        let hue = if level == 0 { (210 + 67 * number) % 360 } else { hue };
+        draw(text, child, &path, Place { level: level + 1, top, height, hue });
+        top += height;
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

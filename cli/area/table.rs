@@ -1,0 +1,134 @@
+//! Blocks as people read them: those alike in one row, and where the figures come from.
+
+use ::area::{Basis, Kind};
+
+use super::super::output::{columns, grouped};
+use super::Estimate;
+use warpsieve::estimate::{Block, Delta, Folded};
+
+pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
+    let Estimate { machine, designs, node_nm, tree, .. } = estimate;
+    let name: Vec<_> = [(*machine).to_owned()].into_iter().chain(designs.iter().cloned()).collect();
+    let mut text = format!("{} at {node_nm} nm, an estimate\n", name.join(" + "));
+    let folded = Folded::of(tree);
+    let mut rows = Vec::new();
+    match estimate.against {
+        None => {
+            add_rows(&folded, depth, "", 1, &mut |indent, block, copies| {
+                rows.push(row(indent, block, copies, tree.um2));
+            });
+            text += &columns(&["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAGE mW", "ALL: mm2", "%"], &rows);
+        }
+        Some(against) => {
+            text += &overhead(estimate, against);
+            add_rows(&folded, usize::MAX, "", 1, &mut |indent, block, _| {
+                if block.one.differs() {
+                    rows.push(delta_row(indent, block));
+                }
+            });
+            text += &columns(&["BLOCK", "EACH: BITS", "FLIP-FLOPS", "um2", "LEAKAGE mW"], &rows);
+        }
+    }
+    text + "\n" + &origins(tree)
+}
+
+/// Adds a block and those inside of it, with how many of each the machine has.
+fn add_rows(block: &Folded<'_>, depth: usize, indent: &str, around: u32, add: &mut impl FnMut(&str, &Folded<'_>, u32)) {
+    let copies = around * block.count;
+    add(indent, block, copies);
+    if depth > 1 {
+        let indent = format!("{indent}  ");
+        block.children.iter().for_each(|child| add_rows(child, depth - 1, &indent, copies, add));
+    }
+}
+
+fn mm2(um2: f64) -> String {
+    format!("{:.4}", um2 / 1e6)
+}
+
+fn row(indent: &str, block: &Folded<'_>, copies: u32, whole: f64) -> Vec<String> {
+    let Block { bits, flops, um2, leakage_mw, .. } = block.one;
+    let all = um2 * f64::from(copies);
+    vec![
+        format!("{indent}{}", block.name),
+        grouped(*bits),
+        grouped(*flops),
+        mm2(*um2),
+        format!("{leakage_mw:.3}"),
+        mm2(all),
+        format!("{:.2}", 100.0 * all / whole),
+    ]
+}
+
+fn signed(number: i64) -> String {
+    format!("{}{}", if number < 0 { "-" } else { "+" }, grouped(number.unsigned_abs()))
+}
+
+fn delta_row(indent: &str, block: &Folded<'_>) -> Vec<String> {
+    let Delta { bits, flops, um2, leakage_mw } = block.one.delta.unwrap_or_default();
+    vec![
+        format!("{indent}{}", block.name),
+        signed(bits),
+        signed(flops),
+        format!("{um2:+.1}"),
+        format!("{leakage_mw:+.4}"),
+    ]
+}
+
+/// The overhead of the whole machine, as parts of all L1s and of a chip.
+fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
+    let Estimate { tree, technology, .. } = estimate;
+    let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
+    if !tree.differs() {
+        return format!("nothing more or less than with {against}\n");
+    }
+    let chip = technology.chip();
+    // Without the scheme: what its overhead is a part of.
+    let mut l1 = 0.0;
+    tree.walk(&mut |_, block| {
+        if block.block == "l1" {
+            l1 += block.um2 - block.delta.unwrap_or_default().um2;
+        }
+    });
+    let of_l1 = if l1 > 0.0 { format!("{:+.4} % of all L1s, ", 100.0 * um2 / l1) } else { String::new() };
+    format!(
+        "more than with {against}: {} bits, {} flip-flops, {:+.6} mm2, {leakage_mw:+.3} mW\n\
+         {of_l1}{:+.6} % of the {:.0} mm2 of a {}\n",
+        signed(bits),
+        signed(flops),
+        um2 / 1e6,
+        100.0 * um2 / 1e6 / chip.mm2,
+        chip.mm2,
+        chip.name,
+    )
+}
+
+/// How much of the area stands on which ground.
+fn origins(tree: &Block) -> String {
+    let (mut grid, mut outside, mut small) = (0.0, 0.0, 0.0);
+    let (mut logic, mut flops) = (0.0, tree.um2);
+    tree.walk(&mut |_, block| {
+        for array in &block.arrays {
+            let sum = match (array.memory.kind, array.cost.basis) {
+                (Kind::Flops, _) | (_, Basis::Cells) => &mut small,
+                (_, Basis::Grid) => &mut grid,
+                (_, Basis::ClosedForm) => &mut outside,
+            };
+            *sum += array.cost.um2;
+        }
+        logic += block.logic.iter().map(|piece| piece.um2).sum::<f64>();
+    });
+    flops -= grid + outside + small + logic;
+    let part = |um2: f64| format!("{:.1}", 100.0 * um2 / tree.um2);
+    let row = |what: &str, um2: f64| vec![what.to_owned(), mm2(um2), part(um2)];
+    columns(
+        &["FIGURES", "mm2", "%"],
+        &[
+            row("memories between CACTI's points", grid),
+            row("memories outside of them, by closed form", outside),
+            row("memories of flip-flops", small),
+            row("flip-flops", flops),
+            row("logic", logic),
+        ],
+    )
+}

@@ -1,0 +1,718 @@
+//! What may be said on the command line.
+
+use std::path::PathBuf;
+
+use ::area::Node;
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use waves::dump::{self, UnknownFormat};
+
+use warpsieve::config::Request;
+
+/// Largest `--max-cycles`: 10^15 core cycles are weeks of machine time and years of ours.
+const MOST_CYCLES: u64 = 1_000_000_000_000_000;
+
+const EXAMPLES: &str = "Examples:
+  warpsieve run kernels/syrk/launch.toml
+  warpsieve run kernels/syrk/launch.toml --design pric --stats syrk.json
+  warpsieve list designs
+  warpsieve config --design pric --set l1.ways=8
+
+Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothing written;
+3 no progress, or --max-cycles reached; 130 or 143 interrupted, files under way complete.";
+
+const RUN_EXAMPLES: &str = "Examples:
+  warpsieve run kernels/vadd/launch.toml
+  warpsieve run kernels/syrk/small.toml --check
+  warpsieve run kernels/syrk/launch.toml --design pric --set l1.mshr_entries=16
+  warpsieve run kernels/vadd/small.toml --wave vadd.vcd --wave-scope 'sm0.**' --wave-to 2000
+  warpsieve run kernels/syrk/launch.toml --wave fails.fst --wave-last 1000 \\
+      --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
+
+const REPLAY_EXAMPLES: &str = "Examples:
+  warpsieve replay traces/kernelslist.g
+  warpsieve replay traces/kernelslist.g --design pric --check --stats replay.json
+
+The kernels of the list run one behind the other. Loads must bring data that belong to their
+addresses; there are no results to compare.";
+
+const CONFIG_EXAMPLES: &str = "Examples:
+  warpsieve config
+  warpsieve config --design pric --set l1.ways=8
+  warpsieve config --design bypass-all > mine.toml   (a machine file: edit, then --machine mine.toml)";
+
+const COMPARE_EXAMPLES: &str = "Examples:
+  warpsieve compare kernels/syrk/launch.toml --design-set baseline,pric
+  warpsieve compare kernels/kmeans/launch.toml --set l1.sets=32,64,128 --set l1.ways=4,8
+  warpsieve compare kernels/*/launch.toml --format markdown --output suite.md
+
+Each launch file runs once for every design of --design-set and every combination of the values in
+--set; speed-up is against the first of them.";
+
+const PROFILE_EXAMPLES: &str = "Examples:
+  warpsieve profile kernels/syrk/launch.toml
+  warpsieve profile kernels/kmeans/launch.toml --set l1.sets=64 --format json
+
+No cycle is simulated: every line arrives at once, SMs and their warps take turns instruction by
+instruction. Loads are counted by warp instruction and by line.";
+
+const OPTIMIZE_EXAMPLES: &str = "Examples:
+  warpsieve optimize kernels/syrk/launch.toml -o syrk.ptx
+  warpsieve optimize kernels/bfs/small.toml -o bfs.ptx --method ilp --report bfs.json --graph bfs.dot
+  warpsieve run kernels/syrk/launch.toml --ptx syrk.ptx
+
+Every ld.global that ran is written with .ca or .cg, nothing else is changed. Loads are profiled on caches
+without time: alone, in pairs, all and none.";
+
+const REPRODUCE_EXAMPLES: &str = "Examples:
+  warpsieve reproduce suite
+  warpsieve reproduce xie2013/fig2 xie2013/fig4
+  warpsieve reproduce suite --quick --output /dev/shm
+  warpsieve reproduce --summary
+
+Each figure is written as Markdown and as CSV, with its charts as SVG. They hold no times of this host: every
+run gives the same bytes. Runs are kept below --cache by what decides their result; after an interruption the
+same command goes on where it was.";
+
+const SOAK_EXAMPLES: &str = "Examples:
+  warpsieve soak --list
+  warpsieve soak machines --seconds 600
+  warpsieve soak machines --seed 4711 --count 1   (one case again)";
+
+const DRAM_EXAMPLES: &str = "Examples:
+  warpsieve dram trace.csv --machine gddr5-reference --commands commands.csv --requests requests.csv
+  warpsieve dram trace.csv --machine fermi --set dram.policy=fcfs --check
+
+A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and a request a line, such as
+0,R,0x00000040: offered from cycle 0 on, in the order of the file, at most one a cycle.";
+
+const AREA_EXAMPLES: &str = "Examples:
+  warpsieve area
+  warpsieve area --node 22 --depth 5 --svg fermi.svg
+  warpsieve area --design pric --against baseline --format json
+
+Estimates, from CACTI's memories and standard cells: README and docs/area.md say how, and how far off.";
+
+const PTX_EXAMPLES: &str = "Examples:
+  warpsieve ptx kernels/syrk/syrk.ptx
+  warpsieve ptx mine.ptx --format json
+
+Nothing is run. Exit status 2 if the text cannot be read, or if a kernel in it cannot be run: each
+instruction that is refused is listed with its place.";
+
+const FOLLOW_EXAMPLES: &str = "Examples:
+  warpsieve run kernels/syrk/small.toml --wave syrk.fst
+  warpsieve waves follow syrk.fst --request 12 --sm 0
+
+A line is a stay at the head of a port. Ports that are not in the waveform are not listed.";
+
+const INFO_EXAMPLES: &str = "Examples:
+  warpsieve trace info traces/kernelslist.g
+  warpsieve trace info kernel-3.traceg.xz --format json";
+
+const EXPORT_EXAMPLES: &str = "Examples:
+  warpsieve trace export kernels/bfs/small.toml -o traces/bfs
+  warpsieve replay traces/bfs/kernelslist.g";
+
+/// Cycle-exact, bit-width-accurate model of a GPU's cache hierarchy.
+#[derive(Debug, Parser)]
+#[command(name = "warpsieve", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run the kernels of a launch file on the clocked machine and check their results
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArguments),
+    /// Run the kernels of an Accel-Sim trace on the clocked machine
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArguments),
+    /// Run launch files on several designs or configurations and put the results side by side
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
+    /// Run a launch file on caches without time and print what each load asks for and finds
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileArguments),
+    /// Choose which loads of a PTX file go through the L1 and write it with cache operators (xie2013)
+    #[command(after_help = OPTIMIZE_EXAMPLES)]
+    Optimize(OptimizeArguments),
+    /// Measure what a paper shows and write our figures beside its own to docs/results
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArguments),
+    /// List what there is to choose from
+    List(ListArguments),
+    /// Print the resolved configuration as TOML, with where each value comes from
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config(MachineArguments),
+    /// Run long randomised checks until a limit is reached or one fails
+    #[command(after_help = SOAK_EXAMPLES)]
+    Soak(SoakArguments),
+    /// Read a PTX file and list its kernels, their loads and registers, and what cannot be run
+    #[command(after_help = PTX_EXAMPLES)]
+    Ptx(PtxArguments),
+    /// Look into Accel-Sim traces, or write one
+    Trace(TraceArguments),
+    /// Drive the DRAM channels of a machine alone with a trace of requests
+    #[command(after_help = DRAM_EXAMPLES)]
+    Dram(DramArguments),
+    /// Estimate area and leakage of a machine, block by block, from the structures it is built of
+    #[command(after_help = AREA_EXAMPLES)]
+    Area(AreaArguments),
+    /// Look into waveforms
+    Waves(WavesArguments),
+}
+
+/// Which machine.
+#[derive(Args, Debug)]
+pub(super) struct MachineArguments {
+    /// Machine: a name from `list machines`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
+    pub machine: String,
+    /// Design put on the machine: a name from `list designs`, or a TOML file; may be repeated
+    #[arg(long = "design", value_name = "NAME|FILE.toml")]
+    pub designs: Vec<String>,
+    /// Change one field of the configuration, such as l1.sets=64; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
+impl MachineArguments {
+    pub fn request(&self) -> Request {
+        let Self { machine, designs, sets } = self;
+        Request { machine: machine.clone(), designs: designs.clone(), sets: sets.clone() }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RunArguments {
+    /// Launch file: buffers, kernels, arguments, expected results
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReplayArguments {
+    /// The list of a trace, kernelslist.g
+    #[arg(value_name = "KERNELSLIST.g")]
+    pub list: PathBuf,
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+}
+
+/// What is simulated, and what is written of it.
+#[derive(Args, Debug)]
+pub(super) struct SimulationArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Write the statistics (JSON, schema 1)
+    #[arg(long, value_name = "FILE.json")]
+    pub stats: Option<PathBuf>,
+    /// Compare every step with the golden models; slower
+    #[arg(long)]
+    pub check: bool,
+    /// Stop after this many core cycles, with exit status 3
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub max_cycles: Option<u64>,
+    /// Write a waveform, as text or compressed, and GTKWave save files beside it
+    #[arg(long, value_name = "FILE.vcd|FILE.fst", value_parser = PathBufValueParser::new().try_map(waveform))]
+    pub wave: Option<PathBuf>,
+    /// First core cycle of the waveform
+    #[arg(long, value_name = "CYCLE", allow_negative_numbers = true, requires = "wave",
+          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    pub wave_from: Option<u64>,
+    /// Last core cycle of the waveform
+    #[arg(long, value_name = "CYCLE", allow_negative_numbers = true, requires = "wave",
+          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+    pub wave_to: Option<u64>,
+    /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
+    #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
+    pub wave_scopes: Vec<String>,
+    /// Start the waveform when this holds, such as 'sm0.l1.status == RESERVATION_FAIL for 100', or at a
+    /// 'failure' of a check, 'failure sm0.l1' being one whose message has this text
+    #[arg(long, value_name = "CONDITION", requires = "wave")]
+    pub wave_trigger: Option<String>,
+    /// Remember the last N core cycles: written ahead of the trigger or, without one, only if a check fails,
+    /// nothing can move, or the run is stopped
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave",
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub wave_last: Option<u64>,
+    /// End the waveform at about this size, such as 500M; an FST is measured before compression
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, requires = "wave", value_parser = size)]
+    pub wave_limit: Option<u64>,
+    /// Core cycles between two rows of the time series
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "series", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub interval: u64,
+    /// Write what is counted in every interval (CSV)
+    #[arg(long, value_name = "FILE.csv")]
+    pub series: Option<PathBuf>,
+    /// Write requests, queue levels and stalls for Perfetto (ui.perfetto.dev): 1 us is a core cycle
+    #[arg(long, value_name = "FILE.json")]
+    pub timeline: Option<PathBuf>,
+    /// Write every warp instruction, from fetch to writeback, for Konata
+    #[arg(long, value_name = "FILE.kanata")]
+    pub pipeline: Option<PathBuf>,
+    /// Print what energy the run took, block by block: an estimate, always in the statistics
+    #[arg(long)]
+    pub energy: bool,
+    /// Technology node of the energy, in nm
+    #[arg(long, value_name = "NM", allow_negative_numbers = true, value_parser = node, default_value = "45")]
+    pub node: Node,
+    /// Millimetres of wire between an SM and a partition, for the energy [default: half an edge of a GTX 480]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = millimetres)]
+    pub hop_mm: Option<f64>,
+    /// With 2, run the SMs in one thread and L2 and DRAM in another, with the same result; what follows every
+    /// cycle (checks, waveforms, time series) takes one, and so do machines with a tracker or recalls. Faster where
+    /// two processors are idle and both sides have much to do
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub threads: u8,
+    /// Print no summary and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn millimetres(text: &str) -> Result<f64, &'static str> {
+    let length = text.parse().ok().filter(|length: &f64| (0.0..=1000.0).contains(length));
+    length.ok_or("expected a length from 0 to 1000")
+}
+
+fn waveform(path: PathBuf) -> Result<PathBuf, UnknownFormat> {
+    dump::Format::of(&path).map(|_| path)
+}
+
+/// A number of bytes, with K, M or G for powers of 1,024.
+fn size(text: &str) -> Result<u64, &'static str> {
+    let (digits, unit) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) if text.ends_with('K') => (digits, 1 << 10),
+        Some(digits) if text.ends_with('M') => (digits, 1 << 20),
+        Some(digits) => (digits, 1 << 30),
+        None => (text, 1),
+    };
+    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(unit));
+    bytes.filter(|&bytes| bytes > 0).ok_or("expected a number of bytes, with K, M or G for powers of 1024")
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CompareArguments {
+    /// Launch files
+    #[arg(value_name = "LAUNCH.toml", required = true)]
+    pub launches: Vec<PathBuf>,
+    /// Machine: a name from `list machines`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "fermi")]
+    pub machine: String,
+    /// Design under all that are compared; may be repeated
+    #[arg(long = "design", value_name = "NAME|FILE.toml")]
+    pub designs: Vec<String>,
+    /// Designs to compare
+    #[arg(long = "design-set", value_name = "A,B,...", value_delimiter = ',', default_value = "baseline")]
+    pub design_set: Vec<String>,
+    /// Values of a field to compare, or one to set; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE,...")]
+    pub sets: Vec<String>,
+    /// Compare every run with the golden models; slower
+    #[arg(long)]
+    pub check: bool,
+    /// Stop each run after this many core cycles
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+    pub max_cycles: Option<u64>,
+    /// Runs at the same time; one a processor if left out
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
+    /// Write the table to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ProfileArguments {
+    /// Launch file: buffers, kernels, arguments
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct OptimizeArguments {
+    /// Launch file: buffers, kernels, arguments
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    /// PTX file to write
+    #[arg(short, long, value_name = "OUT.ptx")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Use this PTX file instead of the one that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// How loads are chosen
+    #[arg(long, value_enum, default_value_t = Method::Heuristic)]
+    pub method: Method,
+    /// Where the traffic of a bypassed load comes from
+    #[arg(long, value_enum, default_value_t = TOff::Uniform)]
+    pub t_off: TOff,
+    /// What counts the hits of loads that are cached alone or in pairs
+    #[arg(long, value_enum, default_value_t = Profiled::Untimed)]
+    pub profile: Profiled,
+    /// Write all that was measured and decided (JSON)
+    #[arg(long, value_name = "FILE.json")]
+    pub report: Option<PathBuf>,
+    /// Write the traffic reduction graph (Graphviz)
+    #[arg(long, value_name = "FILE.dot")]
+    pub graph: Option<PathBuf>,
+    /// Print no tables and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Method {
+    /// Algorithm 1 of the paper
+    Heuristic,
+    /// Integer programming
+    Ilp,
+    /// Every set of loads
+    Exhaustive,
+}
+
+impl From<Method> for compiler::solve::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Heuristic => Self::Heuristic,
+            Method::Ilp => Self::Ilp,
+            Method::Exhaustive => Self::Exhaustive,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Profiled {
+    /// Caches that answer at once, in seconds
+    Untimed,
+    /// The clocked machine, a run for each load and each pair
+    Clocked,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TOff {
+    /// The efficiency of all loads together, as the paper has it
+    Uniform,
+    /// The sectors of each load
+    Exact,
+}
+
+impl From<TOff> for compiler::characterise::Bypassed {
+    fn from(t_off: TOff) -> Self {
+        match t_off {
+            TOff::Uniform => Self::Uniform,
+            TOff::Exact => Self::Exact,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ReproduceArguments {
+    /// Which figures; all if left out
+    #[arg(value_name = "FIGURE", value_parser = figures())]
+    pub figures: Vec<String>,
+    /// Use the small sizes of the tests; files are named `FIGURE-quick`
+    #[arg(long)]
+    pub quick: bool,
+    /// Runs at the same time; one a processor if left out
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Folder to write to instead of docs/results beside the folder `kernels`
+    #[arg(long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Folder to keep results of runs in, instead of the user's folder for such things
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+    /// Run nothing: count how many of the judged rows hold in the figures that have been written
+    #[arg(long, conflicts_with = "figures")]
+    pub summary: bool,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table, requires = "summary")]
+    pub format: Format,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// The names of figures.
+fn figures() -> PossibleValuesParser {
+    PossibleValuesParser::new(papers::names().into_iter().map(|(name, shows)| PossibleValue::new(name).help(shows)))
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ListArguments {
+    /// What to list
+    pub what: What,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SoakArguments {
+    /// Which soak: a name from `soak --list`
+    #[arg(required_unless_present = "list")]
+    pub name: Option<String>,
+    /// List the soaks
+    #[arg(long)]
+    pub list: bool,
+    /// Cases at most; 100 if neither this nor a time is given
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Begin no case after this time
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: Option<u64>,
+    /// Seed of the first case; each case after it has the next number
+    #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DramArguments {
+    /// Requests: cycle, R or W, byte address
+    #[arg(value_name = "TRACE.csv")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Write every command with its cycle
+    #[arg(long, value_name = "OUT.csv")]
+    pub commands: Option<PathBuf>,
+    /// Write when each request was accepted and complete
+    #[arg(long, value_name = "OUT.csv")]
+    pub requests: Option<PathBuf>,
+    /// Check every command and request against the rules of GDDR5; slower
+    #[arg(long)]
+    pub check: bool,
+    /// Print no summary and no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AreaArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Print what the machine has more with these designs than with this one, or `baseline` for none
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub against: Option<String>,
+    /// Technology node in nm
+    #[arg(long, value_name = "NM", allow_negative_numbers = true, value_parser = node, default_value = "45")]
+    pub node: Node,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = AreaFormat::Table)]
+    pub format: AreaFormat,
+    /// Levels of blocks in the table
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 3)]
+    pub depth: u8,
+    /// Draw where the area goes
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
+    /// Write an input file for CACTI for each memory
+    #[arg(long, value_name = "FOLDER")]
+    pub cacti: Option<PathBuf>,
+}
+
+fn node(text: &str) -> Result<Node, String> {
+    let nm: u32 = text.parse().map_err(|_| "expected 45, 32 or 22".to_owned())?;
+    Node::try_from(nm)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AreaFormat {
+    /// Blocks alike in one row
+    Table,
+    /// The whole tree with every memory and piece of logic
+    Json,
+    /// A row a block
+    Csv,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct PtxArguments {
+    /// PTX file
+    #[arg(value_name = "FILE.ptx")]
+    pub file: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TraceArguments {
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TraceCommand {
+    /// Write what the kernels of a launch file do as a trace
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(TraceExportArguments),
+    /// Instructions, footprint, reuse, transactions and strides of each kernel
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(TraceInfoArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TraceExportArguments {
+    /// Launch file: buffers, kernels, arguments
+    #[arg(value_name = "LAUNCH.toml")]
+    pub launch: PathBuf,
+    /// Folder to write to: kernelslist.g and a file for each launch
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    /// Use this PTX file instead of those that the launch file names
+    #[arg(long, value_name = "FILE.ptx")]
+    pub ptx: Option<PathBuf>,
+    /// Compress the traces of the kernels
+    #[arg(long, value_enum, default_value_t = Compression::None)]
+    pub compress: Compression,
+    /// Print no summary
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Compression {
+    /// Plain text
+    None,
+    /// xz: small and slow
+    Xz,
+    /// zstd: fast
+    Zst,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TraceInfoArguments {
+    /// A list (kernelslist.g) or one kernel's trace, plain or compressed with xz or zstd
+    #[arg(value_name = "FILE.g|FILE.traceg")]
+    pub file: PathBuf,
+    /// Bytes of a line, the unit of footprint and transactions
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, default_value_t = 128, value_parser = line_bytes)]
+    pub line: u64,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct WavesArguments {
+    #[command(subcommand)]
+    pub command: WavesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WavesCommand {
+    /// Print where one memory request was at which time
+    #[command(after_help = FOLLOW_EXAMPLES)]
+    Follow(FollowArguments),
+    /// Write candel2018 Figure 2 as waveforms: three replacements of a line, without an FRC and with one
+    Figure2 {
+        /// Folder of the files
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct FollowArguments {
+    /// Waveform of a run
+    #[arg(value_name = "FILE.vcd|FILE.fst")]
+    pub file: PathBuf,
+    /// Number of the request: the signals called `id` and `head_id`
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub request: u64,
+    /// SM that made it; each SM counts its own requests
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub sm: Option<u64>,
+    /// Core clock of the machine, for times in cycles
+    #[arg(long, value_name = "MHZ", allow_negative_numbers = true, default_value_t = 700,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub core_mhz: u64,
+}
+
+fn line_bytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(bytes @ (16 | 32 | 64 | 128)) => Ok(bytes),
+        _ => Err("expected 16, 32, 64 or 128".to_owned()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum What {
+    /// Machine presets
+    Machines,
+    /// Designs that can be put on a machine
+    Designs,
+    /// Kernels with launch files, in the folder `kernels` here or above
+    Kernels,
+    /// Hardware blocks and their parts
+    Blocks,
+    /// Figures and tables that `reproduce` measures
+    Figures,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// Aligned columns
+    Table,
+    /// An array of objects
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TableFormat {
+    /// Aligned columns
+    Table,
+    /// A Markdown table
+    Markdown,
+    /// Comma-separated values
+    Csv,
+    /// An array of objects
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

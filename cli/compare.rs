@@ -1,0 +1,127 @@
+//! `warpsieve compare`: the same launch files on several designs and configurations, side by side.
+
+mod table;
+mod variants;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use miette::{IntoDiagnostic, Report, WrapErr};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use waves::part_file::PartFile;
+
+use super::args::CompareArguments;
+use super::{Exit, output};
+use papers::progress::progress_bar;
+use table::Row;
+use variants::{Variant, variants};
+use warpsieve::config::Resolved;
+use warpsieve::crash;
+use warpsieve::run::{Outcome, RunError, RunOptions, RunReport, Verdict};
+
+/// One run of the table.
+struct Job<'a> {
+    launch: &'a Path,
+    variant: &'a Variant,
+    resolved: &'a Resolved,
+}
+
+pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
+    let variants = variants(arguments);
+    let resolved = variants.iter().map(|variant| Resolved::new(&variant.request)).collect::<Result<Vec<_>, _>>()?;
+    // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
+    let file = arguments.output.as_deref().map(open).transpose()?;
+    let configured: Vec<_> = variants.iter().zip(&resolved).collect();
+    let jobs: Vec<_> = arguments
+        .launches
+        .iter()
+        .flat_map(|launch| configured.iter().map(move |&(variant, resolved)| Job { launch, variant, resolved }))
+        .collect();
+    let reports = run_all(arguments, &jobs)?;
+    let mut rows: Vec<Row> = Vec::new();
+    let mut exit = Exit::Done;
+    for (idx, (job, report)) in jobs.iter().zip(reports).enumerate() {
+        let report = match report {
+            Ok(report) => report?,
+            Err(internal) => {
+                output::complain(&format!("{}: {internal}", job.name()));
+                return Ok(Exit::CheckFailed);
+            }
+        };
+        exit = worse(exit, complain(job, &report));
+        let first = rows.get(idx - idx % variants.len()).map_or(report.counters.cycles, |row| row.cycles);
+        rows.push(Row::new(job.launch, &job.variant.label, &report, first));
+    }
+    let text = table::render(&rows, arguments.format)?;
+    match file {
+        Some(file) => keep(file, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(exit)
+}
+
+type Ran = Result<Result<RunReport, RunError>, String>;
+
+/// Runs all jobs, several at a time; results in the order of the jobs.
+fn run_all(arguments: &CompareArguments, jobs: &[Job<'_>]) -> Result<Vec<Ran>, Report> {
+    let options = RunOptions { check: arguments.check, max_cycles: arguments.max_cycles, ..RunOptions::default() };
+    let threads = usize::from(arguments.jobs.unwrap_or(0));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
+    let bar = progress_bar(arguments.quiet, jobs.len());
+    let run = |job: &Job<'_>| {
+        let ran = crash::caught(|| warpsieve::run::run(job.launch, &job.resolved.config, &options, &mut |_| {}));
+        bar.set_message(job.name());
+        bar.inc(1);
+        ran
+    };
+    let ran = pool.install(|| jobs.par_iter().map(run).collect());
+    bar.finish_and_clear();
+    Ok(ran)
+}
+
+/// Says what went wrong with a run, on stderr.
+fn complain(job: &Job<'_>, report: &RunReport) -> Exit {
+    let name = job.name();
+    match (&report.outcome, &report.verdict) {
+        (Outcome::NoProgress(waiting), _) => {
+            output::complain(&format!("{name}: no progress: nothing can move any more\n{waiting}"));
+            Exit::NoProgress
+        }
+        (Outcome::CycleLimit(limit), _) => {
+            output::complain(&format!("{name}: stopped after {} cycles (`--max-cycles`)", output::grouped(*limit)));
+            Exit::NoProgress
+        }
+        (Outcome::Finished, Verdict::Failed(checks)) => {
+            output::complain(&format!("{name}: check failed:\n{}", checks.join("\n")));
+            Exit::CheckFailed
+        }
+        (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
+        (Outcome::Finished, Verdict::Off | Verdict::Passed) => Exit::Done,
+    }
+}
+
+/// A wrong result outweighs a run that did not end, and that one a run that did.
+pub(super) fn worse(one: Exit, other: Exit) -> Exit {
+    let weight = |exit| match exit {
+        Exit::Done => 0,
+        Exit::NoProgress => 1,
+        Exit::CheckFailed => 2,
+        Exit::Interrupted(_) => 3,
+    };
+    if weight(other) > weight(one) { other } else { one }
+}
+
+impl Job<'_> {
+    fn name(&self) -> String {
+        format!("{} on {}", self.launch.display(), self.variant.label)
+    }
+}
+
+fn open(path: &Path) -> Result<PartFile, Report> {
+    PartFile::create(path).into_diagnostic().wrap_err("the table cannot be written")
+}
+
+fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
+    let written: std::io::Result<PathBuf> = file.write_all(text.as_bytes()).and_then(|()| file.keep());
+    written.map(drop).into_diagnostic().wrap_err("the table cannot be written")
+}

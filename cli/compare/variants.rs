@@ -1,0 +1,77 @@
+//! What is compared: every design of the set with every combination of swept values.
+
+use warpsieve::config::Request;
+
+use super::super::args::CompareArguments;
+
+/// One machine of the comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Variant {
+    /// What sets it apart: its design and the values of swept fields.
+    pub label: String,
+    pub request: Request,
+}
+
+/// All machines, the values of the last field changing fastest.
+pub(super) fn variants(arguments: &CompareArguments) -> Vec<Variant> {
+    let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
+    let with = |design: &String| Variant {
+        label: design.clone(),
+        request: Request {
+            machine: machine.clone(),
+            designs: designs.iter().chain([design]).cloned().collect(),
+            sets: Vec::new(),
+        },
+    };
+    let mut variants: Vec<_> = design_set.iter().map(with).collect();
+    for set in sets {
+        let values = values(set);
+        let is_swept = values.len() > 1;
+        variants =
+            variants.iter().flat_map(|variant| values.iter().map(move |value| variant.with(value, is_swept))).collect();
+    }
+    variants
+}
+
+impl Variant {
+    fn with(&self, set: &str, is_swept: bool) -> Self {
+        let mut variant = self.clone();
+        variant.request.sets.push(set.to_owned());
+        if is_swept {
+            variant.label = format!("{} {set}", self.label);
+        }
+        variant
+    }
+}
+
+/// `key=a,b` as `key=a` and `key=b`. Commas inside brackets, braces and quotes belong to a value.
+fn values(set: &str) -> Vec<String> {
+    let Some((key, list)) = set.split_once('=') else { return vec![set.to_owned()] };
+    let (mut depth, mut quote) = (0_i32, None);
+    let splits = |c: char| {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            (None, _) => return c == ',' && depth <= 0,
+        }
+        false
+    };
+    list.split(splits).map(|value| format!("{key}={value}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_split_at_commas_outside_of_brackets_and_quotes() {
+        assert_eq!(values("l1.sets=32,64"), ["l1.sets=32", "l1.sets=64"]);
+        assert_eq!(values("l1.sets=32"), ["l1.sets=32"]);
+        let nested = r#"l1.index={ kind = "a,b", rows = [1,2] },"x,y""#;
+        assert_eq!(values(nested), [r#"l1.index={ kind = "a,b", rows = [1,2] }"#, r#"l1.index="x,y""#]);
+        assert_eq!(values("nonsense"), ["nonsense"]);
+    }
+}

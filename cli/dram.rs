@@ -1,0 +1,239 @@
+//! `warpsieve dram`.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, BufWriter, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use miette::{Context, IntoDiagnostic, Report};
+use rtl::dram::counts::Counts;
+use waves::part_file::PartFile;
+
+use super::args::DramArguments;
+use super::output::{columns, grouped};
+use super::{Exit, output};
+use warpsieve::config::Resolved;
+use warpsieve::crash;
+use warpsieve::dram::alone::{self, Ended, Event};
+use warpsieve::dram::figures::Latencies;
+use warpsieve::dram::judge::Witness;
+use warpsieve::dram::tables::Table;
+use warpsieve::dram::trace::{self, TraceRequest};
+use warpsieve::run::ratio;
+
+/// Violations shown; the rest is counted.
+const MAX_REPORTS: usize = 8;
+/// Width of the longest bar of the histogram.
+const BAR: u64 = 40;
+
+type File = Table<BufWriter<PartFile>>;
+
+pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.machine.request())?;
+    let config = &resolved.config;
+    let trace = trace::read(&arguments.trace, config.memory_bytes()).into_diagnostic()?;
+    output::apart(&[("--commands", arguments.commands.as_deref()), ("--requests", arguments.requests.as_deref())])?;
+    // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
+    let channels = config.num_channels() as usize;
+    let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
+    let requests = open(arguments.requests.as_deref(), |to| Table::of_requests(to, channels))?;
+    let witness = arguments.check.then(|| Witness::new(config, &trace));
+    let mut run =
+        Run { resolved: &resolved, trace: &trace, commands, requests, witness, latencies: Latencies::default() };
+    let bar = progress_bar(arguments.quiet, trace.len());
+    let started = Instant::now();
+    let ended = crash::caught(|| alone::run(config, &trace, &mut |event| run.tell(event, &bar)));
+    let simulating = started.elapsed();
+    bar.finish_and_clear();
+    let ended = match ended {
+        Ok(ended) => ended.into_diagnostic().wrap_err("the results cannot be written")?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    let violations = run.witness.as_ref().map(Witness::violations);
+    let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
+    let written = written.collect::<Result<Vec<_>, _>>()?;
+    if !arguments.quiet {
+        let check = violations.as_ref().map(Vec::is_empty);
+        output::print(
+            &Summary { run: &run, name: &arguments.trace, ended: &ended, check, simulating, written }.to_string(),
+        )?;
+    }
+    if ended.stuck > 0 {
+        let (stuck, cycle) = (grouped(ended.stuck), grouped(ended.cycles));
+        output::complain(&format!("no progress after cycle {cycle}: {stuck} requests are not served"));
+        return Ok(Exit::NoProgress);
+    }
+    Ok(judge(&violations.unwrap_or_default()))
+}
+
+fn judge(violations: &[String]) -> Exit {
+    if violations.is_empty() {
+        return Exit::Done;
+    }
+    let shown = violations[..violations.len().min(MAX_REPORTS)].join("\n");
+    let more = violations.len().saturating_sub(MAX_REPORTS);
+    let more = if more > 0 { format!("\nand {} more", grouped(more as u64)) } else { String::new() };
+    output::complain(&format!("check failed:\n{shown}{more}"));
+    Exit::CheckFailed
+}
+
+fn open(path: Option<&Path>, table: impl Fn(BufWriter<PartFile>) -> io::Result<File>) -> Result<Option<File>, Report> {
+    let opened = path.map(|path| PartFile::create(path).and_then(|file| table(BufWriter::new(file)))).transpose();
+    opened.into_diagnostic().wrap_err("the results cannot be written")
+}
+
+fn keep(file: File) -> Result<PathBuf, Report> {
+    let kept = file.finish().and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
+    kept.and_then(PartFile::keep).into_diagnostic().wrap_err("the results cannot be written")
+}
+
+fn progress_bar(is_quiet: bool, requests: usize) -> ProgressBar {
+    let is_shown = !is_quiet && io::stderr().is_terminal();
+    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(requests as u64), target);
+    if let Ok(style) = ProgressStyle::with_template("request {pos} of {len}, {msg}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A run and what it leaves.
+struct Run<'a> {
+    resolved: &'a Resolved,
+    trace: &'a [TraceRequest],
+    commands: Option<File>,
+    requests: Option<File>,
+    witness: Option<Witness<'a>>,
+    latencies: Latencies,
+}
+
+impl Run<'_> {
+    fn tell(&mut self, event: Event<'_>, bar: &ProgressBar) -> io::Result<()> {
+        if let Some(witness) = &mut self.witness {
+            witness.see(&event);
+        }
+        match event {
+            Event::Command { channel, command } => match &mut self.commands {
+                Some(table) => table.command(&self.resolved.config.dram, channel, command),
+                None => Ok(()),
+            },
+            Event::Served(served) => {
+                self.latencies.add(&served);
+                match &mut self.requests {
+                    Some(table) => table.request(&self.trace[served.index as usize], &served),
+                    None => Ok(()),
+                }
+            }
+            Event::Progress { cycle, taken } => {
+                bar.set_position(taken);
+                bar.set_message(format!("cycle {}", grouped(cycle)));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What is printed for a human reader.
+struct Summary<'a> {
+    run: &'a Run<'a>,
+    name: &'a Path,
+    ended: &'a Ended,
+    check: Option<bool>,
+    simulating: Duration,
+    written: Vec<PathBuf>,
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { run, name, ended, check, simulating, written } = self;
+        let config = &run.resolved.config;
+        let machine = std::iter::once(&run.resolved.machine.name).chain(&run.resolved.designs);
+        let machine: Vec<_> = machine.map(String::as_str).collect();
+        writeln!(f, "{} on {}", name.display(), machine.join(" + "))?;
+        let sum = |count: fn(&Counts) -> u64| ended.channels.iter().map(count).sum::<u64>();
+        let (reads, writes) = (sum(|c| c.reads), sum(|c| c.writes));
+        row(f, "requests", &[format!("{} reads", grouped(reads)), format!("{} writes", grouped(writes))])?;
+        let mhz = f64::from(config.clock.dram_khz) / 1e3;
+        let time = format!("{:.1} us at {mhz} MHz", ended.cycles as f64 / mhz);
+        row(f, "cycles", &[grouped(ended.cycles), time])?;
+        let kinds = [("ACT", sum(|c| c.activates)), ("RD", reads), ("WR", writes), ("REF", sum(|c| c.refreshes))];
+        let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count))).collect();
+        row(f, "commands", &[grouped(ended.commands), kinds.join("  ")])?;
+        let (hits, bytes) = (sum(|c| c.row_hits), sum(|c| c.bytes));
+        row(f, "row hits", &[percent(hits, reads + writes)])?;
+        let banks = ratio(sum(|c| c.banks_waiting), sum(|c| c.waiting_cycles));
+        row(f, "banks", &[format!("{banks:.2} with requests, on average while any wait")])?;
+        let peak = ended.cycles * u64::from(config.dram.burst_bytes() / config.dram.timing.burst);
+        let peak = peak * ended.channels.len() as u64;
+        let rate = ratio(bytes, ended.cycles) * mhz / 1e3;
+        row(f, "bandwidth", &[format!("{rate:.1} GB/s"), format!("{} of the peak", percent(bytes, peak))])?;
+        self.latencies(f)?;
+        if ended.channels.len() > 1 {
+            self.channels(f)?;
+        }
+        let check = match check {
+            None => "off",
+            Some(true) => "passed: every command keeps the rules, every request is served once",
+            Some(false) => "FAILED",
+        };
+        row(f, "check", &[check.to_owned()])?;
+        let seconds = simulating.as_secs_f64();
+        let rate = ended.commands as f64 / seconds.max(1e-6);
+        row(f, "host", &[format!("{seconds:.2} s"), format!("{} commands/s", grouped(rate as u64))])?;
+        written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
+    }
+}
+
+impl Summary<'_> {
+    fn latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let latencies = &self.run.latencies;
+        let Some(mean) = latencies.mean() else { return Ok(()) };
+        let at = |part| grouped(latencies.quantile(part).unwrap_or(0));
+        let ends = format!("min {}  mean {mean:.1}  max {} cycles", at(0.0), at(1.0));
+        row(f, "latency", &[ends])?;
+        let parts = [("50 %", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999)];
+        let parts: Vec<_> = parts.iter().map(|(name, part)| format!("{name} within {}", at(*part))).collect();
+        row(f, "", &[parts.join("  ")])?;
+        let classes = latencies.classes();
+        let most = classes.iter().map(|(.., requests)| *requests).max().unwrap_or(1);
+        for (first, last, requests) in classes {
+            // Not even one request is nothing.
+            let bar = "#".repeat((requests * BAR).div_ceil(most) as usize);
+            let class = format!("{} to {}", grouped(first), grouped(last));
+            row(f, "", &[format!("{class:<20} {:>12} {bar}", grouped(requests))])?;
+        }
+        Ok(())
+    }
+
+    /// A line a channel.
+    fn channels(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells = |(channel, c): (usize, &Counts)| {
+            let requests = c.reads + c.writes;
+            let latency = ratio(c.read_latency, c.reads);
+            let bytes = percent(c.bus_busy_cycles, self.ended.cycles);
+            let banks = format!("{:.2}", ratio(c.banks_waiting, c.waiting_cycles));
+            let counts = [channel as u64, c.reads, c.writes].map(grouped);
+            counts.into_iter().chain([percent(c.row_hits, requests), banks, bytes, format!("{latency:.1}")]).collect()
+        };
+        let rows: Vec<Vec<String>> = self.ended.channels.iter().enumerate().map(cells).collect();
+        let head = ["CHANNEL", "READS", "WRITES", "ROW HITS", "BANKS", "BUS BUSY", "READ LATENCY"];
+        let mut text = String::new();
+        for line in columns(&head, &rows).lines() {
+            writeln!(text, "  {line}")?;
+        }
+        f.write_str(&text)
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
+    let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<20}")).collect();
+    writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * ratio(part, whole))
+}

@@ -1,0 +1,101 @@
+//! # The command `warpsieve`
+//! Results go to stdout or a named file, everything else to stderr. Exit status:
+//!
+//! | code | meaning                                                                      |
+//! |------|------------------------------------------------------------------------------|
+//! | 0    | done, and every check passed                                                 |
+//! | 1    | a check failed: a wrong result, a golden mismatch, or a breach of the        |
+//! |      | model's own rules, which is reported as an internal error                    |
+//! | 2    | bad input: usage, configuration, launch file, PTX, an illegal address of the |
+//! |      | kernel; nothing is written                                                   |
+//! | 3    | no progress, or `--max-cycles` reached                                       |
+//! | 130  | interrupted by SIGINT; 143 by SIGTERM: files under way are complete          |
+
+mod area;
+mod args;
+pub mod blocks;
+mod compare;
+mod dram;
+mod interrupt;
+mod list;
+mod optimize;
+mod output;
+mod profile;
+mod progress;
+mod ptx;
+mod reproduce;
+mod run;
+mod soak;
+pub mod stats;
+mod summary;
+mod trace;
+mod waves;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use miette::Report;
+
+use warpsieve::config::Resolved;
+
+use args::{Arguments, Command, MachineArguments};
+
+/// How a command that understood its input ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Done,
+    CheckFailed,
+    NoProgress,
+    /// By the signal of this number.
+    Interrupted(u8),
+}
+
+impl Exit {
+    fn status(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::CheckFailed => 1,
+            Self::NoProgress => 3,
+            Self::Interrupted(signal) => interrupt::STATUS_BASE + signal,
+        }
+    }
+}
+
+/// Exit status of a command that could not use its input.
+const BAD_INPUT: u8 = 2;
+
+/// Runs the command of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    // Usage errors, help and version end here, with the exit status of the table above.
+    let arguments = Arguments::parse();
+    let ended = match &arguments.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Replay(arguments) => run::replay(arguments),
+        Command::Compare(arguments) => compare::compare(arguments),
+        Command::Profile(arguments) => profile::profile(arguments),
+        Command::Optimize(arguments) => optimize::optimize(arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(arguments),
+        Command::List(arguments) => list::list(arguments),
+        Command::Config(arguments) => print_config(arguments),
+        Command::Soak(arguments) => soak::soak(arguments),
+        Command::Ptx(arguments) => ptx::ptx(arguments),
+        Command::Trace(arguments) => trace::trace(arguments),
+        Command::Dram(arguments) => dram::dram(arguments),
+        Command::Area(arguments) => area::area(arguments),
+        Command::Waves(arguments) => waves::waves(arguments),
+    };
+    match ended {
+        Ok(exit) => ExitCode::from(exit.status()),
+        Err(report) => {
+            output::print_report(&report);
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+fn print_config(arguments: &MachineArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.request())?;
+    output::print(&resolved.to_toml())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,142 @@
+//! `warpsieve list`.
+
+use std::fs;
+use std::path::Path;
+
+use miette::{IntoDiagnostic, Report};
+use serde::Serialize;
+
+use super::args::{Format, ListArguments, What};
+use super::output::columns;
+use super::{Exit, blocks, output};
+use warpsieve::config::{About, Slot, designs, machines};
+use warpsieve::kernels::{kernels_folder, name_of, sorted};
+
+#[derive(Serialize)]
+struct MachineEntry {
+    name: String,
+    description: String,
+    source: String,
+}
+
+#[derive(Serialize)]
+struct DesignEntry {
+    name: String,
+    slot: Option<&'static str>,
+    description: String,
+    source: String,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct KernelEntry {
+    name: String,
+    /// The launch file of the main size.
+    launch: String,
+    /// Launch files of other sizes.
+    others: Vec<String>,
+    title: String,
+}
+
+#[derive(Serialize)]
+struct FigureEntry {
+    name: String,
+    shows: String,
+}
+
+pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
+    let format = arguments.format;
+    let text = match arguments.what {
+        What::Machines => {
+            let entries = machine_entries()?;
+            let cells = |e: &MachineEntry| vec![e.name.clone(), e.description.clone(), e.source.clone()];
+            printed(format, &["NAME", "DESCRIPTION", "SOURCE"], &entries, cells)?
+        }
+        What::Designs => {
+            let entries = design_entries()?;
+            let cells = |e: &DesignEntry| {
+                let slot = e.slot.unwrap_or("-").to_owned();
+                vec![e.name.clone(), slot, e.description.clone(), e.source.clone()]
+            };
+            printed(format, &["NAME", "SLOT", "DESCRIPTION", "SOURCE"], &entries, cells)?
+        }
+        What::Kernels => {
+            let entries = kernel_entries(&kernels_folder()?)?;
+            let cells = |e: &KernelEntry| vec![e.name.clone(), e.launch.clone(), e.others.join(" "), e.title.clone()];
+            printed(format, &["NAME", "LAUNCH FILE", "OTHER SIZES", "TITLE"], &entries, cells)?
+        }
+        What::Blocks => {
+            let cells = |e: &blocks::Hardware| {
+                let name = if e.kind == "part" { format!("  {}", e.name) } else { e.name.clone() };
+                vec![name, e.path.to_owned(), e.purpose.clone()]
+            };
+            printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
+        }
+        What::Figures => {
+            let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];
+            printed(format, &["FIGURE", "SHOWS"], &figure_entries(), cells)?
+        }
+    };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn printed<T: Serialize>(
+    format: Format,
+    head: &[&str],
+    entries: &[T],
+    cells: impl Fn(&T) -> Vec<String>,
+) -> Result<String, Report> {
+    match format {
+        Format::Table => Ok(columns(head, &entries.iter().map(cells).collect::<Vec<_>>())),
+        Format::Json => serde_json::to_string_pretty(entries).into_diagnostic().map(|text| text + "\n"),
+    }
+}
+
+/// All but the one that stands for every other.
+fn figure_entries() -> Vec<FigureEntry> {
+    let names = papers::names().into_iter().filter(|(name, _)| *name != papers::ALL);
+    names.map(|(name, shows)| FigureEntry { name: name.to_owned(), shows }).collect()
+}
+
+fn machine_entries() -> Result<Vec<MachineEntry>, Report> {
+    let about = machines().iter().map(About::of);
+    let entry = |about: About| MachineEntry { name: about.name, description: about.description, source: about.source };
+    Ok(about.map(|about| about.map(entry)).collect::<Result<_, _>>()?)
+}
+
+fn design_entries() -> Result<Vec<DesignEntry>, Report> {
+    let about = designs().iter().map(About::of);
+    let entry = |about: About| DesignEntry {
+        name: about.name,
+        slot: about.slot.map(Slot::name),
+        description: about.description,
+        source: about.source,
+    };
+    Ok(about.map(|about| about.map(entry)).collect::<Result<_, _>>()?)
+}
+
+fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
+    let mut entries = Vec::new();
+    for kernel in sorted(folder)? {
+        let launch = kernel.join("launch.toml");
+        if !launch.is_file() {
+            continue;
+        }
+        let others = sorted(&kernel)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "toml"));
+        let others = others.filter(|path| *path != launch).map(|path| name_of(&path));
+        entries.push(KernelEntry {
+            name: name_of(&kernel),
+            others: others.collect(),
+            title: title_of(&launch),
+            launch: launch.display().to_string(),
+        });
+    }
+    Ok(entries)
+}
+
+/// The title that a launch file states; a broken file is refused when it is run, not when listed.
+fn title_of(launch: &Path) -> String {
+    let text = fs::read_to_string(launch).unwrap_or_default();
+    let table: toml::Table = text.parse().unwrap_or_default();
+    table.get("title").and_then(|title| title.as_str()).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,7 @@
+//! The command `warpsieve`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    warpsieve_cli::main()
+}

@@ -1,0 +1,185 @@
+//! `warpsieve optimize`.
+
+use std::io::Write;
+use std::path::Path;
+
+use compiler::Triangle;
+use compiler::characterise::Characterisation;
+use compiler::solve::Method;
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use waves::part_file::PartFile;
+
+use super::args::{OptimizeArguments, Profiled};
+use super::output::{columns, grouped};
+use super::{Exit, output};
+use papers::progress::progress_bar;
+use warpsieve::config::Resolved;
+use warpsieve::crash;
+use warpsieve::optimize::{Clocked, Decision, Optimised, Subject};
+use warpsieve::run::{RunError, ratio};
+
+pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.machine.request())?;
+    output::apart(&[
+        ("--output", Some(arguments.output.as_path())),
+        ("--report", arguments.report.as_deref()),
+        ("--graph", arguments.graph.as_deref()),
+    ])?;
+    // Opened ahead of the runs: a name that cannot be written is found out now.
+    let ptx = open(&arguments.output)?;
+    let report = arguments.report.as_deref().map(open).transpose()?;
+    let dot = arguments.graph.as_deref().map(open).transpose()?;
+    let subject = match crash::caught(|| measured(arguments, &resolved)) {
+        Ok(subject) => subject?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    let bar = progress_bar(arguments.quiet, subject.runs());
+    let tick = || bar.inc(1);
+    let kernels = crash::caught(|| match arguments.profile {
+        Profiled::Untimed => Ok((subject.characterise(&tick), None)),
+        Profiled::Clocked => {
+            let clocked = Clocked { subject: &subject, launch: &arguments.launch, config: &resolved.config };
+            Ok((clocked.characterise(&tick)?, Some(subject.characterise(&|| ()))))
+        }
+    });
+    bar.finish_and_clear();
+    let (kernels, untimed) = match kernels {
+        Ok(kernels) => kernels.map_err(|error: RunError| Report::new(error))?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    let optimised = Optimised::new(&subject, kernels, arguments.t_off.into());
+    let method = arguments.method.into();
+    let decisions = optimised.decisions(method).map_err(|why| miette!("--method {method}: {why}"))?;
+    let text = optimised.text(&decisions)?;
+    if let Some(file) = report {
+        let report = warpsieve::optimize::Report::new(
+            &arguments.launch,
+            &resolved,
+            &optimised,
+            method,
+            &decisions,
+            untimed.as_deref(),
+        );
+        keep(file, &(serde_json::to_string_pretty(&report).into_diagnostic()? + "\n"))?;
+    }
+    if let (Some(file), Ok(choice)) = (dot, &optimised.solution(method).choice) {
+        keep(file, &optimised.graph.dot(&choice.cached))?;
+    }
+    keep(ptx, &text)?;
+    if !arguments.quiet {
+        output::print(&shown(&optimised, method, &decisions, untimed.as_deref()))?;
+        output::print(&format!("\nwrote {}\n", arguments.output.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn measured(arguments: &OptimizeArguments, resolved: &Resolved) -> Result<Subject, RunError> {
+    Subject::new(&arguments.launch, arguments.ptx.as_deref(), &resolved.config)
+}
+
+fn open(path: &Path) -> Result<PartFile, Report> {
+    PartFile::create(path).into_diagnostic().wrap_err("the result cannot be written")
+}
+
+fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.keep());
+    written.map(drop).into_diagnostic().wrap_err("the result cannot be written")
+}
+
+/// Edges of the graph that are shown; the report has all.
+const EDGES: usize = 12;
+
+/// Loads with their decisions, the heaviest edges, and what each method came to.
+fn shown(
+    optimised: &Optimised<'_>,
+    method: Method,
+    decisions: &[Decision],
+    untimed: Option<&[Characterisation]>,
+) -> String {
+    let Optimised { subject, graph, .. } = optimised;
+    let kernels: Vec<_> = subject.kernels().collect();
+    let mut text = format!("{}: {}\n\n", subject.source.name, kernels.join(", "));
+    text += &loads(optimised, decisions);
+    let mut edges: Vec<_> = Triangle::<f64>::pairs(graph.len()).filter(|&(i, j)| graph.edge(i, j) != 0.0).collect();
+    edges.sort_by(|&(a, b), &(c, d)| graph.edge(c, d).abs().total_cmp(&graph.edge(a, b).abs()));
+    let hidden = edges.len().saturating_sub(EDGES);
+    let edge = |&(i, j): &(usize, usize)| {
+        let [from, to] = [i, j].map(|node| graph.loads()[node].to_string());
+        vec![from, to, format!("{:.0}", graph.edge(i, j))]
+    };
+    let shown: Vec<_> = edges.iter().take(EDGES).map(edge).collect();
+    if !shown.is_empty() {
+        text += &format!("\n{}", columns(&["load", "with", "saves together"], &shown));
+    }
+    if hidden > 0 {
+        text += &format!("and {hidden} lighter pairs\n");
+    }
+    if let Some(untimed) = untimed {
+        text += &format!("\n{}", compared(&optimised.kernels, untimed));
+    }
+    text + "\n" + &methods(optimised, method)
+}
+
+/// Hits on the clocked machine beside those without time, of each load alone.
+fn compared(clocked: &[Characterisation], untimed: &[Characterisation]) -> String {
+    let row = |(clocked, untimed): (&Characterisation, &Characterisation), i: usize| {
+        let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
+        let change = (untimed_hits > 0).then(|| 100.0 * (ratio(clocked_hits, untimed_hits) - 1.0));
+        let change = change.map_or("-".to_owned(), |change| format!("{change:+.1} %"));
+        vec![clocked.loads[i].to_string(), grouped(clocked_hits), grouped(untimed_hits), change]
+    };
+    let kernels = clocked.iter().zip(untimed);
+    let rows: Vec<_> = kernels.flat_map(|both| (0..both.0.loads.len()).map(move |i| row(both, i))).collect();
+    columns(&["load", "hits clocked", "untimed", "difference"], &rows)
+}
+
+const LOADS: [&str; 9] = ["load", "line", "lines asked", "hits alone", "sectors", "T_on", "T_off", "", "why"];
+
+fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
+    let Optimised { subject, kernels, how, .. } = optimised;
+    let row = |(number, decision): (usize, &Decision)| {
+        let mut cells = vec![number.to_string(), subject.loads[number].line.to_string()];
+        // A load of several kernels counts in all of them.
+        let mut sums = [0.0; 5];
+        for kernel in kernels {
+            let Ok(i) = kernel.loads.binary_search(&number) else { continue };
+            let load = kernel.alone[i];
+            let counts = [load.accesses, load.hits, load.sectors, kernel.cached_bytes(i)].map(|count| count as f64);
+            let of_kernel = counts.into_iter().chain([kernel.bypassed_bytes(i, *how)]);
+            sums.iter_mut().zip(of_kernel).for_each(|(sum, count)| *sum += count);
+        }
+        cells.extend(sums.map(|sum| grouped(sum.round() as u64)));
+        cells.push(decision.operator.map_or("-".to_owned(), |operator| operator.to_string()));
+        cells.push(decision.reason.clone());
+        cells
+    };
+    columns(&LOADS, &decisions.iter().enumerate().map(row).collect::<Vec<_>>())
+}
+
+/// What the graph and the caches say of every solution.
+fn methods(optimised: &Optimised<'_>, method: Method) -> String {
+    let all = optimised.graph.value(&vec![true; optimised.graph.len()]);
+    let bytes = optimised.bypass_all_bytes;
+    let relative = |l2: u64| if bytes == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * ratio(l2, bytes)) };
+    let row = |name: String, objective: f64, l2: u64| vec![name, format!("{objective:.0}"), grouped(l2), relative(l2)];
+    let mut rows =
+        vec![row("bypass all".to_owned(), 0.0, bytes), row("cache all".to_owned(), all, optimised.cache_all_bytes)];
+    let mut refused = String::new();
+    for solution in &optimised.solutions {
+        let mark = if solution.method == method { " *" } else { "" };
+        match (&solution.choice, solution.l2_bytes) {
+            (Ok(choice), Some(l2)) => rows.push(row(format!("{}{mark}", solution.method), choice.value, l2)),
+            (choice, _) => {
+                let why = choice.as_ref().err().map_or("", String::as_str);
+                refused += &format!("{}: {why}\n", solution.method);
+            }
+        }
+    }
+    columns(&["method", "bytes saved by the graph", "L2 bytes of loads", "% of bypass all"], &rows) + &refused
+}

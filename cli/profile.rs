@@ -1,0 +1,150 @@
+//! `warpsieve profile`.
+
+use miette::{IntoDiagnostic, Report};
+use serde::Serialize;
+
+use super::args::{Format, ProfileArguments};
+use super::output::{columns, grouped};
+use super::{Exit, output};
+use golden::untimed::{Load, Profile};
+use warpsieve::config::Resolved;
+use warpsieve::crash;
+use warpsieve::run::{KernelProfile, L2, RunError, l2, ratio};
+
+pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
+    let resolved = Resolved::new(&arguments.machine.request())?;
+    let ptx = arguments.ptx.as_deref();
+    let ran: Result<Result<Vec<KernelProfile>, RunError>, String> =
+        crash::caught(|| warpsieve::run::profile(&arguments.launch, ptx, &resolved.config));
+    let kernels = match ran {
+        Ok(kernels) => kernels?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    let text = match arguments.format {
+        Format::Table => kernels.iter().map(table).collect::<Vec<_>>().join("\n"),
+        Format::Json => {
+            let entries: Vec<_> = kernels.iter().map(Entry::new).collect();
+            serde_json::to_string_pretty(&entries).into_diagnostic()? + "\n"
+        }
+    };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+const HEAD: [&str; 9] = ["pc", "line", "warps", "lanes", "lines", "a warp", "most", "L1 hit %", "L2 hit %"];
+
+/// A kernel with a row for each load.
+fn table(kernel: &KernelProfile) -> String {
+    let all = kernel.all();
+    let row = |pc: String, line: String, load: &Load| {
+        let mut cells = vec![pc, line];
+        cells.extend([load.warps, load.lanes, load.transactions].map(grouped));
+        cells.push(format!("{:.1}", ratio(load.transactions, load.warps)));
+        cells.push(load.most.to_string());
+        cells.extend(
+            [(load.l1_hits, load.transactions), (load.l2_hits, load.l2_reads())].map(|(hits, all)| percent(hits, all)),
+        );
+        cells
+    };
+    let line = |pc: u32| kernel.lines.get(pc as usize).map_or(String::new(), u32::to_string);
+    let mut rows: Vec<_> = all.loads.iter().map(|(pc, load)| row(pc.to_string(), line(*pc), load)).collect();
+    rows.push(row("all".to_owned(), String::new(), &all.all_loads()));
+    let stores = all.stores;
+    let stores = [stores.warps, stores.transactions, stores.l1_evictions].map(grouped);
+    let launches = match kernel.launches.len() {
+        1 => "1 launch".to_owned(),
+        several => format!("{several} launches"),
+    };
+    format!(
+        "{} of {}, {launches}, {} warp instructions\n{}stores: {} warps, {} lines, {} L1 evictions\n\
+         L2, loads and stores: {} % hits, {} write-backs\n",
+        kernel.name,
+        kernel.file,
+        grouped(all.warp_instructions),
+        columns(&HEAD, &rows),
+        stores[0],
+        stores[1],
+        stores[2],
+        percent(l2(&all).hits, l2(&all).accesses),
+        grouped(all.write_backs),
+    )
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * ratio(part, whole)) }
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    kernel: &'a str,
+    file: &'a str,
+    all: Counted,
+    launches: Vec<Counted>,
+}
+
+/// A launch, or several.
+#[derive(Serialize)]
+struct Counted {
+    warp_instructions: u64,
+    loads: Vec<Row>,
+    stores: Stores,
+    l2: L2,
+    write_backs: u64,
+}
+
+/// A static load.
+#[derive(Serialize)]
+struct Row {
+    pc: u32,
+    line: Option<u32>,
+    warps: u64,
+    lanes: u64,
+    transactions: u64,
+    most: u64,
+    l1_hits: u64,
+    bypasses: u64,
+    l2_reads: u64,
+    l2_hits: u64,
+}
+
+#[derive(Serialize)]
+struct Stores {
+    warps: u64,
+    transactions: u64,
+    l1_evictions: u64,
+    l2_hits: u64,
+}
+
+impl<'a> Entry<'a> {
+    fn new(kernel: &'a KernelProfile) -> Self {
+        let counted = |profile: &Profile| Counted::new(profile, &kernel.lines);
+        Self {
+            kernel: &kernel.name,
+            file: &kernel.file,
+            all: counted(&kernel.all()),
+            launches: kernel.launches.iter().map(counted).collect(),
+        }
+    }
+}
+
+impl Counted {
+    fn new(profile: &Profile, lines: &[u32]) -> Self {
+        let golden::untimed::Stores { warps, transactions, l1_evictions, l2_hits } = profile.stores;
+        let row = |(&pc, load): (&u32, &Load)| {
+            let l2_reads = load.l2_reads();
+            let Load { warps, lanes, transactions, most, l1_hits, bypasses, bypassed_sectors: _, l2_hits } = *load;
+            let line = lines.get(pc as usize).copied();
+            Row { pc, line, warps, lanes, transactions, most, l1_hits, bypasses, l2_reads, l2_hits }
+        };
+        Self {
+            warp_instructions: profile.warp_instructions,
+            loads: profile.loads.iter().map(row).collect(),
+            stores: Stores { warps, transactions, l1_evictions, l2_hits },
+            l2: l2(profile),
+            write_backs: profile.write_backs,
+        }
+    }
+}

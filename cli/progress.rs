@@ -1,0 +1,47 @@
+//! One line on a terminal that says how far a run is.
+
+use std::io::IsTerminal;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output::grouped;
+use warpsieve::run::Progress;
+
+/// The progress line; nothing where stderr is no terminal.
+pub(super) struct ProgressLine {
+    bar: ProgressBar,
+    started: Instant,
+    launches: u64,
+}
+
+impl ProgressLine {
+    pub fn new(is_quiet: bool) -> Self {
+        let shown = !is_quiet && std::io::stderr().is_terminal();
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        if let Ok(style) = ProgressStyle::with_template("{msg}, CTA {pos} of {len}, {eta} left for this launch") {
+            bar.set_style(style);
+        }
+        Self { bar, started: Instant::now(), launches: 0 }
+    }
+
+    pub fn show(&mut self, progress: Progress) {
+        let Progress { cycles, launches, ctas_done, ctas_total } = progress;
+        if launches != self.launches {
+            self.launches = launches;
+            self.bar.reset_eta();
+        }
+        let rate = cycles as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        let message = format!("launch {}: {} cycles, {}/s", launches + 1, grouped(cycles), grouped(rate as u64));
+        self.bar.set_length(ctas_total);
+        self.bar.set_position(ctas_done);
+        self.bar.set_message(message);
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

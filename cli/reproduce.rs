@@ -1,0 +1,62 @@
+//! `warpsieve reproduce`: measures what a paper shows and writes it down beside the paper's own figures.
+
+mod summary;
+
+use std::path::Path;
+
+use miette::{Context, IntoDiagnostic, Report};
+use papers::judge::Class;
+use papers::runs::Runner;
+use papers::store::Store;
+use papers::{Desk, Figure, Halt, figures};
+use warpsieve::crash;
+use warpsieve::kernels::kernels_folder;
+
+use super::args::ReproduceArguments;
+use super::compare::worse;
+use super::{Exit, interrupt, output};
+
+pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> {
+    let kernels = kernels_folder()?;
+    let folder = arguments.output.clone().unwrap_or_else(|| kernels.with_file_name("docs").join("results"));
+    if arguments.summary {
+        return summary::summary(&folder, arguments.quick, arguments.format);
+    }
+    let interrupt = interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?;
+    let store = Store::new(arguments.cache.as_deref())?;
+    let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
+    let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
+    let asked = &arguments.figures;
+    let mut exit = Exit::Done;
+    for figure in figures() {
+        if asked.is_empty() || asked.iter().any(|asked| figure.is_named(asked)) {
+            exit = worse(exit, drawn(figure, &desk, &folder)?);
+        }
+        if let Exit::Interrupted(_) = exit {
+            break;
+        }
+    }
+    Ok(exit)
+}
+
+/// Draws a figure and writes it, or says on stderr why not.
+fn drawn(figure: &Figure, desk: &Desk, folder: &Path) -> Result<Exit, Report> {
+    let page = match crash::caught(|| (figure.draw)(desk)) {
+        Ok(Ok(page)) => page,
+        Ok(Err(Halt::Input(report))) => return Err(report),
+        Ok(Err(Halt::Interrupted(signal))) => {
+            output::complain("interrupted; what was measured so far is kept");
+            return Ok(Exit::Interrupted(signal as u8));
+        }
+        Ok(Err(Halt::Failed(why))) | Err(why) => {
+            output::complain(&why);
+            return Ok(Exit::CheckFailed);
+        }
+    };
+    for path in page.write(folder)? {
+        output::print(&format!("wrote {}\n", path.display()))?;
+    }
+    // What follows from the paper's text alone must come out; what depends on kernels and inputs is a finding.
+    let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
+    Ok(if holds { Exit::Done } else { Exit::CheckFailed })
+}

@@ -1,0 +1,490 @@
+//! Statistics as JSON, schema 1. Keys are added, never renamed; a quantity that is not modelled is
+//! `null`, never 0. Everything but `host` is the same on every host.
+
+use std::slice::from_ref;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
+use rtl::dram::counts::{Counts, LATENCY_CLASSES};
+use rtl::l1::config::Organisation;
+use rtl::l1::loads::LoadStats;
+use rtl::l1::stats::L1Stats;
+use rtl::l1::watch::Fail;
+use rtl::l2::{Coherence, L2Config, L2Stats};
+use rtl::machine::MachineConfig;
+use rtl::noc::xbar::OutputStats;
+use rtl::sm::StallReason;
+use rtl::tracker::TrackerStats;
+
+use warpsieve::config::Resolved;
+use warpsieve::estimate::Energy;
+use warpsieve::run::{Counters, LoadCounters, Outcome, RunReport, Verdict};
+
+/// Version of the keys.
+const SCHEMA: u32 = 1;
+
+/// Everything a run says about itself.
+#[derive(Debug, Serialize)]
+pub struct Stats<'a> {
+    schema: u32,
+    /// `finished`, `no-progress` or `cycle-limit`.
+    outcome: &'static str,
+    machine: &'a str,
+    designs: &'a [String],
+    config_hash: String,
+    kernels: Vec<Kernel<'a>>,
+    cycles: u64,
+    core_mhz: f64,
+    warp_instructions: u64,
+    thread_instructions: u64,
+    /// Thread instructions a core cycle.
+    ipc: f64,
+    candel2018: Candel2018,
+    l1: L1,
+    const_cache: ReadOnly,
+    texture_cache: ReadOnly,
+    l2: L2,
+    /// All banks of the sharing tracker together.
+    tracker: Option<TrackerStats>,
+    noc: Noc,
+    dram: Dram,
+    /// In pJ, by block; an estimate.
+    energy: Option<&'a Energy>,
+    /// Scheduler cycles by reason, over all SMs.
+    stalls: Map<String, Value>,
+    /// Of each load instruction.
+    loads: Vec<Load<'a>>,
+    /// How lines of the L1Ds were asked for again; only with `--check`.
+    reuse: Option<Reuse>,
+    check: &'static str,
+    host: Host,
+    units: Units,
+}
+
+#[derive(Debug, Serialize)]
+struct Kernel<'a> {
+    name: &'a str,
+    launches: u64,
+    /// Warps of a scheduler that a throttle found best for it.
+    warp_limit: Option<u8>,
+}
+
+/// A load instruction: its line requests and what they found.
+#[derive(Debug, Serialize)]
+struct Load<'a> {
+    kernel: &'a str,
+    pc: u32,
+    line: u32,
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    bypasses: u64,
+}
+
+impl<'a> Load<'a> {
+    fn of(load: &'a LoadCounters) -> Self {
+        let &LoadCounters { ref kernel, pc, line, column: _, stats } = load;
+        let LoadStats { accesses, hits, hit_pending, misses, bypasses } = stats;
+        Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses }
+    }
+}
+
+/// Histograms over the loads of all SMs.
+#[derive(Debug, Serialize)]
+struct Reuse {
+    /// Loads of a line asked for before, by the accesses in between: 0, up to 1, 3, 7 and so on.
+    distances: [u64; DISTANCES],
+    /// Lines by how often they were asked for again: 0, 1, 2 and so on.
+    reuses: [u64; REUSES],
+}
+
+impl Reuse {
+    fn of(seen: Histograms) -> Self {
+        let Histograms { distances, reuses } = seen;
+        Self { distances, reuses }
+    }
+}
+
+/// What candel2018 section 5 measures.
+#[derive(Debug, Serialize)]
+struct Candel2018 {
+    /// Scalar operations a core cycle.
+    opc: f64,
+    /// L2 misses a thousand scalar operations.
+    mpko: f64,
+    /// Cycles from the look-up that missed to the departure of the fetch, on average.
+    miss_delay: f64,
+    /// Part of the misses that was fetched into the FRC at once.
+    frc_share: Option<f64>,
+}
+
+impl Candel2018 {
+    fn of(counters: &Counters, l2: &L2Config) -> Self {
+        Self {
+            opc: counters.opc(),
+            mpko: counters.mpko(),
+            miss_delay: counters.miss_delay(),
+            frc_share: (l2.frc.entries > 0).then(|| counters.frc_share()),
+        }
+    }
+}
+
+/// Accesses are loads; stores are counted apart.
+#[derive(Debug, Serialize)]
+struct L1 {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    bypasses: u64,
+    store_hits: u64,
+    store_misses: u64,
+    atomics: u64,
+    evictions: u64,
+    /// Lines that got a place after they had been candidates for one, and lines that lost theirs.
+    promotions: Option<u64>,
+    demotions: Option<u64>,
+    /// Lines dropped because the L2 recalled them.
+    recalls: Option<u64>,
+    reservation_fails: ReservationFails,
+}
+
+/// A cache that only loads.
+#[derive(Debug, Serialize)]
+struct ReadOnly {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    evictions: u64,
+    reservation_fails: ReservationFails,
+}
+
+/// Cycles in which the oldest access was refused.
+#[derive(Debug, Serialize)]
+struct ReservationFails {
+    line_alloc: u64,
+    mshr_entry: u64,
+    mshr_merge: u64,
+    miss_queue: u64,
+}
+
+/// Accesses are reads; writes and atomics are counted apart.
+#[derive(Debug, Serialize)]
+struct L2 {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    write_hits: u64,
+    write_pending: u64,
+    write_misses: u64,
+    atomics: u64,
+    atomic_hits: u64,
+    atomic_pending: u64,
+    atomic_misses: u64,
+    fetches: u64,
+    writebacks: u64,
+    evictions: u64,
+    /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
+    miss_delay: u64,
+    /// Requests that waited for a way or for a line on its way out; only in the transient flow.
+    put_down: Option<u64>,
+    frc: Option<Frc>,
+    atomic_buffer: Option<AtomicBuffer>,
+}
+
+/// The Fetch and Replacement Cache.
+#[derive(Debug, Serialize)]
+struct Frc {
+    /// Misses, of reads and writes, whose line was fetched into it at once.
+    misses: u64,
+    /// Reads and writes that found their line in it.
+    hits: u64,
+    swaps: u64,
+}
+
+/// The buffers of the lines that atomics went to last.
+#[derive(Debug, Serialize)]
+struct AtomicBuffer {
+    /// Atomics, of parts of lines, that found theirs there.
+    hits: u64,
+    /// Lines brought into them.
+    fills: u64,
+    /// Lines that went back.
+    flushes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Noc {
+    request: Crossbar,
+    reply: Crossbar,
+    recall: Option<Crossbar>,
+    recall_ack: Option<Crossbar>,
+    forward: Option<Crossbar>,
+    forward_answer: Option<Crossbar>,
+}
+
+#[derive(Debug, Serialize)]
+struct Crossbar {
+    packets: u64,
+    flits: u64,
+    bytes: u64,
+    /// Cycles in which a packet waited for room at its receiver, over all outputs.
+    blocked: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Dram {
+    reads: u64,
+    writes: u64,
+    row_hits: u64,
+    activates: u64,
+    precharges: u64,
+    refreshes: u64,
+    bytes: u64,
+    bus_busy_cycles: u64,
+    /// Banks for which a request waited, summed over all cycles, and the cycles in which one did:
+    /// their quotient is the bank-level parallelism.
+    banks_waiting: u64,
+    waiting_cycles: u64,
+    /// Cycles from acceptance to the end of the data, summed over all reads.
+    read_latency: u64,
+    /// Reads that took less than 16, 32, 64 and so on to 4,096 cycles, and longer ones.
+    read_latencies: [u64; LATENCY_CLASSES],
+}
+
+#[derive(Debug, Serialize)]
+struct Host {
+    wall_seconds: f64,
+    cycles_per_second: f64,
+}
+
+/// The same counters, one element a unit.
+#[derive(Debug, Serialize)]
+struct Units {
+    sm: Vec<Sm>,
+    l1: Vec<L1>,
+    const_cache: Vec<ReadOnly>,
+    texture_cache: Vec<ReadOnly>,
+    l2: Vec<L2>,
+    dram: Vec<Dram>,
+}
+
+#[derive(Debug, Serialize)]
+struct Sm {
+    warp_instructions: u64,
+    thread_instructions: u64,
+    divergent_branches: u64,
+    shared_conflicts: u64,
+    /// `null` if the register file has no banks.
+    operand_conflicts: Option<u64>,
+    stalls: Map<String, Value>,
+}
+
+impl<'a> Stats<'a> {
+    /// The statistics of a run.
+    #[must_use]
+    pub fn new(resolved: &'a Resolved, report: &'a RunReport, energy: Option<&'a Energy>) -> Self {
+        let counters = &report.counters;
+        let seconds = report.simulating.as_secs_f64();
+        let rate = if seconds > 0.0 { counters.cycles as f64 / seconds } else { 0.0 };
+        let limit = |name: &str| report.warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
+        let kernels = report.kernels.iter();
+        let kernels = kernels.map(|(name, launches)| Kernel { name, launches: *launches, warp_limit: limit(name) });
+        Self {
+            schema: SCHEMA,
+            outcome: match report.outcome {
+                Outcome::Finished => "finished",
+                Outcome::NoProgress(_) => "no-progress",
+                Outcome::CycleLimit(_) => "cycle-limit",
+                Outcome::Interrupted(_) => "interrupted",
+            },
+            machine: &resolved.machine.name,
+            designs: &resolved.designs,
+            config_hash: resolved.hash(),
+            kernels: kernels.collect(),
+            cycles: counters.cycles,
+            core_mhz: f64::from(counters.core_khz) / 1000.0,
+            warp_instructions: counters.warp_instructions(),
+            thread_instructions: counters.thread_instructions(),
+            ipc: counters.ipc(),
+            candel2018: Candel2018::of(counters, &resolved.config.l2),
+            l1: L1::of(&counters.l1, &resolved.config),
+            const_cache: ReadOnly::of(&counters.const_cache),
+            texture_cache: ReadOnly::of(&counters.texture_cache),
+            l2: L2::of(&counters.l2, &resolved.config.l2),
+            tracker: counters.trackers.iter().copied().reduce(|sum, bank| sum.plus(&bank)),
+            noc: Noc {
+                request: Crossbar::of(&counters.requests),
+                reply: Crossbar::of(&counters.replies),
+                recall: Crossbar::if_any(&counters.recalls),
+                recall_ack: Crossbar::if_any(&counters.recall_acks),
+                forward: Crossbar::if_any(&counters.forwards),
+                forward_answer: Crossbar::if_any(&counters.answers),
+            },
+            dram: Dram::of(&counters.dram),
+            energy,
+            stalls: stalls(&counters.stalls),
+            loads: report.loads.iter().map(Load::of).collect(),
+            reuse: report.reuse.map(|[all, _]| Reuse::of(all)),
+            check: match report.verdict {
+                Verdict::Off => "off",
+                Verdict::Passed => "passed",
+                Verdict::Failed(_) => "failed",
+            },
+            host: Host { wall_seconds: seconds, cycles_per_second: rate },
+            units: Units {
+                sm: Sm::all(counters, resolved.config.sm.operands.banks > 0),
+                l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config)).collect(),
+                const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
+                texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
+                l2: counters.l2.iter().map(|unit| L2::of(from_ref(unit), &resolved.config.l2)).collect(),
+                dram: counters.dram.iter().map(|unit| Dram::of(from_ref(unit))).collect(),
+            },
+        }
+    }
+}
+
+impl L1 {
+    fn of(units: &[L1Stats], config: &MachineConfig) -> Self {
+        let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
+        let decoupled = (config.l1.organisation == Organisation::Decoupled).then_some(());
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            bypasses: sum(|unit| unit.bypasses),
+            store_hits: sum(|unit| unit.store_hits),
+            store_misses: sum(|unit| unit.store_misses),
+            atomics: sum(|unit| unit.atomics),
+            evictions: sum(|unit| unit.evictions),
+            promotions: decoupled.map(|()| sum(|unit| unit.promotions)),
+            demotions: decoupled.map(|()| sum(|unit| unit.demotions)),
+            recalls: (config.l2.coherence == Coherence::Sharers).then(|| sum(|unit| unit.recalls)),
+            reservation_fails: ReservationFails::of(units),
+        }
+    }
+}
+
+impl ReadOnly {
+    fn of(units: &[L1Stats]) -> Self {
+        let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum();
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            evictions: sum(|unit| unit.evictions),
+            reservation_fails: ReservationFails::of(units),
+        }
+    }
+}
+
+impl ReservationFails {
+    fn of(units: &[L1Stats]) -> Self {
+        let sum = |reason: Fail| units.iter().map(|unit| unit.fails[reason as usize]).sum();
+        Self {
+            line_alloc: sum(Fail::LineAlloc),
+            mshr_entry: sum(Fail::MshrEntry),
+            mshr_merge: sum(Fail::MshrMerge),
+            miss_queue: sum(Fail::MissQueue),
+        }
+    }
+}
+
+impl L2 {
+    fn of(units: &[L2Stats], config: &L2Config) -> Self {
+        let sum = |count: fn(&L2Stats) -> u64| units.iter().map(count).sum();
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            write_hits: sum(|unit| unit.write_hits),
+            write_pending: sum(|unit| unit.write_pending),
+            write_misses: sum(|unit| unit.write_misses),
+            atomics: sum(L2Stats::atomics),
+            atomic_hits: sum(|unit| unit.atomic_hits),
+            atomic_pending: sum(|unit| unit.atomic_pending),
+            atomic_misses: sum(|unit| unit.atomic_misses),
+            fetches: sum(|unit| unit.fetches),
+            writebacks: sum(|unit| unit.writebacks),
+            evictions: sum(|unit| unit.evictions),
+            miss_delay: sum(|unit| unit.miss_delay),
+            put_down: config.is_transient().then(|| sum(|unit| unit.put_down)),
+            frc: (config.frc.entries > 0).then(|| Frc {
+                misses: sum(|unit| unit.frc_misses),
+                hits: sum(|unit| unit.frc_hits),
+                swaps: sum(|unit| unit.swaps),
+            }),
+            atomic_buffer: config.atomic_buffer.then(|| AtomicBuffer {
+                hits: sum(|unit| unit.buffer_hits),
+                fills: sum(|unit| unit.buffer_fills),
+                flushes: sum(|unit| unit.buffer_flushes),
+            }),
+        }
+    }
+}
+
+impl Crossbar {
+    fn if_any(outputs: &[OutputStats]) -> Option<Self> {
+        (!outputs.is_empty()).then(|| Self::of(outputs))
+    }
+
+    fn of(outputs: &[OutputStats]) -> Self {
+        let sum = |count: fn(&OutputStats) -> u64| outputs.iter().map(count).sum();
+        Self {
+            packets: sum(|output| output.packets),
+            flits: sum(|output| output.flits),
+            bytes: sum(OutputStats::bytes),
+            blocked: sum(|output| output.blocked),
+        }
+    }
+}
+
+impl Dram {
+    fn of(units: &[Counts]) -> Self {
+        let sum = |count: fn(&Counts) -> u64| units.iter().map(count).sum();
+        Self {
+            reads: sum(|unit| unit.reads),
+            writes: sum(|unit| unit.writes),
+            row_hits: sum(|unit| unit.row_hits),
+            activates: sum(|unit| unit.activates),
+            precharges: sum(|unit| unit.precharges),
+            refreshes: sum(|unit| unit.refreshes),
+            bytes: sum(|unit| unit.bytes),
+            bus_busy_cycles: sum(|unit| unit.bus_busy_cycles),
+            banks_waiting: sum(|unit| unit.banks_waiting),
+            waiting_cycles: sum(|unit| unit.waiting_cycles),
+            read_latency: sum(|unit| unit.read_latency),
+            read_latencies: std::array::from_fn(|class| units.iter().map(|unit| unit.read_latencies[class]).sum()),
+        }
+    }
+}
+
+impl Sm {
+    fn all(counters: &Counters, has_banks: bool) -> Vec<Self> {
+        let units = counters.cores.iter().zip(&counters.stalls);
+        let sm = units.map(|(core, cycles)| Self {
+            warp_instructions: core.warp_instructions,
+            thread_instructions: core.thread_instructions,
+            divergent_branches: core.divergent_branches,
+            shared_conflicts: core.shared_conflicts,
+            operand_conflicts: has_banks.then_some(core.operand_conflicts),
+            stalls: stalls(from_ref(cycles)),
+        });
+        sm.collect()
+    }
+}
+
+/// Scheduler cycles by reason, over the given SMs; cycles in which one issued are no stall.
+fn stalls(units: &[Vec<u64>]) -> Map<String, Value> {
+    let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
+    let cycles = |idx: usize| units.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
+    reasons.map(|(idx, reason)| (reason.name().to_owned(), cycles(idx).into())).collect()
+}

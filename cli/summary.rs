@@ -1,0 +1,182 @@
+//! What a run prints: one table for a human reader.
+
+use std::fmt;
+use std::path::Path;
+
+use rtl::l1::stats::L1Stats;
+use rtl::l2::L2Config;
+use rtl::sm::StallReason;
+
+use super::output::grouped;
+use warpsieve::config::Resolved;
+use warpsieve::estimate::{Energy, Unit};
+use warpsieve::run::{Counters, Outcome, RunReport, Verdict, ratio};
+
+/// Reasons shown; the others are in the statistics.
+const REASONS_SHOWN: usize = 4;
+/// Levels of blocks for which the energy is shown; the others are in the statistics.
+const LEVELS_SHOWN: usize = 2;
+/// Part of all energy below which a block has no row.
+const LEAST_SHOWN: f64 = 0.001;
+
+/// The table of a run.
+pub(super) struct Summary<'a> {
+    pub launch: &'a Path,
+    pub resolved: &'a Resolved,
+    pub report: &'a RunReport,
+    /// What it took, if that is to be shown.
+    pub energy: Option<&'a Energy>,
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunReport { outcome, verdict, kernels, warp_limits, counters, simulating, written, .. } = self.report;
+        let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
+        let machine: Vec<_> = machine.map(String::as_str).collect();
+        writeln!(f, "{} on {}", self.launch.display(), machine.join(" + "))?;
+        let launched = kernels.iter().map(|(name, launches)| match launches {
+            1 => name.clone(),
+            _ => format!("{name} x {launches}"),
+        });
+        row(f, "kernels", &[launched.collect::<Vec<_>>().join(", ")])?;
+        if !warp_limits.is_empty() {
+            let limits = warp_limits.iter().map(|(name, limit)| format!("{name} {limit}"));
+            row(f, "warp limits", &[limits.collect::<Vec<_>>().join(", ")])?;
+        }
+        let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
+        let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
+        row(f, "cycles", &[grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())])?;
+        let instructions = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
+        row(f, "instructions", &[format!("{} of warps", instructions[0]), format!("{} of threads", instructions[1])])?;
+        row(f, "L1D", &l1(counters))?;
+        for (label, units) in [("constants", &counters.const_cache), ("texels", &counters.texture_cache)] {
+            // Most kernels have none of either.
+            if units.iter().any(|unit| unit.accesses > 0) {
+                row(f, label, &loads(units))?;
+            }
+        }
+        row(f, "L2", &l2(counters))?;
+        row(f, "L2 misses", &misses(counters, &self.resolved.config.l2))?;
+        row(f, "DRAM", &dram(counters))?;
+        row(f, "stalls", &stalls(counters))?;
+        if let Some(energy) = self.energy {
+            row(f, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
+            energy.blocks.iter().try_for_each(|unit| units(f, unit, 1, energy.pj()))?;
+        }
+        let check = match verdict {
+            Verdict::Off => "off: nothing to compare with",
+            Verdict::Passed => "passed",
+            Verdict::Failed(_) => "FAILED",
+        };
+        row(f, "check", &[check.to_owned()])?;
+        if *outcome != Outcome::Finished {
+            row(f, "ended", &["before the kernels were done".to_owned()])?;
+        }
+        let seconds = simulating.as_secs_f64();
+        let rate = counters.cycles as f64 / seconds.max(1e-6);
+        row(f, "host", &[format!("{seconds:.2} s"), format!("{} cycles/s", grouped(rate as u64))])?;
+        written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
+    let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<25}")).collect();
+    writeln!(f, "{}", format!("  {label:<13} {}", cells.join(" ")).trim_end())
+}
+
+/// A row for some blocks, and one for those inside, as far as they take a part of the whole that shows.
+fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -> fmt::Result {
+    if unit.dynamic_pj + unit.leakage_pj < LEAST_SHOWN * whole_pj {
+        return Ok(());
+    }
+    let name = match unit.units {
+        1 => unit.block.clone(),
+        units => format!("{} x {units}", unit.block),
+    };
+    let cells: Vec<_> = joules(unit.dynamic_pj, unit.leakage_pj).iter().map(|cell| format!("{cell:<21}")).collect();
+    let label = format!("{:indent$}{name}", "", indent = 2 * depth);
+    writeln!(f, "{}", format!("  {label:<18}{}", cells.join(" ")).trim_end())?;
+    if depth < LEVELS_SHOWN {
+        unit.children.iter().try_for_each(|child| units(f, child, depth + 1, whole_pj))?;
+    }
+    Ok(())
+}
+
+fn joules(dynamic_pj: f64, leakage_pj: f64) -> Vec<String> {
+    let micro = |pj: f64| format!("{:.3} uJ", pj / 1e6);
+    let [all, dynamic, leakage] = [dynamic_pj + leakage_pj, dynamic_pj, leakage_pj].map(micro);
+    vec![all, format!("{dynamic} dynamic"), format!("{leakage} leakage")]
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * ratio(part, whole))
+}
+
+fn l1(counters: &Counters) -> Vec<String> {
+    let stores = counters.l1.iter().map(|unit| unit.store_hits + unit.store_misses).sum();
+    let mut cells = loads(&counters.l1);
+    cells.push(format!("{} stores", grouped(stores)));
+    cells
+}
+
+/// How the loads of a kind of cache fared.
+fn loads(units: &[L1Stats]) -> Vec<String> {
+    let sum = |count: fn(&L1Stats) -> u64| units.iter().map(count).sum::<u64>();
+    let loads = sum(|unit| unit.accesses);
+    vec![
+        format!("{} loads", grouped(loads)),
+        format!("{} hits", percent(sum(|unit| unit.hits), loads)),
+        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), loads)),
+    ]
+}
+
+fn l2(counters: &Counters) -> Vec<String> {
+    let sum = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+    let reads = sum(|unit| unit.accesses);
+    let mut cells = vec![
+        format!("{} reads", grouped(reads)),
+        format!("{} hits", percent(sum(|unit| unit.hits), reads)),
+        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), reads)),
+        format!("{} write-backs", grouped(sum(|unit| unit.writebacks))),
+    ];
+    let atomics = sum(rtl::l2::L2Stats::atomics);
+    if atomics > 0 {
+        cells.push(format!("{} atomics", grouped(atomics)));
+    }
+    cells
+}
+
+/// What candel2018 section 5 measures of them.
+fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
+    let mut cells = vec![
+        grouped(counters.l2_misses()),
+        format!("{:.2} a 1,000 operations", counters.mpko()),
+        format!("{:.1} cycles of delay", counters.miss_delay()),
+    ];
+    if l2.frc.entries > 0 {
+        cells.push(format!("{:.1} % by the FRC", 100.0 * counters.frc_share()));
+    }
+    cells
+}
+
+fn dram(counters: &Counters) -> Vec<String> {
+    let sum = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum::<u64>();
+    let (reads, writes) = (sum(|unit| unit.reads), sum(|unit| unit.writes));
+    vec![
+        format!("{} reads", grouped(reads)),
+        format!("{} row hits", percent(sum(|unit| unit.row_hits), reads + writes)),
+        format!("{} writes", grouped(writes)),
+        format!("{} bytes", grouped(sum(|unit| unit.bytes))),
+    ]
+}
+
+/// The reasons that cost most, in parts of all scheduler cycles.
+fn stalls(counters: &Counters) -> Vec<String> {
+    let cycles = |idx: usize| counters.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
+    let all: u64 = (0..StallReason::ALL.len()).map(cycles).sum();
+    let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
+    let mut reasons: Vec<_> = reasons.map(|(idx, reason)| (cycles(idx), reason.name())).collect();
+    reasons.sort_by_key(|&(cycles, _)| std::cmp::Reverse(cycles));
+    reasons.retain(|&(cycles, _)| cycles > 0);
+    reasons.iter().take(REASONS_SHOWN).map(|&(cycles, name)| format!("{name} {}", percent(cycles, all))).collect()
+}

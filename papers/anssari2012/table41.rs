@@ -1,0 +1,83 @@
+//! Table 4.1: the simulated system, read from the configuration of the machine.
+
+use miette::Report;
+use rtl::machine::MachineConfig;
+use rtl::tracker::{SharerList, TrackerConfig};
+
+use super::SIZES;
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::{Page, comma_separated};
+use warpsieve::config::{Request, Resolved};
+
+const KB: u64 = 1024;
+
+fn resolved(designs: &[&str], sets: &[String]) -> Result<MachineConfig, Halt> {
+    let designs = designs.iter().map(|design| (*design).to_owned()).collect();
+    let request = Request { machine: "hybrid".to_owned(), designs, sets: sets.to_vec() };
+    Ok(Resolved::new(&request).map_err(Report::from)?.config)
+}
+
+/// L1s that an entry of the tracker names.
+fn sharers(config: &MachineConfig) -> u32 {
+    let TrackerConfig { sharers, .. } = &config.tracker;
+    match sharers {
+        SharerList::All => config.tracker.served(config.num_sms),
+        SharerList::Last => 1,
+    }
+}
+
+fn l2_bytes(config: &MachineConfig) -> u64 {
+    u64::from(config.num_partitions) * bytes(config.l2.sets, config.l2.ways, config.l2.line_bytes)
+}
+
+fn bytes(sets: u32, ways: u32, line_bytes: u32) -> u64 {
+    u64::from(sets) * u64::from(ways) * u64::from(line_bytes)
+}
+
+pub(in super::super) fn table41() -> Result<Page, Halt> {
+    let machine = resolved(&["tracker"], &[])?;
+    let last = resolved(&["tracker-last"], &[])?;
+    let sets_of = |kb: u32| {
+        let line = u64::from(machine.num_partitions) * bytes(1, machine.l2.ways, machine.l2.line_bytes);
+        format!("l2.sets={}", u64::from(kb) * KB / line)
+    };
+    let sizes: Result<Vec<u64>, Halt> =
+        SIZES.iter().map(|&kb| Ok(l2_bytes(&resolved(&["tracker"], &[sets_of(kb)])?) / KB)).collect();
+    let sizes = sizes?.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let MachineConfig { num_sms, num_partitions, sm, l1, tracker, l2, .. } = &machine;
+    let banks = num_partitions.to_string();
+    let found = [
+        ("compute units", num_sms.to_string(), "16"),
+        ("warp size", sm.warp_lanes.to_string(), "32"),
+        ("most warps of a compute unit", sm.warps.to_string(), "64"),
+        ("registers", format!("{}K", u64::from(sm.registers) / KB), "64K"),
+        ("L1: KB", (bytes(l1.sets, l1.ways, l1.line_bytes) / KB).to_string(), "64"),
+        ("L1: bytes of a line", l1.line_bytes.to_string(), "128"),
+        ("L1: ways", l1.ways.to_string(), "4"),
+        ("tracker: sets", (tracker.sets * num_partitions).to_string(), "1024"),
+        ("tracker: ways", tracker.ways.to_string(), "8"),
+        ("tracker: banks", banks.clone(), "8"),
+        ("tracker: sharers of a line", format!("{}, {}", sharers(&last), sharers(&machine)), "1, 16"),
+        ("L2: KB", sizes, "128, 256, 512, 1024"),
+        ("L2: bytes of a line", l2.line_bytes.to_string(), "32"),
+        ("L2: ways", l2.ways.to_string(), "8"),
+        ("L2: banks", banks, "8"),
+    ];
+    let claim = |(what, ours, published): &(&str, String, &str)| {
+        Row::claim(Class::Exact, what, ours, published, ours == published)
+    };
+    let mut page = Page::new("anssari2012/table4.1", false, "anssari2012, Table 4.1: the simulated system");
+    page.text(&format!(
+        "Read from the configuration of `hybrid` with the design `tracker`, with `tracker-last` for one sharer, and with\n\
+         `--set l2.sets=N` for each size of the L2. An L1 has one bank: its tags are looked up once a cycle.\n\n\
+         One row is not that of the thesis: a compute unit of `hybrid` has {} KB of shared memory, not 16, because not every kernel of\n\
+         the suite fits into 16; so has the machine without time. Shared memory is beside the caches in both.",
+        u64::from(sm.shared.bytes) / KB
+    ));
+    page.judged(found.iter().map(claim).collect());
+    let cells: Vec<Vec<String>> =
+        found.into_iter().map(|(what, ours, published)| vec![what.to_owned(), ours, published.to_owned()]).collect();
+    page.csv = comma_separated(&["field", "ours", "published"], &cells)?;
+    Ok(page)
+}

@@ -1,0 +1,223 @@
+//! Table 4.2, last column: what bounds each benchmark on the clocked machine, by a rule.
+
+use rtl::dram::counts::Counts as DramCounts;
+use rtl::l1::stats::L1Stats;
+use rtl::noc::xbar::OutputStats;
+use rtl::sm::StallReason;
+
+use super::super::{BENCHMARKS, LAUNCHES};
+use crate::Desk;
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::Page;
+use crate::runs::Point;
+use warpsieve::run::{Counters, ratio};
+
+/// What the table says of [`BENCHMARKS`]; of Histo, each of its kernels.
+const PUBLISHED: [Bound; BENCHMARKS.len()] = [
+    Bound::Bandwidth,
+    Bound::Balanced,
+    Bound::Balanced,
+    Bound::Bandwidth,
+    Bound::Bandwidth,
+    Bound::Bandwidth,
+    Bound::Compute,
+    Bound::Compute,
+    Bound::Bandwidth,
+    Bound::Bandwidth,
+];
+
+/// What the numbers alone do not tell.
+const BEHIND: [(&str, &str); 2] = [
+    (
+        "MRIQ",
+        "constants come four words a load, which our SM asks for in two beats: the second waits for the reply to the first, and nothing \
+         else is sent meanwhile",
+    ),
+    ("Gridding", "the sums over all cells are one CTA's, while the other SMs have no warp"),
+];
+
+/// From this part of the schedulers' working time on, one side bounds.
+const MOST: f64 = 2.0 / 3.0;
+/// From this part of the time on, a bus or network is busy.
+const BUSY: f64 = 0.5;
+
+/// What a scheduler does on the side of computing.
+const AT_WORK: [StallReason; 3] = [StallReason::Issued, StallReason::ScoreboardAlu, StallReason::PipeBusy];
+/// On the side of memory.
+const AT_MEMORY: [StallReason; 3] = [StallReason::ScoreboardMemory, StallReason::LsuFull, StallReason::StoreDrain];
+
+/// What bounds a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Compute,
+    Balanced,
+    Bandwidth,
+    /// Memory, but no bus or network is busy: the thesis has no such word.
+    Latency,
+}
+
+impl Bound {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Balanced => "balanced",
+            Self::Bandwidth => "bandwidth",
+            Self::Latency => "latency",
+        }
+    }
+}
+
+/// What the rule looks at.
+struct Measured {
+    name: &'static str,
+    /// Parts of the schedulers' time, in the order of [`StallReason::ALL`].
+    stalls: Vec<f64>,
+    /// Part of the time on [`AT_WORK`] and [`AT_MEMORY`] that is on the former.
+    at_work: f64,
+    /// Parts of the time in which the DRAMs' data buses, the requests' network and the replies' are busy.
+    carriers: [f64; 3],
+    /// Lines looked up in L1s, and how many of these were constants.
+    lookups: [u64; 2],
+}
+
+impl Measured {
+    fn new(name: &'static str, counters: &Counters) -> Self {
+        let sums: Vec<u64> =
+            (0..StallReason::ALL.len()).map(|at| counters.stalls.iter().map(|of_core| of_core[at]).sum()).collect();
+        let all = sums.iter().sum();
+        let of = |reasons: &[StallReason]| reasons.iter().map(|reason| sums[place(*reason)]).sum::<u64>();
+        let (work, memory) = (of(&AT_WORK), of(&AT_MEMORY));
+        let busy: u64 = counters.dram.iter().map(|channel: &DramCounts| channel.bus_busy_cycles).sum();
+        let clocks = f64::from(counters.dram_khz) / f64::from(counters.core_khz);
+        let network = |outputs: &[OutputStats]| {
+            ratio(outputs.iter().map(|output| output.flits).sum(), counters.cycles * outputs.len() as u64)
+        };
+        let bus = ratio(busy, counters.cycles * counters.dram.len() as u64) / clocks;
+        let accesses = |caches: &[L1Stats]| caches.iter().map(|cache| cache.accesses).sum::<u64>();
+        let constants = accesses(&counters.const_cache);
+        Self {
+            name,
+            stalls: sums.iter().map(|sum| ratio(*sum, all)).collect(),
+            at_work: ratio(work, work + memory),
+            carriers: [bus, network(&counters.requests), network(&counters.replies)],
+            lookups: [accesses(&counters.l1) + constants, constants],
+        }
+    }
+
+    fn bound(&self) -> Bound {
+        let is_carried = self.carriers.iter().any(|busy| *busy >= BUSY);
+        match self.at_work {
+            work if work >= MOST => Bound::Compute,
+            work if work > 1.0 - MOST => Bound::Balanced,
+            _ if is_carried => Bound::Bandwidth,
+            _ => Bound::Latency,
+        }
+    }
+
+    fn why(&self) -> String {
+        let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+        let of = |reason| percent(self.stalls[place(reason)]);
+        let [bus, requests, replies] = self.carriers.map(percent);
+        let [lookups, constants] = self.lookups;
+        format!(
+            "of the schedulers' time {} issues, {} waits for results of pipes and {} for pipes, {} for data, {} for room in the LSU and {} \
+             has no warp; DRAM buses are busy {bus} of the time, the networks of requests and replies {requests} and {replies}; of \
+             {lookups} lines looked up at L1s {constants} are constants",
+            of(StallReason::Issued),
+            of(StallReason::ScoreboardAlu),
+            of(StallReason::PipeBusy),
+            of(StallReason::ScoreboardMemory),
+            of(StallReason::LsuFull),
+            of(StallReason::NoWarp)
+        )
+    }
+}
+
+/// Of a reason in [`StallReason::ALL`].
+fn place(reason: StallReason) -> usize {
+    StallReason::ALL.iter().position(|other| *other == reason).unwrap_or_default()
+}
+
+/// All benchmarks.
+pub(super) struct Bounds(Vec<Measured>);
+
+impl Bounds {
+    /// Of the runs of `hybrid` that the page with time has.
+    pub(super) fn measured(desk: &Desk) -> Result<Self, Halt> {
+        let launches = BENCHMARKS.iter().zip(LAUNCHES).map(|((_, kernel), size)| desk.launch(kernel, size));
+        let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
+        let clocked = desk.runner.clocked(&points)?;
+        let all = BENCHMARKS.iter().zip(&clocked).map(|((name, _), clocked)| Measured::new(name, &clocked.counters));
+        Ok(Self(all.collect()))
+    }
+
+    pub(super) fn rows(&self, is_quick: bool) -> impl Iterator<Item = Row> {
+        self.0.iter().zip(PUBLISHED).map(move |(one, published)| {
+            let (what, bound) = (format!("{}: bound", one.name), one.bound());
+            let row = Row::claim(Class::Sign, &what, bound.name(), published.name(), bound == published);
+            let behind =
+                BEHIND.iter().filter(|(name, _)| *name == one.name && !is_quick).map(|(_, why)| (*why).to_owned());
+            let why: Vec<_> = [one.why()].into_iter().chain(behind).collect();
+            if row.passed { row } else { row.because(&why.join("; ")) }
+        })
+    }
+
+    pub(super) fn table(&self, page: &mut Page) {
+        page.text(TEXT);
+        let reasons = AT_WORK.iter().chain(&AT_MEMORY).map(|reason| format!("{} %", reason.name().replace('_', " ")));
+        let heads: Vec<String> = ["benchmark", "bound", "thesis", "at work %"]
+            .into_iter()
+            .chain(["DRAM buses %", "requests %", "replies %"])
+            .map(str::to_owned)
+            .chain(reasons)
+            .collect();
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let cells = self.0.iter().zip(PUBLISHED).map(|(one, published)| {
+            let reasons = AT_WORK.iter().chain(&AT_MEMORY).map(|reason| one.stalls[place(*reason)]);
+            let numbers = [one.at_work].into_iter().chain(one.carriers).chain(reasons);
+            let names = [one.name, one.bound().name(), published.name()].map(str::to_owned);
+            names.into_iter().chain(numbers.map(|part| format!("{:.1}", 100.0 * part))).collect()
+        });
+        page.table(&heads, cells.collect(), 3);
+    }
+}
+
+const TEXT: &str = "## Performance bound
+The thesis says of each benchmark whether it is bound by compute throughput or memory bandwidth, and gives no rule. Ours looks at the clocked
+`hybrid` with an L2 of 1 MB and neither tracker nor policy, at the sizes that [timed](timed.md) has. *At work* is the part of the
+schedulers' cycles in which an instruction issues, or waits for the result of a pipe or for a pipe; beside it are those in which it waits
+for data from memory, for room in the LSU, or for stores. Other cycles (no warp, fetch, barriers) count for neither. Two thirds or more at
+work: *compute*; less than two thirds and more than one: *balanced*; else *bandwidth* if the DRAMs' data buses or one of the networks
+between L1s and L2 is busy for at least half the time, or *latency*, for which the thesis has no word. Histo's four kernels run as one.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(stalls: [(StallReason, u64); 3], bus_busy_cycles: u64) -> Counters {
+        let mut of_core = vec![0; StallReason::ALL.len()];
+        stalls.iter().for_each(|(reason, cycles)| of_core[place(*reason)] = *cycles);
+        let dram = vec![DramCounts { bus_busy_cycles, ..DramCounts::default() }];
+        Counters { cycles: 1000, core_khz: 700, dram_khz: 1400, stalls: vec![of_core], dram, ..Counters::default() }
+    }
+
+    #[test]
+    fn two_thirds_of_the_time_decide_and_a_bus_that_is_busy_tells_bandwidth_from_latency() {
+        let bound = |work, memory, bus| {
+            let stalls = [
+                (StallReason::Issued, work),
+                (StallReason::LsuFull, memory),
+                (StallReason::NoWarp, 1000 - work - memory),
+            ];
+            Measured::new("any", &counters(stalls, bus)).bound()
+        };
+        assert_eq!(bound(400, 200, 2000), Bound::Compute);
+        assert_eq!(bound(399, 201, 2000), Bound::Balanced);
+        assert_eq!(bound(201, 399, 2000), Bound::Balanced);
+        // The DRAM's clock ticks twice as often.
+        assert_eq!(bound(199, 401, 1000), Bound::Bandwidth);
+        assert_eq!(bound(199, 401, 999), Bound::Latency);
+    }
+}

@@ -1,0 +1,131 @@
+//! What every scheme adds to the machine, and the counts that papers give of theirs.
+
+use ::area::{Node, Technology};
+use miette::{IntoDiagnostic, Report, miette};
+use rtl::kernel::Logic;
+use rtl::machine::Machine;
+
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::{Page, comma_separated};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::estimate::{Block, Delta};
+use warpsieve::readers::Counts;
+
+/// Designs that add structures, and what each is compared with.
+const SCHEMES: [(&str, &str); 14] = [
+    ("fermi-hash", "baseline"),
+    ("pric", "baseline"),
+    ("pdp", "baseline"),
+    ("ship", "baseline"),
+    ("streaming", "baseline"),
+    ("decoupled", "baseline"),
+    ("decoupled-dueling", "baseline"),
+    ("mrpb", "baseline"),
+    ("swl-1", "baseline"),
+    ("dwt-cs", "baseline"),
+    ("dwt-pric", "baseline"),
+    ("ccws", "baseline"),
+    ("transient", "baseline"),
+    ("frc", "transient"),
+];
+
+const FERMI: &str = "fermi";
+
+const HEAD: [&str; 8] =
+    ["design", "beside", "bits", "flip-flops", "mm2", "leakage mW", "% of all L1s", "% of the chip"];
+
+pub(super) fn schemes() -> Result<Page, Halt> {
+    let technology = Technology::built_in().into_diagnostic()?;
+    let chip = technology.chip();
+    let mut rows = Vec::new();
+    for (design, against) in SCHEMES {
+        let base = machine(&technology, FERMI, against, None)?;
+        let Delta { bits, flops, um2, leakage_mw } =
+            machine(&technology, FERMI, design, None)?.against(&base).delta.unwrap_or_default();
+        rows.push(vec![
+            design.to_owned(),
+            against.to_owned(),
+            format!("{bits:+}"),
+            format!("{flops:+}"),
+            format!("{:+.4}", um2 / 1e6),
+            format!("{leakage_mw:+.3}"),
+            format!("{:+.3}", 100.0 * um2 / base.um2_of("l1")),
+            format!("{:+.4}", 100.0 * um2 / 1e6 / chip.mm2),
+        ]);
+    }
+    let mut page = Page::new("area/schemes", false, "What the schemes add");
+    page.text(&format!(
+        "The structures of `fermi` with a design less those without, at {} nm: bits of arrays, flip-flops apart, over all 15 SMs and 6\n\
+         partitions. The chip is a {} of {:.0} mm2. `warpsieve area --design NAME --against NAME` shows where each stands.",
+        Node::N45.nm(),
+        chip.name,
+        chip.mm2,
+    ));
+    page.table(&HEAD, rows.clone(), 2);
+    page.text(
+        "Queues are of flip-flops here, each slot with the bytes of a store: that, and not its logic, is what the 48 queues of 32\n\
+         requests of `mrpb` cost.",
+    );
+    page.judged(published(&technology)?);
+    let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
+    page.csv = comma_separated(&names, &rows)?;
+    Ok(page)
+}
+
+/// Counts that follow from the papers' text.
+fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
+    let exact = |what: &str, ours: String, published: &str| {
+        let passed = ours == published;
+        Row::claim(Class::Exact, what, &ours, published, passed)
+    };
+    let baseline = machine(technology, FERMI, "baseline", None)?;
+    let decoupled = machine(technology, FERMI, "decoupled", None)?.against(&baseline);
+    let tags = at(&decoupled, "sm0.l1.tags")?.delta.unwrap_or_default().bits;
+    let ccws = counts(FERMI, "ccws", None)?;
+    let victims = ["sm0", "l1", "victims"].into_iter().try_fold(&ccws, inside);
+    let victims = victims.into_iter().flat_map(|scope| &scope.arrays).find(|array| array.name == "tags");
+    let victims = victims.map_or(0, |tags| tags.rows * tags.columns);
+    let pric = machine(technology, FERMI, "pric", Some("l1.index.addr_bits=27"))?;
+    let mut fan_ins = Vec::new();
+    at(&pric, "sm0.l1.tags")?.walk(&mut |_, block| {
+        fan_ins.extend(block.logic.iter().filter_map(|piece| match piece.logic {
+            Logic::XorTree { fan_in } => Some(fan_in.to_string()),
+            _ => None,
+        }));
+    });
+    let frc = machine(technology, FERMI, "frc", Some("l2.frc.entries=64"))?;
+    let lines = at(&frc, "partition0.l2.frc")?.bits;
+    // An entry names the last sharer, or has a bit for each and the number of the one whose turn it is.
+    let tables = |design| -> Result<u64, Report> {
+        let machine = machine(technology, "hybrid", design, None)?;
+        (0..8).map(|bank| Ok(at(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()
+    };
+    let masks = tables("tracker")? - tables("tracker-last")?;
+    Ok(vec![
+        exact("bits that decoupled tags add to an SM (li2015 section 6.5)", tags.to_string(), "5984"),
+        exact("victim tags of CCWS in an SM (khairy2015 section 5)", victims.to_string(), "768"),
+        exact("inputs of the XOR trees of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9"),
+        exact("bits of the 64 lines of an FRC (candel2018 section 5.1)", lines.to_string(), "65536"),
+        exact("bits of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)", masks.to_string(), "131072"),
+    ])
+}
+
+fn counts(on: &str, design: &str, set: Option<&str>) -> Result<Counts, Report> {
+    let sets = set.into_iter().map(str::to_owned).collect();
+    let request = Request { machine: on.to_owned(), designs: vec![design.to_owned()], sets };
+    Ok(Counts::of(&Machine::new(&Resolved::new(&request)?.config)))
+}
+
+fn inside<'a>(scope: &'a Counts, name: &str) -> Option<&'a Counts> {
+    scope.children.iter().find(|child| child.block == name)
+}
+
+fn machine(technology: &Technology, on: &str, design: &str, set: Option<&str>) -> Result<Block, Report> {
+    Ok(Block::of(&counts(on, design, set)?, technology, Node::N45))
+}
+
+fn at<'a>(machine: &'a Block, path: &str) -> Result<&'a Block, Report> {
+    let inside = |block: &'a Block, name: &str| block.children.iter().find(|child| child.block == name);
+    path.split('.').try_fold(machine, inside).ok_or_else(|| miette!("there is no scope {path}"))
+}

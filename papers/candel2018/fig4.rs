@@ -1,0 +1,64 @@
+//! Figure 4: operations a cycle.
+
+use super::{
+    APPS, App, BASELINE, Desk, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, app, explained, listed, measured, most,
+};
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::Page;
+
+/// A gain up to this is none.
+const SAME: f64 = 0.05;
+/// The gain that most applications have.
+const GAIN: f64 = 0.25;
+/// An application has its best OPC if it is so near to it.
+const SATURATED: f64 = 0.95;
+
+pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
+    let apps = measured(desk)?;
+    let relative = |name: &str| app(&apps, name).relative_opc();
+    let mut rows = Vec::new();
+    let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
+        rows.push(explained(&apps, Row::claim(class, what, ours, published, passed)));
+    };
+    let (count, is_most) = most(&apps, |app| app.best_gain() > GAIN);
+    claim(Class::Factor, "OPC above +25 % with an FRC", &count, "most", is_most);
+    let (count, is_most) = most(&apps, |app| {
+        let opc = app.relative_opc();
+        opc[FRC_64] >= SATURATED * FRCS.map(|l2| opc[l2]).fold(0.0, f64::max)
+    });
+    claim(Class::Sign, "nearly the highest OPC with 64 lines", &count, "almost all", is_most);
+    let (count, is_most) = most(&apps, |app| LARGER.iter().all(|&l2| app.opc[FRC_64] >= app.opc[l2]));
+    claim(Class::Ordering, "64 lines against larger L2s", &count, "higher in most", is_most);
+    for name in ["FastWalshTransform", "MersenneTwister", "DCT"] {
+        let opc = relative(name);
+        let steps = [FRC_4, FRC_64].map(|l2| (L2S[l2].0, opc[l2]));
+        let passed = opc[FRC_64] > opc[FRC_4] && opc[FRC_4] > 1.0 - SAME && opc[FRC_64] > 1.0 + SAME;
+        claim(Class::Ordering, name, &listed(steps), "rises in small steps", passed);
+    }
+    let opc = relative("MatrixMultiplication");
+    let best = FRCS.map(|l2| opc[l2]).fold(0.0, f64::max);
+    let passed = opc[FRC_4] > 1.0 + SAME && best - opc[FRC_4] <= SAME;
+    let steps = listed([(L2S[FRC_4].0, opc[FRC_4]), ("best", best)]);
+    claim(Class::Ordering, "MatrixMultiplication", &steps, "all of it from 4 lines on", passed);
+    for name in ["BinomialOption", "URNG"] {
+        let far = relative(name).map(|opc| (opc - 1.0).abs()).into_iter().fold(0.0, f64::max);
+        claim(Class::Sign, name, &format!("within {:.1} %", 100.0 * far), "the same on all", far <= SAME);
+    }
+    let gains: Vec<_> = APPS.map(|(name, _)| (name, 1.0 + app(&apps, name).best_gain())).into();
+    let shown: Vec<_> = [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect();
+    let plot = Plot {
+        figure: "candel2018/fig4",
+        title: "candel2018, Figure 4: operations a cycle",
+        unit: "OPC, relative to 128 KB",
+        neutral: Some(1.0),
+        l2s: &shown,
+        of: App::relative_opc,
+    };
+    let about = format!(
+        "Scalar operations a cycle; an instruction counts for each of its active lanes. The paper reports up to 2.5 times for\n\
+         FastWalshTransform and MersenneTwister, which hangs on its inputs and memory. Ours at best: {}.",
+        listed(gains)
+    );
+    plot.page(desk, &apps, &about, rows)
+}

@@ -1,0 +1,53 @@
+//! Figure 5: L2 misses a thousand operations.
+
+use super::{App, BASELINE, Desk, FRC_64, FRCS, L2S, LARGER, Plot, app, explained, listed, measured, most};
+use crate::Halt;
+use crate::judge::{Class, Row, number};
+use crate::page::Page;
+
+/// An MPKO up to this is near zero.
+const NONE: f64 = 0.1;
+/// Below this the paper calls it relatively low.
+const LOW: f64 = 1.5;
+/// OPC up to this far from the baseline's is the same.
+const SAME: f64 = 0.05;
+
+pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
+    let apps = measured(desk)?;
+    let mut rows = Vec::new();
+    let mut claim = |what: &str, ours: &str, published: &str, passed| {
+        rows.push(explained(&apps, Row::claim(Class::Sign, what, ours, published, passed)));
+    };
+    let (count, is_most) = most(&apps, |app| app.mpko[FRC_64] < app.mpko[BASELINE]);
+    claim("MPKO falls with an FRC of 64 lines", &count, "notably reduced", is_most);
+    for name in ["DwtHaar1D", "Reduction"] {
+        let App { mpko, .. } = app(&apps, name);
+        let gain = app(&apps, name).relative_opc()[FRC_64];
+        let passed = mpko[FRC_64] < mpko[BASELINE] && (gain - 1.0).abs() <= SAME;
+        let ours = listed([("MPKO before", mpko[BASELINE]), ("after", mpko[FRC_64]), ("OPC", gain)]);
+        claim(name, &ours, "falls, with little effect on OPC", passed);
+    }
+    for name in ["BinomialOption", "URNG"] {
+        let most = app(&apps, name).mpko.into_iter().fold(0.0, f64::max);
+        claim(name, &number(most), "near zero", most <= NONE);
+    }
+    for name in ["BlackScholes", "DCT", "QuasiRandomSequence", "SobelFilter"] {
+        let (mpko, gain) = (app(&apps, name).mpko[BASELINE], app(&apps, name).best_gain());
+        let ours = listed([("MPKO", mpko), ("OPC", 1.0 + gain)]);
+        claim(name, &ours, "below 1.5, and yet a gain in OPC", mpko < LOW && gain > SAME);
+    }
+    let shown: Vec<_> = [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect();
+    let plot = Plot {
+        figure: "candel2018/fig5",
+        title: "candel2018, Figure 5: L2 misses a thousand operations",
+        unit: "MPKO",
+        neutral: None,
+        l2s: &shown,
+        of: |app| app.mpko,
+    };
+    let about = format!(
+        "Misses of loads, stores and atomics; an access to a line on its way is none. {} is the baseline.",
+        L2S[BASELINE].0
+    );
+    plot.page(desk, &apps, &about, rows)
+}

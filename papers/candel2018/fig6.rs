@@ -1,0 +1,41 @@
+//! Figure 6: how long a miss is held up in the L2.
+
+use super::{App, BASELINE, Desk, FRC_4, FRC_8, FRC_512, FRCS, LARGER, Plot, app, explained, listed, measured, most};
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::Page;
+
+/// A delay of so many cycles, or so small a part of the baseline's, is near zero.
+const NONE: (f64, f64) = (4.0, 0.05);
+
+pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {
+    let apps = measured(desk)?;
+    let mut rows = Vec::new();
+    let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
+        rows.push(explained(&apps, Row::claim(class, what, ours, published, passed)));
+    };
+    let (count, is_most) = most(&apps, |app| app.delay[FRC_4] < app.delay[BASELINE]);
+    claim(Class::Sign, "4 lines against the baseline", &count, "shorter for almost all", is_most);
+    let (count, is_most) = most(&apps, |app| LARGER.iter().all(|&l2| app.delay[FRC_4] <= app.delay[l2]));
+    claim(Class::Ordering, "4 lines against larger L2s", &count, "much shorter", is_most);
+    let is_gone = |app: &App| app.delay[FRC_512] <= NONE.0.max(NONE.1 * app.delay[BASELINE]);
+    let (count, is_most) = most(&apps, is_gone);
+    claim(Class::Sign, "512 lines", &count, "near zero in most", is_most);
+    for name in ["DwtHaar1D", "ScanLargeArrays"] {
+        let App { delay, .. } = app(&apps, name);
+        let longest = (FRC_8 + 1..=FRC_512).map(|l2| delay[l2]).fold(0.0, f64::max);
+        let ours = listed([("8 lines", delay[FRC_8]), ("more", longest)]);
+        claim(Class::Sign, name, &ours, "rises beyond about 8 lines", longest > delay[FRC_8]);
+    }
+    let shown: Vec<_> = [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect();
+    let plot = Plot {
+        figure: "candel2018/fig6",
+        title: "candel2018, Figure 6: miss delaying latency",
+        unit: "cycles",
+        neutral: None,
+        l2s: &shown,
+        of: |app| app.delay,
+    };
+    let about = "Cycles from the look-up that missed to the departure of the fetch, on average: the time in memory is no part of it.";
+    plot.page(desk, &apps, about, rows)
+}

@@ -1,0 +1,49 @@
+//! Figure 7: misses that the FRC serves.
+
+use super::{Desk, FRC_8, FRC_64, FRC_512, FRCS, Plot, app, explained, listed, measured, most};
+use crate::Halt;
+use crate::judge::{Class, Row, number};
+use crate::page::Page;
+
+/// What 64 lines serve in most applications, and how far ours may be from it, in percent.
+const SERVED: f64 = 75.0;
+const BAND: f64 = 15.0;
+/// Nearly all.
+const ALL: f64 = 95.0;
+/// What a share may still rise by once it is said not to rise any more.
+const SAME: f64 = 5.0;
+
+pub(in super::super) fn fig7(desk: &Desk) -> Result<Page, Halt> {
+    let apps = measured(desk)?;
+    let percent = |share: f64| 100.0 * share;
+    let mut shares: Vec<f64> = apps.iter().map(|app| percent(app.share[FRC_64])).collect();
+    shares.sort_by(f64::total_cmp);
+    let median = shares[shares.len() / 2];
+    let mut rows = Vec::new();
+    let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
+        rows.push(explained(&apps, Row::claim(class, what, ours, published, passed)));
+    };
+    let ours = format!("{} % in the middle", number(median));
+    claim(Class::Factor, "64 lines", &ours, "about 75 % in most", (median - SERVED).abs() <= BAND);
+    let (count, is_most) = most(&apps, |app| percent(app.share[FRC_64]) >= SERVED - BAND);
+    claim(Class::Sign, "64 lines, 60 % or more", &count, "most", is_most);
+    let below = FRCS.start..FRC_512;
+    let nearly_all = apps.iter().filter(|app| below.clone().any(|l2| percent(app.share[l2]) >= ALL)).count();
+    claim(Class::Sign, "nearly 100 % below 512 lines", &format!("{nearly_all} applications"), "some", nearly_all > 0);
+    for name in ["Matrixtranspose", "BinomialOption"] {
+        let share = app(&apps, name).share.map(percent);
+        let ours = listed([("8 lines", share[FRC_8]), ("512 lines", share[FRC_512])]);
+        claim(Class::Sign, name, &ours, "rises no more from few lines on", share[FRC_512] - share[FRC_8] <= SAME);
+    }
+    let shown: Vec<_> = FRCS.collect();
+    let plot = Plot {
+        figure: "candel2018/fig7",
+        title: "candel2018, Figure 7: L2 misses that the FRC serves",
+        unit: "percent",
+        neutral: None,
+        l2s: &shown,
+        of: |app| app.share.map(|share| 100.0 * share),
+    };
+    let about = "Misses whose line was fetched into the FRC at once, of all misses.";
+    plot.page(desk, &apps, about, rows)
+}

@@ -1,0 +1,77 @@
+//! Figures 5 and 7: in which sets sequential and pseudo-random interleaving put lines, and the equations of
+//! the latter.
+
+use rtl::index::{IndexConfig, IndexUnit};
+
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::{Page, comma_separated};
+
+/// Sets, and lines of the figure's memory.
+const SETS: u32 = 8;
+const LINES: u64 = 64;
+/// Figure 5(b), read line by line: where the eight lines of each row lie, set by set.
+const PSEUDO_RANDOM: [u64; LINES as usize] = [
+    0, 4, 2, 6, 1, 5, 3, 7, 13, 9, 15, 11, 12, 8, 14, 10, 23, 19, 21, 17, 22, 18, 20, 16, 26, 30, 24, 28, 27, 31, 25,
+    29, 35, 39, 33, 37, 34, 38, 32, 36, 46, 42, 44, 40, 47, 43, 45, 41, 52, 48, 54, 50, 53, 49, 55, 51, 57, 61, 59, 63,
+    56, 60, 58, 62,
+];
+/// Figure 7: address bits of each index bit, from I0 on.
+const EQUATIONS: [&[u32]; 5] = [
+    &[7, 12, 15, 17, 18, 21, 22, 23, 24, 25],
+    &[8, 13, 16, 18, 19, 22, 23, 24, 25, 26],
+    &[9, 12, 14, 15, 18, 19, 20, 21, 22, 26],
+    &[10, 13, 15, 16, 19, 20, 21, 22, 23],
+    &[11, 14, 16, 17, 20, 21, 22, 23, 24],
+];
+/// Bits of a byte's place in its line.
+const OFFSET: u32 = 7;
+
+pub(in super::super) fn fig5() -> Result<Page, Halt> {
+    let small = |config: &IndexConfig| IndexUnit::new(config, SETS, 1, LINES.ilog2());
+    let sequential = small(&IndexConfig::Linear);
+    let pseudo_random = small(&IndexConfig::IPoly { polynomial: 13, addr_bits: LINES.ilog2(), reversed: true });
+    let in_place = |unit: &IndexUnit, published: &dyn Fn(usize) -> u64| {
+        (0..LINES as usize).filter(|&at| u64::from(unit.index(published(at))) == at as u64 % u64::from(SETS)).count()
+    };
+    let all = LINES.to_string();
+    let exact = |what: &str, ours: usize, published: &str| {
+        Row::claim(Class::Exact, what, &ours.to_string(), published, ours.to_string() == published)
+    };
+    let pric = IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false };
+    let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);
+    let mut rows = vec![
+        exact("lines in their sets, Figure 5(a)", in_place(&sequential, &|at| at as u64), &all),
+        exact("lines in their sets, Figure 5(b)", in_place(&pseudo_random, &|at| PSEUDO_RANDOM[at]), &all),
+    ];
+    for (bit, published) in EQUATIONS.iter().enumerate() {
+        let bits = |row: u64| (0..u64::BITS).filter(|at| row >> at & 1 != 0).map(|at| at + OFFSET).collect::<Vec<_>>();
+        let ours = bits(pric.row(bit));
+        let shown = |bits: &[u32]| bits.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        let (ours, published) = (shown(&ours), shown(published));
+        rows.push(Row::claim(
+            Class::Exact,
+            &format!("address bits of I{bit}, Figure 7"),
+            &ours,
+            &published,
+            ours == published,
+        ));
+    }
+    let mut page = Page::new("khairy2015/fig5", false, "khairy2015, Figures 5 and 7: lines and their sets");
+    page.text(
+        "Lines of a cache of eight sets and lines of one byte, by the index units that the machine uses: sequential (a), and pseudo-random (b), for\n\
+         which the paper states no polynomial. Its table is that of x^3 + x^2 + 1 with the bits of the index in reverse order. The equations of Figure 7\n\
+         are those of x^5 + x^2 + 1 over the address bits 7 to 26.",
+    );
+    page.judged(rows);
+    let head = ["set", "sequential", "pseudo-random"];
+    let of_set = |unit: &IndexUnit, set: u32| {
+        let lines = (0..LINES).filter(|line| unit.index(*line) == set);
+        lines.map(|line| line.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let cells: Vec<_> =
+        (0..SETS).map(|set| vec![format!("S{set}"), of_set(&sequential, set), of_set(&pseudo_random, set)]).collect();
+    page.csv = comma_separated(&head, &cells)?;
+    page.table(&head, cells, 3);
+    Ok(page)
+}

@@ -1,0 +1,218 @@
+//! Figures of khairy2015: its applications, and what they have in common.
+
+mod counters;
+mod fig10;
+mod fig11;
+mod fig12;
+mod fig2;
+mod fig3;
+mod fig4;
+mod fig5;
+mod fig6;
+mod fig8;
+mod fig9;
+mod plot;
+mod table3;
+
+use rtl::l1::stats::L1Stats;
+use rtl::l1::watch::NUM_FAILS;
+use rtl::sm::StallReason;
+
+use crate::judge::harmonic_mean;
+use crate::runs::{Clocked, Point};
+use crate::{Desk, SECTORS, explained};
+use crate::{Figure, Halt};
+use warpsieve::run::{Counters, ratio};
+
+use counters::counters;
+use fig2::fig2;
+use fig3::fig3;
+use fig4::fig4;
+use fig5::fig5;
+use fig6::fig6;
+use fig8::fig8;
+use fig9::fig9;
+use fig10::fig10;
+use fig11::fig11;
+use fig12::fig12;
+use table3::table3;
+
+/// What this paper shows, and what draws it.
+pub(super) const FIGURES: &[Figure] = &[
+    Figure { name: "khairy2015/fig2", shows: "No caches, bounded caches and unbounded ones", draw: fig2 },
+    Figure { name: "khairy2015/fig3", shows: "By whom lines were used before they are found", draw: fig3 },
+    Figure { name: "khairy2015/fig4", shows: "Refusals of the L1 by reason, and its misses", draw: fig4 },
+    Figure {
+        name: "khairy2015/fig5",
+        shows: "Sets of lines under sequential and pseudo-random interleaving",
+        draw: |_| fig5(),
+    },
+    Figure { name: "khairy2015/fig6", shows: "Sets that rows of a matrix meet in", draw: |_| fig6() },
+    Figure { name: "khairy2015/fig8", shows: "IPC of DWT-PRIC and of its parts", draw: fig8 },
+    Figure { name: "khairy2015/fig9", shows: "DWT-PRIC against CCWS and MRPB", draw: fig9 },
+    Figure { name: "khairy2015/fig10", shows: "Misses that DWT-PRIC avoids", draw: fig10 },
+    Figure { name: "khairy2015/fig11", shows: "Refusals that DWT-PRIC avoids", draw: fig11 },
+    Figure { name: "khairy2015/fig12", shows: "Pseudo-random sets against higher associativity", draw: fig12 },
+    Figure { name: "khairy2015/table3", shows: "Warps a scheduler: an exhaustive search, and DWT-CS", draw: table3 },
+    Figure { name: "khairy2015/counters", shows: "State of DWT-CS and of CCWS", draw: |_| counters() },
+];
+
+/// The machine that the paper ran on, and what its simulator does otherwise than the machine.
+const MACHINE: &str = "fermi";
+const DESIGN: &str = "fetch-on-write";
+/// The paper's own scheme: streaming bypass of both caches, DWT-CS and PRIC.
+const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
+
+/// What keeps an application from its caches, by Table 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// No cache helps it.
+    Streaming,
+    /// It streams through the L1, and the L2 helps it, or would if it were larger.
+    StreamingL1,
+    Conflict,
+    Thrashing,
+    /// Thrashing and conflicts within a warp.
+    Both,
+    Friendly,
+}
+
+impl Kind {
+    const ALL: [Self; 6] =
+        [Self::Streaming, Self::StreamingL1, Self::Conflict, Self::Thrashing, Self::Both, Self::Friendly];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Streaming => "streaming",
+            Self::StreamingL1 => "streaming in L1",
+            Self::Conflict => "conflict",
+            Self::Thrashing => "thrashing",
+            Self::Both => "thrashing + conflict",
+            Self::Friendly => "friendly",
+        }
+    }
+}
+
+/// Those that Table 2 calls streaming.
+const STREAMING: [Kind; 2] = [Kind::Streaming, Kind::StreamingL1];
+/// Those that contend for the L1.
+const CONTENTION: [Kind; 3] = [Kind::Conflict, Kind::Thrashing, Kind::Both];
+
+/// An application of the paper and our kernel of the same algorithm.
+struct App {
+    name: &'static str,
+    kernel: &'static str,
+    size: &'static str,
+    kind: Kind,
+}
+
+const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind: Kind) -> App {
+    App { name, kernel, size, kind }
+}
+
+/// The applications of Table 2 in its order.
+const APPS: [App; 22] = [
+    app("BLK", "blackscholes", "paper", Kind::Streaming),
+    app("Sprod", "scalarprod", "paper", Kind::Streaming),
+    app("VAdd", "vadd", "paper", Kind::Streaming),
+    app("FWT", "fwt", "launch", Kind::StreamingL1),
+    app("NW", "nw", "launch", Kind::StreamingL1),
+    app("HS", "hotspot", "launch", Kind::StreamingL1),
+    app("CONV", "conv", "launch", Kind::StreamingL1),
+    app("SRAD", "srad2", "paper", Kind::Conflict),
+    app("3DS", "stencil3d", "paper", Kind::Conflict),
+    app("2DCONV", "conv2d", "paper", Kind::Conflict),
+    app("MM", "mm2", "paper", Kind::Conflict),
+    app("SCLUSTER", "streamcluster", "paper", Kind::Conflict),
+    app("BFS", "bfs", "thesis", Kind::Thrashing),
+    app("SpMV", "spmv_csr", "launch", Kind::Thrashing),
+    app("IIX", "invindex", "launch", Kind::Thrashing),
+    app("KM", "kmeans", "paper", Kind::Thrashing),
+    app("SYRK", "syrk", "paper", Kind::Both),
+    app("GESUMMV", "gesummv", "paper", Kind::Both),
+    app("PEst", "pest_states", "launch", Kind::Friendly),
+    app("B+tree", "btree", "launch", Kind::Friendly),
+    app("BP", "backprop", "launch", Kind::Friendly),
+    app("NN", "nn", "launch", Kind::Friendly),
+];
+
+const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`.";
+/// How all clocked pages are measured.
+const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the paper's simulator fetches every line that a write misses. What goes past the L1\n\
+asks for the sectors of 32 bytes that it touches (`l1.bypass_sectors=32`), because that simulator coalesces to the part of a line that a warp needs.\n\
+Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`.";
+
+/// The applications of some kinds.
+fn apps(kinds: &[Kind]) -> Vec<&'static App> {
+    APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
+}
+
+/// The applications of these names, in their order.
+fn apps_named(names: &[&str]) -> Vec<&'static App> {
+    names.iter().filter_map(|name| APPS.iter().find(|app| app.name == *name)).collect()
+}
+
+/// What each application counts on each machine, which are given by their designs and settings.
+fn measured(desk: &Desk, apps: &[&App], machines: &[(&[&str], &[&str])]) -> Result<Vec<Vec<Clocked>>, Halt> {
+    let point = |app: &App, (designs, sets): &(&[&str], &[&str])| {
+        let sets = [&[SECTORS], *sets].concat();
+        Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[&[DESIGN], *designs].concat(), &sets)
+    };
+    let points: Vec<_> = apps.iter().flat_map(|app| machines.iter().map(|machine| point(app, machine))).collect();
+    let done = desk.runner.clocked(&points)?;
+    Ok(done.chunks(machines.len()).map(<[Clocked]>::to_vec).collect())
+}
+
+/// What one application counts with some designs by a core cycle.
+fn measured_until(desk: &Desk, app: &App, designs: &[&str], last: u64) -> Result<Clocked, Halt> {
+    let launch = desk.launch(app.kernel, app.size);
+    let point = Point::new(&launch, MACHINE, &[&[DESIGN], designs].concat(), &[SECTORS]);
+    Ok(desk.runner.clocked_until(&[point], Some(last))?.remove(0))
+}
+
+/// The harmonic mean over the applications of some kinds.
+fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
+    let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
+    harmonic_mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}
+
+/// IPC of each application on a machine, in parts of that on the first.
+fn gains(done: &[Vec<Clocked>], machine: usize) -> Vec<f64> {
+    done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
+}
+
+/// Loads that the L1s did not answer: misses, and loads that went past.
+fn misses(counters: &Counters) -> u64 {
+    counters.l1.iter().map(|unit| unit.misses + unit.bypasses).sum()
+}
+
+/// These in percent of all loads.
+fn miss_percent(run: &Clocked) -> f64 {
+    100.0 * ratio(misses(&run.counters), run.counters.l1.iter().map(|unit| unit.accesses).sum())
+}
+
+/// Cycles of a thousand in which an L1 refused the load at its head, by reason: the mean of all SMs.
+fn fails_per_kilocycle(run: &Clocked) -> [f64; NUM_FAILS] {
+    let Counters { l1, cycles, .. } = &run.counters;
+    let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();
+    std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))
+}
+
+/// By how many percent a number fell; nothing of nothing.
+fn cut(before: f64, after: f64) -> f64 {
+    if before == 0.0 { 0.0 } else { 100.0 * (1.0 - after / before) }
+}
+
+/// Scheduler cycles with nothing but warps that a throttle holds back, in percent.
+fn throttled_percent(run: &Clocked) -> f64 {
+    let shares = run.counters.scheduler_shares();
+    shares.iter().find(|(reason, _)| *reason == StallReason::Throttled).map_or(0.0, |(_, share)| 100.0 * share)
+}
+
+/// The limits that DWT-CS found, one a kernel, as text.
+fn limits(run: &Clocked) -> String {
+    if run.warp_limits.is_empty() {
+        return "none".to_owned();
+    }
+    run.warp_limits.iter().map(|(_, limit)| limit.to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,202 @@
+//! Table 3: warps that an exhaustive search leaves each scheduler, and those that DWT-CS settles on.
+
+use rtl::sm::StallReason;
+use rtl::throttle::config::DwtConfig;
+
+use super::{App, DWT_PRIC, METHOD, apps_named, explained, measured, measured_until, misses};
+use crate::Desk;
+use crate::Halt;
+use crate::chart::{Chart, Form, Series};
+use crate::judge::{Class, Row};
+use crate::page::Page;
+use crate::runs::Clocked;
+use warpsieve::run::ratio;
+
+/// Applications, and what the search and DWT-CS found for them.
+const PUBLISHED: [(&str, u8, u8); 6] =
+    [("SpMV", 1, 1), ("KM", 1, 1), ("BFS", 5, 7), ("IIX", 2, 2), ("SYRK", 2, 2), ("GESUMMV", 1, 1)];
+/// Warps of a scheduler.
+const MOST: u8 = 24;
+/// The one whose thrashing is not steady, and how far it may be off.
+const UNSTEADY: &str = "BFS";
+const APART: u8 = 2;
+
+/// IPC with each limit up to one that holds nobody back, beyond which nothing changes.
+struct Search {
+    ipc: Vec<f64>,
+}
+
+impl Search {
+    /// The limit with the highest IPC, the lowest of equals.
+    fn best(&self) -> u8 {
+        let best = (0..self.ipc.len()).rev().max_by(|one, other| self.ipc[*one].total_cmp(&self.ipc[*other]));
+        best.map_or(MOST, |at| at as u8 + 1)
+    }
+
+    fn ipc(&self, limit: u8) -> f64 {
+        let at = usize::from(limit).min(self.ipc.len());
+        self.ipc[at - 1]
+    }
+}
+
+/// Whether any scheduler of the run had a warp that only its limit held back.
+fn holds_back(run: &Clocked) -> bool {
+    let at = StallReason::ALL.iter().position(|reason| *reason == StallReason::Throttled).unwrap_or_default();
+    run.counters.stalls.iter().any(|unit| unit[at] > 0)
+}
+
+/// Tries limits upwards, for all applications whose last one still held somebody back.
+fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<Search>, Halt> {
+    let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
+    let mut open: Vec<usize> = (0..apps.len()).collect();
+    for limit in 1..=MOST {
+        let tried: Vec<&App> = open.iter().map(|at| apps[*at]).collect();
+        let set = format!("sm.warp_limit={limit}");
+        let done = measured(desk, &tried, &[(&["pric"], &[&set])])?;
+        let mut still = Vec::new();
+        for (at, runs) in open.into_iter().zip(&done) {
+            found[at].ipc.push(runs[0].counters.ipc());
+            if holds_back(&runs[0]) {
+                still.push(at);
+            }
+        }
+        open = still;
+    }
+    Ok(found)
+}
+
+/// How DWT-CS searches, from the first cycle of a kernel on.
+const DWT: DwtConfig = DwtConfig::KHAIRY2015;
+
+/// Thread instructions that each SM issues in the sample, if that is in the first periods of the run. SM `i`, counted
+/// from 1, is limited to `i` warps.
+fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
+    let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
+    let begin = u64::from(DWT.above) * period + there_and_back;
+    let end = begin + u64::from(DWT.sample) * period;
+    let at = |cycle: u64| measured_until(desk, app, DWT_PRIC, cycle);
+    let (before, after, settled) = (at(begin)?, at(end)?, at(end + 2 * there_and_back)?);
+    if settled.warp_limits.is_empty() {
+        return Ok(None);
+    }
+    let instructions =
+        |run: &Clocked| run.counters.cores.iter().map(|core| core.thread_instructions).collect::<Vec<_>>();
+    Ok(Some(instructions(&after).iter().zip(instructions(&before)).map(|(after, before)| after - before).collect()))
+}
+
+/// Why DWT-CS does not find what the search finds.
+fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) -> String {
+    let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
+    let Some(limit) = dwt else {
+        return format!("with PRIC {mpki:.1} loads miss in a thousand instructions, too few for DWT-CS to search (10)");
+    };
+    let best = search.best();
+    let counted = |of: u8| sample.and_then(|counts| counts.get(usize::from(of) - 1));
+    let counts = match (counted(limit), counted(best)) {
+        (Some(won), Some(lost)) => {
+            format!(
+                "; in its sample SM {limit} issues {won} thread instructions with that limit, and SM {best} {lost} with its own"
+            )
+        }
+        _ => String::new(),
+    };
+    format!(
+        "at {limit} the IPC of the search is {:.3} of its best, and limits from {} on hold nobody back; DWT-CS compares SMs, each with another limit\n  \
+         and with CTAs of its own, that share the memory with SMs which hold nobody back{counts}",
+        search.ipc(limit) / search.ipc(best),
+        search.ipc.len()
+    )
+}
+
+pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
+    let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
+    let found = searched(desk, &apps)?;
+    let persist = ["throttle.dwt.persist=kernel"];
+    let done = measured(desk, &apps, &[(DWT_PRIC, &[]), (DWT_PRIC, &persist)])?;
+    // Of an application with several kernels, the first for which there is a limit.
+    let settled = |at: usize, machine: usize| done[at][machine].warp_limits.first().map(|(_, limit)| *limit);
+    let mut rows = Vec::new();
+    let mut cells = Vec::new();
+    for (at, (name, published, published_dwt)) in PUBLISHED.into_iter().enumerate() {
+        let best = found[at].best();
+        let band = if name == UNSTEADY { APART } else { 0 };
+        let [dwt, kept] = [0, 1].map(|machine| settled(at, machine));
+        let shown = |limit: Option<u8>| limit.map_or("none".to_owned(), |limit| limit.to_string());
+        let expected = if band == 0 { "the same".to_owned() } else { format!("within {band}") };
+        let row = Row::claim(
+            Class::Sign,
+            &format!("{name}, warps of DWT-CS and of the search"),
+            &format!("{} and {best}", shown(dwt)),
+            &format!("{published_dwt} and {published}: {expected}"),
+            dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
+        );
+        let sample = if row.passed { None } else { sample(desk, apps[at])? };
+        rows.push(explained(row, || why(&found[at], dwt, &done[at][0], sample.as_deref())));
+        let relative = |limit: Option<u8>| {
+            limit.map_or(String::new(), |limit| format!("{:.3}", found[at].ipc(limit) / found[at].ipc(best)))
+        };
+        cells.push(vec![
+            name.to_owned(),
+            published.to_string(),
+            best.to_string(),
+            published_dwt.to_string(),
+            shown(dwt),
+            relative(dwt),
+            shown(kept),
+            done[at][0].counters.cycles.to_string(),
+        ]);
+    }
+    let mut page = Page::new("khairy2015/table3", desk.is_quick, "khairy2015, Table 3: warps a scheduler");
+    page.text(&format!(
+        "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MOST} (`sm.warp_limit`, with\n\
+         design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
+         best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.dwt.persist = \"kernel\"`). {METHOD}"
+    ));
+    page.judged(rows);
+    let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
+    page.applications(&head, cells, 1)?;
+    let series = found.iter().zip(&apps).map(|(search, app)| {
+        let best = search.ipc(search.best());
+        let values = (1..=MOST).map(|limit| search.ipc.get(usize::from(limit) - 1).map(|ipc| ipc / best));
+        Series { name: app.name.to_owned(), values: values.collect() }
+    });
+    page.chart(
+        "",
+        &Chart {
+            title: "IPC by the limit of warps a scheduler".to_owned(),
+            unit: "IPC, in parts of the best".to_owned(),
+            groups: (1..=MOST).map(|limit| limit.to_string()).collect(),
+            series: series.collect(),
+            form: Form::Lines,
+            ..Chart::default()
+        },
+    );
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsieve::run::Counters;
+
+    #[test]
+    fn the_lowest_of_equally_good_limits_is_the_best() {
+        assert_eq!(Search { ipc: vec![1.0, 3.0, 3.0, 2.0] }.best(), 2);
+    }
+
+    #[test]
+    fn a_sample_that_misled_is_told_with_the_counts_of_both_limits() {
+        let run = Clocked { counters: Counters::default(), is_checked: true, warp_limits: Vec::new() };
+        let why = |sample: Option<&[u64]>| why(&Search { ipc: vec![2.0, 1.5, 1.8] }, Some(3), &run, sample);
+        assert!(
+            why(Some(&[70, 80, 90]))
+                .ends_with("SM 3 issues 90 thread instructions with that limit, and SM 1 70 with its own")
+        );
+        assert!(why(None).ends_with("hold nobody back"));
+    }
+
+    #[test]
+    fn a_limit_beyond_those_tried_is_as_good_as_the_last_of_them() {
+        assert!((Search { ipc: vec![1.0, 2.0] }.ipc(24) - 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,151 @@
+//! Figures of li2015: its applications, and what they have in common.
+
+mod columns;
+mod cost;
+mod fig10;
+mod fig2;
+mod fig5;
+mod fig8;
+mod fig9;
+mod reuse;
+mod schemes;
+mod table1;
+mod variants;
+mod watched;
+
+use std::path::PathBuf;
+
+use crate::judge::geometric_mean;
+use crate::runs::{Clocked, Point};
+use crate::{Desk, SECTORS};
+use crate::{Figure, Halt};
+
+use cost::cost;
+use fig2::fig2;
+use fig5::fig5;
+use fig8::fig8;
+use fig9::fig9;
+use fig10::fig10;
+use reuse::{fig3, fig4};
+use table1::table1;
+use variants::{fig12, fig13, fig14, fig15};
+use watched::{contention, fig11};
+
+/// What this paper shows, and what draws it.
+pub(super) const FIGURES: &[Figure] = &[
+    Figure { name: "li2015/table1", shows: "IPC with all loads past the L1, and who is friendly to it", draw: table1 },
+    Figure { name: "li2015/fig2", shows: "Larger and more associative caches: L1 or L2", draw: fig2 },
+    Figure { name: "li2015/fig3", shows: "How often lines are asked for", draw: fig3 },
+    Figure { name: "li2015/fig4", shows: "How soon lines are asked for again", draw: fig4 },
+    Figure { name: "li2015/fig5", shows: "Hit rates, and requests without reuse", draw: fig5 },
+    Figure { name: "li2015/fig8", shows: "Who decides what enters the L1: the unfriendly applications", draw: fig8 },
+    Figure { name: "li2015/fig9", shows: "The same, the friendly applications", draw: fig9 },
+    Figure { name: "li2015/fig10", shows: "The same, hits in the L1 and traffic below it", draw: fig10 },
+    Figure { name: "li2015/fig11", shows: "What enters the L1 of the particle filter", draw: fig11 },
+    Figure { name: "li2015/fig12", shows: "Replacement policies", draw: fig12 },
+    Figure { name: "li2015/fig13", shows: "Tags, ways and thresholds of the decoupled L1", draw: fig13 },
+    Figure { name: "li2015/fig14", shows: "The decoupled L1 at 16 to 128 KB", draw: fig14 },
+    Figure { name: "li2015/fig15", shows: "The decoupled L1 under three schedulers", draw: fig15 },
+    Figure {
+        name: "li2015/contention",
+        shows: "Stalls, footprint and misses with and without the decoupled L1",
+        draw: contention,
+    },
+    Figure { name: "li2015/cost", shows: "Bits, area and energy of the decoupled L1", draw: cost },
+];
+
+/// The machine that the paper ran on.
+const MACHINE: &str = "fermi";
+const DESIGN: &str = "li2015-clocks";
+
+/// How an application takes to the L1, by Table 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Unfriendly,
+    Insensitive,
+    Friendly,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Unfriendly, Self::Insensitive, Self::Friendly];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unfriendly => "unfriendly",
+            Self::Insensitive => "insensitive",
+            Self::Friendly => "friendly",
+        }
+    }
+}
+
+/// An application of the paper and our kernel of the same algorithm.
+#[derive(Clone, Copy, Debug)]
+struct App {
+    name: &'static str,
+    kernel: &'static str,
+    size: &'static str,
+    kind: Kind,
+    /// IPC past the L1 in parts of that through it, as Table 1 has it.
+    bypassed: f64,
+}
+
+const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind: Kind, bypassed: f64) -> App {
+    App { name, kernel, size, kind, bypassed }
+}
+
+/// The applications of Table 1 in its order, without LFK and MYC, of which there are no kernels here.
+const APPS: [App; 16] = [
+    app("PTF", "likelihood", "launch", Kind::Unfriendly, 1.36),
+    app("SD2", "srad2", "li", Kind::Unfriendly, 1.36),
+    app("NW", "nw", "suite", Kind::Unfriendly, 1.24),
+    app("SSSP", "sssp", "li", Kind::Unfriendly, 1.21),
+    app("LUD", "lud", "launch", Kind::Unfriendly, 1.17),
+    app("HS", "hotspot", "suite", Kind::Unfriendly, 1.05),
+    app("BH", "octree", "launch", Kind::Unfriendly, 1.04),
+    app("CFD", "cfd", "li", Kind::Insensitive, 1.00),
+    app("GS", "gaussian", "small", Kind::Insensitive, 1.00),
+    app("FFT", "fft", "launch", Kind::Insensitive, 1.00),
+    app("PF", "pathfinder", "li", Kind::Insensitive, 1.00),
+    app("SD1", "srad1", "launch", Kind::Friendly, 0.97),
+    app("HT", "heartwall", "launch", Kind::Friendly, 0.55),
+    app("MM", "sgemm_cache", "launch", Kind::Friendly, 0.54),
+    app("BT", "btree", "launch", Kind::Friendly, 0.41),
+    app("BP", "backprop", "launch", Kind::Friendly, 0.23),
+];
+
+const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`; LFK and MYC are missing.\n\
+    SD2, NW, LUD and HS have the default inputs of their suite, as section 5 of the paper says, also NW and LUD, of which Table 1 counts fewer instructions.\n\
+    PTF is the likelihood step of the filter, BH a walk of warps over a tree that lies as a parallel build leaves it,\n\
+    CFD the kernel that the paper's count of instructions is that of, which loads nothing. What goes past the L1 asks for the\n\
+    sectors of 32 bytes that it touches, because the paper's simulator coalesces to the part of a line that a warp needs, of which only a\n\
+    miss in the L1 makes a line.";
+
+/// The applications of some kinds.
+fn apps(kinds: &[Kind]) -> Vec<&'static App> {
+    APPS.iter().filter(|app| kinds.contains(&app.kind)).collect()
+}
+
+impl App {
+    fn launch(&self, desk: &Desk) -> PathBuf {
+        desk.launch(self.kernel, self.size)
+    }
+
+    fn point(&self, desk: &Desk, designs: &[&str], sets: &[&str]) -> Point {
+        Point::new(&self.launch(desk), MACHINE, &[&[DESIGN], designs].concat(), &[&[SECTORS], sets].concat())
+    }
+}
+
+/// What each application counts on each machine, which are given by their designs and settings.
+fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {
+    let points: Vec<_> =
+        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
+    let done = desk.runner.clocked(&points)?;
+    Ok(done.chunks(machines.len()).map(<[Clocked]>::to_vec).collect())
+}
+
+/// The geometric mean over the applications of a kind.
+fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {
+    let of_kind: Vec<_> =
+        apps.iter().zip(values).filter(|(app, _)| app.kind == kind).map(|(_, value)| *value).collect();
+    geometric_mean(&of_kind).unwrap_or(f64::NAN)
+}

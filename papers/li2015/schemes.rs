@@ -1,0 +1,282 @@
+//! The schemes of figures 8 to 10: the paper's own, and those that it compares it with. Profiled-BYPASS has
+//! the threshold that is best on average, PDP the distance that is best for each application.
+
+use std::collections::BTreeMap;
+
+use super::{App, KERNELS, Kind, apps, mean_of, measured};
+use crate::Desk;
+use crate::Halt;
+use crate::runs::Clocked;
+use warpsieve::run::ratio;
+
+/// Protecting distances tried first.
+const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
+/// All that a line can count.
+const MOST: u32 = 255;
+/// Thresholds of the profile tried.
+const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
+
+/// The other reading of "reference count": of all requests of a line, so that with a threshold of 2 it enters at
+/// its second.
+pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
+
+/// What decides which loads go past the L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Plain,
+    Ball,
+    Profiled,
+    Mrpb,
+    Pdp,
+    Decoupled,
+    Second,
+    Dueling,
+}
+
+impl Scheme {
+    pub(super) const ALL: [Self; 8] =
+        [Self::Plain, Self::Ball, Self::Profiled, Self::Mrpb, Self::Pdp, Self::Decoupled, Self::Second, Self::Dueling];
+
+    /// As the paper's figures call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "BL",
+            Self::Ball => "BALL",
+            Self::Profiled => "Profiled",
+            Self::Mrpb => "MRPB",
+            Self::Pdp => "PDP-best",
+            Self::Decoupled => "Decoupled",
+            Self::Second => "second request",
+            Self::Dueling => "dueling",
+        }
+    }
+}
+
+/// What applications count under each scheme.
+pub(super) struct Schemes {
+    pub(super) apps: Vec<&'static App>,
+    /// By application, then in the order of [`Scheme::ALL`].
+    runs: Vec<Vec<Clocked>>,
+    threshold: u32,
+    /// The best for each application.
+    pub(super) distances: Vec<u32>,
+    /// All distances that were tried, for each application.
+    tried: Vec<BTreeMap<u32, Clocked>>,
+    /// IPC at the distance that the search finds, in parts of that at the best of all: the least of the
+    /// applications, at their small sizes.
+    found: f64,
+}
+
+impl Schemes {
+    pub(super) fn measure(desk: &Desk, kinds: &[Kind]) -> Result<Self, Halt> {
+        let apps = apps(kinds);
+        let machines = [
+            (vec![], vec![]),
+            (vec!["bypass-all"], vec![]),
+            (vec!["mrpb-all"], vec![]),
+            (vec!["decoupled"], vec![]),
+            (vec!["decoupled"], vec![FIRST_COUNTS]),
+            (vec!["decoupled-dueling"], vec![]),
+        ];
+        let fixed = measured(desk, &apps, &machines)?;
+        let threshold = best_threshold(desk)?;
+        let set = format!("l1.profiled.threshold={threshold}");
+        let profiled = measured(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
+        let tried = searched(desk, &apps)?;
+        let distances: Vec<_> = tried.iter().map(|tried| best_distance(&ipcs(tried))).collect();
+        let runs = fixed.into_iter().zip(profiled).zip(&tried).zip(&distances);
+        let runs = runs.map(|(((fixed, profiled), tried), distance)| {
+            let [plain, ball, mrpb, decoupled, second, dueling] = [0, 1, 2, 3, 4, 5].map(|at| fixed[at].clone());
+            vec![plain, ball, profiled[0].clone(), mrpb, tried[distance].clone(), decoupled, second, dueling]
+        });
+        Ok(Self { runs: runs.collect(), found: share_found(desk, &apps)?, apps, threshold, distances, tried })
+    }
+
+    /// A number of each application under a scheme.
+    pub(super) fn values(&self, scheme: Scheme, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
+        self.runs.iter().map(|runs| of(&runs[scheme as usize])).collect()
+    }
+
+    /// IPC of each application under a scheme, in parts of the baseline's.
+    pub(super) fn relative(&self, scheme: Scheme) -> Vec<f64> {
+        let plain = self.values(Scheme::Plain, ipc);
+        self.values(scheme, ipc).into_iter().zip(plain).map(|(ipc, plain)| ipc / plain).collect()
+    }
+
+    /// A number of one application.
+    pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
+        self.apps.iter().position(|known| known.name == app).map_or(f64::NAN, |at| values[at])
+    }
+
+    /// The least IPC of the applications under PDP, in parts of the baseline's, its application and
+    /// distance, where `choose` says which of the distances tried an application has.
+    pub(super) fn worst_protected(
+        &self,
+        choose: impl Fn(&BTreeMap<u32, Clocked>) -> u32,
+    ) -> Option<(f64, &'static str, u32)> {
+        let plain = self.values(Scheme::Plain, ipc);
+        let one = |((app, tried), plain): ((&&'static App, &BTreeMap<u32, Clocked>), f64)| {
+            let distance = choose(tried);
+            tried.get(&distance).map(|run| (ipc(run) / plain, app.name, distance))
+        };
+        let all = self.apps.iter().zip(&self.tried).zip(plain).filter_map(one);
+        all.min_by(|this, other| this.0.total_cmp(&other.0))
+    }
+
+    /// What the schemes are here.
+    pub(super) fn text(&self) -> String {
+        let tried: Vec<_> = self.apps.iter().zip(&self.distances).map(|(app, d)| format!("{} {d}", app.name)).collect();
+        format!(
+            "*BL*: the plain L1 of `fermi` with `li2015-clocks`. *BALL*: `bypass-all`. *MRPB*: `mrpb-all`. *Profiled*: `profiled` with a threshold\n\
+             of {}, which is best of {THRESHOLDS:?} on the geometric mean of the unfriendly. *PDP-best*: `pdp` with the distance that\n\
+             is best for the application: of {DISTANCES:?}, then by halves between the best and its neighbours.\n\
+             It is {}. At the small sizes, where all from 1 to {MOST} were tried, such a search gets\n\
+             at least {:.1} % of the best IPC of each.\n\
+             *Decoupled*: `decoupled`, a threshold of 2 in every SM: a line enters at its third request, the second that finds its tag.\n\
+             *Second request*: the same, but the first request counts too (`{FIRST_COUNTS}`). *Dueling*: `decoupled-dueling`. {KERNELS}",
+            self.threshold,
+            tried.join(", "),
+            100.0 * self.found,
+        )
+    }
+}
+
+/// Loads that found their line, in percent of all, those past the L1 included.
+pub(super) fn hits(run: &Clocked) -> f64 {
+    let sum = |count: fn(&rtl::l1::stats::L1Stats) -> u64| run.counters.l1.iter().map(count).sum::<u64>();
+    100.0 * ratio(sum(|unit| unit.hits), sum(|unit| unit.accesses))
+}
+
+pub(super) fn ipc(run: &Clocked) -> f64 {
+    run.counters.ipc()
+}
+
+/// What applications count with `pdp` at each of some distances, which are given for each application.
+fn protected(desk: &Desk, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
+    let point =
+        |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.protecting_distance={distance}").as_str()]);
+    let asked = || apps.iter().zip(wanted);
+    let points: Vec<_> = asked().flat_map(|(app, wanted)| wanted.iter().map(|distance| point(app, distance))).collect();
+    let mut done = desk.runner.clocked(&points)?.into_iter();
+    Ok(asked().map(|(_, wanted)| wanted.iter().copied().zip(&mut done).collect()).collect())
+}
+
+/// What applications count with `pdp` at the distances that a search for the best one tries.
+fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
+    let mut tried = vec![BTreeMap::new(); apps.len()];
+    let mut wanted = vec![DISTANCES.to_vec(); apps.len()];
+    while wanted.iter().any(|wanted| !wanted.is_empty()) {
+        for (tried, more) in tried.iter_mut().zip(protected(desk, apps, &wanted)?) {
+            tried.extend(more);
+        }
+        wanted = tried.iter().map(|tried| halfway(&ipcs(tried))).collect();
+    }
+    Ok(tried)
+}
+
+/// The least share of the best IPC of all distances that the search gets, of applications at their small
+/// sizes.
+fn share_found(desk: &Desk, apps: &[&App]) -> Result<f64, Halt> {
+    let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
+    let small: Vec<_> = small.iter().collect();
+    let all = protected(desk, &small, &vec![(1..=MOST).collect(); small.len()])?;
+    let best = |tried: &BTreeMap<u32, Clocked>| tried.values().map(ipc).fold(0.0, f64::max);
+    let shares =
+        searched(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
+    Ok(shares.into_iter().fold(1.0, f64::min))
+}
+
+fn ipcs(tried: &BTreeMap<u32, Clocked>) -> BTreeMap<u32, f64> {
+    tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
+}
+
+/// The shortest of the best distances.
+fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
+    let at = fastest(tried.values().copied());
+    tried.keys().nth(at).copied().unwrap_or(MOST)
+}
+
+/// The shortest of the distances with the most hits.
+pub(super) fn most_hits(tried: &BTreeMap<u32, Clocked>) -> u32 {
+    best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
+}
+
+/// Of [`DISTANCES`], the one with the best mean over the unfriendly applications.
+pub(super) fn common_distance(desk: &Desk) -> Result<u32, Halt> {
+    let apps = apps(&[Kind::Unfriendly]);
+    let done = protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
+    let mean = |distance: &u32| {
+        let ipcs: Vec<_> = done.iter().map(|tried| ipc(&tried[distance])).collect();
+        mean_of(Kind::Unfriendly, &apps, &ipcs)
+    };
+    Ok(DISTANCES[fastest(DISTANCES.iter().map(mean))])
+}
+
+/// Distances halfway from the best to its neighbours, where there are any.
+fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
+    let best = best_distance(tried);
+    let below = tried.range(..best).next_back().map_or(0, |(distance, _)| *distance);
+    let above = tried.range(best + 1..).next().map_or(MOST + 1, |(distance, _)| *distance);
+    [below.midpoint(best), best.midpoint(above)]
+        .into_iter()
+        .filter(|next| *next > 0 && !tried.contains_key(next))
+        .collect()
+}
+
+/// The first of the highest.
+fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
+    let better = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
+    ipcs.enumerate().reduce(better).map_or(0, |(at, _)| at)
+}
+
+/// The threshold of the profile with the best mean over the unfriendly applications.
+fn best_threshold(desk: &Desk) -> Result<u32, Halt> {
+    let apps = apps(&[Kind::Unfriendly]);
+    let sets = THRESHOLDS.map(|threshold| format!("l1.profiled.threshold={threshold}"));
+    let machines: Vec<_> = sets.iter().map(|set| (vec!["profiled"], vec![set.as_str()])).collect();
+    let done = measured(desk, &apps, &machines)?;
+    let mean = |at: usize| {
+        let ipcs: Vec<_> = done.iter().map(|runs| ipc(&runs[at])).collect();
+        mean_of(Kind::Unfriendly, &apps, &ipcs)
+    };
+    Ok(THRESHOLDS[fastest((0..THRESHOLDS.len()).map(mean))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equals_the_first_is_the_fastest() {
+        assert_eq!(fastest([1.0, 3.0, 3.0, 2.0].into_iter()), 1);
+    }
+
+    /// The best distance that a search finds, and how many it tries.
+    fn search(ipc: impl Fn(u32) -> f64) -> (u32, usize) {
+        let mut tried = BTreeMap::new();
+        let mut wanted = DISTANCES.to_vec();
+        while !wanted.is_empty() {
+            tried.extend(wanted.into_iter().map(|distance| (distance, ipc(distance))));
+            wanted = halfway(&tried);
+        }
+        (best_distance(&tried), tried.len())
+    }
+
+    #[test]
+    fn a_single_peak_is_found_wherever_it_is() {
+        for peak in 1..=MOST {
+            let (found, tried) = search(|distance| -f64::from(distance.abs_diff(peak)));
+            assert!(found == peak && tried <= 28, "{peak}: {found} after {tried}");
+        }
+    }
+
+    #[test]
+    fn where_no_distance_matters_the_shortest_is_taken() {
+        assert_eq!(search(|_| 1.0).0, 1);
+    }
+
+    #[test]
+    fn the_schemes_are_numbered_in_their_order() {
+        assert!(Scheme::ALL.iter().enumerate().all(|(at, scheme)| *scheme as usize == at));
+    }
+}

@@ -1,0 +1,283 @@
+//! # Runs that figures are made of
+//! A set of points (a launch file, and a machine with designs and settings) is measured on several
+//! threads; what the store has is not measured again. The results come in the order of the points and do
+//! not depend on the number of threads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use miette::{Context, IntoDiagnostic, Report};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rustc_hash::FxHashMap;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Halt;
+use super::store::{Key, Store};
+use crate::progress::progress_bar;
+use warpsieve::config::{Request, Resolved};
+use warpsieve::crash;
+use warpsieve::run::{Counters, Outcome, RunError, RunOptions, Verdict, run};
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Launch file.
+    pub launch: PathBuf,
+    /// Machine, designs and settings.
+    pub request: Request,
+}
+
+/// What the clocked machine counted in a run that ended well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clocked {
+    /// All counters.
+    pub counters: Counters,
+    /// Whether there was anything to check the results against.
+    pub is_checked: bool,
+    /// Kernels for which a throttle found a limit, with the warps of a scheduler that it leaves.
+    pub warp_limits: Vec<(String, u8)>,
+}
+
+/// Why a point has no result.
+#[derive(Debug)]
+pub enum Trouble {
+    /// Its input is at fault.
+    Input(RunError),
+    /// The run is at fault.
+    Failed(String),
+    /// It was told to end.
+    Interrupted,
+}
+
+impl From<RunError> for Trouble {
+    fn from(error: RunError) -> Self {
+        Self::Input(error)
+    }
+}
+
+/// Measures points.
+#[derive(Debug)]
+pub struct Runner {
+    store: Store,
+    pool: rayon::ThreadPool,
+    is_quiet: bool,
+    interrupt: Arc<AtomicUsize>,
+}
+
+impl Point {
+    /// A launch file on a machine with designs and settings.
+    #[must_use]
+    pub fn new(launch: &Path, machine: &str, designs: &[&str], sets: &[&str]) -> Self {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
+        Self { launch: launch.to_owned(), request }
+    }
+
+    fn name(&self) -> String {
+        let Request { machine, designs, sets } = &self.request;
+        let on: Vec<_> = [machine].into_iter().chain(designs).chain(sets).map(String::as_str).collect();
+        format!("{} on {}", self.launch.display(), on.join(" "))
+    }
+}
+
+impl Runner {
+    /// A runner of `jobs` threads, as many as there are processors if 0. It stops once `interrupt` is the
+    /// number of a signal.
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn new(store: Store, jobs: u16, is_quiet: bool, interrupt: Arc<AtomicUsize>) -> Result<Self, Report> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build().into_diagnostic()?;
+        Ok(Self { store, pool, is_quiet, interrupt })
+    }
+
+    /// Threads for work that is no run.
+    #[must_use]
+    pub fn pool(&self) -> &rayon::ThreadPool {
+        &self.pool
+    }
+
+    /// Runs points on the clocked machine.
+    ///
+    /// # Errors
+    /// As [`Self::measure`]; a run that does not finish, or whose results are wrong, has failed.
+    pub fn clocked(&self, points: &[Point]) -> Result<Vec<Clocked>, Halt> {
+        self.clocked_until(points, None)
+    }
+
+    /// The same, where a run that has not finished by core cycle `last` counts up to there, its results unchecked.
+    ///
+    /// # Errors
+    /// As [`Self::clocked`].
+    pub fn clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<Clocked>, Halt> {
+        let options = RunOptions { max_cycles: last, interrupt: Arc::clone(&self.interrupt), ..RunOptions::default() };
+        let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
+        self.measure(&kind, points, &|launch, resolved| {
+            let report = run(launch, &resolved.config, &options, &mut |_| {})?;
+            match (report.outcome, report.verdict) {
+                (Outcome::Finished, Verdict::Failed(checks)) => {
+                    Err(Trouble::Failed(format!("check failed:\n{}", checks.join("\n"))))
+                }
+                (Outcome::Finished, verdict) => {
+                    let is_checked = verdict == Verdict::Passed;
+                    Ok(Clocked { counters: report.counters, is_checked, warp_limits: report.warp_limits })
+                }
+                (Outcome::NoProgress(waiting), _) => {
+                    Err(Trouble::Failed(format!("no progress: nothing can move any more\n{waiting}")))
+                }
+                (Outcome::CycleLimit(_), _) => {
+                    Ok(Clocked { counters: report.counters, is_checked: false, warp_limits: report.warp_limits })
+                }
+                (Outcome::Interrupted(_), _) => Err(Trouble::Interrupted),
+            }
+        })
+    }
+
+    /// Has `work` measure each point; `kind` tells its results from those of other work.
+    ///
+    /// # Errors
+    /// Bad input, before anything is measured if it is the configuration's; points that failed, after all
+    /// others are done; an interruption.
+    pub fn measure<T: Clone + Send + Serialize + DeserializeOwned>(
+        &self,
+        kind: &str,
+        points: &[Point],
+        work: &(dyn Fn(&Path, &Resolved) -> Result<T, Trouble> + Sync),
+    ) -> Result<Vec<T>, Halt> {
+        let mut jobs: Vec<(Key, &Point, Resolved)> = Vec::new();
+        let mut numbers = FxHashMap::default();
+        let mut wanted = Vec::new();
+        for point in points {
+            let resolved = Resolved::new(&point.request).map_err(Report::from)?;
+            let key = Key::new(kind, &point.launch, &resolved)?;
+            wanted.push(*numbers.entry(key.clone()).or_insert_with(|| {
+                jobs.push((key, point, resolved));
+                jobs.len() - 1
+            }));
+        }
+        let bar = progress_bar(self.is_quiet, jobs.len());
+        let one = |(key, point, resolved): &(Key, &Point, Resolved)| {
+            let done = self.one(key, &point.launch, resolved, work);
+            bar.set_message(point.name());
+            bar.inc(1);
+            done
+        };
+        // One job at a time goes to whoever is free: some take a thousand times longer than others.
+        let done: Vec<_> = self.pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
+        bar.finish_and_clear();
+        if let signal @ 1.. = self.interrupt.load(Ordering::Relaxed) {
+            return Err(Halt::Interrupted(signal));
+        }
+        let (mut results, mut failed) = (Vec::new(), Vec::new());
+        for (done, (_, point, _)) in done.into_iter().zip(&jobs) {
+            match done? {
+                Ok(result) => results.push(result),
+                Err(why) => failed.push(format!("{}: {why}", point.name())),
+            }
+        }
+        if !failed.is_empty() {
+            return Err(Halt::Failed(failed.join("\n")));
+        }
+        Ok(wanted.into_iter().map(|number| results[number].clone()).collect())
+    }
+
+    /// One result, or why its run failed.
+    fn one<T: Serialize + DeserializeOwned>(
+        &self,
+        key: &Key,
+        launch: &Path,
+        resolved: &Resolved,
+        work: &(dyn Fn(&Path, &Resolved) -> Result<T, Trouble> + Sync),
+    ) -> Result<Result<T, String>, Report> {
+        if let Some(kept) = self.store.get(key) {
+            return Ok(Ok(kept));
+        }
+        let interrupted = || Ok(Err("interrupted".to_owned()));
+        if self.interrupt.load(Ordering::Relaxed) != 0 {
+            return interrupted();
+        }
+        match crash::caught(|| work(launch, resolved)) {
+            Ok(Ok(result)) => {
+                self.store.put(key, &result).into_diagnostic().wrap_err("a result cannot be kept")?;
+                Ok(Ok(result))
+            }
+            Ok(Err(Trouble::Input(error))) => Err(error.into()),
+            Ok(Err(Trouble::Interrupted)) => interrupted(),
+            Ok(Err(Trouble::Failed(why))) | Err(why) => Ok(Err(why)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A runner with a folder of its own, which holds two launch files.
+    fn runner(jobs: u16) -> (tempfile::TempDir, Runner, Vec<Point>) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Some(folder.path())).unwrap();
+        let runner = Runner::new(store, jobs, true, Arc::default()).unwrap();
+        let points = ["a", "b", "a"].map(|name| {
+            let launch = folder.path().join(format!("{name}.toml"));
+            fs::write(&launch, format!("title = \"{name}\"\n")).unwrap();
+            Point::new(&launch, "fermi", &[], &[])
+        });
+        (folder, runner, points.into())
+    }
+
+    fn name(launch: &Path) -> String {
+        launch.file_stem().unwrap().to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn a_point_is_measured_once_and_results_keep_the_order_of_the_points() {
+        for jobs in [1, 4] {
+            let (_folder, runner, points) = runner(jobs);
+            let ran = AtomicUsize::new(0);
+            let work = |launch: &Path, _: &Resolved| {
+                ran.fetch_add(1, Ordering::Relaxed);
+                Ok(name(launch))
+            };
+            for _ in 0..2 {
+                assert_eq!(runner.measure("test", &points, &work).unwrap(), ["a", "b", "a"]);
+            }
+            assert_eq!(ran.load(Ordering::Relaxed), 2);
+        }
+    }
+
+    #[test]
+    fn what_was_done_before_a_failure_is_kept() {
+        let (_folder, runner, points) = runner(1);
+        let fails = |launch: &Path, _: &Resolved| match name(launch).as_str() {
+            "a" => Err(Trouble::Failed("broken".to_owned())),
+            other => Ok(other.to_owned()),
+        };
+        let Err(Halt::Failed(why)) = runner.measure("test", &points, &fails) else { panic!("a failed") };
+        assert!(why.ends_with("a.toml on fermi: broken"), "{why}");
+        let again = |launch: &Path, _: &Resolved| match name(launch).as_str() {
+            "b" => panic!("measured twice"),
+            other => Ok(other.to_owned()),
+        };
+        assert_eq!(runner.measure("test", &points, &again).unwrap(), ["a", "b", "a"]);
+    }
+
+    #[test]
+    fn an_interrupted_runner_measures_nothing_more() {
+        let (_folder, runner, points) = runner(1);
+        let stops = |launch: &Path, _: &Resolved| {
+            runner.interrupt.store(2, Ordering::Relaxed);
+            Ok(name(launch))
+        };
+        assert!(matches!(runner.measure("test", &points, &stops), Err(Halt::Interrupted(2))));
+        runner.interrupt.store(0, Ordering::Relaxed);
+        let only_b = |launch: &Path, _: &Resolved| {
+            assert_eq!(name(launch), "b");
+            Ok(name(launch))
+        };
+        assert_eq!(runner.measure("test", &points, &only_b).unwrap(), ["a", "b", "a"]);
+    }
+}

@@ -1,0 +1,155 @@
+//! All kernels of the suite: what the machine does with them, and what they ask of caches without time,
+//! beside reference figures.
+
+mod page;
+mod reference;
+
+use std::path::{Path, PathBuf};
+
+use golden::untimed::{Load, Profile};
+use miette::Report;
+use rtl::sm::StallReason;
+use serde::{Deserialize, Serialize};
+
+use crate::Desk;
+use crate::page::Page;
+use crate::runs::{Clocked, Point, Trouble};
+use crate::{Figure, Halt};
+use reference::{Reference, references};
+use warpsieve::config::Resolved;
+use warpsieve::kernels::{name_of, sorted};
+use warpsieve::run::l2;
+use warpsieve::run::{profile, ratio};
+
+/// What the kernels do, and what draws it.
+pub(super) const FIGURES: &[Figure] = &[Figure {
+    name: "suite",
+    shows: "All kernels: what the machine does with them, and without time beside reference figures",
+    draw: suite,
+}];
+
+/// A launch file to measure.
+struct Job<'a> {
+    kernel: String,
+    path: PathBuf,
+    /// Whether the clocked machine runs it too.
+    is_clocked: bool,
+    reference: Option<&'a Reference>,
+}
+
+/// What was measured.
+struct Row<'a> {
+    kernel: String,
+    file: String,
+    untimed: Untimed,
+    clocked: Option<Shown>,
+    reference: Option<&'a Reference>,
+}
+
+/// What loads ask of caches without time, and find there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Untimed {
+    warp_instructions: u64,
+    /// Warp instructions that load.
+    loads: u64,
+    /// Lines they ask for, and most of one of them.
+    lines: u64,
+    most: u64,
+    l1_hits: u64,
+    l2_accesses: u64,
+    l2_hits: u64,
+}
+
+/// The clocked machine. Rates are parts of one, and none where nothing was asked for.
+struct Shown {
+    cycles: u64,
+    ipc: f64,
+    warp_instructions: u64,
+    /// Hits and pending hits of loads.
+    l1: Option<f64>,
+    /// Hits and pending hits of loads and stores.
+    l2: Option<f64>,
+    shares: Vec<(StallReason, f64)>,
+    check: &'static str,
+}
+
+pub(super) fn suite(desk: &Desk) -> Result<Page, Halt> {
+    let references = references(&desk.kernels.join("suite.csv"))?;
+    let jobs = jobs(desk, &references)?;
+    let point = |job: &Job<'_>| Point::new(&job.path, "fermi", &[], &[]);
+    let points: Vec<_> = jobs.iter().map(point).collect();
+    let untimed = desk.runner.measure("untimed", &points, &untimed)?;
+    let points: Vec<_> = jobs.iter().filter(|job| job.is_clocked).map(point).collect();
+    let mut clocked = desk.runner.clocked(&points)?.into_iter();
+    let mut rows = Vec::new();
+    for (job, untimed) in jobs.into_iter().zip(untimed) {
+        let Job { kernel, path, is_clocked, reference } = job;
+        let clocked = if is_clocked { clocked.next() } else { None };
+        rows.push(Row { kernel, file: name_of(&path), untimed, clocked: clocked.as_ref().map(Shown::new), reference });
+    }
+    let markdown = page::markdown(&rows, desk.is_quick);
+    Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
+}
+
+/// The main size of every kernel on both models; other sizes with a reference without time only. The
+/// small sizes have no references.
+fn jobs<'a>(desk: &Desk, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
+    let mut jobs = Vec::new();
+    for folder in sorted(&desk.kernels)? {
+        let kernel = name_of(&folder);
+        let path = desk.launch(&kernel, "launch");
+        if !path.is_file() {
+            continue;
+        }
+        let main = name_of(&path);
+        let of_kernel = || references.iter().filter(|reference| reference.kernel == kernel);
+        let reference = of_kernel().find(|reference| reference.launch == main);
+        jobs.push(Job { kernel: kernel.clone(), path, is_clocked: true, reference });
+        for other in of_kernel().filter(|other| other.launch != main && !desk.is_quick) {
+            let path = folder.join(&other.launch);
+            jobs.push(Job { kernel: kernel.clone(), path, is_clocked: false, reference: Some(other) });
+        }
+    }
+    Ok(jobs)
+}
+
+fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, Trouble> {
+    let mut all = Profile::default();
+    let mut loads = Load::default();
+    for kernel in profile(launch, None, &resolved.config)? {
+        let kernel = kernel.all();
+        loads.add(&kernel.all_loads());
+        all.add(&kernel);
+    }
+    let l2 = l2(&all);
+    Ok(Untimed {
+        warp_instructions: all.warp_instructions,
+        loads: loads.warps,
+        lines: loads.transactions,
+        most: loads.most,
+        l1_hits: loads.l1_hits,
+        l2_accesses: l2.accesses,
+        l2_hits: l2.hits,
+    })
+}
+
+impl Shown {
+    fn new(clocked: &Clocked) -> Self {
+        let counters = &clocked.counters;
+        let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
+        let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
+        let l2_hits = l2(|unit| unit.hits + unit.hit_pending + unit.write_hits + unit.write_pending)
+            + l2(|unit| unit.atomic_hits + unit.atomic_pending);
+        let l2_misses = l2(|unit| unit.misses + unit.write_misses + unit.atomic_misses);
+        let part = |part, whole| (whole > 0).then(|| ratio(part, whole));
+        Self {
+            cycles: counters.cycles,
+            ipc: counters.ipc(),
+            warp_instructions: counters.warp_instructions(),
+            l1: part(l1(|unit| unit.hits + unit.hit_pending), l1(|unit| unit.accesses)),
+            l2: part(l2_hits, l2_hits + l2_misses),
+            shares: counters.scheduler_shares(),
+            check: if clocked.is_checked { "passed" } else { "off" },
+        }
+    }
+}

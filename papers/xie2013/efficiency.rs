@@ -1,0 +1,101 @@
+//! Section 6 on the run time of the framework: a few seconds for every benchmark.
+
+use compiler::characterise::Bypassed;
+use compiler::solve::Method;
+use miette::{Report, miette};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::speedup::{BENCHMARKS, Benchmark, SIZES};
+use crate::Desk;
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::{Page, comma_separated};
+use crate::progress::progress_bar;
+use warpsieve::config::Resolved;
+use warpsieve::optimize::{Optimised, Subject};
+
+/// Loads of the kernel that the paper opens with.
+const MANY: usize = 14;
+/// Seconds that are few.
+const FEW: u64 = 60;
+/// Seconds are told as the first of these that was enough: they are the host's, and the page should change
+/// only where the program did.
+const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 30, FEW];
+
+const TEXT: &str = "Seconds to optimise each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
+interpreter, the profile of every load and every pair of loads on caches without time, the graph, all three solvers, and the
+text. They are processor seconds of all threads together: one core alone takes no longer, whatever else the host does, and
+two cores less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
+
+/// A benchmark, optimised.
+struct Found {
+    benchmark: &'static Benchmark,
+    loads: usize,
+    runs: usize,
+    /// Enough of [`STEPS`]; none if not even the last was.
+    seconds: Option<u64>,
+}
+
+pub(in super::super) fn efficiency(desk: &Desk) -> Result<Page, Halt> {
+    let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
+    // One after the other: the processor time is that of the process.
+    let one = |benchmark| {
+        let found = optimised(desk, benchmark);
+        bar.inc(1);
+        found
+    };
+    let found: Vec<Found> = BENCHMARKS.iter().map(one).collect::<Result<_, _>>()?;
+    bar.finish_and_clear();
+    draw(desk.is_quick, &found)
+}
+
+fn optimised(desk: &Desk, benchmark: &'static Benchmark) -> Result<Found, Report> {
+    let point = benchmark.point(desk, &SIZES[0]);
+    let resolved = Resolved::new(&point.request)?;
+    let started = processor_seconds();
+    let subject = Subject::new(&point.launch, None, &resolved.config)?;
+    let profile = desk.runner.pool().install(|| subject.characterise(&|| ()));
+    let optimised = Optimised::new(&subject, profile, Bypassed::Uniform);
+    let decisions = optimised.decisions(Method::Heuristic).map_err(|why| miette!("{why}"))?;
+    optimised.text(&decisions)?;
+    let seconds = processor_seconds() - started;
+    let seconds = STEPS.into_iter().find(|step| seconds <= *step as f64);
+    Ok(Found { benchmark, loads: optimised.graph.len(), runs: subject.runs(), seconds })
+}
+
+/// Of this process, all threads together.
+fn processor_seconds() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+}
+
+fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
+    let mut page = Page::new("xie2013/efficiency", quick, "xie2013, section 6: seconds to optimise a kernel");
+    page.text(TEXT);
+    let told = |seconds: Option<u64>| seconds.map_or(format!("more than {FEW}"), |seconds| seconds.to_string());
+    let longest = |found: &mut dyn Iterator<Item = &Found>| {
+        let seconds = found.map(|found| found.seconds.unwrap_or(u64::MAX)).max().unwrap_or_default();
+        (seconds <= FEW).then_some(seconds)
+    };
+    let row = |what: &str, longest: Option<u64>, theirs: &str| {
+        Row::claim(Class::Sign, what, &told(longest), theirs, longest.is_some())
+    };
+    let large = longest(&mut found.iter().filter(|found| found.loads >= MANY));
+    page.judged(vec![
+        row("longest of all, seconds", longest(&mut found.iter()), "a few; here at most 60"),
+        row(&format!("longest with {MANY} loads or more, seconds"), large, "at most 60"),
+    ]);
+    let cells = |found: &Found| {
+        let Benchmark { theirs, kernel, .. } = found.benchmark;
+        vec![format!("{kernel} ({theirs})"), found.loads.to_string(), found.runs.to_string(), told(found.seconds)]
+    };
+    page.table(
+        &["kernel", "loads", "runs of the caches", "processor seconds, at most"],
+        found.iter().map(cells).collect(),
+        1,
+    );
+    let numbers = |found: &Found| vec![found.benchmark.theirs.to_owned(), found.loads.to_string(), told(found.seconds)];
+    page.csv =
+        comma_separated(&["benchmark", "loads", "seconds_at_most"], &found.iter().map(numbers).collect::<Vec<_>>())?;
+    Ok(page)
+}

@@ -1,0 +1,108 @@
+//! The profile of section 4.3 taken twice: on caches without time, and by runs of the clocked machine.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use compiler::characterise::{Bypassed, Characterisation};
+use compiler::solve::Method;
+use serde::{Deserialize, Serialize};
+
+use super::speedup::{MACHINE, chosen, cycles, gain, percent};
+use crate::Desk;
+use crate::Halt;
+use crate::page::{Page, comma_separated};
+use crate::runs::Point;
+use warpsieve::config::Resolved;
+use warpsieve::optimize::{Clocked, Optimised, Subject};
+use warpsieve::run::RunError;
+use warpsieve::text::grouped;
+
+/// Kernels and sizes: those whose runs, one for each load and each pair of loads, take seconds together.
+const SUBJECTS: [(&str, &str); 6] = [
+    ("bfs", "launch"),
+    ("kmeans", "launch"),
+    ("mriq_global", "xie"),
+    ("particlefilter", "xie"),
+    ("spmv_jds", "launch"),
+    ("srad1_sums", "launch"),
+];
+
+const TEXT: &str = "`kepler` with an L1 of 16 KB. For each load and each pair of loads, hits with these alone cached: counted by the golden L1,
+which runs CTA after CTA of an SM and fills a line at once, and by the clocked machine, where warps run beside each other
+and a load that finds its line on the way counts as a hit, for it asks the L2 for nothing. The hits here are those of each
+load alone, added up. Each profile goes through the heuristic; both choices run on the clocked machine. The paper profiles
+on hardware; by default, `warpsieve optimize` does so without time, which takes a run in all instead of one for each pair.";
+
+/// A kernel by both profiles.
+#[derive(Clone, Serialize, Deserialize)]
+struct Found {
+    loads: usize,
+    runs: usize,
+    /// Lines asked and hits of loads alone, without time and clocked.
+    accesses: u64,
+    hits: [u64; 2],
+    /// Loads that one choice caches and the other does not.
+    differ: usize,
+    /// Cycles of bypass all, of the choice without time, of the clocked one.
+    cycles: [u64; 3],
+}
+
+pub(in super::super) fn profiles(desk: &Desk) -> Result<Page, Halt> {
+    let points = SUBJECTS.map(|(kernel, size)| Point::new(&desk.launch(kernel, size), MACHINE, &[], &[]));
+    let found = desk.runner.measure("profiles", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
+    draw(desk.is_quick, &found)
+}
+
+fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
+    let config = &machine.config;
+    let subject = Subject::new(launch, None, config)?;
+    let clocked = Clocked { subject: &subject, launch, config };
+    let hits =
+        |kernels: &[Characterisation]| kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.hits).sum();
+    let solved = |kernels| Optimised::new(&subject, kernels, Bypassed::Uniform);
+    let both = [solved(subject.characterise(&|| ())), solved(clocked.characterise(&|| ())?)];
+    let choice = |optimised| chosen(optimised, Method::Heuristic, launch);
+    let sets = [BTreeSet::new(), choice(&both[0])?, choice(&both[1])?];
+    Ok(Found {
+        loads: both[0].graph.len(),
+        runs: subject.runs(),
+        accesses: both[0].kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.accesses).sum(),
+        hits: both.each_ref().map(|optimised| hits(&optimised.kernels)),
+        differ: sets[1].symmetric_difference(&sets[2]).count(),
+        cycles: cycles(&clocked, &sets)?,
+    })
+}
+
+const HEAD: [&str; 9] = [
+    "kernel",
+    "loads",
+    "runs",
+    "lines asked",
+    "hits without time",
+    "hits clocked",
+    "choices that differ",
+    "over bypass all, without time, %",
+    "clocked, %",
+];
+
+fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
+    let mut page = Page::new("xie2013/profiles", quick, "xie2013, section 4.3: profiles with and without time");
+    page.text(TEXT);
+    let row = |((kernel, _), found): (&(&str, &str), &Found)| {
+        let Found { loads, runs, accesses, hits, differ, cycles: [bypass_all, chosen @ ..] } = found;
+        let counts = [*accesses, hits[0], hits[1]].map(grouped);
+        let named = [(*kernel).to_owned(), loads.to_string(), runs.to_string()];
+        let gains = chosen.map(|cycles| percent(gain(*bypass_all, cycles)));
+        named.into_iter().chain(counts).chain([differ.to_string()]).chain(gains).collect()
+    };
+    page.table(&HEAD, SUBJECTS.iter().zip(found).map(row).collect(), 1);
+    let numbers = |((kernel, _), found): (&(&str, &str), &Found)| {
+        let counts = [found.accesses, found.hits[0], found.hits[1]];
+        let counts = counts.iter().chain(&found.cycles).map(u64::to_string);
+        [(*kernel).to_owned()].into_iter().chain(counts).collect::<Vec<_>>()
+    };
+    let head =
+        ["kernel", "lines", "untimed_hits", "clocked_hits", "bypass_all_cycles", "untimed_cycles", "clocked_cycles"];
+    page.csv = comma_separated(&head, &SUBJECTS.iter().zip(found).map(numbers).collect::<Vec<_>>())?;
+    Ok(page)
+}

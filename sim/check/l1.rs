@@ -1,0 +1,533 @@
+//! # The caches of an LSU in lockstep with their golden twins
+//! Gives the events that the clocked caches report for an edge to their untimed twins, in the order in
+//! which they happened (fill, recall, supply, drain, access), and compares what each led to. Testbenches and
+//! `--check` use it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use golden::coalescer;
+use golden::hybrid::is_contentious;
+use golden::index::{Function, IndexError, Poly, SetIndex};
+use golden::l1::cache::{Cache, Config};
+use golden::l1::decoupled::Config as Filter;
+use golden::l1::event::{
+    Chosen, Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
+    Outcome as TwinOutcome, RecallOutcome, Space, Victim, WriteOutcome,
+};
+use golden::l1::mshr::Replay;
+use golden::l1::replacement::Policy;
+use golden::l1::streaming;
+use rtl::cells::streaming::Reopen;
+use rtl::index::IndexConfig;
+use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
+use rtl::l1::cache::CacheId;
+use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
+use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
+use rtl::l1::mrpb::StallBypass;
+use rtl::l1::mshr::Waiter;
+use rtl::l1::replacement::{ReplacementConfig, Signature};
+use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+
+/// Where and when the cache and its twin disagreed, and about what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Path of the LSU: `sm3.l1`.
+    pub path: String,
+    /// Core cycle.
+    pub cycle: u64,
+    /// The event, both outcomes, and the state that decided.
+    pub text: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cycle {}, {}: {}", self.cycle, self.path, self.text)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// The twins of one LSU's caches.
+#[derive(Clone, Debug)]
+pub struct Lockstep {
+    path: String,
+    /// By [`CacheId`].
+    twins: [Cache<Waiter>; 3],
+    /// Loads that may go past the L1D instead of being refused for these reasons.
+    refused: Fails,
+    /// The lines that the L1D admits, if it does not admit all.
+    admitted: Option<BTreeSet<u64>>,
+    line_bytes: u32,
+    lines: u32,
+    /// The coalescer says which loads contend.
+    judges: bool,
+    /// Whether the instruction just taken contends.
+    judged: Option<bool>,
+    /// Instructions under way that contend, by row of the pending table.
+    contending: u64,
+}
+
+const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
+
+impl Lockstep {
+    /// Empty twins of the caches of SM `sm` at `path`; `read_only` are those of constants and texels. Who
+    /// decides when a streaming monitor's periods end is itself or somebody else.
+    ///
+    /// # Errors
+    /// If the index function does not fit the geometry.
+    pub fn new(
+        path: &str,
+        sm: u8,
+        l1: &L1Config,
+        read_only: [&CacheConfig; 2],
+        own_periods: bool,
+    ) -> Result<Self, IndexError> {
+        let filter =
+            (l1.organisation == Organisation::Decoupled).then(|| filter(&l1.decoupled, l1.dueling.starts_original(sm)));
+        let streaming = (l1.bypass == Bypass::Streaming).then(|| streaming::Config {
+            period: own_periods.then_some(l1.streaming.period.into()),
+            miss_percent: l1.streaming.miss_percent as usize,
+            min_accesses: l1.streaming.min_accesses as usize,
+            flush: l1.streaming.reopen == Reopen::Flush,
+        });
+        let protecting_distance = l1.protecting_distance.into();
+        let twin = |cache: &CacheConfig, policy: Policy, (filter, streaming, protecting_distance)| {
+            Ok(Cache::new(Config {
+                index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
+                ways: cache.ways as usize,
+                mshr_entries: cache.mshr_entries as usize,
+                mshr_slots: cache.mshr_merges as usize,
+                miss_queue: l1.miss_queue as usize,
+                fail_order: match l1.fail_order {
+                    FailOrder::MshrFirst => TwinOrder::MshrFirst,
+                    FailOrder::QueueFirst => TwinOrder::QueueFirst,
+                },
+                policy,
+                filter,
+                streaming,
+                protecting_distance,
+                updates: l1.store_hit == StoreHit::Update,
+                notifies: false,
+            }))
+        };
+        let refused = match l1.mrpb.bypass {
+            StallBypass::None => Fails::default(),
+            StallBypass::Associativity => Fails { line_alloc: true, ..Fails::default() },
+            StallBypass::All => Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true },
+        };
+        let [constants, texels] = read_only;
+        let l1d = twin(&l1.cache(), policy(l1.replacement), (filter, streaming, protecting_distance))?;
+        let plain = |cache| twin(cache, Policy::Lru, (None, None, 0));
+        let twins = [l1d, plain(constants)?, plain(texels)?];
+        let (line_bytes, lines) = (l1.line_bytes, l1.sets * l1.ways);
+        Ok(Self {
+            path: path.to_owned(),
+            twins,
+            refused,
+            admitted: None,
+            line_bytes,
+            lines,
+            judges: l1.bypass == Bypass::Contentious,
+            judged: None,
+            contending: 0,
+        })
+    }
+
+    /// The LSU takes an instruction at the edge that is followed next. Of no meaning where no load is judged by
+    /// contention.
+    pub fn take(&mut self, access: &WarpAccess) {
+        if !self.judges {
+            return;
+        }
+        let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
+        let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
+        let touched = coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
+        let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident > 0;
+        self.judged = Some(is_judged && is_contentious(self.lines as usize, touched, resident.into()));
+    }
+
+    /// The L1D keeps lines that are written on their way.
+    pub fn keep_overtaken(&mut self) {
+        self.twins[CacheId::L1d as usize].keep_overtaken();
+    }
+
+    /// The L1D serves a sharing tracker.
+    #[must_use]
+    pub fn tracked(mut self) -> Self {
+        self.twins[CacheId::L1d as usize].notify();
+        self
+    }
+
+    /// Follows the cache over the edge of `cycle`. An edge through which it slept has no events, and
+    /// then the twin must have none due either.
+    ///
+    /// # Errors
+    /// The first event about which the two disagree.
+    pub fn step(&mut self, cycle: u64, seen: &Watch) -> Result<(), Mismatch> {
+        self.follow(cycle, seen).map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
+    }
+
+    /// Follows the flush at the end of a kernel, before the edge of `cycle`.
+    ///
+    /// # Errors
+    /// If lines are still on their way.
+    pub fn flush(&mut self, cycle: u64) -> Result<(), Mismatch> {
+        let done = ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Flush, &TwinOutcome::Done));
+        done.map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
+    }
+
+    /// The L1D admits these lines alone from now on.
+    pub fn admit(&mut self, lines: &[u64]) {
+        self.admitted = Some(lines.iter().copied().collect());
+    }
+
+    /// The lines reserved in a twin are exactly those that it waits for.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        self.twins.iter().all(Cache::is_consistent)
+    }
+
+    fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
+        let Watch { period, original, fill, recall, supply, drain, dropped, access, judged } = *seen;
+        if let Some(may_close) = period {
+            self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
+        }
+        if let Some(original) = original {
+            self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
+        }
+        if let Some((cache, line, kept)) = fill {
+            let event = Event::Fill { line };
+            // The cache does not count the waiters of a line: each of them is compared as it leaves.
+            let waiters = match self.twins[cache as usize].predict(&event) {
+                Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
+                _ => 0,
+            };
+            self.check(cache, event, &TwinOutcome::Filled { kept, waiters })?;
+        }
+        self.recall(recall)?;
+        if let Some((line, supplied)) = supply {
+            self.check(CacheId::L1d, Event::Supply { line }, &TwinOutcome::Supplied(supplied))?;
+        }
+        self.drain(drain)?;
+        self.recall(dropped)?;
+        if access.is_some() {
+            self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
+        }
+        self.access(access)?;
+        self.judge(judged)
+    }
+
+    /// The decision about the instruction that was taken, if any was.
+    fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
+        let (slot, contends) = match (judged, self.judged.take()) {
+            (None, None) => return Ok(()),
+            (Some((slot, contends)), Some(expected)) if contends == expected => (slot, contends),
+            (seen, expected) => {
+                return Err(format!("whether an instruction contends: {seen:?}, the twin {expected:?}"));
+            }
+        };
+        self.contending = self.contending & !(1 << slot) | u64::from(contends) << slot;
+        Ok(())
+    }
+
+    /// Whether a request is of an instruction that contends.
+    fn contends(&self, waiter: Waiter) -> bool {
+        self.contending >> waiter.slot & 1 != 0
+    }
+
+    fn access(&mut self, access: Option<Access>) -> Result<(), String> {
+        match access {
+            None => Ok(()),
+            Some(Access::Load { cache, space, line, pc, waiter, queue_used, outcome }) => {
+                if space == MemorySpace::Global && self.twins[cache as usize].is_closed() {
+                    return Err(format!("a load of line {line:#x} is looked up in a cache that is closed"));
+                }
+                if self.contends(waiter) && !self.twins[cache as usize].knows(line) {
+                    return Err(format!("a load of line {line:#x} contends and is not here, but does not go past"));
+                }
+                let event = Event::Load { line, pc, waiter, queue_used: queue_used as usize };
+                self.check(cache, event, &TwinOutcome::Load(load(outcome)?))
+            }
+            Some(Access::Store { line, space, queue_used, outcome }) => {
+                let space = match space {
+                    MemorySpace::Global => Space::Global,
+                    MemorySpace::Local => Space::Local,
+                    MemorySpace::Const | MemorySpace::Texture => return Err(format!("a store to {space:?}")),
+                };
+                let event = Event::Store { line, space, queue_used: queue_used as usize };
+                self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
+            }
+            Some(Access::Atomic { line, queue_used, outcome }) => {
+                let event = Event::Atomic { line, queue_used: queue_used as usize };
+                self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
+            }
+            Some(Access::Bypass { line, waiter, chosen }) => {
+                let why = Chosen { refused: self.refused, contends: self.contends(waiter) };
+                let admits = self.admitted.as_ref().is_none_or(|lines| lines.contains(&line));
+                let streams = self.twins[CacheId::L1d as usize].streams();
+                let event = if chosen && streams {
+                    Event::LetPast { line }
+                } else {
+                    Event::Bypass { line, chosen: (chosen && admits).then_some(why) }
+                };
+                self.check(CacheId::L1d, event, &TwinOutcome::Done)
+            }
+        }
+    }
+
+    /// Copies of a line that are recalled, or that a coherent load leaves behind.
+    fn recall(&mut self, seen: Option<(u64, [Recalled; 3])>) -> Result<(), String> {
+        let Some((line, found)) = seen else { return Ok(()) };
+        ALL.into_iter().zip(found).try_for_each(|(cache, found)| {
+            self.check(cache, Event::Recall { line }, &TwinOutcome::Recalled(recalled(found)))
+        })
+    }
+
+    /// A waiter must leave exactly when a twin has one: neither may wait for the other. Which of
+    /// several caches goes first is left to the LSU.
+    fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
+        let Some((cache, line, waiter)) = seen else {
+            return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
+        };
+        let last = match self.twins[cache as usize].predict(&Event::Drain) {
+            Ok(TwinOutcome::Drained(Some(replay))) => replay.last,
+            _ => false,
+        };
+        self.check(cache, Event::Drain, &TwinOutcome::Drained(Some(Replay { line, waiter, last })))
+    }
+
+    fn check(&mut self, cache: CacheId, event: Event<Waiter>, seen: &TwinOutcome<Waiter>) -> Result<(), String> {
+        self.twins[cache as usize].check(event, seen).map_err(|difference: Difference| match cache {
+            CacheId::L1d => difference.to_string(),
+            CacheId::Const => format!("const_cache: {difference}"),
+            CacheId::Texture => format!("texture_cache: {difference}"),
+        })
+    }
+}
+
+fn policy(config: ReplacementConfig) -> Policy {
+    match config {
+        ReplacementConfig::Lru => Policy::Lru,
+        ReplacementConfig::Srrip => Policy::Srrip,
+        ReplacementConfig::Brrip => Policy::Brrip,
+        ReplacementConfig::Drrip => Policy::Drrip,
+        ReplacementConfig::Ship { signature: Signature::Pc, bits } => Policy::ShipByPc { bits },
+        ReplacementConfig::Ship { signature: Signature::Region, bits } => Policy::ShipByRegion { bits },
+    }
+}
+
+fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
+    // How long a probe takes is timing, of which the twin knows nothing.
+    let &DecoupledConfig {
+        tag_ways,
+        threshold,
+        threshold_cmp,
+        rc_init,
+        age_mode,
+        tag_victim,
+        store_evict_ages,
+        probe_extra: _,
+    } = config;
+    Filter {
+        tags: tag_ways as usize,
+        threshold,
+        above: threshold_cmp == Comparison::Above,
+        first: rc_init,
+        ages_twice: age_mode == AgeMode::Twice,
+        forgets_any: tag_victim == TagVictim::Any,
+        stores_age: store_evict_ages,
+        starts_original,
+    }
+}
+
+/// The twin's index function for a cache of `sets` sets.
+///
+/// # Errors
+/// If the function does not fit the geometry.
+pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, IndexError> {
+    let bits = sets.ilog2();
+    let (function, address_bits) = match *index {
+        IndexConfig::Linear => (Function::Linear { bits }, 64),
+        IndexConfig::IPoly { polynomial, addr_bits, reversed } => {
+            (Function::Poly { modulus: Poly(polynomial.into()), reversed }, addr_bits)
+        }
+        IndexConfig::Fermi => (Function::Fermi { bits }, 64),
+    };
+    SetIndex::new(function, line_bytes.ilog2(), address_bits)
+}
+
+fn load(outcome: Outcome) -> Result<LoadOutcome, String> {
+    Ok(match outcome {
+        Outcome::Hit => LoadOutcome::Hit,
+        Outcome::HitPending => LoadOutcome::HitPending,
+        Outcome::Miss(victim) => LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) },
+        Outcome::Refused(first, all) => LoadOutcome::Refused { first: reason(first), all: reasons(all) },
+        Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
+            return Err(format!("a load ended as {outcome:?}, which is for stores"));
+        }
+    })
+}
+
+fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
+    Ok(match outcome {
+        Outcome::Evicted => WriteOutcome::Evicted,
+        Outcome::Updated => WriteOutcome::Updated,
+        Outcome::WrittenBack => WriteOutcome::WrittenBack,
+        Outcome::StoreMissed => WriteOutcome::Missed,
+        Outcome::Overtook => WriteOutcome::Pending,
+        Outcome::Refused(first, all) => WriteOutcome::Refused { first: reason(first), all: reasons(all) },
+        Outcome::Hit | Outcome::HitPending | Outcome::Miss(_) => {
+            return Err(format!("a store ended as {outcome:?}, which is for loads"));
+        }
+    })
+}
+
+fn recalled(found: Recalled) -> RecallOutcome {
+    match found {
+        Recalled::Absent => RecallOutcome::Missed,
+        Recalled::Dropped => RecallOutcome::Dropped,
+        Recalled::Overtook => RecallOutcome::Pending,
+        Recalled::Kept => RecallOutcome::Kept,
+    }
+}
+
+fn reason(fail: Fail) -> TwinFail {
+    match fail {
+        Fail::LineAlloc => TwinFail::LineAlloc,
+        Fail::MshrEntry => TwinFail::MshrEntry,
+        Fail::MshrMerge => TwinFail::MshrMerge,
+        Fail::MissQueue => TwinFail::MissQueue,
+    }
+}
+
+fn reasons(all: u8) -> Fails {
+    let has = |fail: Fail| all >> fail as u8 & 1 != 0;
+    Fails {
+        line_alloc: has(Fail::LineAlloc),
+        mshr_entry: has(Fail::MshrEntry),
+        mshr_merge: has(Fail::MshrMerge),
+        miss_queue: has(Fail::MissQueue),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::preset;
+
+    /// One set of two ways, two MSHR entries of two waiters, room for four requests.
+    fn l1() -> L1Config {
+        L1Config { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, miss_queue: 4, ..preset("fermi").l1 }
+    }
+
+    fn lockstep() -> Lockstep {
+        let l1 = L1Config { ways: 1, miss_queue: 2, ..l1() };
+        let read_only = CacheConfig { ways: 2, ..l1.cache() };
+        Lockstep::new("sm3.l1", 3, &l1, [&read_only; 2], true).unwrap()
+    }
+
+    fn load_of(line: u64, outcome: Outcome) -> Watch {
+        let waiter = Waiter { slot: 1, lanes: 1 };
+        let (cache, space) = (CacheId::L1d, MemorySpace::Global);
+        let access = Access::Load { cache, space, line, pc: 0, waiter, queue_used: 0, outcome };
+        Watch { access: Some(access), ..Watch::default() }
+    }
+
+    #[test]
+    fn a_cache_that_does_as_its_twin_passes() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let waiter = Waiter { slot: 1, lanes: 1 };
+        let fill = Some((CacheId::L1d, 7, true));
+        let arrived = Watch { fill, drain: Some((CacheId::L1d, 7, waiter)), ..Watch::default() };
+        lockstep.step(9, &arrived).unwrap();
+        lockstep.step(10, &load_of(7, Outcome::Hit)).unwrap();
+        assert!(lockstep.is_consistent());
+    }
+
+    #[test]
+    fn a_false_hit_is_reported_with_cycle_path_and_state() {
+        let error = lockstep().step(118, &load_of(7, Outcome::Hit)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("cycle 118, sm3.l1: Load { line: 7,"), "{text}");
+        assert!(text.contains("the cache says Load(Hit), the twin Load(Miss { victim: None })"), "{text}");
+        assert!(text.contains("0 of 2 MSHR entries in use"), "{text}");
+    }
+
+    #[test]
+    fn a_waiter_that_stays_too_long_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let late = Watch { fill: Some((CacheId::L1d, 7, true)), ..Watch::default() };
+        let text = lockstep.step(9, &late).unwrap_err().to_string();
+        assert!(text.starts_with("cycle 9, sm3.l1: Drain: the cache says Drained(None)"), "{text}");
+    }
+
+    #[test]
+    fn a_waiter_that_leaves_unasked_is_reported() {
+        let drain = Some((CacheId::L1d, 7, Waiter { slot: 1, lanes: 1 }));
+        assert!(lockstep().step(9, &Watch { drain, ..Watch::default() }).is_err());
+    }
+
+    #[test]
+    fn a_fill_of_the_wrong_cache_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let wrong = Watch { fill: Some((CacheId::Texture, 7, true)), ..Watch::default() };
+        let text = lockstep.step(9, &wrong).unwrap_err().to_string();
+        assert!(text.starts_with("cycle 9, sm3.l1: texture_cache: Fill { line: 7 }"), "{text}");
+    }
+
+    #[test]
+    fn an_atomic_that_leaves_the_copy_alone_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        let outcome = Outcome::StoreMissed;
+        let seen = Watch { access: Some(Access::Atomic { line: 7, queue_used: 0, outcome }), ..Watch::default() };
+        let text = lockstep.step(2, &seen).unwrap_err().to_string();
+        assert!(text.contains("the cache says Write(Missed), the twin Write(Pending)"), "{text}");
+    }
+
+    #[test]
+    fn an_outcome_of_the_wrong_kind_is_reported() {
+        let text = lockstep().step(4, &load_of(7, Outcome::Overtook)).unwrap_err().to_string();
+        assert_eq!(text, "cycle 4, sm3.l1: a load ended as Overtook, which is for stores");
+    }
+
+    #[test]
+    fn loads_that_contend_are_followed_to_their_misses() {
+        let l1 = L1Config { bypass: Bypass::Contentious, ..l1() };
+        let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
+        let waiter = Waiter { slot: 1, lanes: 1 };
+        // One line of two is no part of which two warps have more.
+        let take = |lockstep: &mut Lockstep, resident| {
+            lockstep.take(&WarpAccess { resident, mask: 1, ..WarpAccess::default() });
+        };
+        let judged = |contends| Watch { judged: Some((1, contends)), ..Watch::default() };
+        let mut lockstep = new();
+        take(&mut lockstep, 2);
+        lockstep.step(1, &judged(true)).unwrap();
+        let text = lockstep.step(2, &load_of(7, Outcome::Miss(None))).unwrap_err().text;
+        assert_eq!(text, "a load of line 0x7 contends and is not here, but does not go past");
+        let past = Access::Bypass { line: 7, waiter, chosen: true };
+        lockstep.step(2, &Watch { access: Some(past), ..Watch::default() }).unwrap();
+        take(&mut lockstep, 1);
+        lockstep.step(3, &judged(false)).unwrap();
+        let text = lockstep.step(4, &Watch { access: Some(past), ..Watch::default() }).unwrap_err().text;
+        assert!(text.contains("the load of line 0x7 should have gone the other way"), "{text}");
+        for (resident, seen) in [(2, judged(false)), (1, judged(true)), (1, Watch::default())] {
+            let mut lockstep = new();
+            take(&mut lockstep, resident);
+            let text = lockstep.step(1, &seen).unwrap_err().text;
+            assert!(text.starts_with("whether an instruction contends: "), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_flush_while_a_line_is_on_its_way_is_reported() {
+        let mut lockstep = lockstep();
+        lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
+        assert!(lockstep.flush(2).is_err());
+    }
+}

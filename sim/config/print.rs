@@ -1,0 +1,92 @@
+//! A resolved configuration as text: TOML that can be read again as a machine file, and a hash.
+
+use std::fmt::Write;
+
+use toml::Value;
+
+use super::Resolved;
+use super::fields::{Field, shown};
+use super::source::Giver;
+
+impl Resolved {
+    /// Every field as TOML, with where it comes from unless a paper gives it. The text is a machine
+    /// file that resolves to the same fields.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let names: Vec<_> = std::iter::once(&self.machine.name).chain(&self.designs).map(String::as_str).collect();
+        let assumed: Vec<_> = self.fields.iter().filter(|field| field.assumed).map(|field| &field.path).collect();
+        let mut text = String::new();
+        let mut line = |line: &str| {
+            text.push_str(line);
+            text.push('\n');
+        };
+        line(&format!("# config_hash {}", self.hash()));
+        line(&format!("name = {}", quoted(&names.join("+"))));
+        line(&format!("description = {}", quoted(&self.machine.description)));
+        line(&format!("source = {}", quoted(&self.machine.source)));
+        line("assumed = [");
+        for path in assumed {
+            line(&format!("    \"{path}\","));
+        }
+        line("]");
+        let mut group = "";
+        // Fields of the root come first: after a table header they would belong to the table.
+        let (root, grouped): (Vec<_>, Vec<_>) = self.fields.iter().partition(|field| !field.path.contains('.'));
+        for field in root.into_iter().chain(grouped) {
+            let (inside, key) = field.path.split_once('.').unwrap_or(("", &field.path));
+            if inside != group {
+                line(&format!("\n[{inside}]"));
+                group = inside;
+            }
+            let stated = format!("{key} = {}", shown(&field.value));
+            line(&match self.remark(field) {
+                Some(remark) => format!("{stated} # {remark}"),
+                None => stated,
+            });
+        }
+        text
+    }
+
+    /// 64 bits that depend on the fields' values alone, as 16 hexadecimal digits: FNV-1a over the
+    /// lines `path=value` in alphabetical order.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let mut lines = Vec::new();
+        for field in self.fields.iter() {
+            leaves(&field.path, &field.value, &mut lines);
+        }
+        lines.sort_unstable();
+        format!("{:016x}", fnv1a(lines.concat().as_bytes()))
+    }
+
+    fn remark(&self, field: &Field) -> Option<String> {
+        let by = match &self.sources.of(&field.place).giver {
+            Giver::Design(name) => format!("design {name}"),
+            Giver::Set => "--set".to_owned(),
+            Giver::Machine | Giver::Option => return field.assumed.then(|| "assumed".to_owned()),
+        };
+        let mut remark = by;
+        if let Some(old) = &field.machine_value {
+            let _ = write!(remark, ", was {}", shown(old));
+        }
+        Some(remark)
+    }
+}
+
+/// FNV-1a of 64 bits.
+#[must_use]
+pub fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// `path=value` for every scalar and array, so that the order of keys does not count.
+fn leaves(path: &str, value: &Value, lines: &mut Vec<String>) {
+    match value {
+        Value::Table(table) => table.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, lines)),
+        other => lines.push(format!("{path}={}\n", shown(other))),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,289 @@
+//! # The DRAM channels of a machine, alone
+//! A feeder offers the requests of a trace in their order, one a cycle, each from its cycle on; one
+//! that finds no room is offered again and holds up those behind it. Lines go round among the
+//! channels as in the machine. Replies are taken at once.
+//!
+//! Cycles are counted from the one in which the first request can be taken.
+
+use std::collections::VecDeque;
+
+use rtl::dram::channel::{DramChannel, DramIo};
+use rtl::dram::command::{Command, CommandKind};
+use rtl::dram::counts::Counts;
+use rtl::dram::message::{DramReply, DramRequest, DramShape};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Simulator, Sleep};
+use rtl::machine::MachineConfig;
+
+use super::trace::TraceRequest;
+use rtl::kernel::link;
+
+/// Cycles between the edge at which the feeder sends its first request and the one at which a
+/// channel can take it.
+const LEAD: u64 = 1;
+/// Edges between two looks at the progress.
+const PROGRESS_EVERY: u64 = 1 << 18;
+/// Cycles without an accepted or served request after which a waiting channel is stuck: no distance
+/// between commands is that long.
+const PATIENCE: u64 = 1 << 24;
+const PERIODS: [u32; 1] = [1];
+const FEEDER: u8 = 0;
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A command on the bus of a channel, in the order of time.
+    Command {
+        /// The channel.
+        channel: usize,
+        /// The command.
+        command: &'a Command,
+    },
+    /// The next request of the trace, all those before it reported already.
+    Served(Served),
+    /// How far the run is.
+    Progress {
+        /// Cycle.
+        cycle: u64,
+        /// Requests that have been taken.
+        taken: u64,
+    },
+}
+
+/// A request that was served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Its place in the trace.
+    pub index: u64,
+    /// Its channel.
+    pub channel: usize,
+    /// Cycle in which the channel took it.
+    pub accept: u64,
+    /// Cycle after its data: of a read when they leave, of a write when they are in the memory.
+    pub complete: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// Cycle after the data of the last request.
+    pub cycles: u64,
+    /// Statistics of each channel.
+    pub channels: Vec<Counts>,
+    /// Commands on all channels.
+    pub commands: u64,
+    /// Requests that were not served because nothing moved any more; 0 unless the controller hangs.
+    pub stuck: u64,
+}
+
+/// Which channel holds an address, and the burst inside it.
+pub(super) fn locate(config: &MachineConfig, address: u64) -> (usize, u64) {
+    let burst_bytes = config.dram.burst_bytes();
+    config.channel_of(address / u64::from(burst_bytes), burst_bytes)
+}
+
+/// A channel with its links.
+struct Port {
+    dut: DramChannel,
+    req: Chan<DramRequest>,
+    rsp: Chan<DramReply>,
+    /// Requests on their way to the channel, by their place in the trace.
+    sent: VecDeque<u64>,
+}
+
+/// A request that the feeder has sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    channel: usize,
+    accept: u64,
+    complete: Option<u64>,
+}
+
+struct Bench<'a> {
+    config: &'a MachineConfig,
+    trace: &'a [TraceRequest],
+    /// Place of the next request in the trace.
+    next: usize,
+    ports: Vec<Port>,
+    /// Requests whose replies came at the last edge.
+    replies: Vec<u32>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
+        let channels = config.num_channels() as u8;
+        let sink = id(channels + 1);
+        let shape = DramShape { burst_bits: config.dram.burst_bits() };
+        let port = |channel: u8| {
+            let path = format!("channel{channel}");
+            let own = id(channel + 1);
+            Port {
+                dut: DramChannel::new(&config.dram, &path),
+                req: link(&format!("{path}.req"), 2, &PERIODS, id(FEEDER), own, shape),
+                rsp: link(&format!("{path}.rsp"), 2, &PERIODS, own, sink, shape),
+                sent: VecDeque::new(),
+            }
+        };
+        let ports = (0..channels).map(port).collect();
+        Self { config, trace, next: 0, ports, replies: Vec::new() }
+    }
+
+    fn feed(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let Some(&TraceRequest { cycle, write, address }) = self.trace.get(self.next) else {
+            return Sleep::UntilEvent;
+        };
+        if at.cycle < cycle {
+            return Sleep::At(cycle);
+        }
+        let (channel, burst) = locate(self.config, address);
+        let Port { dut, req, sent, .. } = &mut self.ports[channel];
+        if !req.tx().ready(at) {
+            return Sleep::UntilEvent;
+        }
+        if let Err(error) = dut.store_mut().map(burst..burst + 1) {
+            // The trace was read for this machine's memory.
+            panic!("cycle {}, {error}", at.cycle);
+        }
+        let index = self.next as u64;
+        req.tx().push_with(at, |beat| {
+            (beat.write, beat.id, beat.burst) = (write, index as u32, burst);
+            beat.byte_mask = if write { u64::MAX } else { 0 };
+            beat.data[..8].copy_from_slice(&index.to_le_bytes());
+        });
+        sent.push_back(index);
+        self.next += 1;
+        self.trace.get(self.next).map_or(Sleep::UntilEvent, |request| Sleep::At(request.cycle))
+    }
+
+    fn drain(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let mut more = false;
+        for port in &mut self.ports {
+            if let Some(reply) = port.rsp.rx().peek(at) {
+                self.replies.push(reply.id);
+                port.rsp.rx().drop_head(at);
+            }
+            more |= port.rsp.rx().waiting(at);
+        }
+        if more { Sleep::Next } else { Sleep::UntilEvent }
+    }
+}
+
+fn id(slot: u8) -> BlockId {
+    BlockId { domain: 0, slot }
+}
+
+impl Blocks for Bench<'_> {
+    fn population(&self) -> Vec<u8> {
+        vec![self.ports.len() as u8 + 2]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        let channel = usize::from(block.slot).wrapping_sub(1);
+        match self.ports.get_mut(channel) {
+            Some(Port { dut, req, rsp, .. }) => dut.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at),
+            None if block.slot == FEEDER => self.feed(at),
+            None => self.drain(at),
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        match self.ports.get(usize::from(block.slot).wrapping_sub(1)) {
+            Some(port) => to.parts("channel", u32::from(block.slot) - 1, |to| port.dut.describe(to)),
+            None => to.probe_sized("next", self.next as u64, 64),
+        }
+    }
+}
+
+/// Requests between the oldest that is not served yet and the youngest that was sent.
+#[derive(Default)]
+struct Window {
+    first: u64,
+    pending: VecDeque<Pending>,
+}
+
+impl Window {
+    fn at(&mut self, index: u64) -> &mut Pending {
+        &mut self.pending[(index - self.first) as usize]
+    }
+
+    /// The place in the trace that a command or a reply names by its low bits.
+    fn index(&self, id: u32) -> u64 {
+        self.first + u64::from(id.wrapping_sub(self.first as u32))
+    }
+
+    /// Takes off the oldest request, if it is served.
+    fn pop(&mut self) -> Option<Served> {
+        let &Pending { channel, accept, complete } = self.pending.front()?;
+        let complete = complete?;
+        self.pending.pop_front();
+        self.first += 1;
+        Some(Served { index: self.first - 1, channel, accept, complete })
+    }
+}
+
+/// Runs a trace until every request is served, and tells what happens as it happens.
+///
+/// # Errors
+/// What `tell` returns; the run ends there.
+pub fn run<E>(
+    config: &MachineConfig,
+    trace: &[TraceRequest],
+    tell: &mut impl FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<Ended, E> {
+    let mut bench = Bench::new(config, trace);
+    let mut sim = Simulator::new(&PERIODS, &bench, Mode::default());
+    let mut window = Window::default();
+    let write_latency = u64::from(config.dram.timing.write_latency());
+    let (mut commands, mut edges, mut cycles, mut moved) = (0, 0, 0, 0);
+    while bench.next < trace.len() || !window.pending.is_empty() {
+        let Some(tick) = sim.step(&mut bench) else { break };
+        let now = tick.saturating_sub(LEAD);
+        // What was sent at this edge comes in the order of the trace.
+        let sent = bench.next as u64 - window.first;
+        for _ in window.pending.len() as u64..sent {
+            window.pending.push_back(Pending::default());
+        }
+        let mut evaluated = sim.evaluated(0) >> 1 & ((1 << bench.ports.len()) - 1);
+        while evaluated != 0 {
+            let channel = evaluated.trailing_zeros() as usize;
+            evaluated &= evaluated - 1;
+            let Port { dut, req, sent, .. } = &mut bench.ports[channel];
+            while sent.len() > req.len() {
+                let Some(index) = sent.pop_front() else { break };
+                (window.at(index).channel, window.at(index).accept) = (channel, now);
+                moved = now;
+            }
+            // The channel shows the command of its own last edge, which may lie behind.
+            let Some(command) = dut.command().filter(|command| command.cycle == tick) else { continue };
+            commands += 1;
+            if matches!(command.kind, CommandKind::Rd | CommandKind::Wr) {
+                moved = now;
+            }
+            if command.kind == CommandKind::Wr {
+                let index = window.index(command.id);
+                window.at(index).complete = Some(now + write_latency);
+            }
+            tell(Event::Command { channel, command: &Command { cycle: now, ..command } })?;
+        }
+        for id in bench.replies.drain(..) {
+            let index = window.index(id);
+            // A reply is seen one cycle after it was sent.
+            window.at(index).complete = Some(now - 1);
+        }
+        while let Some(served) = window.pop() {
+            cycles = cycles.max(served.complete);
+            tell(Event::Served(served))?;
+        }
+        edges += 1;
+        if edges % PROGRESS_EVERY == 0 {
+            tell(Event::Progress { cycle: now, taken: bench.next as u64 })?;
+            let waits = !window.pending.is_empty();
+            if waits && now - moved > PATIENCE {
+                break;
+            }
+        }
+    }
+    bench.ports.iter_mut().for_each(|port| port.dut.settle(sim.tick() + 1));
+    let channels = bench.ports.iter().map(|port| *port.dut.counts()).collect();
+    let stuck = trace.len() as u64 - window.first;
+    Ok(Ended { cycles, channels, commands, stuck })
+}

@@ -1,0 +1,29 @@
+//! # warpsieve, the library
+//! From a machine file and a launch file to judged results and counters. The command line, the pages of
+//! the papers and programs of others are built on it.
+//!
+//! | module       | holds                                                                       |
+//! |--------------|-----------------------------------------------------------------------------|
+//! | [`config`]   | from a machine, designs and settings to one checked configuration           |
+//! | [`launch`]   | launch files: buffers, kernels, expected results                            |
+//! | [`run`]      | drives a machine through a launch file and judges what comes out            |
+//! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
+//! | [`dram`]     | the DRAM channels alone, driven by a trace of requests                      |
+//! | [`readers`]  | what a machine says of itself: waveform, dump, structure counts             |
+//! | [`estimate`] | area, leakage and energy of all that a machine is built of                  |
+//! | [`optimize`] | which loads of a PTX file go through the L1, from what they find there      |
+//! | [`trace`]    | what a recorded kernel asks of the memory, and small kernels made up        |
+//! | [`crash`]    | breaches of the model's own rules, as messages                              |
+
+pub mod check;
+pub mod config;
+pub mod crash;
+pub mod dram;
+pub mod estimate;
+pub mod kernels;
+pub mod launch;
+pub mod optimize;
+pub mod readers;
+pub mod run;
+pub mod text;
+pub mod trace;

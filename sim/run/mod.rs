@@ -1,0 +1,242 @@
+//! # Running a launch file or a trace on the clocked machine
+//! [`run`] checks the input, drives the machine through every launch, judges the results, and
+//! returns counters and verdict. With `check` the functional interpreter runs beside it and every
+//! byte of memory is compared after each launch, the golden L1D follows every L1 in lockstep, a
+//! checker of the memory model judges what loads return, and an independent checker reads the DRAM
+//! commands.
+//!
+//! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
+
+mod apart;
+mod consistency;
+mod counters;
+mod drive;
+mod export;
+mod functional;
+mod hybrid;
+mod launches;
+mod livelock;
+mod loads;
+mod locality;
+mod modules;
+mod prepare;
+mod profile;
+mod profiled;
+mod record;
+mod replay;
+mod reuse;
+mod series;
+mod sharing;
+mod traces;
+mod untimed;
+mod verify;
+mod wave;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use golden::l1::reuse::Histograms;
+use miette::Diagnostic;
+use rtl::kernel::Mode;
+use rtl::machine::MachineConfig;
+use thiserror::Error;
+
+pub use counters::{Counters, ratio};
+pub use export::{Exported, export};
+pub use hybrid::hybrid;
+pub use loads::LoadCounters;
+pub use locality::locality;
+pub use profile::{KernelProfile, L2, l2, profile};
+pub use record::{KernelRecording, Recordings, record};
+pub use replay::{Recording, replay};
+pub use reuse::reuse;
+pub use sharing::{AccessSharing, KernelSharing, sharing};
+
+use crate::launch::LaunchError;
+use crate::readers::Counts as Structures;
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Compare everything with the golden models.
+    pub check: bool,
+    /// Core cycles after which the run stops with [`Outcome::CycleLimit`].
+    pub max_cycles: Option<u64>,
+    /// PTX file instead of those that the launch file names.
+    pub ptx: Option<PathBuf>,
+    /// Waveform to write.
+    pub wave: Option<WaveOptions>,
+    /// Trace for Perfetto to write.
+    pub timeline: Option<PathBuf>,
+    /// Log of warp instructions for Konata to write.
+    pub pipeline: Option<PathBuf>,
+    /// Time series to write.
+    pub series: Option<SeriesOptions>,
+    /// Count the machine's structures at the end, with what went through the ports of each memory.
+    pub structures: bool,
+    /// How blocks are evaluated; tests shuffle and lint.
+    pub mode: Mode,
+    /// Run SMs and memory in a thread each, where nobody looks at every cycle and the machine can be divided so.
+    pub two_threads: bool,
+    /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
+    pub interrupt: Arc<AtomicUsize>,
+}
+
+/// Which waveform to write.
+#[derive(Clone, Debug, Default)]
+pub struct WaveOptions {
+    /// File, ending in `.vcd` or `.fst`.
+    pub path: PathBuf,
+    /// First core cycle.
+    pub from: Option<u64>,
+    /// Last core cycle.
+    pub to: Option<u64>,
+    /// Which scopes and signals; all if empty.
+    pub scopes: Vec<String>,
+    /// Condition that starts it.
+    pub trigger: Option<String>,
+    /// Core cycles remembered until it starts.
+    pub last: Option<u64>,
+    /// Bytes after which it ends.
+    pub limit: Option<u64>,
+}
+
+/// Which time series to write.
+#[derive(Clone, Debug)]
+pub struct SeriesOptions {
+    /// CSV file.
+    pub path: PathBuf,
+    /// Core cycles a row, 1 or more.
+    pub interval: u64,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Core cycles so far.
+    pub cycles: u64,
+    /// Launches finished.
+    pub launches: u64,
+    /// CTAs of the current launch that are done.
+    pub ctas_done: u64,
+    /// CTAs of the current launch.
+    pub ctas_total: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All launches ran; the verdict says whether their results are right.
+    Finished,
+    /// Nothing can move any more; the report names who waits for what.
+    NoProgress(String),
+    /// `max_cycles` was reached.
+    CycleLimit(u64),
+    /// A signal of this number asked for the end.
+    Interrupted(usize),
+}
+
+/// What the checks say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing was there to check against.
+    Off,
+    /// Every check passed.
+    Passed,
+    /// One line or table for each that did not.
+    Failed(Vec<String>),
+}
+
+/// A run that came to an end of some kind.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Verdict of the checks.
+    pub verdict: Verdict,
+    /// Kernels launched, in order of their first launch, with their numbers of launches.
+    pub kernels: Vec<(String, u64)>,
+    /// Kernels for which a throttle found a limit, with the warps of a scheduler that it leaves.
+    pub warp_limits: Vec<(String, u8)>,
+    /// What the blocks counted.
+    pub counters: Counters,
+    /// Of each load instruction of a program; none of a trace.
+    pub loads: Vec<LoadCounters>,
+    /// How the L1Ds' lines were asked for again, by all loads and by those that did not go past, if the
+    /// golden models looked on.
+    pub reuse: Option<[Histograms; 2]>,
+    /// What the machine is built of, if asked for.
+    pub structures: Option<Structures>,
+    /// Core cycles that were simulated with the memory apart, in two threads where that pays.
+    pub cycles_apart: u64,
+    /// Host time spent simulating.
+    pub simulating: Duration,
+    /// Files written, waveform and save file included.
+    pub written: Vec<PathBuf>,
+    /// What the user should know of these files.
+    pub notes: Vec<String>,
+    /// Digest of the state of all blocks and of every beat, if the mode asks for it.
+    pub digests: Option<(u64, u64)>,
+}
+
+/// Why a run did not take place, or could not go on.
+#[derive(Debug, Error, Diagnostic)]
+pub enum RunError {
+    /// The launch file, or what it says of its kernels.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Launch(#[from] LaunchError),
+    /// A trace.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Trace(#[from] trace::TraceError),
+    /// The PTX.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ptx(#[from] ptx::PtxError),
+    /// A kernel that its PTX file does not have.
+    #[error("{}: has no kernel `{kernel}`, expected one of: {}", ptx.display(), others.join(", "))]
+    NoSuchKernel {
+        /// The PTX file.
+        ptx: PathBuf,
+        /// The kernel asked for.
+        kernel: String,
+        /// The kernels it has.
+        others: Vec<String>,
+    },
+    /// Anything else about the input.
+    #[error("{}: {reason}", path.display())]
+    Input {
+        /// The file at fault.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The kernel did something illegal.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl RunError {
+    fn input(path: &Path, reason: &dyn fmt::Display) -> Self {
+        Self::Input { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+/// Runs a launch file on a machine.
+///
+/// # Errors
+/// Bad input, before anything is written; an illegal access of the kernel; a waveform that cannot be
+/// written. A wrong result is no error but a verdict.
+pub fn run(
+    launch: &Path,
+    config: &MachineConfig,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunReport, RunError> {
+    let prepared = prepare::prepare(launch, options.ptx.as_deref(), config)?;
+    launches::run(&prepared, config, options, progress)
+}

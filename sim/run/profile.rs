@@ -1,0 +1,99 @@
+//! Runs a launch file on the untimed caches of a machine ([`golden::untimed`]): what each load asks for
+//! and finds, in seconds and without cycles.
+
+use std::path::Path;
+
+use golden::l2::Banks;
+use golden::untimed::{Caches, Config, Profile};
+use rtl::l1::config::Bypass;
+use rtl::machine::MachineConfig;
+
+use super::RunError;
+use super::prepare::prepare;
+use super::untimed::{each_launch, l1_geometry, l2_geometry};
+
+/// All launches of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelProfile {
+    /// Its name.
+    pub name: String,
+    /// Its PTX file.
+    pub file: String,
+    /// Each of its launches, in order.
+    pub launches: Vec<Profile>,
+    /// Line in the PTX file of every instruction, by pc.
+    pub lines: Vec<u32>,
+}
+
+impl KernelProfile {
+    /// All launches together.
+    #[must_use]
+    pub fn all(&self) -> Profile {
+        self.launches.iter().fold(Profile::default(), |mut all, launch| {
+            all.add(launch);
+            all
+        })
+    }
+}
+
+/// Profiles a launch file. `ptx` replaces every PTX file it names. Kernels come in the order of their
+/// first launch.
+///
+/// # Errors
+/// Bad input, or an illegal access of the kernel.
+pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Vec<KernelProfile>, RunError> {
+    let prepared = prepare(launch, ptx, config)?;
+    let mut caches = Caches::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
+    let mut kernels: Vec<KernelProfile> = Vec::new();
+    each_launch(&prepared, config, &mut |launch, sms, memory| {
+        let profile = caches.run(launch, sms.ctas, memory)?;
+        let program = launch.program;
+        let known = kernels.iter_mut().find(|known| known.name == program.name && *known.file == *program.file);
+        match known {
+            Some(known) => known.launches.push(profile),
+            None => kernels.push(KernelProfile {
+                name: program.name.clone(),
+                file: program.file.to_string(),
+                launches: vec![profile],
+                lines: program.insts.iter().map(|inst| inst.line).collect(),
+            }),
+        }
+        Ok(())
+    })?;
+    Ok(kernels)
+}
+
+pub(super) fn caches(config: &MachineConfig) -> Result<Config, String> {
+    Ok(Config {
+        num_sms: config.num_sms as usize,
+        line_bytes: config.l1.line_bytes as usize,
+        l1: l1_geometry(config)?,
+        bypass: config.l1.bypass == Bypass::All,
+        l2: l2_geometry(config)?,
+        l2_line_bytes: config.l2.line_bytes as usize,
+        banks: Banks {
+            count: config.num_partitions.into(),
+            run: u64::from(config.interleave_bytes / config.l2.line_bytes),
+        },
+    })
+}
+
+#[cfg(test)]
+#[path = "profile_tests.rs"]
+mod tests;
+
+/// Loads and stores at the L2.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct L2 {
+    /// How many there are.
+    pub accesses: u64,
+    /// Those whose line is there.
+    pub hits: u64,
+}
+
+/// What reached the L2 in a profile.
+#[must_use]
+pub fn l2(profile: &Profile) -> L2 {
+    let loads = profile.all_loads();
+    L2 { accesses: loads.l2_reads() + profile.stores.transactions, hits: loads.l2_hits + profile.stores.l2_hits }
+}

@@ -1,0 +1,45 @@
+//! Runs a launch file on caches without cycles: their geometry, and how SMs share each launch.
+
+use golden::interp::{InterpError, Launch, Sms};
+use golden::memory::FlatMemory;
+use golden::untimed::Geometry;
+use rtl::index::IndexConfig;
+use rtl::l1::config::L1Config;
+use rtl::l2::L2Config;
+use rtl::machine::MachineConfig;
+
+use super::functional::Functional;
+use super::prepare::Prepared;
+use super::{RunError, verify};
+use crate::check::l1::set_index;
+
+/// The L1 of a machine.
+pub(super) fn l1_geometry(config: &MachineConfig) -> Result<Geometry, String> {
+    let L1Config { index, sets, ways, line_bytes, .. } = &config.l1;
+    geometry(index, *sets, *ways, *line_bytes)
+}
+
+/// A bank of its L2.
+pub(super) fn l2_geometry(config: &MachineConfig) -> Result<Geometry, String> {
+    let L2Config { index, sets, ways, line_bytes, .. } = &config.l2;
+    geometry(index, *sets, *ways, *line_bytes)
+}
+
+fn geometry(index: &IndexConfig, sets: u32, ways: u32, line_bytes: u32) -> Result<Geometry, String> {
+    let index = set_index(index, sets, line_bytes).map_err(|e| e.to_string())?;
+    Ok(Geometry { index, ways: ways as usize })
+}
+
+/// Gives `run` every launch of a prepared file in order, how the SMs share it, and the memory.
+pub(super) fn each_launch(
+    prepared: &Prepared,
+    config: &MachineConfig,
+    run: &mut dyn FnMut(&Launch<'_>, Sms, &mut FlatMemory) -> Result<(), InterpError>,
+) -> Result<(), RunError> {
+    Functional::new(prepared)?.run(&mut |kernel, memory| {
+        let occupancy = rtl::sm::occupancy(&config.sm, &kernel.image);
+        let ctas = occupancy.map_err(|e| RunError::input(&prepared.file.path, &e))? as usize;
+        let sms = Sms { count: config.num_sms as usize, ctas };
+        run(&verify::interpreted(kernel), sms, memory).map_err(|e| RunError::Fault(e.to_string()))
+    })
+}

@@ -1,0 +1,307 @@
+//! What a run is compared with: the functional interpreter, the golden L1Ds, the checkers of the memory
+//! model and of the DRAM commands, and the expected results of the launch file.
+
+use std::sync::Arc;
+
+use golden::dram::checker::Checker;
+use golden::dram::command::Command;
+use golden::interp;
+use golden::l1::reuse::{Histograms, Reuse};
+use golden::memory::FlatMemory;
+use golden::reference::{Array, Rule, compare};
+use rtl::dram::config::Refresh;
+use rtl::kernel::Simulator;
+use rtl::l1::config::Bypass;
+use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
+use rtl::throttle::config::Scheme;
+
+use super::consistency::MemoryModel;
+use super::prepare::{Kernel, Prepared};
+use crate::check::dueling::DuelLockstep;
+use crate::check::l1::Lockstep;
+use crate::check::tracker::TrackerLockstep;
+use crate::dram::judge;
+use crate::launch::Comparison;
+
+/// Thread instructions after which the interpreter gives a launch up.
+const RUNAWAY: u64 = 1 << 40;
+/// Mismatches reported before the rest is only counted.
+const MAX_REPORTS: usize = 8;
+
+/// The golden models that run beside the machine.
+pub(super) struct Shadow {
+    memory: FlatMemory,
+    l1s: Vec<Lockstep>,
+    /// L1s judge which loads contend.
+    judges: bool,
+    duel: Option<DuelLockstep>,
+    trackers: Vec<TrackerLockstep>,
+    model: MemoryModel,
+    /// Lines that the loads of each SM ask its L1D for, and those of them that do not go past it.
+    streams: Vec<[Reuse; 2]>,
+    reuse: [Histograms; 2],
+    dram: Vec<Vec<Command>>,
+    checker: Checker,
+    reports: Vec<String>,
+    more: u64,
+}
+
+impl Shadow {
+    /// Models of a machine whose memory holds this before the first launch.
+    pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
+        let read_only = [&config.const_cache, &config.texture_cache];
+        let own_periods = config.throttle.scheme != Scheme::DwtCs;
+        let is_tracked = config.tracker.is_on();
+        let l1 = |i| {
+            let twin = Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods);
+            let twin = if is_tracked { twin.map(Lockstep::tracked) } else { twin };
+            twin.map_err(|e| e.to_string())
+        };
+        let interleave = config.interleave(config.l1.line_bytes);
+        let (num_sms, protections) = (config.num_sms as usize, config.tracker.scheme.protections());
+        let tracker = |_| {
+            let twin = TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
+            twin.map_err(|e| e.to_string())
+        };
+        let trackers = if is_tracked { config.num_partitions } else { 0 };
+        Ok(Self {
+            trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
+            model: MemoryModel::new(config),
+            memory,
+            judges: config.l1.bypass == Bypass::Contentious,
+            l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
+            duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
+            streams: vec![Default::default(); config.num_sms as usize],
+            reuse: Default::default(),
+            dram: vec![Vec::new(); config.num_channels() as usize],
+            checker: Checker::new(judge::timing(&config.dram.timing), config.dram.refresh != Refresh::Off),
+            reports: Vec::new(),
+            more: 0,
+        })
+    }
+
+    /// Looks at every block that was evaluated at the last tick.
+    pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
+        let lsus = sim.evaluated(usize::from(CORE)) >> machine.lsus().len();
+        let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
+        if let Some(duel) = &mut self.duel
+            && lsus != 0
+        {
+            duel.advance(cycle);
+        }
+        if self.judges {
+            machine.warps_taken(sim.tick()).for_each(|(sm, access)| self.l1s[sm].take(access));
+        }
+        for i in 0..machine.lsus().len() {
+            if lsus >> i & 1 != 0
+                && let Some(watch) = machine.take_watch(i)
+            {
+                if let Err(mismatch) = self.l1s[i].step(cycle, &watch) {
+                    self.report(mismatch.to_string());
+                }
+                if let Some((line, _)) = watch.accepted_load() {
+                    let [all, served] = &mut self.streams[i];
+                    all.see(line);
+                    if !watch.went_past() {
+                        served.see(line);
+                    }
+                }
+                if let Some(Err(mismatch)) = self.duel.as_mut().map(|duel| duel.step(cycle, i, &watch)) {
+                    self.report(mismatch);
+                }
+            }
+        }
+        if let Err(violation) = self.model.follow(machine, sim.tick(), &self.memory) {
+            self.report(format!("cycle {cycle}: {violation}"));
+        }
+        for i in 0..self.trackers.len() {
+            if let Some(seen) = machine.take_seen(i)
+                && let Err(mismatch) = self.trackers[i].step(&seen)
+            {
+                self.report(format!("cycle {cycle}, partition{i}.tracker: {mismatch}"));
+            }
+        }
+        let mut drams = sim.evaluated(usize::from(DRAM));
+        while drams != 0 {
+            let i = drams.trailing_zeros() as usize;
+            drams &= drams - 1;
+            let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
+            // The channel shows the command of its own last edge, which may lie behind.
+            let shown = machine.drams()[i].command().filter(|command| command.cycle == cycle);
+            self.dram[i].extend(shown.and_then(|shown| judge::command(&machine.config().dram, &shown)));
+        }
+    }
+
+    /// The L1Ds admit these lines alone from now on.
+    pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
+        self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
+    }
+
+    /// Where models have disagreed so far, the first few of them.
+    pub(super) fn reports(&self) -> &[String] {
+        &self.reports
+    }
+
+    /// How lines were asked for again, over all SMs and all kernels that have ended: by all loads, and by
+    /// those that did not go past the L1D.
+    pub(super) fn reuse(&self) -> [Histograms; 2] {
+        self.reuse
+    }
+
+    /// A launch has ended.
+    pub(super) fn ended(&mut self, machine: &Machine) {
+        for (i, lsu) in machine.lsus().iter().enumerate() {
+            if !lsu.is_consistent() {
+                self.report(format!("sm{i}.l1: reserved ways and pending MSHR entries do not match"));
+            }
+        }
+    }
+
+    /// The L1s have been flushed.
+    pub(super) fn flushed(&mut self, cycle: u64) {
+        for i in 0..self.l1s.len() {
+            if let Err(mismatch) = self.l1s[i].flush(cycle) {
+                self.report(mismatch.to_string());
+            }
+        }
+        for i in 0..self.trackers.len() {
+            if let Err(mismatch) = self.trackers[i].flush() {
+                self.report(format!("partition{i}.tracker: {mismatch}"));
+            }
+        }
+        self.model.end_kernel();
+        self.duel.iter_mut().for_each(DuelLockstep::restart);
+        for streams in &mut self.streams {
+            self.reuse.iter_mut().zip(streams).for_each(|(sum, stream)| sum.add(&stream.end()));
+        }
+    }
+
+    /// The host wrote a buffer.
+    pub(super) fn wrote(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        for (at, byte) in (address..).zip(bytes) {
+            self.memory.write(at, 1).map_err(|e| e.to_string())?[0] = *byte;
+        }
+        self.model.wrote(address, bytes.len());
+        Ok(())
+    }
+
+    /// Everything found, the DRAM commands checked last. What must be conserved is so only once
+    /// nothing is under way any more.
+    pub(super) fn finish(mut self, machine: &Machine, is_complete: bool) -> Vec<String> {
+        for (i, commands) in (0..).zip(&std::mem::take(&mut self.dram)) {
+            for violation in self.checker.check(commands) {
+                self.report(format!("{}: {}", machine.config().channel_path(i), violation.text));
+            }
+        }
+        for (i, bank) in machine.banks().iter().enumerate().filter(|_| is_complete) {
+            if let Err(sum) = bank.stats().conserved() {
+                self.report(format!("partition{i}.l2: {sum}"));
+            }
+        }
+        if self.more > 0 {
+            self.reports.push(format!("and {} more", self.more));
+        }
+        self.reports
+    }
+
+    fn report(&mut self, text: String) {
+        if self.reports.len() < MAX_REPORTS {
+            self.reports.push(text);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Runs a launch functionally and compares all of memory.
+pub(super) fn interpret(
+    shadow: &mut Shadow,
+    kernel: &Kernel,
+    machine: &Machine,
+    prepared: &Prepared,
+) -> Result<(), String> {
+    interp::run(&interpreted(kernel), &mut shadow.memory).map_err(|e| e.to_string())?;
+    for (i, buffer) in prepared.file.buffers.iter().enumerate() {
+        let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
+        let rule = match output.map(|output| &output.compare) {
+            Some(Comparison::Reference) => continue,
+            Some(Comparison::Rule(rule)) => rule,
+            None => &Rule::Exact,
+        };
+        let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
+        let Some(golden) = shadow.memory.buffer(&buffer.name) else { continue };
+        if read == golden.bytes {
+            continue;
+        }
+        let got = Array::from_bytes(buffer.element, read);
+        let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
+        if let Err(mismatch) = compare(&got, &expected, rule) {
+            shadow.report(format!(
+                "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
+                kernel.name, buffer.name
+            ));
+        }
+    }
+    for region in &prepared.regions {
+        let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
+        if shadow.memory.buffer(&region.name).is_some_and(|golden| golden.bytes != read) {
+            shadow.report(format!(
+                "after kernel `{}`, variable `{}` differs from the functional interpreter's",
+                kernel.name, region.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Buffers and variables before the first launch.
+pub(super) fn initial_memory(prepared: &Prepared) -> Result<FlatMemory, String> {
+    let mut memory = FlatMemory::new();
+    // Regions first: a buffer that is a constant lies within one and needs no place.
+    for region in &prepared.regions {
+        memory.place(&region.name, region.address, region.bytes.clone()).map_err(|e| e.to_string())?;
+    }
+    for ((buffer, array), &address) in prepared.file.buffers.iter().zip(&prepared.initial).zip(&prepared.addresses) {
+        if !prepared.map.ranges().iter().any(|range| range.name == buffer.name && range.start == address) {
+            continue;
+        }
+        memory.place(&buffer.name, address, array.bytes().to_vec()).map_err(|e| e.to_string())?;
+    }
+    Ok(memory)
+}
+
+/// A launch as the interpreter takes it.
+pub(super) fn interpreted(kernel: &Kernel) -> interp::Launch<'_> {
+    interp::Launch {
+        program: &kernel.program,
+        grid: kernel.image.grid(),
+        block: kernel.image.block(),
+        dynamic_shared: kernel.image.shared_bytes() - kernel.program.shared_bytes,
+        params: &kernel.params,
+        max_instructions: RUNAWAY,
+    }
+}
+
+/// Compares the outputs of a finished run with what the launch file expects; `None` if it expects
+/// nothing.
+pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec<String>>, String> {
+    let mut failed = Vec::new();
+    let mut any = false;
+    for (output, expected) in prepared.file.outputs.iter().zip(&prepared.expected) {
+        let Some(expected) = expected else { continue };
+        any = true;
+        let buffer = &prepared.file.buffers[output.buffer.0];
+        let got = read_buffer(prepared, machine, output.buffer.0)?;
+        if let Err(mismatch) = compare(&got, &expected.values, &expected.rule) {
+            failed.push(format!("output `{}` is wrong:\n{mismatch}", buffer.name));
+        }
+    }
+    Ok(any.then_some(failed))
+}
+
+/// A buffer as the machine holds it.
+pub(super) fn read_buffer(prepared: &Prepared, machine: &Machine, buffer: usize) -> Result<Array, String> {
+    let shape = &prepared.file.buffers[buffer];
+    let bytes = machine.read_memory(prepared.addresses[buffer], shape.bytes()).map_err(|e| e.to_string())?;
+    Ok(Array::from_bytes(shape.element, bytes))
+}
