@@ -2,7 +2,7 @@
 
 use isa::program::{BarrierKind, MemOp, NO_PC, Op};
 
-use super::code::Decoded;
+use super::code::{Decoded, Frames};
 use super::warps::{Access, WarpStep, Watcher};
 use super::{Cta, FaultKind, InterpError, LANES};
 
@@ -213,7 +213,8 @@ impl Cta<'_> {
             }
             Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
             _ => {
-                lanes(mask).for_each(|lane| inst.compute(self.frame_mut(first + lane)));
+                let frame = self.code.frame.len();
+                inst.compute(&mut Frames { values: &mut self.values[first * frame..], frame, mask });
                 Ok(())
             }
         };

@@ -38,6 +38,7 @@ use clap::Parser;
 use miette::Report;
 
 use crate::config::Resolved;
+use crate::run::RunError;
 use args::{Arguments, Command, MachineArguments};
 
 /// How a command that understood its input ended.
@@ -89,7 +90,8 @@ pub fn main() -> ExitCode {
         Ok(exit) => ExitCode::from(exit.status()),
         Err(report) => {
             output::print_report(&report);
-            ExitCode::from(BAD_INPUT)
+            let is_stuck = matches!(report.downcast_ref(), Some(RunError::NoProgress(_)));
+            ExitCode::from(if is_stuck { Exit::NoProgress.status() } else { BAD_INPUT })
         }
     }
 }
