@@ -37,6 +37,7 @@ use clap::Parser;
 use miette::Report;
 
 use warpsieve::config::Resolved;
+use warpsieve::run::RunError;
 
 use args::{Arguments, Command, MachineArguments};
 
@@ -89,7 +90,8 @@ pub fn main() -> ExitCode {
         Ok(exit) => ExitCode::from(exit.status()),
         Err(report) => {
             output::print_report(&report);
-            ExitCode::from(BAD_INPUT)
+            let is_stuck = matches!(report.downcast_ref(), Some(RunError::NoProgress(_)));
+            ExitCode::from(if is_stuck { Exit::NoProgress.status() } else { BAD_INPUT })
         }
     }
 }

@@ -147,7 +147,7 @@ fn judge(report: &RunReport) -> Exit {
             Exit::Interrupted(*signal as u8)
         }
         (Outcome::Finished, Verdict::Failed(_)) => Exit::CheckFailed,
-        (Outcome::Finished, Verdict::Off | Verdict::Passed) => Exit::Done,
+        (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent) => Exit::Done,
     }
 }
 

@@ -334,6 +334,7 @@ impl<'a> Stats<'a> {
             check: match report.verdict {
                 Verdict::Off => "off",
                 Verdict::Passed => "passed",
+                Verdict::OrderDependent => "order-dependent",
                 Verdict::Failed(_) => "failed",
             },
             host: Host { wall_seconds: seconds, cycles_per_second: rate },

@@ -66,6 +66,7 @@ impl fmt::Display for Summary<'_> {
         let check = match verdict {
             Verdict::Off => "off: nothing to compare with",
             Verdict::Passed => "passed",
+            Verdict::OrderDependent => "undecided where results depend on the order of warps, else passed",
             Verdict::Failed(_) => "FAILED",
         };
         row(f, "check", &[check.to_owned()])?;

@@ -1,35 +1,42 @@
 //! # Functional kernel interpreter
-//! Runs a kernel for its result alone: CTAs one after the other, the threads of a CTA in
-//! turn, each on its own until it exits or waits at a barrier. There are no warps, no masks
-//! and no reconvergence here, so that a mistake in those cannot hide in both models.
+//! Runs a kernel for its result alone, without time. The lanes of a warp run together, as on the
+//! machine: a branch that parts them has one path run after the other until both meet again at its
+//! reconvergence point. In which order warps and CTAs run is up to the caller: [`run`] has one CTA
+//! after the other, [`run_in`] any [`Order`], so that a result that depends on it shows, and
+//! [`run_steps`] the turns that the SMs of a machine take, for those who want to know what warps ask
+//! of memory.
 //!
 //! What the machine leaves open reads as follows: fresh registers and shared memory are zero,
 //! the clock stands at zero, there is one SM, and a thread's lane and warp follow from its
 //! number in the CTA with 32 lanes a warp.
 //!
-//! Exchanges between the lanes of a warp are the exception: threads wait for each other there.
-//! Where the instruction names its members, for all of those that have not exited; else for
-//! all that could still come to it (`gather.rs`).
+//! Exchanges between the lanes of a warp take place among those that come to them together. Where the
+//! instruction names its members, they wait for all of those that have not exited (`gather.rs`), also
+//! where a branch has parted them.
 //!
-//! [`run_warps`] runs the same instructions warp by warp instead, for those who want to know what
-//! warps ask of memory, and in which order.
+//! Warps that go round in circles for ever end a launch (`livelock.rs`).
 //!
 //! Both forms of a program run: the virtual form is what kernels are checked with, the
 //! physical one lets a test compare the two.
 
 mod code;
 mod gather;
+mod livelock;
+mod order;
 mod spaces;
+mod warp;
 mod warps;
 
 use std::fmt;
 
-use isa::program::{BarrierKind, Op, Program};
+use isa::program::Program;
 
-use self::code::{Code, decode, special};
-use self::gather::Gather;
+use self::code::{Code, special};
+use self::warp::Warp;
 use crate::memory::{AccessError, FlatMemory};
 
+pub use self::livelock::{Circling, Stuck};
+pub use self::order::{Order, run, run_in};
 pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_warps};
 
 /// Most threads of a CTA (PTX ISA, limits of the target).
@@ -70,6 +77,8 @@ pub enum InterpError {
     Launch(String),
     /// A thread did something illegal.
     Fault(Box<Fault>),
+    /// Warps go round in circles for ever.
+    Livelock(Box<Stuck>),
 }
 
 /// An illegal act and who did it.
@@ -129,6 +138,7 @@ impl fmt::Display for InterpError {
         match self {
             InterpError::Launch(message) => f.write_str(message),
             InterpError::Fault(fault) => fault.fmt(f),
+            InterpError::Livelock(stuck) => stuck.fmt(f),
         }
     }
 }
@@ -162,17 +172,6 @@ impl fmt::Display for Fault {
             FaultKind::Trap => f.write_str("trap: the kernel stopped itself, as a failed assertion does"),
         }
     }
-}
-
-/// Runs a launch to its end.
-pub fn run(launch: &Launch<'_>, memory: &mut FlatMemory) -> Result<Counts, InterpError> {
-    check(launch)?;
-    let code = decode(launch.program);
-    let mut cta = Cta::new(launch, &code)?;
-    std::mem::swap(&mut cta.memory, memory);
-    let ran = ctas(launch.grid).try_for_each(|index| cta.run(index));
-    std::mem::swap(&mut cta.memory, memory);
-    ran.map(|()| Counts { thread_instructions: cta.executed })
 }
 
 /// The CTAs of a grid in order, x fastest.
@@ -215,23 +214,8 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
     Ok(())
 }
 
-/// Where a thread stands.
-#[derive(Clone, Copy, Debug, Default)]
-struct Thread {
-    pc: u32,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Running,
-    /// At a barrier.
-    Waiting(u8),
-    /// In an exchange between lanes.
-    Meeting,
-    Done,
-}
+/// Arrivals at the barriers of a CTA that did not wait are counted for each of these.
+const BARRIERS: usize = 16;
 
 /// A CTA that runs, and what it works on.
 struct Cta<'a> {
@@ -242,12 +226,15 @@ struct Cta<'a> {
     shared: Vec<u8>,
     /// The local memory of all threads, one after the other.
     local: Vec<u8>,
-    gather: Gather,
     /// The frames of all threads, one after the other.
     values: Vec<u64>,
-    threads: Vec<Thread>,
+    warps: Vec<Warp>,
+    /// Threads that arrived at a barrier and went on.
+    arrived: [u32; BARRIERS],
     index: [u32; 3],
     executed: u64,
+    /// A value in memory has changed since this was last cleared.
+    has_changed: bool,
 }
 
 impl<'a> Cta<'a> {
@@ -271,11 +258,12 @@ impl<'a> Cta<'a> {
             memory: FlatMemory::new(),
             shared: vec![0; shared_bytes],
             local: vec![0; local_bytes],
-            gather: Gather::new(launch.program),
             values: vec![0; values],
-            threads: vec![Thread::default(); threads],
+            warps: (0..threads).step_by(LANES).map(|first| Warp::new(first, threads)).collect(),
+            arrived: [0; BARRIERS],
             index: [0; 3],
             executed: 0,
+            has_changed: false,
         })
     }
 
@@ -284,89 +272,38 @@ impl<'a> Cta<'a> {
         self.index = index;
         self.shared.fill(0);
         self.local.fill(0);
-        self.gather.reset();
+        self.arrived = [0; BARRIERS];
+        self.has_changed = true;
         let frame = self.code.frame.len();
-        for number in 0..self.threads.len() {
-            self.threads[number] = Thread::default();
-            let values = &mut self.values[number * frame..][..frame];
+        for (number, values) in self.values.chunks_exact_mut(frame).enumerate() {
             values.copy_from_slice(&self.code.frame);
             let thread = thread_index(self.launch.block, number);
             for &(name, slot) in &self.code.specials {
                 values[slot] = special(name, self.launch, index, thread, number);
             }
         }
+        self.warps.iter_mut().for_each(Warp::begin);
     }
 
-    fn run(&mut self, index: [u32; 3]) -> Result<(), InterpError> {
-        self.begin(index);
-        loop {
-            for number in 0..self.threads.len() {
-                while self.threads[number].state == State::Running {
-                    self.step(number)?;
-                }
-            }
-            if !self.release()? {
-                return Ok(());
-            }
-        }
+    fn is_done(&self) -> bool {
+        self.warps.iter().all(Warp::is_done)
     }
 
-    /// Runs the next instruction of a thread.
+    fn threads(&self) -> usize {
+        self.launch.block.iter().product::<u32>() as usize
+    }
+
+    /// The frame of a thread.
     #[inline(always)]
-    fn step(&mut self, number: usize) -> Result<(), InterpError> {
-        let max_instructions = self.launch.max_instructions;
+    fn frame(&self, number: usize) -> &[u64] {
         let frame = self.code.frame.len();
-        let code = self.code;
-        let pc = self.threads[number].pc;
-        let inst = &code.insts[pc as usize];
-        if self.executed == max_instructions {
-            return Err(self.fault(number, pc, FaultKind::Runaway(max_instructions)));
-        }
-        self.executed += 1;
-        let thread = &mut self.threads[number];
-        thread.pc = pc + 1;
-        let values = &mut self.values[number * frame..][..frame];
-        if inst.guard.is_some_and(|guard| !guard.truth(values)) {
-            return Ok(());
-        }
-        let done = match &inst.op {
-            Op::Branch { target, .. } => {
-                thread.pc = *target;
-                Ok(())
-            }
-            Op::Barrier { id } => {
-                thread.state = State::Waiting(*id);
-                Ok(())
-            }
-            Op::BarrierWith(kind) => {
-                let id = (inst.srcs[0].read(values) % 16) as u8;
-                if *kind == BarrierKind::Arrive {
-                    self.arrive(number, id);
-                } else {
-                    thread.state = State::Waiting(id);
-                }
-                Ok(())
-            }
-            Op::Warp(_) => {
-                thread.state = State::Meeting;
-                Ok(())
-            }
-            Op::Exit => {
-                thread.state = State::Done;
-                Ok(())
-            }
-            Op::Trap => Err(FaultKind::Trap),
-            Op::Load(mem) => self.load(number, inst, mem),
-            Op::Store(mem) => self.store(number, inst, mem),
-            Op::Atomic(f, mem) => self.atomic(number, inst, *f, mem),
-            Op::Texture(op) => self.texture(number, inst, op),
-            Op::Fence(_) | Op::Nop => Ok(()),
-            _ => {
-                inst.compute(values);
-                Ok(())
-            }
-        };
-        done.map_err(|kind| self.fault(number, pc, kind))
+        &self.values[number * frame..][..frame]
+    }
+
+    #[inline(always)]
+    fn frame_mut(&mut self, number: usize) -> &mut [u64] {
+        let frame = self.code.frame.len();
+        &mut self.values[number * frame..][..frame]
     }
 
     #[cold]

@@ -111,6 +111,14 @@ impl FlatMemory {
         self.buffers.iter().find(|b| b.name == name)
     }
 
+    /// Puts other bytes into the buffer called `name`, as many as it has; without one of that name and size, nothing
+    /// changes.
+    pub fn replace(&mut self, name: &str, bytes: &[u8]) {
+        if let Some(buffer) = self.buffers.iter_mut().find(|b| b.name == name && b.bytes.len() == bytes.len()) {
+            buffer.bytes.copy_from_slice(bytes);
+        }
+    }
+
     /// The bytes of an aligned access, to be read.
     #[inline]
     pub fn read(&self, address: u64, bytes: u32) -> Result<&[u8], AccessError> {
@@ -173,6 +181,15 @@ mod tests {
         assert_eq!(memory.read(0x200, 8).unwrap(), [2, 2, 2, 2, 9, 8, 7, 6]);
         assert_eq!(memory.read(0x10c, 4).unwrap(), [12, 13, 14, 15]);
         assert_eq!(memory.buffer("a").unwrap().base, 0x100);
+    }
+
+    #[test]
+    fn a_buffer_takes_other_bytes_of_its_own_number_only() {
+        let mut memory = memory();
+        memory.replace("b", &[7; 16]);
+        memory.replace("a", &[7; 15]);
+        memory.replace("c", &[7; 16]);
+        assert_eq!((memory.read(0x200, 1).unwrap(), memory.read(0x10f, 1).unwrap()), (&[7][..], &[15][..]));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! # Lane semantics
-//! What an operation computes, for `N` lanes at once: 32 in the SM, 1 in the functional
+//! What an operation computes, for `N` lanes at once, as in the SM and in the functional
 //! interpreter. The operation is decoded once, outside the loop over the lanes, so that the
 //! loops are plain arithmetic on arrays.
 //!

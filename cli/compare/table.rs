@@ -61,6 +61,7 @@ impl Row {
                 (Outcome::CycleLimit(_), _) => "cycle limit",
                 (Outcome::Interrupted(_), _) => "interrupted",
                 (Outcome::Finished, Verdict::Passed) => "passed",
+                (Outcome::Finished, Verdict::OrderDependent) => "order-dependent",
                 (Outcome::Finished, Verdict::Failed(_)) => "FAILED",
                 (Outcome::Finished, Verdict::Off) => "off",
             },

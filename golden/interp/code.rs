@@ -7,7 +7,8 @@ use isa::program::{Dst, Form, Guard, Inst, MemOp, Op, Program, Reg, Src};
 use isa::types::{Axis, Logic, Special};
 use rustc_hash::FxHashMap;
 
-use super::Launch;
+use super::warp::lanes;
+use super::{LANES, Launch};
 
 /// Bits of one physical register.
 const WORD: u64 = u32::MAX as u64;
@@ -68,63 +69,101 @@ impl Slot {
     }
 }
 
+/// Frames of the threads of a warp, and the lanes that an instruction concerns.
+pub(super) struct Frames<'v> {
+    /// The frames, one after the other.
+    pub(super) values: &'v mut [u64],
+    /// Places of a frame.
+    pub(super) frame: usize,
+    pub(super) mask: u32,
+}
+
+impl Frames<'_> {
+    /// What a place holds in each lane; 0 in those that are not concerned.
+    #[inline(always)]
+    fn read(&self, slot: Slot) -> [u64; LANES] {
+        let mut all = [0; LANES];
+        lanes(self.mask).for_each(|lane| all[lane] = slot.read(&self.values[lane * self.frame..][..self.frame]));
+        all
+    }
+
+    /// The lanes in which a predicate holds.
+    #[inline(always)]
+    fn truth(&self, slot: Slot) -> u64 {
+        let bit = |lane: usize| u64::from(slot.truth(&self.values[lane * self.frame..][..self.frame])) << lane;
+        lanes(self.mask).fold(0, |mask, lane| mask | bit(lane))
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: Slot, value: impl Fn(usize) -> u64) {
+        let frame = self.frame;
+        lanes(self.mask).for_each(|lane| slot.write(&mut self.values[lane * frame..][..frame], value(lane)));
+    }
+
+    #[inline(always)]
+    fn write_bits(&mut self, slot: Slot, bits: u64) {
+        self.write(slot, |lane| bits >> lane & 1);
+    }
+}
+
 impl Decoded {
-    /// Runs an instruction that touches nothing but the frame.
+    /// Runs an instruction that touches nothing but frames.
     #[inline]
-    pub(super) fn compute(&self, values: &mut [u64]) {
+    pub(super) fn compute(&self, frames: &mut Frames<'_>) {
         let [a, b, c, _] = self.srcs;
         let [first, second, ..] = self.dsts;
         match &self.op {
             Op::Alu(op) => {
-                let [a, b, c] = [a, b, c].map(|slot| [slot.read(values)]);
-                let [result] = alu(op, &a, &b, &c);
-                first.write(values, result);
+                let result = alu(op, &frames.read(a), &frames.read(b), &frames.read(c));
+                frames.write(first, |lane| result[lane]);
             }
             Op::Mov(_) => {
-                let value = a.read(values);
-                first.write(values, if first.wide { value } else { value & WORD });
+                let (value, kept) = (frames.read(a), if first.wide { u64::MAX } else { WORD });
+                frames.write(first, |lane| value[lane] & kept);
             }
             Op::CarryAdd(op) => {
-                let carry = u64::from(c.truth(values));
-                let ([sum], carry) = carry_add(op, &[a.read(values)], &[b.read(values)], carry);
-                first.write(values, sum);
-                second.write(values, carry);
+                let (sums, carry) = carry_add(op, &frames.read(a), &frames.read(b), frames.truth(c));
+                frames.write(first, |lane| sums[lane]);
+                frames.write_bits(second, carry);
             }
             Op::Select(_) => {
-                let chosen = if c.truth(values) { a } else { b };
-                first.write(values, chosen.read(values));
+                let (a, b, chosen) = (frames.read(a), frames.read(b), frames.truth(c));
+                frames.write(first, |lane| if chosen >> lane & 1 != 0 { a[lane] } else { b[lane] });
             }
             Op::Convert(op) => {
-                let [result] = convert(op, &[a.read(values)]);
-                first.write(values, result);
+                let result = convert(op, &frames.read(a));
+                frames.write(first, |lane| result[lane]);
             }
             Op::Compare(op) => {
-                let holds = compare(op, &[a.read(values)], &[b.read(values)]);
-                let (yes, no) = op.combined(holds, u64::from(c.truth(values)));
-                first.write(values, yes & 1);
-                second.write(values, no & 1);
+                let holds = compare(op, &frames.read(a), &frames.read(b));
+                let (yes, no) = op.combined(holds, frames.truth(c));
+                frames.write_bits(first, yes);
+                frames.write_bits(second, no);
             }
             Op::Pred(logic) => {
-                let (a, b) = (a.truth(values), b.truth(values));
+                let (a, b) = (frames.truth(a), frames.truth(b));
                 let result = match logic {
                     None => a,
                     Some(Logic::And) => a & b,
                     Some(Logic::Or) => a | b,
                     Some(Logic::Xor) => a ^ b,
                 };
-                first.write(values, u64::from(result));
+                frames.write_bits(first, result);
             }
             Op::Pack { part_bits } => {
-                let parts = self.srcs.iter().zip((0..64).step_by(usize::from(*part_bits)));
                 let mask = (1 << part_bits) - 1;
-                let whole = parts.fold(0, |whole, (part, at)| whole | (part.read(values) & mask) << at);
-                first.write(values, whole);
+                let mut whole = [0; LANES];
+                for (part, at) in self.srcs.iter().zip((0..64).step_by(usize::from(*part_bits))) {
+                    let values = frames.read(*part);
+                    whole.iter_mut().zip(values).for_each(|(whole, value)| *whole |= (value & mask) << at);
+                }
+                frames.write(first, |lane| whole[lane]);
             }
             Op::Unpack { part_bits } => {
-                let whole = a.read(values);
+                let whole = frames.read(a);
                 let mask = (1 << part_bits) - 1;
                 for (part, at) in self.dsts.iter().zip((0..64).step_by(usize::from(*part_bits))) {
-                    part.write(values, whole >> at & mask);
+                    frames.write(*part, |lane| whole[lane] >> at & mask);
                 }
             }
             // What touches memory, other threads or the order of execution does not come here.

@@ -48,7 +48,7 @@ impl Cta<'_> {
     #[inline]
     pub(super) fn load(&mut self, number: usize, inst: &Decoded, mem: &MemOp) -> Result<(), FaultKind> {
         let frame = self.code.frame.len();
-        let base = inst.base.read(&self.values[number * frame..][..frame]);
+        let base = inst.base.read(self.frame(number));
         let bytes = match self.place(number, mem, base)? {
             Bytes::Memory(address) => self.memory.read(address, mem.bytes()).map_err(FaultKind::Global)?,
             Bytes::Shared(at) => &self.shared[at],
@@ -75,19 +75,20 @@ impl Cta<'_> {
 
     #[inline]
     pub(super) fn store(&mut self, number: usize, inst: &Decoded, mem: &MemOp) -> Result<(), FaultKind> {
-        let frame = self.code.frame.len();
-        let values = &self.values[number * frame..][..frame];
+        let values = self.frame(number);
         let base = inst.base.read(values);
         let mut data = [0; 16];
         let data = &mut data[..mem.bytes() as usize];
         inst.store(mem, data, values);
-        self.writable(number, mem, base)?.copy_from_slice(data);
+        let bytes = self.writable(number, mem, base)?;
+        let is_new = bytes != data;
+        bytes.copy_from_slice(data);
+        self.has_changed |= is_new;
         Ok(())
     }
 
     pub(super) fn atomic(&mut self, number: usize, inst: &Decoded, f: AtomicFn, mem: &MemOp) -> Result<(), FaultKind> {
-        let frame = self.code.frame.len();
-        let values = &self.values[number * frame..][..frame];
+        let values = self.frame(number);
         let [base, b, c] = [inst.base, inst.srcs[0], inst.srcs[1]].map(|slot| slot.read(values));
         if mem.space == Space::Generic
             && let Some((space @ (Space::Local | Space::Param), _)) = map::resolve(mem.address(base))
@@ -97,8 +98,11 @@ impl Cta<'_> {
         let bytes = self.writable(number, mem, base)?;
         let old = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
         let new = atomic(f, mem.ty, old, b, c).to_le_bytes();
-        bytes.copy_from_slice(&new[..bytes.len()]);
-        inst.dsts[0].write(&mut self.values[number * frame..][..frame], old);
+        let new = &new[..bytes.len()];
+        let is_new = bytes != new;
+        bytes.copy_from_slice(new);
+        self.has_changed |= is_new;
+        inst.dsts[0].write(self.frame_mut(number), old);
         Ok(())
     }
 

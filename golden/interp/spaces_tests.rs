@@ -176,10 +176,10 @@ fn an_indexed_branch_reaches_each_of_its_targets() {
 fn atomics_return_what_was_there_before() {
     let body = ".shared .u32 s; .shared .align 8 .f64 d; mov.u64 %rd1, s; cvta.shared.u64 %rd1, %rd1;\n\
         atom.shared.add.u32 %r1, [s], 2; atom.max.u32 %r2, [%rd1], 3; red.shared.add.f64 [d], 0d3FE0000000000000;\n\
-        atom.acq_rel.gpu.shared.cas.b32 %r3, [s], 3, 100; bar.sync 0; ld.shared.f64 %fd1, [d];\n\
+        atom.acq_rel.gpu.shared.cas.b32 %r3, [s], 8, 100; bar.sync 0; ld.shared.f64 %fd1, [d];\n\
         cvt.rzi.u32.f64 %r4, %fd1; ld.shared.u32 %r5, [s]; mad.lo.u32 %r1, %r4, 1000, %r5;";
-    // 0+2, max 3, swapped for 100; then 102, 104, 106.
-    assert_eq!(results("", 4, body), [2106; 4]);
+    // Four times 2, no less than 3, swapped for 100 by the first lane alone.
+    assert_eq!(results("", 4, body), [2100; 4]);
 }
 
 #[test]

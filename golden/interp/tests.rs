@@ -165,11 +165,11 @@ fn an_endless_loop_is_ended() {
 }
 
 #[test]
-fn threads_at_different_barriers_are_told() {
-    let text = fault("setp.eq.u32 %p1, %r0, 3;\n @%p1 bra B;\n bar.sync 0;\n ret;\nB: bar.sync 1;");
+fn warps_at_different_barriers_are_told() {
+    let body = "setp.ge.u32 %p1, %r0, 32;\n @%p1 bra B;\n bar.sync 0;\n ret;\nB: bar.sync 1;";
     assert_eq!(
-        text,
-        "k.ptx:12: kernel `k`, pc 7, CTA [0, 0, 0], thread [3, 0, 0]: waits at barrier 1 while \
+        start(&kernel(body), [64, 1, 1], 64).unwrap_err().to_string(),
+        "k.ptx:12: kernel `k`, pc 7, CTA [0, 0, 0], thread [32, 0, 0]: waits at barrier 1 while \
          another thread waits at a different one"
     );
 }

@@ -1,6 +1,7 @@
 use isa::program::Program;
 use ptx::Source;
 
+use super::super::{Order, run_in};
 use super::*;
 
 const OUT: u64 = 0x1000_0000;
@@ -25,27 +26,45 @@ fn kernel(body: &str) -> Program {
 /// An access to global memory: SM, mask, and the word of the lowest lane.
 type Seen = (usize, u32, u64);
 
-/// What an observer sees, and what memory holds in the end, with and without warps.
-fn observed(body: &str, grid: u32, block: u32, sms: Sms) -> (Vec<Seen>, [FlatMemory; 2]) {
-    let program = kernel(body);
-    let launch = Launch {
-        program: &program,
+fn launch(program: &Program, grid: u32, block: u32) -> Launch<'_> {
+    const PARAMS: [u8; 8] = OUT.to_le_bytes();
+    Launch {
+        program,
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         dynamic_shared: 0,
-        params: &OUT.to_le_bytes(),
-        max_instructions: 100_000,
-    };
-    let mut memories = [FlatMemory::new(), FlatMemory::new()];
-    memories.iter_mut().for_each(|memory| memory.place("out", OUT, vec![0; BYTES]).unwrap());
+        params: &PARAMS,
+        max_instructions: 100_000_000,
+    }
+}
+
+fn memory() -> FlatMemory {
+    let mut memory = FlatMemory::new();
+    memory.place("out", OUT, vec![0; BYTES]).unwrap();
+    memory
+}
+
+fn words_of(memory: &FlatMemory) -> Vec<u32> {
+    memory.buffers()[0].bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+/// What memory holds after a launch in an order, with up to four CTAs at once.
+fn words(body: &str, grid: u32, block: u32, order: Order) -> Vec<u32> {
+    let (program, mut memory) = (kernel(body), memory());
+    run_in(order, &launch(&program, grid, block), Sms { count: 2, ctas: 2 }, &mut memory).unwrap();
+    words_of(&memory)
+}
+
+/// What an observer sees, and what memory holds in the end.
+fn observed(body: &str, grid: u32, block: u32, sms: Sms) -> (Vec<Seen>, Vec<u32>) {
+    let (program, mut memory) = (kernel(body), memory());
     let mut seen = Vec::new();
     let mut observer = |access: &WarpMemory<'_>| {
         let first = access.addresses[access.mask.trailing_zeros() as usize];
         seen.push((access.sm, access.mask, (first - OUT) / 4));
     };
-    run_warps(&launch, sms, &mut memories[0], &mut observer).unwrap();
-    super::super::run(&launch, &mut memories[1]).unwrap();
-    (seen, memories)
+    run_warps(&launch(&program, grid, block), sms, &mut memory, &mut observer).unwrap();
+    (seen, words_of(&memory))
 }
 
 const ONE: Sms = Sms { count: 1, ctas: 1 };
@@ -91,11 +110,144 @@ fn ctas_go_round_the_sms_and_then_to_the_one_that_ends_first() {
 }
 
 #[test]
-fn memory_ends_as_when_threads_run_one_by_one() {
+fn no_order_changes_what_barriers_keep_apart() {
     let body = "shl.b32 %r4, %r0, 2; mov.u32 %r5, tile; add.u32 %r4, %r4, %r5; st.shared.u32 [%r4], %r3; bar.sync 0;\n\
                 xor.b32 %r4, %r4, 124; ld.shared.u32 %r6, [%r4]; and.b32 %r7, %r0, 3; setp.eq.u32 %p1, %r7, 1; @%p1 bra ODD;\n\
                 mul.lo.u32 %r6, %r6, 7; ODD: bar.sync 1; setp.gt.u32 %p2, %r0, 90; @%p2 ret; st.global.u32 [%rd1], %r6;";
-    let (seen, [by_warps, by_threads]) = observed(body, 5, 100, Sms { count: 2, ctas: 2 });
-    assert_eq!(by_warps.buffers()[0].bytes, by_threads.buffers()[0].bytes);
+    let (seen, memory) = observed(body, 5, 100, Sms { count: 2, ctas: 2 });
     assert_eq!(seen.iter().map(|(_, mask, _)| mask.count_ones()).sum::<u32>(), 5 * 91);
+    let word = |thread: u32| {
+        let (cta, number) = (thread / 100, thread % 100);
+        let other = cta * 100 + (number ^ 31);
+        // Threads 100 to 127 of a tile hold nothing.
+        let other = if number ^ 31 < 100 { other } else { 0 };
+        if number > 90 { 0 } else { other * if number & 3 == 1 { 1 } else { 7 } }
+    };
+    assert_eq!(memory[..500], (0..500).map(word).collect::<Vec<u32>>());
+    for order in Order::OTHERS {
+        assert_eq!(words(body, 5, 100, order), memory, "{order:?}");
+    }
+}
+
+/// The addition that needs no barrier within a warp: each thread adds what one 16, 8, 4 ... places on holds.
+#[test]
+fn lanes_of_a_warp_run_together_without_a_barrier() {
+    let step = |distance: u32, qualifier: &str| {
+        format!(
+            "ld{qualifier}.shared.u32 %r6, [%r5+{}]; add.u32 %r4, %r4, %r6; st{qualifier}.shared.u32 [%r5], %r4;\n",
+            4 * distance
+        )
+    };
+    for qualifier in ["", ".volatile"] {
+        let steps: String = [16, 8, 4, 2, 1].map(|distance| step(distance, qualifier)).concat();
+        let body = format!(
+            "mov.u32 %r5, tile; shl.b32 %r6, %r0, 2; add.u32 %r5, %r5, %r6; mov.u32 %r4, %r3;\n\
+             st{qualifier}.shared.u32 [%r5], %r4;\n{steps} setp.ne.u32 %p1, %r0, 0; @%p1 ret; st.global.u32 [%rd1], %r4;"
+        );
+        for order in Order::OTHERS.into_iter().chain([Order::Forward]) {
+            let words = words(&body, 3, 32, order);
+            assert_eq!([words[0], words[32], words[64]], [496, 1520, 2544], "{order:?}");
+        }
+    }
+}
+
+/// Lanes leave by a break and by an early exit, in a loop within one side of a branch; behind each, those that
+/// are left are together again.
+#[test]
+fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
+    let body = "mov.u32 %r4, 0; setp.ge.u32 %p1, %r0, 6; @%p1 bra ELSE;\n\
+                LOOP: setp.eq.u32 %p2, %r4, %r0; @%p2 bra BREAK; add.u32 %r4, %r4, 1; setp.eq.u32 %p3, %r4, 3; @%p3 bra OUT;\n\
+                bra LOOP; BREAK: st.global.u32 [%rd1], %r4;\n\
+                OUT: ld.global.u32 %r5, [%rd1]; bra END;\n\
+                ELSE: setp.eq.u32 %p2, %r0, 7; @%p2 exit; st.global.u32 [%rd1+64], %r4;\n\
+                END: ld.global.u32 %r5, [%rd1];";
+    let masks: Vec<u32> = observed(body, 1, 9, ONE).0.iter().map(|(_, mask, _)| *mask).collect();
+    assert_eq!(masks, [0b1_0100_0000, 0b001, 0b010, 0b100, 0b11_1111, 0b1_0111_1111]);
+}
+
+/// A warp comes to a barrier with whatever lanes bring it there: the other warp waits twice.
+#[test]
+fn a_warp_comes_to_a_barrier_on_each_of_its_paths() {
+    let body = "setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER; setp.lt.u32 %p2, %r0, 8; mov.u32 %r5, 1; @%p2 bra LOW;\n\
+                bar.sync 0; st.global.u32 [%rd0+4], %r5; bra END; LOW: st.global.u32 [%rd0], %r5; bar.sync 0; bra END;\n\
+                OTHER: bar.sync 0; ld.global.u32 %r4, [%rd0]; ld.global.u32 %r5, [%rd0+4]; bar.sync 0; mad.lo.u32 %r4, %r5, 10, %r4;\n\
+                st.global.u32 [%rd0+8], %r4; END:";
+    for order in Order::OTHERS.into_iter().chain([Order::Forward]) {
+        assert_eq!(words(body, 1, 64, order)[2], 1, "{order:?}");
+    }
+}
+
+/// Named members meet, though a branch has parted them and one side comes first.
+#[test]
+fn named_members_wait_for_each_other_on_both_sides_of_a_branch() {
+    let body = "mov.u32 %r5, tile; setp.lt.u32 %p1, %r0, 4; @%p1 bra LOW;\n\
+                st.shared.u32 [%r5], 7; bar.warp.sync 255; bra END;\n\
+                LOW: bar.warp.sync 255; ld.shared.u32 %r4, [%r5]; st.global.u32 [%rd1], %r4; END:";
+    assert_eq!(words(body, 1, 8, Order::Forward)[..8], [7, 7, 7, 7, 0, 0, 0, 0]);
+}
+
+/// Warps, and CTAs, that wait for one that comes later in an order get on nevertheless.
+#[test]
+fn an_order_lets_nobody_wait_in_vain() {
+    // Every thread but the last waits for the word that its next one leaves.
+    let chain = "add.u32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 6; @%p1 bra PUT;\n\
+                 WAIT: ld.volatile.global.u32 %r5, [%rd1+4]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;\n\
+                 PUT: st.volatile.global.u32 [%rd1], %r4;";
+    for order in [Order::Forward, Order::Backward, Order::Turns, Order::Random(3)] {
+        let program = kernel(chain);
+        let mut memory = memory();
+        run_in(order, &launch(&program, 6, 1), Sms { count: 2, ctas: 3 }, &mut memory).unwrap();
+        assert_eq!(words_of(&memory)[..6], [1, 2, 3, 4, 5, 6], "{order:?}");
+    }
+    let warps = "setp.ge.u32 %p1, %r0, 32; @%p1 bra PUT; WAIT: ld.volatile.global.u32 %r5, [%rd0]; setp.eq.u32 %p2, %r5, 0;\n\
+                 @%p2 bra WAIT; bra END; PUT: st.volatile.global.u32 [%rd0], 9; END:";
+    for order in Order::OTHERS.into_iter().chain([Order::Forward]) {
+        assert_eq!(words(warps, 1, 64, order)[0], 9, "{order:?}");
+    }
+}
+
+#[test]
+fn orders_differ_where_warps_race() {
+    let last = "st.global.u32 [%rd0], %r3;";
+    let lost = "ld.global.u32 %r4, [%rd0]; add.u32 %r4, %r4, 1; st.global.u32 [%rd0], %r4;";
+    let first = |body, order| words(body, 2, 64, order)[0];
+    assert_eq!([Order::Forward, Order::Backward].map(|order| first(last, order)), [127, 31]);
+    assert_eq!([Order::Forward, Order::Backward, Order::Turns].map(|order| first(lost, order)), [4, 4, 1]);
+}
+
+fn livelocked(body: &str, grid: u32, block: u32) -> String {
+    let (program, mut memory) = (kernel(body), memory());
+    let launch = launch(&program, grid, block);
+    let launch = Launch { max_instructions: u64::MAX, ..launch };
+    let turns = run_in(Order::Turns, &launch, Sms { count: 2, ctas: 1 }, &mut memory).unwrap_err().to_string();
+    let forward = super::super::run(&launch, &mut memory).unwrap_err().to_string();
+    assert!(forward.contains("goes round in circles"), "{forward}");
+    turns
+}
+
+#[test]
+fn a_lock_that_nobody_opens_is_noticed_and_named() {
+    let lock = "mov.u32 %r4, 1; st.global.u32 [%rd0], %r4; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;\n\
+                SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1;\nsetp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN;\nWAIT: bar.sync 0;";
+    let text = livelocked(lock, 2, 64);
+    assert!(text.starts_with("k.ptx: no progress in kernel `k` after "), "{text}");
+    assert!(text.contains(" warp instructions, 2 CTAs at a time\n"), "{text}");
+    for cta in 0..2 {
+        assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 0 at pc ")), "{text}");
+        assert!(text.contains(&format!("CTA [{cta}, 0, 0]: warp 1 at pc 14, line 11: barrier")), "{text}");
+    }
+    // The lane that has the lock waits for those that spin.
+    let within =
+        "SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN; st.global.u32 [%rd0], 0;";
+    assert!(livelocked(within, 1, 32).contains("warp 0 at pc "), "{within}");
+}
+
+#[test]
+fn a_kernel_that_counts_for_long_is_no_livelock() {
+    let body = "mov.u32 %r4, 0; or.b32 %r6, %r0, %r1; setp.ge.u32 %p1, %r3, 32; @%p1 bra WAIT;\n\
+                COUNT: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 100000; @%p2 bra COUNT; st.volatile.global.u32 [%rd0], %r4; bra END;\n\
+                WAIT: ld.volatile.global.u32 %r4, [%rd0]; setp.eq.u32 %p2, %r4, 0; @%p2 bra WAIT; END:";
+    for order in [Order::Forward, Order::Backward, Order::Turns] {
+        assert_eq!(words(body, 2, 64, order)[0], 100_000, "{order:?}");
+    }
 }

@@ -13,11 +13,13 @@
 //! timing, unless threads race.
 
 use isa::map;
-use isa::program::{MemOp, NO_PC, Op};
+use isa::program::MemOp;
 use isa::types::Space;
 
 use super::code::decode;
-use super::{Cta, InterpError, Launch, State, check, ctas};
+use super::order::Residents;
+use super::warp::lanes;
+use super::{InterpError, Launch, check, ctas};
 use crate::memory::FlatMemory;
 
 /// Lanes of a warp.
@@ -135,189 +137,72 @@ pub fn run_steps(
     check(launch)?;
     let code = decode(launch.program);
     let mut grid = ctas(launch.grid);
-    let mut all: Vec<Sm<'_>> = (0..sms.count).map(|id| Sm { id, slots: Vec::new(), next: 0 }).collect();
-    'full: for _ in 0..sms.ctas {
-        for sm in &mut all {
-            let Some(index) = grid.next() else { break 'full };
-            let mut slot = Slot { cta: Cta::new(launch, &code)?, index, warps: Vec::new() };
-            slot.begin(index);
-            sm.slots.push(slot);
-        }
+    let mut residents = Residents::new(memory);
+    residents.is_full = true;
+    for index in grid.by_ref().take(sms.count * sms.ctas) {
+        residents.join(launch, &code, index)?;
     }
-    let mut issued = 0;
+    let mut next = vec![0; sms.count];
     let mut first = 0;
     loop {
-        let before = issued;
-        for sm in &mut all {
-            issued += u64::from(sm.turn(memory, observer)?);
+        let before = residents.issued;
+        for (id, next) in next.iter_mut().enumerate() {
+            Sm { id, count: sms.count, next }.turn(&mut residents, observer)?;
         }
-        if issued == before {
-            return Ok(issued);
+        if residents.issued == before {
+            return Ok(residents.issued);
         }
         for turn in 0..sms.count {
-            let at = (first + turn) % sms.count;
-            for slot in all[at].slots.iter_mut().filter(|slot| slot.is_done()) {
-                if let Some(index) = grid.next() {
-                    slot.begin(index);
-                    first = at + 1;
+            let sm = (first + turn) % sms.count;
+            for cta in (sm..residents.ctas.len()).step_by(sms.count) {
+                if residents.ctas[cta].is_done()
+                    && let Some(index) = grid.next()
+                {
+                    residents.replace(cta, index);
+                    first = sm + 1;
                 }
             }
         }
     }
 }
 
-/// An SM and the CTAs it holds.
-struct Sm<'a> {
+/// An SM: it holds every CTA whose number among the residents is its own, and those at steps of `count` from there.
+struct Sm<'n> {
     id: usize,
-    slots: Vec<Slot<'a>>,
-    /// Warp whose turn it is, counted over all slots.
-    next: usize,
+    count: usize,
+    /// Warp whose turn it is, counted over all CTAs.
+    next: &'n mut usize,
 }
 
 impl Sm<'_> {
-    /// Runs one instruction of the next warp that can run; false if there is none.
-    fn turn(&mut self, memory: &mut FlatMemory, observer: &mut dyn FnMut(&WarpStep<'_>)) -> Result<bool, InterpError> {
-        let Some(warps) = self.slots.first().map(|slot| slot.warps.len()) else { return Ok(false) };
-        let all = warps * self.slots.len();
-        let resident = self.slots.iter().flat_map(|slot| &slot.warps).filter(|warp| !warp.stack.is_empty()).count();
-        for turn in 0..all {
-            let at = (self.next + turn) % all;
-            let slot = &mut self.slots[at / warps];
-            if slot.can_run(at % warps) {
-                self.next = at + 1;
-                std::mem::swap(&mut slot.cta.memory, memory);
-                let ran = slot.issue(at % warps, (self.id, resident), observer);
-                std::mem::swap(&mut slot.cta.memory, memory);
-                return ran.map(|()| true);
-            }
-        }
-        Ok(false)
-    }
-}
-
-/// Room for a CTA and the state of its warps.
-struct Slot<'a> {
-    cta: Cta<'a>,
-    /// Place of the CTA in the grid.
-    index: [u32; 3],
-    warps: Vec<Warp>,
-}
-
-/// Which lanes of a warp run together.
-struct Warp {
-    /// Thread of lane 0.
-    first: usize,
-    /// Lanes that have not exited.
-    alive: u32,
-    /// The last entry runs; those below it wait for it. Empty once all lanes have exited.
-    stack: Vec<Entry>,
-}
-
-/// Lanes that run together from `pc` until they come to `until`.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    pc: u32,
-    until: u32,
-    mask: u32,
-}
-
-impl Slot<'_> {
-    fn begin(&mut self, index: [u32; 3]) {
-        self.cta.begin(index);
-        self.index = index;
-        let threads = self.cta.threads.len();
-        let warp = |first: usize| {
-            let mask = u32::MAX >> (LANES - (threads - first).min(LANES));
-            Warp { first, alive: mask, stack: vec![Entry { pc: 0, until: NO_PC, mask }] }
-        };
-        self.warps = (0..threads).step_by(LANES).map(warp).collect();
-    }
-
-    fn is_done(&self) -> bool {
-        self.warps.iter().all(|warp| warp.stack.is_empty())
-    }
-
-    fn can_run(&self, warp: usize) -> bool {
-        let Warp { first, stack, .. } = &self.warps[warp];
-        let lane = stack.last().and_then(|top| lanes(top.mask).next());
-        lane.is_some_and(|lane| self.cta.threads[first + lane].state == State::Running)
-    }
-
-    /// Runs one instruction of a warp that can run.
-    fn issue(
+    /// Runs one instruction of the next warp that can run, if there is one.
+    fn turn(
         &mut self,
-        warp: usize,
-        (sm, resident): (usize, usize),
+        residents: &mut Residents<'_, '_>,
         observer: &mut dyn FnMut(&WarpStep<'_>),
     ) -> Result<(), InterpError> {
-        let Warp { first, alive, stack } = &mut self.warps[warp];
-        let Some(Entry { pc, until, mask }) = stack.pop() else { return Ok(()) };
-        let code = self.cta.code;
-        let inst = &code.insts[pc as usize];
-        let access = accessed(&inst.op);
-        let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
-        if inst.guard.is_some() || access.is_some() {
-            let frame = code.frame.len();
-            for lane in lanes(mask) {
-                let values = &self.cta.values[(*first + lane) * frame..][..frame];
-                if inst.guard.is_some_and(|guard| !guard.truth(values)) {
-                    step.mask &= !(1 << lane);
-                } else if let Some((_, mem)) = access {
-                    step.addresses[lane] = mem.address(inst.base.read(values));
-                }
+        let Some(warps) = residents.ctas.get(self.id).map(|cta| cta.warps.len()) else { return Ok(()) };
+        let held = || (self.id..residents.ctas.len()).step_by(self.count);
+        let all = warps * held().count();
+        let live = |cta: usize| residents.ctas[cta].warps.iter().filter(|warp| !warp.is_done()).count();
+        let resident = held().map(live).sum();
+        for turn in 0..all {
+            let at = (*self.next + turn) % all;
+            let (cta, warp) = (self.id + self.count * (at / warps), at % warps);
+            if residents.ctas[cta].can_run(warp) {
+                *self.next = at + 1;
+                return residents.issue(cta, warp, Some(Watcher { observer, sm: self.id, resident }));
             }
-        }
-        observer(&step);
-        let (mut jumped, mut waits) = (0, false);
-        for lane in lanes(mask) {
-            self.cta.step(*first + lane)?;
-            let thread = self.cta.threads[*first + lane];
-            match thread.state {
-                State::Done => *alive &= !(1 << lane),
-                _ if thread.pc != pc + 1 => jumped |= 1 << lane,
-                State::Running => {}
-                _ => waits = true,
-            }
-        }
-        if matches!(inst.op, Op::Warp(_)) {
-            self.cta.meet(*first);
-        }
-        let went_on = mask & *alive & !jumped;
-        match inst.op {
-            Op::Branch { target, reconverge, .. } => {
-                // Lanes that all go one way reconverge where they would have without the branch.
-                let parted = jumped != 0 && went_on != 0;
-                if parted && reconverge != until {
-                    stack.push(Entry { pc: reconverge, until, mask });
-                }
-                let until = if parted { reconverge } else { until };
-                stack.push(Entry { pc: pc + 1, until, mask: went_on });
-                stack.push(Entry { pc: target, until, mask: jumped });
-            }
-            _ => stack.push(Entry { pc: pc + 1, until, mask: went_on }),
-        }
-        while let Some(top) = stack.last_mut() {
-            top.mask &= *alive;
-            if top.mask != 0 && top.pc != top.until {
-                break;
-            }
-            stack.pop();
-        }
-        if (waits || stack.is_empty()) && !(0..self.warps.len()).any(|warp| self.can_run(warp)) {
-            self.cta.release()?;
         }
         Ok(())
     }
 }
 
-/// The access of an instruction, if it is one.
-fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
-    match op {
-        Op::Load(mem) => Some((Access::Load, mem)),
-        Op::Store(mem) => Some((Access::Store, mem)),
-        Op::Atomic(_, mem) => Some((Access::Atomic, mem)),
-        _ => None,
-    }
+/// Who sees what a warp issues, and where it does so.
+pub(super) struct Watcher<'w> {
+    pub(super) observer: &'w mut dyn FnMut(&WarpStep<'_>),
+    pub(super) sm: usize,
+    pub(super) resident: usize,
 }
 
 /// The global address of an access that goes there; a generic address says so itself.
@@ -326,11 +211,6 @@ fn global(space: Space, address: u64) -> Option<u64> {
         Space::Generic => map::resolve(address).filter(|(space, _)| *space == Space::Global).map(|(_, at)| at),
         _ => Some(address),
     }
-}
-
-/// The lanes of a mask, ascending.
-fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
 }
 
 #[cfg(test)]

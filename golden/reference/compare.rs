@@ -85,34 +85,31 @@ pub fn compare(got: &Array, expected: &Array, rule: &Rule) -> Result<(), Box<Mis
     if got.len() != expected.len() || (bitwise && got.element() != expected.element()) {
         return Err(Box::new(Mismatch::Shape { got: shape(got), expected: shape(expected) }));
     }
-    let allowed = |idx: usize| match rule {
-        Rule::Exact | Rule::Multiset => 0.0,
-        Rule::Tolerance { relative, absolute } => absolute + relative * expected.real(idx).abs(),
-        Rule::Bounds(bounds) => bounds[idx],
-    };
     match rule {
         Rule::Multiset => compare_multisets(got, expected),
-        Rule::Exact => report(got.len(), |idx| {
-            (got.raw(idx) != expected.raw(idx)).then(|| Difference {
-                index: idx,
-                got: got.show(idx),
-                expected: expected.show(idx),
-                distance: None,
-            })
-        }),
-        Rule::Tolerance { .. } | Rule::Bounds(_) => report(got.len(), |idx| {
-            let (is, should) = (got.real(idx), expected.real(idx));
-            let distance = (is - should).abs();
-            // Equal infinities have no distance; a NaN is at no distance from anything.
-            let agree = is == should || (is.is_nan() && should.is_nan()) || distance <= allowed(idx);
-            (!agree).then(|| Difference {
-                index: idx,
-                got: got.show(idx),
-                expected: expected.show(idx),
-                distance: Some((distance, allowed(idx))),
-            })
-        }),
+        _ => report(got.len(), |idx| difference(got, expected, rule, idx)),
     }
+}
+
+/// How an element differs from its expected value; under [`Rule::Multiset`], from the one in its own place.
+///
+/// # Panics
+/// If one of the arrays, or [`Rule::Bounds`], has no such element.
+#[must_use]
+pub fn difference(got: &Array, expected: &Array, rule: &Rule, index: usize) -> Option<Difference> {
+    let (is, should) = (got.real(index), expected.real(index));
+    let allowed = match rule {
+        Rule::Exact | Rule::Multiset => None,
+        Rule::Tolerance { relative, absolute } => Some(absolute + relative * should.abs()),
+        Rule::Bounds(bounds) => Some(bounds[index]),
+    };
+    let distance = allowed.map(|allowed| ((is - should).abs(), allowed));
+    let agree = match distance {
+        None => got.raw(index) == expected.raw(index),
+        // Equal infinities have no distance; a NaN is at no distance from anything.
+        Some((distance, allowed)) => is == should || (is.is_nan() && should.is_nan()) || distance <= allowed,
+    };
+    (!agree).then(|| Difference { index, got: got.show(index), expected: expected.show(index), distance })
 }
 
 fn shape(array: &Array) -> String {

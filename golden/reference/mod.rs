@@ -82,7 +82,7 @@ mod vadd;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use compare::{Difference, Mismatch, Rule, compare};
+pub use compare::{Difference, Mismatch, Rule, compare, difference};
 pub use element::{Array, ElementType};
 
 /// A CPU reference: which buffers and parameters it needs, and the result that it computes.

@@ -61,7 +61,7 @@ pub fn export(
         let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
         let (out, steps) = write(kernel, id, &prepared, memory, out, packing).map_err(|e| match e {
             Failed::Write(e) => bad(&path, e),
-            Failed::Run(e) => RunError::Fault(e.to_string()),
+            Failed::Run(e) => RunError::of_kernel(&e),
         })?;
         exported.files.push(out.keep().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;

@@ -19,6 +19,7 @@ mod livelock;
 mod loads;
 mod locality;
 mod modules;
+mod orders;
 mod prepare;
 mod profile;
 mod profiled;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use golden::interp::InterpError;
 use golden::l1::reuse::Histograms;
 use miette::Diagnostic;
 use rtl::kernel::Mode;
@@ -146,6 +148,8 @@ pub enum Verdict {
     Off,
     /// Every check passed.
     Passed,
+    /// Every check passed that could decide: what the notes of the report name depends on the order of warps.
+    OrderDependent,
     /// One line or table for each that did not.
     Failed(Vec<String>),
 }
@@ -176,7 +180,7 @@ pub struct RunReport {
     pub simulating: Duration,
     /// Files written, waveform and save file included.
     pub written: Vec<PathBuf>,
-    /// What the user should know of these files.
+    /// What the user should know of these files, and results that depend on the order of warps.
     pub notes: Vec<String>,
     /// Digest of the state of all blocks and of every beat, if the mode asks for it.
     pub digests: Option<(u64, u64)>,
@@ -218,11 +222,21 @@ pub enum RunError {
     /// The kernel did something illegal.
     #[error("{0}")]
     Fault(String),
+    /// Warps of a run without time go round in circles for ever.
+    #[error("{0}")]
+    NoProgress(String),
 }
 
 impl RunError {
     fn input(path: &Path, reason: &dyn fmt::Display) -> Self {
         Self::Input { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    fn of_kernel(error: &InterpError) -> Self {
+        match error {
+            InterpError::Livelock(stuck) => Self::NoProgress(stuck.to_string()),
+            other => Self::Fault(other.to_string()),
+        }
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use golden::dram::checker::Checker;
 use golden::dram::command::Command;
-use golden::interp;
+use golden::interp::{self, Order, Sms};
 use golden::l1::reuse::{Histograms, Reuse};
 use golden::memory::FlatMemory;
-use golden::reference::{Array, Rule, compare};
+use golden::reference::{Array, ElementType, Rule, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::l1::config::Bypass;
@@ -16,6 +16,7 @@ use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
 use super::consistency::MemoryModel;
+use super::orders::{self, Disputed};
 use super::prepare::{Kernel, Prepared};
 use crate::check::dueling::DuelLockstep;
 use crate::check::l1::Lockstep;
@@ -44,6 +45,8 @@ pub(super) struct Shadow {
     checker: Checker,
     reports: Vec<String>,
     more: u64,
+    /// What depends on the order of warps, the first few of it and how many more.
+    order_notes: (Vec<String>, u64),
 }
 
 impl Shadow {
@@ -77,6 +80,7 @@ impl Shadow {
             checker: Checker::new(judge::timing(&config.dram.timing), config.dram.refresh != Refresh::Off),
             reports: Vec::new(),
             more: 0,
+            order_notes: Default::default(),
         })
     }
 
@@ -205,22 +209,63 @@ impl Shadow {
     }
 
     fn report(&mut self, text: String) {
-        if self.reports.len() < MAX_REPORTS {
-            self.reports.push(text);
-        } else {
-            self.more += 1;
-        }
+        push(&mut self.reports, &mut self.more, text);
+    }
+
+    /// What so far depends on the order of warps, so that it was not judged.
+    pub(super) fn order_notes(&self) -> Vec<String> {
+        let (notes, more) = &self.order_notes;
+        let more = (*more > 0).then(|| format!("and {more} more that depend on the order of warps"));
+        notes.iter().cloned().chain(more).collect()
     }
 }
 
-/// Runs a launch functionally and compares all of memory.
+/// Keeps the first few texts and counts the rest.
+fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
+    if texts.len() < MAX_REPORTS {
+        texts.push(text);
+    } else {
+        *more += 1;
+    }
+}
+
+/// Runs a launch functionally and compares all of memory. What depends on the order of warps is noted, and memory
+/// goes on from the machine's then.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,
     machine: &Machine,
     prepared: &Prepared,
 ) -> Result<(), String> {
-    interp::run(&interpreted(kernel), &mut shadow.memory).map_err(|e| e.to_string())?;
+    let config = machine.config();
+    let ctas = rtl::sm::occupancy(&config.sm, &kernel.image).map_err(|e| e.to_string())? as usize;
+    let (launch, sms) = (interpreted(kernel), Sms { count: config.num_sms as usize, ctas });
+    let before = shadow.memory.clone();
+    let ran = interp::run_in(Order::Forward, &launch, sms, &mut shadow.memory).map_err(|e| e.to_string())?;
+    let mut disputed = disputed(&shadow.memory, machine, prepared)?;
+    orders::ask(&mut disputed, &launch, sms, &before, ran.thread_instructions);
+    for one in &disputed {
+        if let Some(mismatch) = one.mismatch() {
+            let (kernel, what, name) = (&kernel.name, one.what, &one.name);
+            shadow.report(format!(
+                "after kernel `{kernel}`, {what} `{name}` differs from the functional interpreter's:\n{mismatch}"
+            ));
+        }
+    }
+    let notes: Vec<_> = disputed.iter().filter_map(|one| one.dependence(&kernel.name)).collect();
+    if !notes.is_empty() {
+        for (name, bytes) in held(machine, prepared)? {
+            shadow.memory.replace(name, &bytes);
+        }
+    }
+    let (known, more) = &mut shadow.order_notes;
+    notes.into_iter().for_each(|note| push(known, more, note));
+    Ok(())
+}
+
+/// Where the machine and memory differ.
+fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Result<Vec<Disputed>, String> {
+    let mut disputed = Vec::new();
     for (i, buffer) in prepared.file.buffers.iter().enumerate() {
         let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
         let rule = match output.map(|output| &output.compare) {
@@ -228,30 +273,27 @@ pub(super) fn interpret(
             Some(Comparison::Rule(rule)) => rule,
             None => &Rule::Exact,
         };
-        let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
-        let Some(golden) = shadow.memory.buffer(&buffer.name) else { continue };
-        if read == golden.bytes {
-            continue;
-        }
-        let got = Array::from_bytes(buffer.element, read);
+        let Some(golden) = memory.buffer(&buffer.name) else { continue };
+        let got = read_buffer(prepared, machine, i)?;
         let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
-        if let Err(mismatch) = compare(&got, &expected, rule) {
-            shadow.report(format!(
-                "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
-                kernel.name, buffer.name
-            ));
-        }
+        disputed.extend(Disputed::new("buffer", &buffer.name, rule, got, expected));
     }
     for region in &prepared.regions {
+        let Some(golden) = memory.buffer(&region.name) else { continue };
         let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
-        if shadow.memory.buffer(&region.name).is_some_and(|golden| golden.bytes != read) {
-            shadow.report(format!(
-                "after kernel `{}`, variable `{}` differs from the functional interpreter's",
-                kernel.name, region.name
-            ));
-        }
+        let [got, expected] = [read, golden.bytes.clone()].map(|bytes| Array::from_bytes(ElementType::U8, bytes));
+        disputed.extend(Disputed::new("variable", &region.name, &Rule::Exact, got, expected));
     }
-    Ok(())
+    Ok(disputed)
+}
+
+/// What the machine holds in each buffer and variable.
+fn held<'p>(machine: &Machine, prepared: &'p Prepared) -> Result<Vec<(&'p str, Vec<u8>)>, String> {
+    let buffers = prepared.file.buffers.iter().zip(&prepared.addresses);
+    let buffers = buffers.map(|(buffer, address)| (&*buffer.name, *address, buffer.bytes()));
+    let regions = prepared.regions.iter().map(|region| (&*region.name, region.address, region.bytes.len()));
+    let read = |(name, address, bytes)| Ok((name, machine.read_memory(address, bytes).map_err(|e| e.to_string())?));
+    buffers.chain(regions).map(read).collect()
 }
 
 /// Buffers and variables before the first launch.

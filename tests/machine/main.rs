@@ -9,6 +9,7 @@
 //! | machines at the edges of their configuration                                  | `extremes`   |
 //! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
 //! | atomics, words written in parts, loads past the L1, with a buffer and without | `atomics`    |
+//! | what relies on the order of lanes, or of warps                                | `orders`     |
 //! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
@@ -21,6 +22,7 @@ mod evaluation;
 mod extremes;
 mod kernels;
 mod lines;
+mod orders;
 mod recalls;
 mod replay;
 mod statistics;

@@ -1,0 +1,273 @@
+//! One warp: which of its lanes run together, and the instruction that they run.
+
+use isa::program::{BarrierKind, MemOp, NO_PC, Op};
+
+use super::code::{Decoded, Frames};
+use super::warps::{Access, WarpStep, Watcher};
+use super::{Cta, FaultKind, InterpError, LANES};
+
+/// Which lanes of a warp run together.
+pub(super) struct Warp {
+    /// Thread of lane 0.
+    pub(super) first: usize,
+    /// Threads that it has.
+    threads: u32,
+    /// Lanes that have not exited.
+    pub(super) alive: u32,
+    /// Lanes that wait in an exchange, each at this instruction.
+    pub(super) meeting: u32,
+    pub(super) meets: [u32; LANES],
+    /// The barrier at which the whole warp waits.
+    pub(super) barrier: Option<Arrival>,
+    /// The last entry runs; those below wait for it, but for those that share no lane with any above.
+    pub(super) stack: Vec<Entry>,
+}
+
+/// Lanes that run together from `pc` until they come to `until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) pc: u32,
+    pub(super) until: u32,
+    pub(super) mask: u32,
+}
+
+/// A warp's arrival at a barrier where it waits, whatever lanes came to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) id: u8,
+    pub(super) pc: u32,
+    pub(super) lanes: u32,
+}
+
+impl Warp {
+    pub(super) fn new(first: usize, threads: usize) -> Self {
+        let threads = u32::MAX >> (LANES - (threads - first).min(LANES));
+        let meets = [NO_PC; LANES];
+        Self { first, threads, alive: 0, meeting: 0, meets, barrier: None, stack: Vec::new() }
+    }
+
+    /// All its lanes stand at the first instruction.
+    pub(super) fn begin(&mut self) {
+        let mask = self.threads;
+        (self.alive, self.meeting, self.barrier) = (mask, 0, None);
+        self.stack.clear();
+        self.stack.push(Entry { pc: 0, until: NO_PC, mask });
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.alive == 0
+    }
+
+    /// The entry that goes on, if one can: one whose lanes do not wait, nor run on elsewhere before they come
+    /// here.
+    #[inline]
+    pub(super) fn next(&self) -> Option<usize> {
+        if self.barrier.is_some() {
+            return None;
+        }
+        if self.meeting == 0 {
+            return self.stack.len().checked_sub(1);
+        }
+        let mut taken = self.meeting;
+        (0..self.stack.len()).rev().find(|&at| {
+            let lanes = self.stack[at].mask & self.alive;
+            let is_free = lanes != 0 && lanes & taken == 0;
+            taken |= lanes;
+            is_free
+        })
+    }
+
+    /// The instruction that a waiting or running warp stands at.
+    pub(super) fn pc(&self) -> u32 {
+        match (&self.barrier, self.meeting) {
+            (Some(arrival), _) => arrival.pc,
+            (None, 0) => self.stack.last().map_or(0, |top| top.pc),
+            (None, meeting) => self.meets[meeting.trailing_zeros() as usize],
+        }
+    }
+
+    /// Splits the entry at `at` between lanes that jumped and those that went on. Lanes that all go one way
+    /// reconverge where they would have without the branch.
+    fn part(&mut self, at: usize, jumped: u32, target: u32, reconverge: u32) {
+        let Entry { pc, until, mask } = self.stack[at];
+        let went_on = mask & !jumped;
+        if jumped == 0 || went_on == 0 || target == pc + 1 {
+            self.stack[at].pc = if jumped == 0 { pc + 1 } else { target };
+            return self.settle(at);
+        }
+        let below = Entry { pc: reconverge, until, mask };
+        let paths = [(pc + 1, went_on), (target, jumped)];
+        let paths = paths.map(|(pc, mask)| Entry { pc, until: reconverge, mask });
+        let below = Some(below).filter(|_| reconverge != until);
+        let all = below.into_iter().chain(paths.into_iter().filter(|path| path.pc != reconverge));
+        self.stack.splice(at..=at, all);
+        self.settle(self.stack.len() - 1);
+    }
+
+    /// Gives up an entry that has come to its end, and those above all others that have no lanes.
+    #[inline]
+    fn settle(&mut self, at: usize) {
+        if self.stack[at].pc == self.stack[at].until {
+            self.stack.remove(at);
+        }
+        while let Some(top) = self.stack.last_mut() {
+            top.mask &= self.alive;
+            if top.mask != 0 && top.pc != top.until {
+                break;
+            }
+            self.stack.pop();
+        }
+    }
+}
+
+impl Cta<'_> {
+    /// Whether a warp can go on.
+    pub(super) fn can_run(&self, warp: usize) -> bool {
+        self.warps[warp].next().is_some()
+    }
+
+    /// Runs one instruction of a warp that can go on, after its watcher has seen it.
+    #[inline]
+    pub(super) fn issue(&mut self, warp: usize, watcher: Option<Watcher<'_>>) -> Result<(), InterpError> {
+        let code = self.code;
+        let Some(at) = self.warps[warp].next() else { return Ok(()) };
+        let Warp { first, alive, ref stack, .. } = self.warps[warp];
+        let Entry { pc, mask, .. } = stack[at];
+        let mask = mask & alive;
+        let inst = &code.insts[pc as usize];
+        let lanes = self.acting(inst, first, mask);
+        if let Some(watcher) = watcher {
+            self.show(watcher, warp, (pc, lanes), inst);
+        }
+        let limit = self.launch.max_instructions;
+        self.executed += u64::from(mask.count_ones());
+        if self.executed > limit {
+            return Err(self.fault(first + mask.trailing_zeros() as usize, pc, FaultKind::Runaway(limit)));
+        }
+        if let Op::Branch { target, reconverge, .. } = inst.op {
+            self.warps[warp].part(at, lanes, target, reconverge);
+            return Ok(());
+        }
+        if lanes != 0 {
+            self.act(warp, inst, pc, lanes)?;
+        }
+        let one = &mut self.warps[warp];
+        one.stack[at].pc = pc + 1;
+        one.settle(at);
+        if one.next().is_none() {
+            return self.waits(warp, pc);
+        }
+        Ok(())
+    }
+
+    /// Lanes of `mask` in which the guard of an instruction holds.
+    #[inline]
+    fn acting(&self, inst: &Decoded, first: usize, mask: u32) -> u32 {
+        let Some(guard) = inst.guard else { return mask };
+        lanes(mask).filter(|lane| guard.truth(self.frame(first + lane))).fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    #[inline(never)]
+    fn show(&self, watcher: Watcher<'_>, warp: usize, (pc, mask): (u32, u32), inst: &Decoded) {
+        let Watcher { observer, sm, resident } = watcher;
+        let access = accessed(&inst.op);
+        let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
+        if let Some((_, mem)) = access {
+            for lane in lanes(mask) {
+                let frame = self.frame(self.warps[warp].first + lane);
+                step.addresses[lane] = mem.address(inst.base.read(frame));
+            }
+        }
+        observer(&step);
+    }
+
+    /// Does what an instruction other than a branch does in these lanes, at least one.
+    #[inline]
+    fn act(&mut self, warp: usize, inst: &Decoded, pc: u32, mask: u32) -> Result<(), InterpError> {
+        let first = self.warps[warp].first;
+        let done = match &inst.op {
+            Op::Load(mem) => each(first, mask, |number| self.load(number, inst, mem)),
+            Op::Store(mem) => each(first, mask, |number| self.store(number, inst, mem)),
+            Op::Atomic(f, mem) => each(first, mask, |number| self.atomic(number, inst, *f, mem)),
+            Op::Texture(op) => each(first, mask, |number| self.texture(number, inst, op)),
+            Op::Trap => each(first, mask, |_| Err(FaultKind::Trap)),
+            Op::Exit => {
+                self.exit(warp, mask);
+                Ok(())
+            }
+            Op::Barrier { id } => {
+                self.arrive(warp, Arrival { id: *id, pc, lanes: mask });
+                Ok(())
+            }
+            Op::BarrierWith(kind) => {
+                let id = (inst.srcs[0].read(self.frame(first + mask.trailing_zeros() as usize)) % 16) as u8;
+                match kind {
+                    BarrierKind::Arrive => self.pass(id),
+                    _ => self.arrive(warp, Arrival { id, pc, lanes: mask }),
+                }
+                Ok(())
+            }
+            Op::Warp(op) => {
+                self.come(warp, op, pc, mask);
+                Ok(())
+            }
+            Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
+            _ => {
+                let frame = self.code.frame.len();
+                inst.compute(&mut Frames { values: &mut self.values[first * frame..], frame, mask });
+                Ok(())
+            }
+        };
+        done.map_err(|(number, kind)| self.fault(number, pc, kind))
+    }
+
+    /// Ends lanes. Those that are left may be all that an exchange or a barrier waits for.
+    fn exit(&mut self, warp: usize, mask: u32) {
+        let one = &mut self.warps[warp];
+        one.alive &= !mask;
+        if one.meeting != 0 {
+            self.meet(warp);
+        }
+        if self.warps[warp].is_done() {
+            self.has_changed = true;
+            self.open_all();
+        }
+    }
+
+    /// A warp has come to where it cannot go on: others must, unless the CTA is done.
+    #[inline(never)]
+    fn waits(&self, warp: usize, pc: u32) -> Result<(), InterpError> {
+        debug_assert!(!self.can_run(warp), "at pc {pc}");
+        if self.is_done() || (0..self.warps.len()).any(|warp| self.can_run(warp)) {
+            return Ok(());
+        }
+        Err(self.stuck())
+    }
+}
+
+/// Runs `act` for the threads of a mask in order. An error comes with the thread's number.
+#[inline(always)]
+fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>) -> Result<(), (usize, E)> {
+    lanes(mask).map(|lane| first + lane).try_for_each(|number| act(number).map_err(|e| (number, e)))
+}
+
+/// The access of an instruction, if it is one.
+fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
+    match op {
+        Op::Load(mem) => Some((Access::Load, mem)),
+        Op::Store(mem) => Some((Access::Store, mem)),
+        Op::Atomic(_, mem) => Some((Access::Atomic, mem)),
+        _ => None,
+    }
+}
+
+/// The lanes of a mask, ascending.
+#[inline(always)]
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}

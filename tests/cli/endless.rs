@@ -1,0 +1,47 @@
+//! Kernels whose warps go round in circles for ever, where no cycles are counted, and results that depend on the order
+//! of warps.
+
+use std::path::Path;
+
+use super::warpsieve;
+
+const SPIN: &str = "tests/machine/ptx/spin.toml";
+
+#[test]
+fn a_profile_of_a_kernel_that_spins_ends_with_status_3() {
+    let ended = warpsieve(&["profile", SPIN]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{ended:?}");
+    assert!(ended.err.contains("spin.ptx: no progress in kernel `forever` after "), "{}", ended.err);
+    assert!(ended.err.contains("every running warp goes round in circles or waits at a barrier, "), "{}", ended.err);
+    for cta in 0..2 {
+        assert!(ended.err.contains(&format!("CTA [{cta}, 0, 0]: warp 0 at pc ")), "{}", ended.err);
+        assert!(ended.err.contains(&format!("CTA [{cta}, 0, 0]: warp 1 at pc 7, line 21: barrier")), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_trace_of_a_kernel_that_spins_is_not_written_and_ends_with_status_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let ended = warpsieve(&["trace", "export", SPIN, "--output", output]);
+    assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{ended:?}");
+    assert!(ended.err.contains("no progress in kernel `forever` after "), "{}", ended.err);
+    assert!(ended.err.contains(", one CTA at a time\n"), "{}", ended.err);
+    assert_eq!(std::fs::read_dir(Path::new(output)).unwrap().count(), 0, "{}", ended.err);
+}
+
+#[test]
+fn a_result_that_depends_on_the_order_of_warps_is_no_failure_and_no_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("stats.json");
+    let race = "tests/machine/ptx/race.toml";
+    let ended = warpsieve(&["run", race, "--check", "--quiet", "--stats", stats.to_str().unwrap()]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(ended.err.contains("buffer `out` depends on the order of warps in 1 element, [0]"), "{}", ended.err);
+    assert!(!ended.err.contains("expected"), "{}", ended.err);
+    let stats: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(stats).unwrap()).unwrap();
+    assert_eq!(stats["check"], "order-dependent");
+    let table = warpsieve(&["compare", race, "--check"]);
+    assert_eq!(table.status, Some(0), "{table:?}");
+    assert!(table.out.contains("order-dependent") && table.err.contains("depends on the order of warps"), "{table:?}");
+}

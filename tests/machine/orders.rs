@@ -1,0 +1,27 @@
+//! Programs that rely on the order of lanes and warps: of lanes they may, of warps they may not.
+
+use std::path::PathBuf;
+
+use warpsieve::run::{Outcome, Verdict};
+
+use super::{Setup, root};
+
+fn ptx(file: &str) -> PathBuf {
+    root().join("tests/machine/ptx").join(file)
+}
+
+#[test]
+fn programs_that_need_no_barrier_within_a_warp_are_right() {
+    Setup::checked().passes(&ptx("within.toml"));
+    Setup::checked().machine("southern-islands").passes(&ptx("within.toml"));
+}
+
+/// A lost update is the program's mistake. What a later launch makes of it is judged by what the machine has.
+#[test]
+fn a_result_that_depends_on_the_order_of_warps_is_called_so() {
+    let report = Setup::checked().run(&ptx("race.toml"));
+    assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::OrderDependent));
+    let note = "after kernel `race`, buffer `out` depends on the order of warps in 1 element, [0] at offset 0: \
+                1 on the machine, 2 in another order";
+    assert_eq!(report.notes, [note]);
+}
