@@ -5,6 +5,8 @@
 //! Markdown, CSV and SVG that appear whole or not at all.
 
 pub mod chart;
+#[cfg(test)]
+mod fingerprint;
 pub mod judge;
 pub mod page;
 pub mod runs;
