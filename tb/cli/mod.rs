@@ -18,6 +18,7 @@ mod compare;
 pub(crate) mod crash;
 mod dram;
 mod interrupt;
+mod limit;
 mod list;
 mod optimize;
 mod output;
