@@ -43,6 +43,7 @@ impl Loader {
                 field.value = legal.clone();
             }
         }
+        mended.choose_polynomials();
         self.typed(&mut mended).validate().into_iter().map(|violation| violation.path).collect()
     }
 

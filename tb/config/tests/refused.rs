@@ -242,6 +242,8 @@ fn a_name_of_a_list_is_reported_at_its_place_and_what_variants_share_once() {
 #[test]
 fn a_field_out_of_its_range_breaks_no_other_field() {
     assert_eq!(refused(&[], &["num_sms=0"]).len(), 1);
+    let sets = "--set:1:9: l1.sets is 8192, expected a power of two from 1 to 4096: the set index is a bit field";
+    assert_eq!(refused(&["pric"], &["l1.sets=8192"]), [sets]);
     let machines = [(&[][..], "fermi"), (&["pric", "tracker"], "hybrid"), (&["frc", "ccws"], "southern-islands")];
     for (designs, machine) in machines {
         let request = |sets| Request {
