@@ -27,8 +27,9 @@ struct Job<'a> {
 }
 
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
-    let variants = variants(arguments);
-    let resolved = variants.iter().map(|variant| Resolved::new(&variant.request)).collect::<Result<Vec<_>, _>>()?;
+    let variants = variants(arguments)?;
+    let requests: Vec<_> = variants.iter().map(|variant| (variant.request.clone(), variant.design)).collect();
+    let resolved = Resolved::compared(&requests, &arguments.design_set)?;
     // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
     let file = arguments.output.as_deref().map(open).transpose()?;
     let configured: Vec<_> = variants.iter().zip(&resolved).collect();

@@ -17,6 +17,7 @@ pub mod blocks;
 mod compare;
 mod dram;
 mod interrupt;
+mod limit;
 mod list;
 mod optimize;
 mod output;

@@ -4,8 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 pub(super) use warpsieve::text::grouped;
-
+use trace::Warning;
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr, miette};
+
+use super::limit::{self, Limited};
 
 /// Prints a result. A reader that has seen enough and closed the pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
@@ -40,6 +42,12 @@ pub(super) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
+/// Prints what is odd in a trace.
+pub(super) fn warn(warnings: &[Warning]) {
+    let warnings: Vec<_> = warnings.iter().map(|warning| format!("warning: {warning}")).collect();
+    limit::lines(&warnings, "warning").iter().for_each(|line| complain(line));
+}
+
 /// Prints what is wrong, each problem with an excerpt of its file.
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -47,8 +55,9 @@ pub(super) fn print_report(report: &Report) {
     // A message stays on one line: terminals wrap it, and what is redirected can be searched.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
     let mut text = String::new();
-    match handler.render_report(&mut text, report.as_ref()) {
-        Ok(()) => complain(&text),
+    let limited = Limited(report.as_ref());
+    match handler.render_report(&mut text, &limited) {
+        Ok(()) => complain(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
         Err(_) => complain(&report.to_string()),
     }
 }

@@ -12,9 +12,9 @@ use ptx::data::data;
 use ptx::{Source, lower};
 use serde::Serialize;
 
-use super::Exit;
 use super::args::{Format, PtxArguments};
 use super::output::{self, columns, grouped};
+use super::{Exit, limit};
 
 /// What of a PTX file can be run, and what its kernels do.
 #[derive(Serialize)]
@@ -196,10 +196,12 @@ fn table(found: &File) -> String {
             Some(listing) => text += &listing_table(listing),
             None => {
                 text += &format!(": cannot be run, {}\n", counted(refused.len(), "reason"));
-                for Refusal { line, column, message, .. } in refused {
+                let reason = |Refusal { line, column, message, .. }: &Refusal| {
                     let column = column.map_or(String::new(), |column| format!(":{column}"));
-                    text += &format!("  {file}:{line}{column}: {message}\n");
-                }
+                    format!("{file}:{line}{column}: {message}")
+                };
+                let reasons: Vec<_> = refused.iter().map(reason).collect();
+                text.extend(limit::lines(&reasons, "reason").iter().map(|line| format!("  {line}\n")));
                 // Many refusals have the same remedy.
                 let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
                 text.extend(helps.iter().map(|help| format!("  help: {help}\n")));

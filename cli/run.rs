@@ -34,10 +34,11 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let mut request = simulation.machine.request();
     let mut resolved = Resolved::new(&request)?;
     let recording = Recording::open(list)?;
-    recording.warnings().iter().for_each(|warning| output::complain(&format!("warning: {warning}")));
+    output::warn(recording.warnings());
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
         output::complain(&format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits"));
+        request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
         request.sets.push(format!("addr_bits={needed}"));
         resolved = Resolved::new(&request)?;
     }

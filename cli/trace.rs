@@ -71,7 +71,7 @@ fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     drop(progress);
     let text = match format {
         Format::Table => {
-            found.warnings.iter().for_each(|warning| output::complain(&format!("warning: {warning}")));
+            output::warn(&found.warnings);
             found.kernels.iter().map(table).collect::<Vec<_>>().join("\n")
         }
         Format::Json => serde_json::to_string_pretty(&found.to_json(*line)).into_diagnostic()? + "\n",

@@ -119,9 +119,9 @@ pub enum Function {
         /// Index bits, 0 to 12.
         bits: u32,
     },
-    /// The line number modulo a polynomial of degree 1 to 12 (khairy2015 section 4.3).
+    /// The line number modulo a polynomial of degree 0 to 12 (khairy2015 section 4.3).
     Poly {
-        /// Irreducible and not `x`; its degree is the number of index bits.
+        /// Irreducible and not `x`, or 1; its degree is the number of index bits.
         modulus: Poly,
         /// Whether index bit 0 is the coefficient of the highest power, as in khairy2015
         /// Figure 5(b), and not that of the constant term, as in its Figure 7.
@@ -175,10 +175,13 @@ impl SetIndex {
         match function {
             Function::Linear { bits } if bits > 12 => fault(format!("linear index of {bits} bits, expected 0 to 12")),
             Function::Poly { modulus, .. }
-                if !matches!(modulus.degree(), Some(1..=12)) || modulus == Poly::X || !modulus.is_irreducible() =>
+                if modulus != Poly::ONE
+                    && (!matches!(modulus.degree(), Some(1..=12))
+                        || modulus == Poly::X
+                        || !modulus.is_irreducible()) =>
             {
                 fault(format!(
-                    "modulus {} is not an irreducible polynomial of degree 1 to 12 other than x: \
+                    "modulus {} is not an irreducible polynomial of degree 1 to 12 other than x, nor 1: \
                      only such a modulus lets every address bit reach the index",
                     modulus.0
                 ))
@@ -214,7 +217,7 @@ impl SetIndex {
             Function::Linear { .. } => line as usize % self.sets(),
             Function::Poly { modulus, reversed } => {
                 let rest = Poly(u128::from(line)).modulo(modulus).0 as usize;
-                if reversed { rest.reverse_bits() >> (usize::BITS - self.bits()) } else { rest }
+                if reversed { rest.reverse_bits().unbounded_shr(usize::BITS - self.bits()) } else { rest }
             }
             Function::Fermi { .. } => {
                 let upper = [13, 14, 15, 17, 19].into_iter().rev().fold(0, |n, k| n << 1 | bit(k));

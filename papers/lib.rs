@@ -8,6 +8,8 @@ mod anssari2012;
 mod area;
 mod candel2018;
 pub mod chart;
+#[cfg(test)]
+mod fingerprint;
 pub mod judge;
 mod khairy2015;
 mod li2015;

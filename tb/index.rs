@@ -7,7 +7,7 @@
 //! | all 64 addresses of khairy2015 Figure 5(b) lie where the figure has them       | `figure_5b_*` |
 //! | the trees of khairy2015 Figure 7 have its inputs                               | `figure_7_*` |
 //! | each tree has the inputs that the golden function depends on                   | `every_tree_*` |
-//! | plain and Fermi indices are those of the golden functions                      | `linear_and_fermi_*` |
+//! | plain and Fermi indices, and that of one set, are those of the golden functions | `linear_and_fermi_*` |
 //! | the low line bits are recovered from index and upper bits                      | `the_low_bits_*` |
 //! | configurations are refused where the golden function refuses them              | `both_refuse_*` |
 
@@ -110,9 +110,10 @@ fn every_tree_has_the_inputs_on_which_the_golden_function_depends() {
 }
 
 #[test]
-fn linear_and_fermi_indices_are_those_of_the_golden_functions() {
+fn linear_and_fermi_indices_and_those_of_one_set_are_those_of_the_golden_functions() {
     let linear = (0..=12).map(|bits| (IndexConfig::Linear, 1 << bits));
-    for (config, sets) in linear.chain([(IndexConfig::Fermi, 32), (IndexConfig::Fermi, 64)]) {
+    let one_set = [false, true].map(|reversed| (IndexConfig::IPoly { polynomial: 1, addr_bits: 32, reversed }, 1));
+    for (config, sets) in linear.chain(one_set).chain([(IndexConfig::Fermi, 32), (IndexConfig::Fermi, 64)]) {
         let (unit, golden) = pair(&config, sets);
         for line in lines(2000) {
             assert_eq!(unit.index(line) as usize, golden.set_of_line(line), "{config:?}, line {line:#x}");
@@ -124,7 +125,8 @@ fn linear_and_fermi_indices_are_those_of_the_golden_functions() {
 
 #[test]
 fn the_low_bits_of_a_line_are_recovered_from_its_set_and_its_upper_bits() {
-    let fixed = [(IndexConfig::Linear, 1), (IndexConfig::Linear, 64), (IndexConfig::Fermi, 64)];
+    let one_set = IndexConfig::IPoly { polynomial: 1, addr_bits: 32, reversed: true };
+    let fixed = [(IndexConfig::Linear, 1), (one_set, 1), (IndexConfig::Linear, 64), (IndexConfig::Fermi, 64)];
     for (config, sets) in polynomials().chain(fixed) {
         let (unit, _) = pair(&config, sets);
         for line in lines(50) {

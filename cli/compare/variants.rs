@@ -1,5 +1,6 @@
 //! What is compared: every design of the set with every combination of swept values.
 
+use miette::{Report, miette};
 use warpsieve::config::Request;
 
 use super::super::args::CompareArguments;
@@ -9,28 +10,40 @@ use super::super::args::CompareArguments;
 pub(super) struct Variant {
     /// What sets it apart: its design and the values of swept fields.
     pub label: String,
+    /// The machine under its design.
     pub request: Request,
+    /// Its design, by number in `--design-set`.
+    pub design: usize,
 }
 
 /// All machines, the values of the last field changing fastest.
-pub(super) fn variants(arguments: &CompareArguments) -> Vec<Variant> {
+///
+/// # Errors
+/// If two of them are the same.
+pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Report> {
     let CompareArguments { machine, designs, design_set, sets, .. } = arguments;
-    let with = |design: &String| Variant {
-        label: design.clone(),
-        request: Request {
-            machine: machine.clone(),
-            designs: designs.iter().chain([design]).cloned().collect(),
-            sets: Vec::new(),
-        },
+    once(design_set, "--design-set")?;
+    let with = |(design, label): (usize, &String)| {
+        let request = Request { machine: machine.clone(), designs: designs.clone(), sets: Vec::new() };
+        Variant { label: label.clone(), request, design }
     };
-    let mut variants: Vec<_> = design_set.iter().map(with).collect();
+    let mut variants: Vec<_> = design_set.iter().enumerate().map(with).collect();
     for set in sets {
         let values = values(set);
+        once(&values, "--set")?;
         let is_swept = values.len() > 1;
         variants =
             variants.iter().flat_map(|variant| values.iter().map(move |value| variant.with(value, is_swept))).collect();
     }
-    variants
+    Ok(variants)
+}
+
+/// Refuses a list that has something twice: its rows would be the same.
+fn once(list: &[String], option: &str) -> Result<(), Report> {
+    match list.iter().enumerate().find(|(i, value)| list[..*i].contains(value)) {
+        Some((_, value)) => Err(miette!("`{option}` gives `{value}` twice")),
+        None => Ok(()),
+    }
 }
 
 impl Variant {

@@ -204,6 +204,8 @@ impl fmt::Display for Warning {
 
 /// Different warnings that are kept; a text full of oddities needs no more.
 const KEPT: usize = 32;
+/// What is kept of all others.
+const OTHERS: &str = "more warnings, which are not listed";
 
 /// Collects warnings, each message once.
 #[derive(Debug, Default)]
@@ -214,13 +216,33 @@ impl Warnings {
     pub fn add(&mut self, file: &Arc<str>, line: u64, message: impl Into<String> + AsRef<str>) {
         if let Some(known) = self.0.iter_mut().find(|known| known.message == message.as_ref()) {
             known.times += 1;
-        } else if self.0.len() < KEPT {
-            self.0.push(Warning { message: message.into(), file: Arc::clone(file), line, times: 1 });
+        } else if let Some(others) = self.0.get_mut(KEPT) {
+            others.times += 1;
+        } else {
+            let message = if self.0.len() < KEPT { message.into() } else { OTHERS.to_owned() };
+            self.0.push(Warning { message, file: Arc::clone(file), line, times: 1 });
         }
     }
 
     /// All of them.
     pub fn all(&self) -> &[Warning] {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_beyond_those_that_are_kept_are_counted() {
+        let (file, mut warnings) = (Arc::from("a.traceg"), Warnings::default());
+        for line in 1..=100 {
+            warnings.add(&file, line, format!("odd {line}"));
+            warnings.add(&file, line, "odd 1");
+        }
+        let texts: Vec<_> = warnings.all().iter().map(ToString::to_string).collect();
+        assert_eq!((texts.len(), texts[0].as_str()), (KEPT + 1, "a.traceg:1: odd 1 (101 times)"));
+        assert_eq!(texts[KEPT], format!("a.traceg:33: {OTHERS} (68 times)"));
     }
 }

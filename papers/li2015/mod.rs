@@ -130,8 +130,12 @@ impl App {
         desk.launch(self.kernel, self.size)
     }
 
+    /// By sectors, unless the settings say otherwise.
     fn point(&self, desk: &Desk, designs: &[&str], sets: &[&str]) -> Point {
-        Point::new(&self.launch(desk), MACHINE, &[&[DESIGN], designs].concat(), &[&[SECTORS], sets].concat())
+        let field = SECTORS.split('=').next();
+        let says = sets.iter().any(|set| set.split('=').next() == field);
+        let sectors: &[&str] = if says { &[] } else { &[SECTORS] };
+        Point::new(&self.launch(desk), MACHINE, &[&[DESIGN], designs].concat(), &[sectors, sets].concat())
     }
 }
 

@@ -218,7 +218,7 @@ impl DramConfig {
     /// Banks of the channel.
     #[must_use]
     pub fn banks(&self) -> u32 {
-        self.bank_groups * self.banks_per_group
+        self.bank_groups.saturating_mul(self.banks_per_group)
     }
 
     /// Bytes that one column command moves.

@@ -16,7 +16,7 @@
 
 mod polynomial;
 
-pub use polynomial::is_irreducible;
+pub use polynomial::{is_irreducible, polynomial_for};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,8 @@ pub enum IndexConfig {
     Linear,
     /// Line address modulo an irreducible polynomial (khairy2015 section 4.3, PRIC).
     IPoly {
-        /// The polynomial in decimal, bit `k` the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`.
+        /// The polynomial in decimal, bit `k` the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`. In a configuration, 0
+        /// stands for that of a table whose degree fits the number of sets: 37 for 32, 67 for 64.
         polynomial: u32,
         /// Byte-address bits that take part, from bit 0: 27 as in khairy2015 Figure 7, or all.
         addr_bits: u32,
@@ -52,21 +53,22 @@ impl IndexConfig {
             Self::Linear => {}
             Self::IPoly { polynomial, addr_bits, reversed: _ } => {
                 let degree = polynomial.checked_ilog2().unwrap_or(0);
+                let of_table = polynomial_for(sets);
+                let fits = match of_table {
+                    Some(fits) => format!("degree {}, such as {fits}, or 0 for that", fits.ilog2()),
+                    None => "another function: polynomials are for 1 to 4096 sets".to_owned(),
+                };
+                let has_degree = of_table.is_some() && *polynomial > 0 && 1 << degree == sets;
+                let given = format!("{polynomial} (degree {degree})");
+                rules.expect(has_degree, "polynomial", given, &fits, "the degree is the number of index bits");
                 rules.expect(
-                    (1..=12).contains(&degree) && *polynomial != 2 && is_irreducible(*polynomial),
+                    !has_degree || *polynomial == 1 || *polynomial != 2 && is_irreducible(*polynomial),
                     "polynomial",
                     polynomial,
-                    "an irreducible polynomial of degree 1 to 12 other than x",
+                    "an irreducible polynomial other than x",
                     "a reducible one maps some strides onto few sets, and x ignores all bits but one",
                 );
-                rules.expect(
-                    1u64 << degree == u64::from(sets),
-                    "polynomial",
-                    format!("{polynomial} (degree {degree})"),
-                    &format!("degree {}", sets.max(1).ilog2()),
-                    "the degree is the number of index bits",
-                );
-                let least = line_bytes.max(1).ilog2() + degree;
+                let least = line_bytes.max(1).ilog2() + sets.max(1).ilog2();
                 rules.range(
                     "addr_bits",
                     u64::from(*addr_bits),
@@ -113,7 +115,7 @@ impl IndexUnit {
                 IndexConfig::Linear => identity(k, bits),
                 IndexConfig::IPoly { polynomial, addr_bits, reversed } => {
                     let column = if k + offset < addr_bits { polynomial::power_of_x(k, polynomial) } else { 0 };
-                    if reversed { column.reverse_bits() >> (16 - bits) } else { column }
+                    if reversed { column.reverse_bits().unbounded_shr(16 - bits) } else { column }
                 }
                 IndexConfig::Fermi => {
                     let fold = FERMI_FOLD.iter().position(|&bit| bit == k + offset);
@@ -310,7 +312,7 @@ mod tests {
 
     #[test]
     fn every_degree_maps_the_low_bits_one_to_one() {
-        for polynomial in [3, 7, 11, 19, 37, 67, 131, 285, 529, 1033, 2053, 4179] {
+        for polynomial in (0..=12).filter_map(|degree| polynomial_for(1 << degree)) {
             let unit = poly(polynomial, 32, false, 128, 25);
             for upper in [0u64, 1, 5] {
                 let sets = 1u64 << unit.bits();
@@ -328,9 +330,18 @@ mod tests {
             IndexConfig::IPoly { polynomial, addr_bits: 32, reversed: false }.validate(sets, 128, &mut rules);
             rules.into_violations()
         };
-        assert_eq!(check(33, 32).len(), 1);
-        assert_eq!(check(67, 32).len(), 1);
-        assert_eq!(check(2, 2).len(), 1);
-        assert_eq!(check(37, 32).len(), 0);
+        let texts = |polynomial, sets| check(polynomial, sets).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let irreducible = "expected an irreducible polynomial other than x: a reducible one maps some strides onto few \
+                           sets, and x ignores all bits but one";
+        assert_eq!(texts(33, 32), [format!("polynomial is 33, {irreducible}")]);
+        assert_eq!(texts(2, 2), [format!("polynomial is 2, {irreducible}")]);
+        let degree = "the degree is the number of index bits";
+        assert_eq!(
+            texts(67, 32),
+            [format!("polynomial is 67 (degree 6), expected degree 5, such as 37, or 0 for that: {degree}")]
+        );
+        let none = "another function: polynomials are for 1 to 4096 sets";
+        assert_eq!(texts(4179, 8192), [format!("polynomial is 4179 (degree 12), expected {none}: {degree}")]);
+        assert_eq!((check(37, 32), check(1, 1)), (Vec::new(), Vec::new()));
     }
 }

@@ -1,5 +1,20 @@
 //! Polynomials over GF(2) as bit vectors: bit `k` is the coefficient of `x^k`.
 
+/// A polynomial for every number of sets, by its log2: irreducible, so that no stride meets few sets only, and
+/// with powers of `x` that come back as late as they can. Of those that no source gives, the lowest.
+const BY_DEGREE: [u32; 13] = [
+    1, // a single set, which takes the remainder 0
+    3, 7, 13, // khairy2015 Figure 5(b)
+    19, 37, // khairy2015 section 4.3
+    67, 131, 285, 529, 1033, 2053, 4179,
+];
+
+/// The polynomial for a cache of `sets` sets that names none; `None` if `sets` is no power of two up to 4096.
+#[must_use]
+pub fn polynomial_for(sets: u32) -> Option<u32> {
+    if sets.is_power_of_two() { BY_DEGREE.get(sets.ilog2() as usize).copied() } else { None }
+}
+
 /// True if `polynomial` (degree 1 to 15) has no divisor but one and itself.
 #[must_use]
 pub fn is_irreducible(polynomial: u32) -> bool {
@@ -7,9 +22,12 @@ pub fn is_irreducible(polynomial: u32) -> bool {
     degree >= 1 && (2..1 << (degree / 2 + 1)).all(|divisor| remainder(polynomial, divisor) != 0)
 }
 
-/// `x^k` modulo `polynomial`: a shift register with feedback, clocked `k` times.
+/// `x^k` modulo `polynomial`: a shift register with feedback, clocked `k` times. Modulo 1 there is no remainder.
 pub(super) fn power_of_x(k: u32, polynomial: u32) -> u16 {
     let degree = polynomial.ilog2();
+    if degree == 0 {
+        return 0;
+    }
     let step = |power: u32| {
         let shifted = power << 1;
         if shifted >> degree & 1 != 0 { shifted ^ polynomial } else { shifted }
@@ -36,6 +54,23 @@ mod tests {
             let found = (1u32 << degree..1 << (degree + 1)).filter(|&p| is_irreducible(p)).count();
             assert_eq!(found, count, "degree {degree}");
         }
+    }
+
+    #[test]
+    fn the_polynomials_of_all_sizes_are_irreducible_and_primitive_and_the_lowest_or_published() {
+        assert_eq!(polynomial_for(1), Some(1));
+        for degree in 1..=12 {
+            let polynomial = polynomial_for(1 << degree).unwrap();
+            // The powers of x take all values but 0 before they repeat.
+            let order = |p| (1..).find(|&k| power_of_x(k, p) == 1).unwrap();
+            let is_primitive = |p: u32| p & 1 == 1 && is_irreducible(p) && order(p) == (1 << degree) - 1;
+            assert_eq!(polynomial.ilog2(), degree);
+            assert!(is_primitive(polynomial), "{polynomial}");
+            let lowest = (1u32 << degree..).find(|&p| is_primitive(p)).unwrap();
+            let published = [13, 37];
+            assert!(polynomial == lowest || published.contains(&polynomial), "{polynomial}, not {lowest}");
+        }
+        assert_eq!([0, 3, 48, 8192].map(polynomial_for), [None; 4]);
     }
 
     #[test]

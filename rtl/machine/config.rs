@@ -164,7 +164,7 @@ impl MachineConfig {
         if !tracker.is_on() {
             return;
         }
-        let ports = num_sms + num_partitions;
+        let ports = num_sms.saturating_add(*num_partitions);
         let why = "L1s and L2 banks share the reply crossbar, whose grant masks hold one bit a port";
         rules.expect(ports <= 64, "scheme", "not off", "off with more than 64 SMs and partitions", why);
         let why = "a line that the L2 recalls must be gone from every L1, also from one that is being supplied";

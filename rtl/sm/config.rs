@@ -175,7 +175,7 @@ impl SmConfig {
             let shared = &self.shared;
             rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a field of the address");
             rules.expect(
-                shared.bytes > 0 && shared.bytes.is_multiple_of(4 * shared.banks.max(1)),
+                shared.bytes > 0 && shared.bytes.is_multiple_of(4 * shared.banks.clamp(1, 32)),
                 "bytes",
                 shared.bytes,
                 "a positive multiple of 4 bytes times the banks",

@@ -119,12 +119,12 @@ impl DwtConfig {
         rules.range("mpki", u64::from(*mpki), 1..=1000, "misses per thousand instructions");
         rules.range("above", u64::from(*above), 1..=7, "the streak is counted in 3 bits");
         rules.range("sample", u64::from(*sample), 1..=7, "the periods of a sample are counted in 3 bits");
-        let most = THREADS_A_CYCLE * u64::from(*period) * u64::from(*sample);
+        let most = THREADS_A_CYCLE.saturating_mul(u64::from(*period)).saturating_mul(u64::from(*sample));
         let why = "24 bits count the thread instructions of a sample, 128 a cycle";
         rules.expect(most < 1 << 24, "sample", sample, "fewer periods", why);
         rules.range("latency", u64::from(*latency), 1..=1000, "a registered link takes a cycle");
         let why = "the answer to a period's counts comes within the next period";
-        rules.expect(2 * latency < *period, "latency", latency, "less than half of `period`", why);
+        rules.expect(*latency < period.div_ceil(2), "latency", latency, "less than half of `period`", why);
         let cores = if *trigger == Trigger::CoordinatorOnly { u64::from(num_sms) } else { 64 };
         rules.range("coordinator", u64::from(*coordinator), 1..=cores, "it is one of the cores");
         rules.range("memo", u64::from(*memo), 1..=64, "a kernel is sought in all entries at once");

@@ -96,7 +96,7 @@ impl TrackerConfig {
     /// Checks the fields in a machine of `num_sms`.
     pub fn validate(&self, num_sms: u32, rules: &mut Rules) {
         rules.range("count", self.count.into(), 1..=u64::from(num_sms.min(8)), "each of them serves an SM");
-        let least = u64::from(self.count.max(1).next_power_of_two());
+        let least = u64::from(self.count.clamp(1, 8).next_power_of_two());
         rules.power_of_two("sets", self.sets.into(), least..=65_536, "the index is a bit field, and each has a set");
         rules.expect(
             self.count.is_power_of_two(),

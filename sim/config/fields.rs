@@ -37,6 +37,8 @@ pub(super) struct Overlay<'a> {
     /// Keys of the root that are not fields.
     pub meta: &'a [&'a str],
     pub problems: &'a mut Problems,
+    /// Paths that were given so far.
+    pub given: Vec<String>,
 }
 
 impl Fields {
@@ -175,6 +177,9 @@ impl Overlay<'_> {
 
     fn field(&mut self, path: &str, given: &Spanned<DeValue<'_>>, fields: &mut Fields) {
         let Some(field) = fields.get(path) else { return };
+        if self.is_given(path, given) {
+            return;
+        }
         let Some(value) = self.replacement(field, given) else { return };
         let change = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
         let change = change.and_then(|table| table.values().next());
@@ -185,7 +190,8 @@ impl Overlay<'_> {
         {
             let (value, other) = (shown(&value), shown(&field.value));
             let message = format!("`{path}` is {value}, but design `{earlier}` makes it {other}");
-            self.refuse(given.span(), message, Some("take one of the two designs, or say `--set`".to_owned()));
+            let help = "take one of the two designs, and give by `--set` what else the other changes".to_owned();
+            self.refuse(given.span(), message, Some(help));
             return;
         }
         let is_machine = *giver == Giver::Machine;
@@ -195,6 +201,20 @@ impl Overlay<'_> {
             field.place = place;
             field.assumed = false;
         }
+    }
+
+    /// Whether the field, or one of the keys given of it, was given before: one of the two would be lost.
+    fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
+        let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !table.contains_key(KIND)) {
+            Some(table) => table.iter().map(|(key, value)| (joined(path, key.get_ref()), value.span())).collect(),
+            None => vec![(path.to_owned(), given.span())],
+        };
+        let is_twice = |key: &str| self.given.iter().any(|other| is_within(key, other) || is_within(other, key));
+        let twice = keys.iter().find(|(key, _)| is_twice(key)).cloned();
+        self.given.extend(keys.into_iter().map(|(key, _)| key));
+        let Some((key, span)) = twice else { return false };
+        self.refuse(span, format!("`{key}` is given twice"), Some("leave one of them out".to_owned()));
+        true
     }
 
     /// The new value of a field, if what is given has the type of the old one.
@@ -240,7 +260,8 @@ impl Overlay<'_> {
         is_legal.then_some(table)
     }
 
-    fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
+    /// Adds a problem at a place in the text.
+    pub fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
         self.problems.add(self.sources, &Place { source: self.source, span }, message, help);
     }
 }

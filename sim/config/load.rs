@@ -1,97 +1,21 @@
 //! Reading machines, designs and `--set` into fields.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
 use super::as_file;
 use super::builtin::{self, Builtin, SCHEMA};
-use super::fields::{Fields, Overlay, plain, shown};
+use super::clash;
+use super::fields::{Fields, Overlay};
+use super::meta::{About, DESIGN_KEYS, MACHINE_KEYS, Meta};
 use super::problem::{ConfigError, Problems};
-use super::source::{Giver, Place, Sources};
+use super::source::{Asked, Giver, Place, Sources};
 use super::suggest::suggestion;
+use super::typed;
 
-/// Keys of a machine file that are not fields.
-const MACHINE_KEYS: &[&str] = &["name", "description", "source", "based-on", "assumed"];
-/// Keys of a design file that are not fields.
-const DESIGN_KEYS: &[&str] = &["name", "description", "source", "slot"];
 /// Machines that may stand on each other's shoulders.
 const MAX_BASES: usize = 8;
-
-/// The part of the machine that a design replaces. Two designs in one slot exclude each other; a
-/// design without a slot goes with every other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// Set index function.
-    Index,
-    /// Tag store.
-    Tags,
-    /// Which loads go past the L1.
-    Bypass,
-    /// Which line makes room.
-    Replacement,
-    /// How many warps run.
-    Throttle,
-    /// How operands are read.
-    Operands,
-    /// Queues ahead of the L1.
-    Queue,
-    /// The L2.
-    L2,
-    /// The sharing tracker.
-    Tracker,
-}
-
-impl Slot {
-    /// Every slot.
-    pub const ALL: [Self; 9] = [
-        Self::Index,
-        Self::Tags,
-        Self::Bypass,
-        Self::Replacement,
-        Self::Throttle,
-        Self::Operands,
-        Self::Queue,
-        Self::L2,
-        Self::Tracker,
-    ];
-
-    /// Its name in design files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Index => "index",
-            Self::Tags => "tags",
-            Self::Bypass => "bypass",
-            Self::Replacement => "replacement",
-            Self::Throttle => "throttle",
-            Self::Operands => "operands",
-            Self::Queue => "queue",
-            Self::L2 => "l2",
-            Self::Tracker => "tracker",
-        }
-    }
-}
-
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What every machine and design file says about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Its name.
-    pub name: String,
-    /// What it is, in one line.
-    pub description: String,
-    /// The papers it follows.
-    pub source: String,
-    /// The slot of a design.
-    pub slot: Option<Slot>,
-}
 
 impl About {
     /// Reads what a built-in file says about itself.
@@ -99,12 +23,10 @@ impl About {
     /// # Errors
     /// If the file is broken, which the tests rule out.
     pub fn of(file: &Builtin) -> Result<Self, ConfigError> {
-        let mut sources = Sources::default();
+        let (mut sources, mut problems) = (Sources::default(), Problems::default());
         let source = sources.add(Giver::Machine, file.path, file.text);
-        let document = parse(&sources, source, file.text)?;
-        let mut problems = Problems::default();
-        let mut meta = Meta { sources: &sources, source, table: &document, problems: &mut problems };
-        let about = meta.about(file.name);
+        let document = parse(&sources, source, file.text, &mut problems).unwrap_or_default();
+        let about = Meta { sources: &sources, source, table: &document, problems: &mut problems }.about(file.name);
         problems.or(about)
     }
 }
@@ -115,48 +37,45 @@ pub(super) struct Machine {
     pub fields: Fields,
 }
 
-/// Reads the files of one configuration.
+/// Reads the files of one configuration. What is wrong with one part keeps no other from being read.
 pub(super) struct Loader {
     /// Every text read.
     pub sources: Sources,
     /// The fields of the preset that has all keys, with legal values.
     pub schema: Fields,
+    /// What is wrong so far.
+    pub problems: Problems,
+    /// A file could not be read: what it would have stated is unknown.
+    pub lacks_file: bool,
 }
 
 impl Loader {
-    pub fn new() -> Result<Self, ConfigError> {
-        let mut sources = Sources::default();
-        let mut problems = Problems::default();
-        let mut schema = Fields::default();
+    pub fn new() -> Self {
+        let (sources, problems) = (Sources::default(), Problems::default());
+        let mut loader = Self { sources, schema: Fields::default(), problems, lacks_file: false };
         for file in builtin::machines().iter().filter(|file| file.name == SCHEMA) {
-            let source = sources.add(Giver::Machine, file.path, file.text);
-            let document = parse(&sources, source, file.text)?;
-            schema = Fields::flatten(&document, source, MACHINE_KEYS);
-            let mut meta = Meta { sources: &sources, source, table: &document, problems: &mut problems };
-            meta.mark_assumed(&mut schema);
+            let source = loader.sources.add(Giver::Machine, file.path, file.text);
+            let Some(document) = loader.parse(source, file.text) else { continue };
+            let mut schema = Fields::flatten(&document, source, MACHINE_KEYS);
+            loader.meta(source, &document).mark_assumed(&mut schema);
+            loader.schema = schema;
         }
-        problems.or(Self { sources, schema })
+        loader
     }
 
-    /// The machine of `--machine`.
-    pub fn machine(&mut self, name: &str) -> Result<Machine, ConfigError> {
-        let source = self.sources.add(Giver::Option, "--machine", name);
-        let asked = Place { source, span: 0..name.len() };
-        self.machine_at(name, as_file(name), &asked, 0)
+    /// The machine of `--machine`: the schema where there is none of that name.
+    pub fn machine(&mut self, name: &str) -> Machine {
+        let asked = self.sources.ask(&Asked::alone("--machine", name));
+        let unknown = Machine { about: About::unknown(name), fields: self.schema.clone() };
+        self.machine_at(name, as_file(name), &asked, 0).unwrap_or(unknown)
     }
 
-    fn machine_at(
-        &mut self,
-        name: &str,
-        file: Option<PathBuf>,
-        asked: &Place,
-        depth: usize,
-    ) -> Result<Machine, ConfigError> {
+    /// A machine, unless it cannot be read or stands on none.
+    fn machine_at(&mut self, name: &str, file: Option<PathBuf>, asked: &Place, depth: usize) -> Option<Machine> {
         let file = self.open("machine", name, file, builtin::machines(), asked, Giver::Machine)?;
         let text = self.sources.get(file.source).text.clone();
-        let document = parse(&self.sources, file.source, &text)?;
-        let mut problems = Problems::default();
-        let mut meta = Meta { sources: &self.sources, source: file.source, table: &document, problems: &mut problems };
+        let document = self.parse(file.source, &text)?;
+        let mut meta = self.meta(file.source, &document);
         let about = meta.about(&file.name);
         let base = meta.text("based-on");
         let is_based = base.is_some();
@@ -164,87 +83,84 @@ impl Loader {
             None => self.schema.clone(),
             Some((_, place)) if depth == MAX_BASES => {
                 let message = format!("more than {MAX_BASES} machines are based on each other, in a circle perhaps");
-                problems.add(&self.sources, &place, message, None);
-                return problems.or(Machine { about, fields: Fields::default() });
+                self.problems.add(&self.sources, &place, message, None);
+                self.lacks_file = true;
+                return None;
             }
             Some((base, place)) => {
                 let path = as_file(&base).map(|path| file.folder.join(path));
                 self.machine_at(&base, path, &place, depth + 1)?.fields
             }
         };
-        let mut overlay =
-            Overlay { sources: &self.sources, source: file.source, meta: MACHINE_KEYS, problems: &mut problems };
-        overlay.apply(&document, &mut fields);
+        self.apply(file.source, MACHINE_KEYS, &document, &mut fields);
         if !is_based {
             let missing: Vec<_> = fields.iter().filter(|f| f.place.source != file.source).map(|f| &*f.path).collect();
             if let Some(message) = missing_message(&missing) {
                 let place = Place { source: file.source, span: 0..0 };
                 let help = format!("state all fields, or start from another machine: based-on = \"{SCHEMA}\"");
-                problems.add(&self.sources, &place, message, Some(help));
+                self.problems.add(&self.sources, &place, message, Some(help));
             }
         }
-        let mut meta = Meta { sources: &self.sources, source: file.source, table: &document, problems: &mut problems };
-        meta.mark_assumed(&mut fields);
-        problems.or(Machine { about, fields })
+        self.meta(file.source, &document).mark_assumed(&mut fields);
+        Some(Machine { about, fields })
     }
 
     /// Applies the designs in order; their names.
-    pub fn designs(&mut self, names: &[String], fields: &mut Fields) -> Result<Vec<String>, ConfigError> {
+    pub fn designs(&mut self, designs: &[Asked], fields: &mut Fields) -> Vec<String> {
         let mut taken: Vec<About> = Vec::new();
-        for name in names {
-            let source = self.sources.add(Giver::Option, "--design", name);
-            let asked = Place { source, span: 0..name.len() };
-            let giver = Giver::Design(name.clone());
-            let file = self.open("design", name, as_file(name), builtin::designs(), &asked, giver)?;
-            let text = self.sources.get(file.source).text.clone();
-            let document = parse(&self.sources, file.source, &text)?;
-            let mut problems = Problems::default();
-            let mut meta =
-                Meta { sources: &self.sources, source: file.source, table: &document, problems: &mut problems };
-            let about = meta.about(&file.name);
-            for other in &taken {
-                let clash = if other.name == about.name {
-                    Some(format!("design `{}` is given twice", about.name))
-                } else {
-                    let slot = about.slot.filter(|slot| other.slot == Some(*slot));
-                    slot.map(|slot| {
-                        let names = format!("designs `{}` and `{}`", other.name, about.name);
-                        format!("{names} both fill the slot `{slot}`, which holds one")
-                    })
-                };
-                if let Some(message) = clash {
-                    problems.add(&self.sources, &asked, message, None);
-                }
-            }
-            problems.or(())?;
-            let mut problems = Problems::default();
-            let mut overlay =
-                Overlay { sources: &self.sources, source: file.source, meta: DESIGN_KEYS, problems: &mut problems };
-            overlay.apply(&document, fields);
-            problems.or(())?;
-            taken.push(about);
+        for asked in designs {
+            taken.extend(self.design(asked, &taken, fields));
         }
-        Ok(taken.into_iter().map(|about| about.name).collect())
+        taken.into_iter().map(|about| about.name).collect()
     }
 
-    /// Applies `--set` options in order.
-    pub fn sets(&mut self, sets: &[String], fields: &mut Fields) -> Result<(), ConfigError> {
-        let mut problems = Problems::default();
-        for text in sets {
-            let text = with_quotes(text);
-            let source = self.sources.add(Giver::Set, "--set", &text);
-            let (document, errors) = DeTable::parse_recoverable(&text);
-            if !errors.is_empty() || document.get_ref().is_empty() {
-                let place = Place { source, span: 0..text.len() };
-                let message = format!("`{text}` is not of the form KEY=VALUE");
-                let help = "for example l1.sets=64, or 'l1.index={ kind = \"fermi\" }'".to_owned();
-                problems.add(&self.sources, &place, message, Some(help));
+    /// Applies a design, unless it cannot be read or does not go with those `taken`.
+    fn design(&mut self, asked: &Asked, taken: &[About], fields: &mut Fields) -> Option<About> {
+        let (place, name) = (self.sources.ask(asked), asked.name());
+        let giver = Giver::Design(name.to_owned());
+        let file = self.open("design", name, as_file(name), builtin::designs(), &place, giver)?;
+        let text = self.sources.get(file.source).text.clone();
+        let document = self.parse(file.source, &text)?;
+        let about = self.meta(file.source, &document).about(&file.name);
+        let stated = Fields::flatten(&document, file.source, DESIGN_KEYS);
+        if let Some((message, help)) = clash::between(taken, &about, &stated, fields, &self.sources) {
+            self.problems.add(&self.sources, &place, message, help);
+            return None;
+        }
+        self.apply(file.source, DESIGN_KEYS, &document, fields);
+        Some(about)
+    }
+
+    /// Applies `--set` options in order, none of which may give what another gives.
+    pub fn sets(&mut self, sets: &[String], fields: &mut Fields) {
+        let texts: Vec<_> = sets.iter().map(|text| with_quotes(text)).collect();
+        let sources: Vec<_> = texts.iter().map(|text| self.sources.add(Giver::Set, "--set", text)).collect();
+        let legal = fields.clone();
+        let mut overlay = self.overlay(0, &[]);
+        for (text, source) in texts.iter().zip(sources) {
+            overlay.source = source;
+            let (document, errors) = DeTable::parse_recoverable(text);
+            if errors.is_empty() && !document.get_ref().is_empty() {
+                overlay.apply(document.get_ref(), fields);
                 continue;
             }
-            let mut overlay = Overlay { sources: &self.sources, source, meta: &[], problems: &mut problems };
-            overlay.apply(document.get_ref(), fields);
+            let (message, help) = match errors.iter().find(|error| error.message() == "duplicate key") {
+                Some(_) => (format!("`{text}` gives a key twice"), None),
+                None => {
+                    let help = "for example l1.sets=64, or 'l1.index={ kind = \"fermi\" }'".to_owned();
+                    (format!("`{text}` is not of the form KEY=VALUE"), Some(help))
+                }
+            };
+            overlay.refuse(0..text.len(), message, help);
         }
-        problems.or(())
+        typed::restore(fields, &legal, &self.sources, &mut self.problems);
+    }
+
+    /// Changes `fields` as a file says; a value of a wrong type stays what it was.
+    fn apply(&mut self, source: usize, meta: &[&str], document: &DeTable<'_>, fields: &mut Fields) {
+        let legal = fields.clone();
+        self.overlay(source, meta).apply(document, fields);
+        typed::restore(fields, &legal, &self.sources, &mut self.problems);
     }
 
     /// Reads a file, or finds a built-in one.
@@ -256,29 +172,46 @@ impl Loader {
         builtins: &[Builtin],
         asked: &Place,
         giver: Giver,
-    ) -> Result<Opened, ConfigError> {
-        if let Some(path) = file {
-            let text = std::fs::read_to_string(&path).map_err(|reason| ConfigError::Unreadable {
-                path: path.clone(),
-                what,
-                reason,
-            })?;
-            let source = self.sources.add(giver, &path.display().to_string(), &text);
-            let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            return Ok(Opened { source, name, folder });
-        }
-        if let Some(file) = builtins.iter().find(|file| file.name == name) {
-            let source = self.sources.add(giver, file.path, file.text);
-            return Ok(Opened { source, name: name.to_owned(), folder: PathBuf::new() });
-        }
-        let names: Vec<_> = builtins.iter().map(|file| file.name).collect();
-        let help = suggestion(name, &format!("{what}s"), &names);
-        let and = if help.ends_with('?') { " The" } else { "; the" };
-        let help = format!("{help}{and} name of a file ends in .toml");
-        let mut problems = Problems::default();
-        problems.add(&self.sources, asked, format!("there is no {what} `{name}`"), Some(help));
-        problems.or(Opened { source: 0, name: String::new(), folder: PathBuf::new() })
+    ) -> Option<Opened> {
+        let (message, help) = match file {
+            Some(path) => match std::fs::read_to_string(&path) {
+                Ok(text) => {
+                    let source = self.sources.add(giver, &path.display().to_string(), &text);
+                    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+                    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+                    return Some(Opened { source, name, folder });
+                }
+                Err(reason) => (format!("{}: cannot read the {what} file: {reason}", path.display()), None),
+            },
+            None => {
+                if let Some(file) = builtins.iter().find(|file| file.name == name) {
+                    let source = self.sources.add(giver, file.path, file.text);
+                    return Some(Opened { source, name: name.to_owned(), folder: PathBuf::new() });
+                }
+                let names: Vec<_> = builtins.iter().map(|file| file.name).collect();
+                let help = suggestion(name, &format!("{what}s"), &names);
+                let and = if help.ends_with('?') { " The" } else { "; the" };
+                let help = format!("{help}{and} name of a file ends in .toml");
+                (format!("there is no {what} `{name}`"), Some(help))
+            }
+        };
+        self.problems.add(&self.sources, asked, message, help);
+        self.lacks_file = true;
+        None
+    }
+
+    fn parse<'t>(&mut self, source: usize, text: &'t str) -> Option<DeTable<'t>> {
+        let document = parse(&self.sources, source, text, &mut self.problems);
+        self.lacks_file |= document.is_none();
+        document
+    }
+
+    fn meta<'a>(&'a mut self, source: usize, table: &'a DeTable<'a>) -> Meta<'a> {
+        Meta { sources: &self.sources, source, table, problems: &mut self.problems }
+    }
+
+    fn overlay<'a>(&'a mut self, source: usize, meta: &'a [&'a str]) -> Overlay<'a> {
+        Overlay { sources: &self.sources, source, meta, problems: &mut self.problems, given: Vec::new() }
     }
 }
 
@@ -291,24 +224,26 @@ struct Opened {
 }
 
 /// The document in `text`, which is that of `source`.
-fn parse<'t>(sources: &Sources, source: usize, text: &'t str) -> Result<DeTable<'t>, ConfigError> {
+fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Problems) -> Option<DeTable<'t>> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut problems = Problems::default();
     // Further errors are mostly consequences of the first.
-    for error in errors.iter().take(1) {
-        let place = Place { source, span: error.span().unwrap_or_default() };
-        problems.add(sources, &place, format!("not TOML: {}", error.message()), None);
-    }
-    problems.or(document.into_inner())
+    let Some(error) = errors.first() else { return Some(document.into_inner()) };
+    let place = Place { source, span: error.span().unwrap_or_default() };
+    problems.add(sources, &place, format!("not TOML: {}", error.message()), None);
+    None
 }
 
 /// `key=word` with the word in quotes, if it is no TOML value itself: shells eat quotes.
 fn with_quotes(text: &str) -> String {
     let Some((key, value)) = text.split_once('=') else { return text.to_owned() };
     let value = value.trim();
-    let is_word = value.starts_with(|c: char| c.is_ascii_alphabetic())
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-    if is_word && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
+    if is_word(value) && DeValue::parse(value).is_err() { format!("{key}=\"{value}\"") } else { text.to_owned() }
+}
+
+/// Whether a string can stand on a command line as it is.
+pub(super) fn is_word(value: &str) -> bool {
+    value.starts_with(|c: char| c.is_ascii_alphabetic())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
 fn missing_message(missing: &[&str]) -> Option<String> {
@@ -320,73 +255,5 @@ fn missing_message(missing: &[&str]) -> Option<String> {
             Some(format!("the file leaves out {} and {} more fields", names.join(", "), more - SHOWN))
         }
         _ => Some(format!("the file leaves out {}", names.join(", "))),
-    }
-}
-
-/// Reads the keys of a file that are not fields.
-struct Meta<'a> {
-    sources: &'a Sources,
-    source: usize,
-    table: &'a DeTable<'a>,
-    problems: &'a mut Problems,
-}
-
-impl Meta<'_> {
-    fn about(&mut self, default_name: &str) -> About {
-        let mut text = |key| self.text(key).map(|(text, _)| text);
-        let name = text("name").filter(|name| !name.is_empty()).unwrap_or_else(|| default_name.to_owned());
-        let description = text("description").unwrap_or_default();
-        let source = text("source").unwrap_or_default();
-        About { name, description, source, slot: self.slot() }
-    }
-
-    fn slot(&mut self) -> Option<Slot> {
-        let (name, place) = self.text("slot")?;
-        let slot = Slot::ALL.into_iter().find(|slot| slot.name() == name);
-        if slot.is_none() {
-            let help = suggestion(&name, "slots", &Slot::ALL.map(Slot::name));
-            let message = format!("`slot` is {name:?}, expected the name of a slot, or no such key");
-            self.problems.add(self.sources, &place, message, Some(help));
-        }
-        slot
-    }
-
-    /// A key that must be a string if it is there.
-    fn text(&mut self, key: &str) -> Option<(String, Place)> {
-        let value = self.table.get(key)?;
-        let place = Place { source: self.source, span: value.span() };
-        let Some(text) = value.get_ref().as_str() else {
-            let message = format!("`{key}` is {}, expected a string", shown(&plain(value.get_ref())));
-            self.problems.add(self.sources, &place, message, None);
-            return None;
-        };
-        Some((text.to_owned(), place))
-    }
-
-    /// Marks the fields and groups that `assumed` lists.
-    fn mark_assumed(&mut self, fields: &mut Fields) {
-        let Some(value) = self.table.get("assumed") else { return };
-        let Some(paths) = value.get_ref().as_array() else {
-            let place = Place { source: self.source, span: value.span() };
-            let message = "`assumed` is no array, expected dotted paths of fields".to_owned();
-            self.problems.add(self.sources, &place, message, None);
-            return;
-        };
-        for path in paths.iter() {
-            let place = Place { source: self.source, span: path.span() };
-            let name = path.get_ref().as_str().unwrap_or_default();
-            let mut marked = 0;
-            for field in fields.below_mut(name).filter(|_| !name.is_empty()) {
-                field.assumed = true;
-                marked += 1;
-            }
-            if marked == 0 {
-                let paths: Vec<_> = fields.iter().map(|field| field.path.as_str()).collect();
-                let near = suggestion(name, "", &paths);
-                let help = near.starts_with("did").then_some(near);
-                let message = "`assumed` names a field that does not exist".to_owned();
-                self.problems.add(self.sources, &place, message, help);
-            }
-        }
     }
 }

@@ -5,8 +5,9 @@
 //! ```text
 //! machine file (built in or --machine FILE; may name another one it is based on)
 //!   -> designs, in the order given          each changes what its file states
-//!     -> --set KEY=VALUE, in the order given
-//!       -> typed `MachineConfig` -> its rules
+//!     -> --set KEY=VALUE, each key once
+//!       -> what follows from them: polynomials that are left open
+//!         -> typed `MachineConfig` -> its rules
 //! ```
 //!
 //! The preset `fermi` is also the schema: it states every field there is, so its keys are the legal
@@ -14,14 +15,19 @@
 //! other keys depend on the kind: stating it with a `kind` replaces it, without one changes single
 //! keys of it.
 //!
-//! Each stage (reading, types, rules) reports everything that is wrong with it at once, with the
-//! place where the value was given: a line of a file, or the text of `--set`.
+//! Everything that is wrong is reported at once, with the place where it was given: a line of a file, or the
+//! text of `--set`. What cannot be understood is left out and the rest goes on: an unknown key changes nothing,
+//! and a value of a wrong type leaves the one before it.
 
 mod builtin;
+mod clash;
 mod fields;
+mod follow;
 mod load;
+mod meta;
 mod print;
 mod problem;
+mod rules;
 mod source;
 mod suggest;
 mod typed;
@@ -29,7 +35,7 @@ mod typed;
 use std::path::PathBuf;
 
 pub use builtin::{Builtin, designs, machines};
-pub use load::{About, Slot};
+pub use meta::{About, Slot};
 pub use print::fnv1a;
 pub use problem::{ConfigError, Problem};
 pub use suggest::suggestion;
@@ -38,7 +44,8 @@ use rtl::machine::MachineConfig;
 
 use fields::Fields;
 use load::Loader;
-use source::Sources;
+use problem::Problems;
+use source::{Asked, Sources};
 
 /// What the command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,16 +75,43 @@ impl Resolved {
     /// Resolves a request.
     ///
     /// # Errors
-    /// Everything that is wrong in the first stage that finds something wrong.
+    /// Everything that is wrong with it.
     pub fn new(request: &Request) -> Result<Self, ConfigError> {
-        let mut loader = Loader::new()?;
-        let load::Machine { about, mut fields } = loader.machine(&request.machine)?;
-        let designs = loader.designs(&request.designs, &mut fields)?;
-        loader.sets(&request.sets, &mut fields)?;
-        let Loader { sources, schema } = loader;
-        let config: MachineConfig = typed::read(&fields, &schema, &sources)?;
-        problem::refuse_violations(config.validate(), &fields, &sources)?;
-        Ok(Self { machine: about, designs, config, fields, sources })
+        let designs: Vec<_> = request.designs.iter().map(|name| Asked::alone("--design", name)).collect();
+        Self::with(&request.machine, &designs, &request.sets)
+    }
+
+    /// Resolves every request with one more design: that of `set`, which `--design-set` gave, at its number.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them, once.
+    ///
+    /// # Panics
+    /// If there is no design of that number.
+    pub fn compared(requests: &[(Request, usize)], set: &[String]) -> Result<Vec<Self>, ConfigError> {
+        let set = Asked::list("--design-set", set);
+        let mut problems = Problems::default();
+        let mut all = Vec::new();
+        for (Request { machine, designs, sets }, number) in requests {
+            let under = designs.iter().map(|name| Asked::alone("--design", name));
+            let designs: Vec<_> = under.chain([set[*number].clone()]).collect();
+            match Self::with(machine, &designs, sets) {
+                Ok(resolved) => all.push(resolved),
+                Err(error) => problems.merge(error),
+            }
+        }
+        problems.or(all)
+    }
+
+    fn with(machine: &str, designs: &[Asked], sets: &[String]) -> Result<Self, ConfigError> {
+        let mut loader = Loader::new();
+        let load::Machine { about, mut fields } = loader.machine(machine);
+        let designs = loader.designs(designs, &mut fields);
+        loader.sets(sets, &mut fields);
+        fields.choose_polynomials();
+        let config = loader.checked(&fields);
+        let Loader { sources, problems, .. } = loader;
+        problems.or(Self { machine: about, designs, config, fields, sources })
     }
 }
 

@@ -1,36 +1,19 @@
 //! What is wrong with a configuration, and where.
 
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
-use rtl::config::Violation;
 use thiserror::Error;
 
-use super::fields::Fields;
 use super::source::{Place, Sources};
 
-/// Why there is no configuration. Printed through `miette`, each problem shows its line.
+/// Why there is no configuration: every broken rule. Printed through `miette`, each problem shows its line.
 #[derive(Debug, Error, Diagnostic)]
-pub enum ConfigError {
-    /// A file could not be read.
-    #[error("{}: cannot read the {what} file: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// `machine` or `design`.
-        what: &'static str,
-        /// What the system says.
-        reason: io::Error,
-    },
-    /// Rules are broken: all that one stage finds.
-    #[error("the configuration has {}", counted(problems.len()))]
-    Invalid {
-        /// Every broken rule.
-        #[related]
-        problems: Vec<Problem>,
-    },
+#[error("the configuration has {}", counted(problems.len()))]
+pub struct ConfigError {
+    /// What is wrong, in the order in which the texts apply.
+    #[related]
+    pub problems: Vec<Problem>,
 }
 
 /// One broken rule.
@@ -52,10 +35,7 @@ impl ConfigError {
     /// One line per problem, `file:line:column: message (help)`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        match self {
-            Self::Unreadable { .. } => vec![self.to_string()],
-            Self::Invalid { problems } => problems.iter().map(Problem::line).collect(),
-        }
+        self.problems.iter().map(Problem::line).collect()
     }
 }
 
@@ -75,7 +55,7 @@ fn counted(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
-/// Collects the problems of a stage.
+/// Collects the problems of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Problems(Vec<Problem>);
 
@@ -87,21 +67,21 @@ impl Problems {
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
+    /// Adds those of another configuration, as far as they are others: two that differ elsewhere share some.
+    pub fn merge(&mut self, others: ConfigError) {
+        let key = |problem: &Problem| {
+            let Problem { message, text, span, .. } = problem;
+            (message.clone(), text.name().to_owned(), Arc::clone(text.inner()), *span)
+        };
+        for other in others.problems {
+            if !self.0.iter().any(|known| key(known) == key(&other)) {
+                self.0.push(other);
+            }
+        }
+    }
+
     /// `value`, unless there are problems.
     pub fn or<T>(self, value: T) -> Result<T, ConfigError> {
-        if self.0.is_empty() { Ok(value) } else { Err(ConfigError::Invalid { problems: self.0 }) }
+        if self.0.is_empty() { Ok(value) } else { Err(ConfigError { problems: self.0 }) }
     }
-}
-
-/// Turns broken rules of the typed configuration into problems at the places of their fields.
-pub(super) fn refuse_violations(
-    violations: Vec<Violation>,
-    fields: &Fields,
-    sources: &Sources,
-) -> Result<(), ConfigError> {
-    let mut problems = Problems::default();
-    for violation in violations {
-        problems.add(sources, &fields.place_of(&violation.path), violation.to_string(), None);
-    }
-    problems.or(())
 }

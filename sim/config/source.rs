@@ -34,6 +34,36 @@ pub(super) struct Place {
     pub span: Range<usize>,
 }
 
+/// A name that an option gives, alone or in a list.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    option: &'static str,
+    text: String,
+    span: Range<usize>,
+}
+
+impl Asked {
+    /// The option gives this name.
+    pub fn alone(option: &'static str, name: &str) -> Self {
+        Self { option, text: name.to_owned(), span: 0..name.len() }
+    }
+
+    /// The option gives these names, with commas between them.
+    pub fn list(option: &'static str, names: &[String]) -> Vec<Self> {
+        let mut start = 0;
+        let mut asked = |name: &String| {
+            let span = start..start + name.len();
+            start = span.end + 1;
+            Self { option, text: names.join(","), span }
+        };
+        names.iter().map(&mut asked).collect()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.text[self.span.clone()]
+    }
+}
+
 /// Every text read so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources(Vec<Source>);
@@ -43,6 +73,11 @@ impl Sources {
     pub fn add(&mut self, giver: Giver, name: &str, text: &str) -> usize {
         self.0.push(Source { giver, name: name.into(), text: text.into() });
         self.0.len() - 1
+    }
+
+    /// Adds the text of an option; where the name stands in it.
+    pub fn ask(&mut self, asked: &Asked) -> Place {
+        Place { source: self.add(Giver::Option, asked.option, &asked.text), span: asked.span.clone() }
     }
 
     /// The text of a place.

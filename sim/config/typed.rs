@@ -1,45 +1,46 @@
 //! From fields to the typed configuration, with every field that has the wrong type reported.
 //!
 //! The reader knows the path of every value, so that a message can point at the place where the
-//! value was given. It stops at the first wrong field; that field is then given the schema's value
-//! and the reading is repeated, until nothing is wrong.
+//! value was given. It stops at the first wrong field; that field is then given the value that it had
+//! before and the reading is repeated, until nothing is wrong.
 
 use std::fmt;
 
+use rtl::machine::MachineConfig;
 use serde::de::value::{SeqDeserializer, StrDeserializer};
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, Expected, IntoDeserializer, Unexpected, Visitor};
-use serde::{Deserializer, forward_to_deserialize_any};
+use serde::de::{DeserializeSeed, Error as _, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use toml::Value;
 
 use super::fields::{Field, Fields, shown};
-use super::problem::{ConfigError, Problems};
+use super::problem::Problems;
 use super::source::Sources;
 use super::suggest::suggestion;
 
-/// Reads the fields as a `T`.
-///
-/// # Errors
-/// Every field whose value `T` does not take.
+/// Reads the fields. Every one whose value has the wrong type is a problem, and gets its value of `legal`.
 ///
 /// # Panics
-/// If `T` does not take the schema: the preset lacks a field, which the tests rule out.
-pub(super) fn read<T: DeserializeOwned>(fields: &Fields, schema: &Fields, sources: &Sources) -> Result<T, ConfigError> {
-    let mut problems = Problems::default();
-    let mut fields = fields.clone();
+/// If those have the wrong type too: the preset lacks a field, which the tests rule out.
+pub(super) fn restore(
+    fields: &mut Fields,
+    legal: &Fields,
+    sources: &Sources,
+    problems: &mut Problems,
+) -> MachineConfig {
     loop {
-        let error = match T::deserialize(Node { value: &fields.to_value() }) {
-            Ok(typed) => return problems.or(typed),
+        let error = match MachineConfig::deserialize(Node { value: &fields.to_value() }) {
+            Ok(typed) => return typed,
             Err(error) => error,
         };
         let wrong = fields.holder_of(&error.path()).map(|field| field.path.clone());
-        let legal = wrong.as_ref().and_then(|path| schema.get(path));
-        let (Some(wrong), Some(legal)) = (wrong.and_then(|path| fields.get_mut(&path)), legal) else {
-            panic!("the schema has no legal value for `{}`: {error}", error.path());
+        let right = wrong.as_ref().and_then(|path| legal.get(path));
+        let (Some(wrong), Some(right)) = (wrong.and_then(|path| fields.get_mut(&path)), right) else {
+            panic!("there is no legal value for `{}`: {error}", error.path());
         };
         let (message, help) = error.explain(wrong);
         problems.add(sources, &wrong.place, message, help);
-        assert_ne!(wrong.value, legal.value, "the schema's own `{}` is refused: {error}", wrong.path);
-        wrong.value = legal.value.clone();
+        assert_ne!(wrong.value, right.value, "the legal `{}` is refused: {error}", wrong.path);
+        wrong.value = right.value.clone();
     }
 }
 

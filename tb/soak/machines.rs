@@ -23,8 +23,6 @@ const MAX_CYCLES: u64 = 200_000_000;
 const LINT_SMS: u64 = 3;
 /// and only so many cycles of them.
 const LINT_CYCLES: u64 = 5_000;
-/// Irreducible polynomials of degree 1 to 7.
-const POLYNOMIALS: [u32; 7] = [3, 7, 11, 19, 37, 67, 131];
 
 struct Machine {
     seed: u64,
@@ -78,13 +76,10 @@ impl Draw {
         self.set(&format!("{cache}.sets"), 1 << log2);
         let fermi = has_fermi && matches!(log2, 5 | 6);
         let index = match self.random.below(3) {
-            1 if log2 > 0 => {
+            1 => {
                 let reversed = self.random.percent(50);
                 let addr_bits = 14 + self.random.below(19);
-                let polynomial = POLYNOMIALS[log2 as usize - 1];
-                format!(
-                    "{{ kind = \"i-poly\", polynomial = {polynomial}, addr_bits = {addr_bits}, reversed = {reversed} }}"
-                )
+                format!("{{ kind = \"i-poly\", polynomial = 0, addr_bits = {addr_bits}, reversed = {reversed} }}")
             }
             2 if fermi => "{ kind = \"fermi\" }".to_owned(),
             _ => "{ kind = \"linear\" }".to_owned(),

@@ -97,6 +97,44 @@ fn all_broken_rules_are_reported_at_once() {
 }
 
 #[test]
+fn of_many_problems_20_are_shown_and_the_others_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let keys: String = (0..1_050).map(|i| format!("key{i} = 1\n")).collect();
+    fs::write(path("machine.toml"), format!("based-on = \"fermi\"\n{keys}")).unwrap();
+    fs::write(path("launch.toml"), &keys).unwrap();
+    let ended = warpsieve(&["config", "--machine", &path("machine.toml")]);
+    ended.refused(&["the configuration has 1050 problems", "unknown key `key19`", "and 1030 more problems"]);
+    assert!(!ended.err.contains("`key20`"), "{ended:?}");
+    let ended = warpsieve(&["run", &path("launch.toml")]);
+    ended.refused(&["launch.toml: 1051 problems", "has no `step`", "unknown key `key18`", "and 1031 more problems"]);
+    assert!(!ended.err.contains("`key19`"), "{ended:?}");
+}
+
+#[test]
+fn statistics_that_are_given_as_a_launch_file_are_refused_in_few_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let stats = folder.path().join("s.json").display().to_string();
+    assert_eq!(warpsieve(&["run", SMALL, "--quiet", "--stats", &stats]).status, Some(0));
+    let ended = warpsieve(&["run", &stats]);
+    ended.refused(&["s.json: ", "problem"]);
+    assert!(ended.err.lines().count() < 200, "{} lines", ended.err.lines().count());
+}
+
+#[test]
+fn of_many_reasons_why_a_kernel_cannot_be_run_20_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.ptx").display().to_string();
+    let text = fs::read_to_string(root().join("kernels/vadd/vadd.ptx")).unwrap();
+    let line = text.lines().find(|line| line.contains("add.f32")).unwrap().replace("add.f32", "tanh.approx.f32");
+    fs::write(&path, text.replacen("ret;", &format!("{}\n\tret;", vec![line; 33].join("\n")), 1)).unwrap();
+    let ended = warpsieve(&["ptx", &path]);
+    assert_eq!(ended.status, Some(2), "{ended:?}");
+    assert!(ended.out.contains("cannot be run, 33 reasons") && ended.out.contains("and 13 more reasons"), "{ended:?}");
+    assert_eq!(ended.out.matches("many.ptx:").count(), 21, "{ended:?}");
+}
+
+#[test]
 fn a_value_of_the_wrong_type_is_refused() {
     warpsieve(&["config", "--set", "l1.sets=many"]).refused(&["`l1.sets` is \"many\", expected an integer"]);
 }

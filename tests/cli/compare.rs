@@ -59,6 +59,44 @@ fn a_value_that_breaks_a_rule_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn pric_runs_at_every_size_with_the_polynomial_of_that_size() {
+    let sizes = ["--design-set", "baseline,pric", "--set", "l1.sets=32,64,128"];
+    let rows = rows(&[&[SMALL, "--check"], &sizes[..]].concat());
+    let labels: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
+    assert_eq!(labels[3..], ["pric l1.sets=32", "pric l1.sets=64", "pric l1.sets=128"]);
+    assert!(rows.iter().all(|row| row["check"] == "passed"), "{rows:?}");
+    for arguments in
+        [&["--machine", "hybrid", "--design-set", "pric"][..], &["--design", "ways-64", "--design-set", "pric"]]
+    {
+        assert_eq!(self::rows(&[&[SMALL, "--check"], arguments].concat())[0]["check"], "passed", "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_would_label_rows_wrongly_is_refused() {
+    let refused = |arguments: &[&str], message: &[&str]| {
+        warpsieve(&[&["compare", SMALL], arguments].concat()).refused(message);
+    };
+    refused(&["--set", "l1.sets=1,2", "--set", "l1.sets=64"], &["1 problem", "`l1.sets` is given twice", "l1.sets=64"]);
+    refused(&["--set", "l1.sets=64,32,64"], &["`--set` gives `l1.sets=64` twice"]);
+    refused(&["--design-set", "pric,baseline,pric"], &["`--design-set` gives `pric` twice"]);
+}
+
+#[test]
+fn every_wrong_name_of_a_design_set_is_reported_at_its_place() {
+    let ended = warpsieve(&["compare", SMALL, "--design-set", "baseline,prik,frk", "--set", "l1.sets=48"]);
+    ended.refused(&[
+        "the configuration has 3 problems",
+        "l1.sets is 48",
+        "there is no design `prik`",
+        "[--design-set:1:10]",
+        "there is no design `frk`",
+        "[--design-set:1:15]",
+        "baseline,prik,frk",
+    ]);
+}
+
+#[test]
 fn a_run_that_is_stopped_is_named_and_leaves_its_row() {
     let ended = warpsieve(&["compare", SMALL, "--max-cycles", "100", "--format", "csv"]);
     assert_eq!(ended.status, Some(3), "{ended:?}");

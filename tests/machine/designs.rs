@@ -51,14 +51,12 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
-/// Designs that a machine does not take. Index functions are for 32 or 64 sets of 128-byte lines, lines that
+/// Designs that a machine does not take. The Fermi hash is for 32 or 64 sets of 128-byte lines, lines that
 /// the L2 recalls are not supplied, and the lines of half a warp do not tell whether it contends.
 const DO_NOT_GO: [(&str, &[&str]); 2] = [
     (
         "southern-islands",
         &[
-            "pric",
-            "dwt-pric",
             "fermi-hash",
             "streaming-l2",
             "no-caches",
@@ -71,7 +69,7 @@ const DO_NOT_GO: [(&str, &[&str]); 2] = [
             "hybrid-policy",
         ],
     ),
-    ("hybrid", &["pric", "dwt-pric", "fermi-hash"]),
+    ("hybrid", &["fermi-hash"]),
 ];
 
 #[test]

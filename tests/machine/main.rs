@@ -103,8 +103,12 @@ impl Setup {
         self
     }
 
+    /// Gives fields values, in place of those that they were given before.
     fn sets(mut self, sets: &[&str]) -> Self {
-        self.sets.extend(sets.iter().map(|&set| set.to_owned()));
+        for set in sets {
+            self.sets.retain(|before| before.split('=').next() != set.split('=').next());
+            self.sets.push((*set).to_owned());
+        }
         self
     }
 

@@ -56,14 +56,43 @@ fn a_design_replaces_a_table_with_a_kind_as_a_whole() {
 }
 
 #[test]
+fn an_open_polynomial_follows_the_number_of_sets() {
+    let polynomial = |machine: &str, designs: &[&str], sets: &[&str]| {
+        let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
+        match Resolved::new(&request).unwrap().config.l1.index {
+            IndexConfig::IPoly { polynomial, .. } => polynomial,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (sets, expected) in [(1, 1), (2, 3), (8, 13), (16, 19), (32, 37), (64, 67), (128, 131), (4096, 4179)] {
+        assert_eq!(polynomial("fermi", &["pric"], &[&format!("l1.sets={sets}")]), expected, "{sets} sets");
+    }
+    assert_eq!(polynomial("hybrid", &["pric"], &[]), 131);
+    assert_eq!(polynomial("southern-islands", &["dwt-pric"], &[]), 67);
+    assert_eq!(polynomial("fermi", &["ways-64", "pric"], &[]), 3);
+    assert_eq!(polynomial("fermi", &["pric", "ways-64"], &[]), 3);
+    assert_eq!(polynomial("fermi", &["pric", "fully-associative"], &[]), 1);
+    assert_eq!(polynomial("fermi", &["pric"], &["l1.index.polynomial=41"]), 41);
+}
+
+#[test]
+fn a_polynomial_that_follows_is_the_same_configuration_as_one_that_is_stated() {
+    let stated = "l1.index={ kind = \"i-poly\", polynomial = 37, addr_bits = 32, reversed = false }";
+    let (follows, stated) = (fermi(&["pric"], &[]).unwrap(), fermi(&[], &[stated]).unwrap());
+    assert_eq!(follows.hash(), stated.hash());
+    assert!(follows.to_toml().contains("polynomial = 37"));
+}
+
+#[test]
 fn a_single_key_of_a_table_with_a_kind_can_be_set() {
     let config = fermi(&["pric"], &["l1.index.addr_bits=27"]).unwrap().config;
     assert_eq!(config.l1.index, IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false });
 }
 
 #[test]
-fn set_goes_on_top_of_designs_and_the_last_one_counts() {
-    let config = fermi(&["bypass-all"], &["l1.bypass=none", "l1.ways=8", "l1.ways = 16"]).unwrap().config;
+fn set_goes_on_top_of_designs() {
+    let config = fermi(&["bypass-all"], &["l1.bypass=none", "l1.ways = 16"]).unwrap().config;
     assert_eq!((config.l1.bypass, config.l1.ways), (Bypass::None, 16));
 }
 

@@ -119,11 +119,9 @@ fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
 #[test]
 fn a_rule_between_fields_points_at_the_field_it_names() {
     assert_eq!(
-        refused(&["pric"], &["l1.sets=64"]),
-        [
-            "designs/pric.toml:7:9: l1.index.polynomial is 37 (degree 5), expected degree 6: the degree is the number of \
-          index bits"
-        ]
+        refused(&["pric"], &["l1.sets=64", "l1.index.polynomial=37"]),
+        ["--set:1:21: l1.index.polynomial is 37 (degree 5), expected degree 6, such as 67, or 0 for that: the degree \
+          is the number of index bits"]
     );
 }
 
@@ -131,9 +129,153 @@ fn a_rule_between_fields_points_at_the_field_it_names() {
 fn two_designs_in_one_slot_are_refused_by_name() {
     assert_eq!(
         refused(&["pric", "fermi-hash"], &[]),
-        ["--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`, which holds one"]
+        ["--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`, which holds one (both give \
+          `l1.index`, which has one value: take one, or `compare --design-set pric,fermi-hash`)"]
     );
     assert_eq!(refused(&["pric", "pric"], &[]), ["--design:1:1: design `pric` is given twice"]);
+}
+
+#[test]
+fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine() {
+    let clash = "--design:1:1: designs `frc` and `streaming-l2` both fill the slot `l2`, which holds one (for both, give \
+                 with `frc` what `streaming-l2` changes: --set l2.bypass=streaming)";
+    assert_eq!(refused(&["frc", "streaming-l2"], &[]), [clash]);
+    assert_eq!(
+        refused(&["tracker", "tracker-2"], &[]),
+        [
+            "--design:1:1: designs `tracker` and `tracker-2` both fill the slot `tracker`, which holds one (for both, give \
+          with `tracker` what `tracker-2` changes: --set tracker.count=2)"
+        ]
+    );
+    assert_eq!(fermi(&["tracker"], &["tracker.count=2"]).unwrap().hash(), fermi(&["tracker-2"], &[]).unwrap().hash());
+    assert_eq!(
+        refused(&["frc-8", "transient"], &[]),
+        [
+            "--design:1:1: designs `frc-8` and `transient` both fill the slot `l2`, which holds one (`transient` changes \
+          nothing that `frc-8` leaves as it is: leave it out)"
+        ]
+    );
+}
+
+#[test]
+fn a_key_given_twice_is_refused_wherever_it_is_given() {
+    let twice = |key: &str| format!("`{key}` is given twice (leave one of them out)");
+    assert_eq!(refused(&[], &["l1.ways=8", "l1.ways = 16"]), [format!("--set:1:11: {}", twice("l1.ways"))]);
+    assert_eq!(
+        refused(&[], &["l1.ways=8", "l1={ sets = 64, ways = 8 }"]),
+        [format!("--set:1:24: {}", twice("l1.ways"))]
+    );
+    let whole = "l1.index={ kind = \"i-poly\", polynomial = 37, addr_bits = 32, reversed = false }";
+    let part = "l1.index.addr_bits=27";
+    assert_eq!(refused(&[], &[whole, part]), [format!("--set:1:20: {}", twice("l1.index.addr_bits"))]);
+    assert_eq!(refused(&["pric"], &[part, whole]), [format!("--set:1:10: {}", twice("l1.index"))]);
+    assert_eq!(
+        refused(&[], &["l1={ sets = 64, sets = 32 }"]),
+        ["--set:1:1: `l1={ sets = 64, sets = 32 }` gives a key twice"]
+    );
+    assert!(fermi(&["pric"], &[part, "l1.index.reversed=true"]).is_ok());
+    for text in ["[l1]\nsets = 64\nsets = 32\n", "l1.sets = 64\nl1.sets = 32\n", "[l1]\nsets = 64\n[l1]\nsets = 32\n"] {
+        assert!(design_refused(text)[0].contains("duplicate key"), "{:?}", design_refused(text));
+        let lines = machine_refused(&format!("based-on = \"fermi\"\n{text}"));
+        assert!(lines[0].contains("duplicate key"), "{lines:?}");
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_is_reported_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "based-on = \"kepler\"\ncolour = 1\nnum_sms = -1\n[l1]\nsets = 48\n").unwrap();
+    let request = Request {
+        machine: path.display().to_string(),
+        designs: vec!["baseline".to_owned(), "pric".to_owned(), "fermi-hash".to_owned()],
+        sets: ["l1.setz=64", "l1.ways=many", "=3", "lsu.slots=0", "lsu.slots=1"].map(str::to_owned).into(),
+    };
+    let lines = Resolved::new(&request).unwrap_err().lines();
+    let expected = [
+        "mine.toml:2:1: unknown key `colour`",
+        "mine.toml:3:11: `num_sms` is -1, expected 0 to 4294967295",
+        "--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`",
+        "--set:1:4: unknown key `l1.setz`",
+        "--set:1:9: `l1.ways` is \"many\"",
+        "--set:1:1: `=3` is not of the form",
+        "--set:1:11: `lsu.slots` is given twice",
+        "--set:1:11: lsu.slots is 0, expected 1 to 64",
+        "mine.toml:5:8: l1.sets is 48, expected a power of two",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.contains(expected), "no `{expected}` in `{line}`");
+    }
+}
+
+#[test]
+fn names_that_do_not_exist_are_all_reported_and_hide_no_unknown_key() {
+    let request = Request {
+        machine: "femi".to_owned(),
+        designs: vec!["prik".to_owned(), "frk".to_owned()],
+        sets: vec!["l1.setz=64".to_owned()],
+    };
+    let lines = Resolved::new(&request).unwrap_err().lines();
+    let expected = ["no machine `femi`", "no design `prik`", "no design `frk`", "unknown key `l1.setz`"];
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    assert!(lines.iter().zip(expected).all(|(line, expected)| line.contains(expected)), "{lines:#?}");
+}
+
+#[test]
+fn a_name_of_a_list_is_reported_at_its_place_and_what_variants_share_once() {
+    let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: vec!["l1.setz=64".to_owned()] };
+    let set = ["baseline", "prik", "frc", "frk"].map(str::to_owned);
+    let requests: Vec<_> = (0..set.len()).map(|design| (request.clone(), design)).collect();
+    let lines = Resolved::compared(&requests, &set).unwrap_err().lines();
+    let help = "? The name of a file ends in .toml)";
+    assert_eq!(
+        lines,
+        [
+            "--set:1:4: unknown key `l1.setz` (did you mean `sets`?)".to_owned(),
+            format!("--design-set:1:10: there is no design `prik` (did you mean `pric`{help}"),
+            format!("--design-set:1:19: there is no design `frk` (did you mean `frc`{help}"),
+        ]
+    );
+}
+
+#[test]
+fn a_field_out_of_its_range_breaks_no_other_field() {
+    assert_eq!(refused(&[], &["num_sms=0"]).len(), 1);
+    let sets = "--set:1:9: l1.sets is 8192, expected a power of two from 1 to 4096: the set index is a bit field";
+    assert_eq!(refused(&["pric"], &["l1.sets=8192"]), [sets]);
+    let machines = [(&[][..], "fermi"), (&["pric", "tracker"], "hybrid"), (&["frc", "ccws"], "southern-islands")];
+    for (designs, machine) in machines {
+        let request = |sets| Request {
+            machine: machine.to_owned(),
+            designs: designs.iter().map(|&design| design.to_owned()).collect(),
+            sets,
+        };
+        let text = Resolved::new(&request(Vec::new())).unwrap().to_toml();
+        let machine: toml::Table = text.parse().unwrap();
+        let mut paths = Vec::new();
+        integers("", &machine, &mut paths);
+        assert!(paths.len() > 100, "{}", paths.len());
+        for (path, value) in paths.iter().flat_map(|path| [0, 3, 4_294_967_295_u32].map(|value| (path, value))) {
+            let lines =
+                Resolved::new(&request(vec![format!("{path}={value}")])).map_or_else(|e| e.lines(), |_| Vec::new());
+            let (own, others): (Vec<_>, Vec<_>) =
+                lines.iter().partition(|line| line.contains(&format!(": {path} is ")));
+            assert!(own.is_empty() || others.is_empty(), "{path}={value}: {lines:#?}");
+        }
+    }
+}
+
+/// The dotted paths of all integers.
+fn integers(group: &str, table: &toml::Table, paths: &mut Vec<String>) {
+    for (key, value) in table {
+        let path = if group.is_empty() { key.clone() } else { format!("{group}.{key}") };
+        match value {
+            toml::Value::Integer(_) => paths.push(path),
+            toml::Value::Table(inner) => integers(&path, inner, paths),
+            _ => {}
+        }
+    }
 }
 
 #[test]
@@ -141,7 +283,7 @@ fn two_designs_that_disagree_about_a_field_are_refused() {
     assert_eq!(
         design_refused("[l1]\nindex = { kind = \"linear\" }\n"),
         ["mine.toml:2:9: `l1.index` is { kind = \"linear\" }, but design `pric` makes it { kind = \"i-poly\", \
-          polynomial = 37, addr_bits = 32, reversed = false } (take one of the two designs, or say `--set`)"]
+          polynomial = 0, addr_bits = 32, reversed = false } (take one of the two designs, and give by `--set` what else the other changes)"]
     );
 }
 
@@ -172,8 +314,8 @@ fn a_set_without_a_value_is_refused() {
 
 #[test]
 fn a_file_that_is_missing_or_no_toml_is_refused() {
-    let error = fermi(&["nowhere/mine.toml"], &[]).unwrap_err();
-    assert!(error.to_string().starts_with("nowhere/mine.toml: cannot read the design file: "), "{error}");
+    let lines = refused(&["nowhere/mine.toml"], &[]);
+    assert!(lines[0].starts_with("--design:1:1: nowhere/mine.toml: cannot read the design file: "), "{lines:?}");
     let lines = machine_refused("name = \"x\"\n[l1\n");
     assert!(lines[0].starts_with("mine.toml:2:4: not TOML: "), "{lines:?}");
 }
@@ -243,6 +385,9 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
     );
     assert_eq!(
         refused(&["hybrid-policy", "bypass-all"], &[]),
-        ["--design:1:1: designs `hybrid-policy` and `bypass-all` both fill the slot `bypass`, which holds one"]
+        [
+            "--design:1:1: designs `hybrid-policy` and `bypass-all` both fill the slot `bypass`, which holds one (both give \
+          `l1.bypass`, which has one value: take one, or `compare --design-set hybrid-policy,bypass-all`)"
+        ]
     );
 }

@@ -1,0 +1,175 @@
+//! Fingerprint of the sources that a run is built from, shared by the build script, which makes it, and tests.
+//!
+//! All files of all crates of the workspace count, tests and benchmarks excepted: what a run results in may come
+//! from any of them, data that are built in included. Machines and designs are in no crate: a result is kept under
+//! the values that they give.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Files of the workspace itself: which crates there are, how they are built, and on which versions of others.
+const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+
+/// What decides, in the workspace at `root`: its own files, and the folders of its crates.
+///
+/// # Errors
+/// If `root` cannot be read.
+pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
+    let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
+    places.extend(folders.iter().map(fs::DirEntry::path).filter(|folder| folder.join("Cargo.toml").is_file()));
+    places.sort_unstable();
+    Ok(places)
+}
+
+/// The fingerprint of the workspace at `root`: of names and contents, wherever it lies.
+///
+/// # Errors
+/// If something in it cannot be read.
+pub fn fingerprint(root: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    for place in places(root)? {
+        collect(&place, &mut files)?;
+    }
+    files.sort_unstable();
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        let content = fs::read(&file)?;
+        let name = file.strip_prefix(root).unwrap_or(&file).as_os_str().as_encoded_bytes();
+        for part in [name, &content] {
+            hasher.write_usize(part.len());
+            hasher.write(part);
+        }
+    }
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if is_left_out(place) {
+        return Ok(());
+    }
+    if place.is_file() {
+        files.push(place.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(place)? {
+        collect(&entry?.path(), files)?;
+    }
+    Ok(())
+}
+
+/// Whether a file or folder has the name of one that is built for tests and benchmarks only, or of a hidden one.
+fn is_left_out(place: &Path) -> bool {
+    let stem = place.file_stem().unwrap_or_default().to_string_lossy();
+    stem == "tests" || stem == "benches" || stem.ends_with("_tests") || stem.starts_with('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A workspace of one file a line, each with its own name as content.
+    fn workspace(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        root
+    }
+
+    const DECIDING: [&str; 8] = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "area/Cargo.toml",
+        "area/technology.toml",
+        "area/cacti.cfg",
+        "papers/Cargo.toml",
+        "papers/build.rs",
+        "papers/xie2013/fig2.rs",
+    ];
+    const OTHERS: [&str; 8] = [
+        "README.md",
+        "machines/fermi.toml",
+        "tests/cli/main.rs",
+        "target/debug/Cargo.lock",
+        "area/tests.rs",
+        "tb/.main.rs.swp",
+        "tb/benches/dram.rs",
+        "sim/run/profile_tests.rs",
+    ];
+
+    #[test]
+    fn every_file_of_a_crate_but_its_tests_decides() {
+        let root = workspace(&[&DECIDING[..], &OTHERS].concat());
+        let now = || fingerprint(root.path()).unwrap();
+        for (files, decide) in [(&DECIDING[..], true), (&OTHERS, false)] {
+            for file in files {
+                let before = now();
+                fs::write(root.path().join(file), "changed").unwrap();
+                assert_eq!(now() != before, decide, "{file}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_file_a_lost_one_a_new_name_and_moved_text_change_it() {
+        let root = workspace(&DECIDING);
+        let path = |name: &str| root.path().join(name);
+        let mut seen = vec![fingerprint(root.path()).unwrap()];
+        let mut changed = || {
+            let now = fingerprint(root.path()).unwrap();
+            assert!(!seen.contains(&now));
+            seen.push(now);
+        };
+        fs::write(path("area/new.rs"), "ab").unwrap();
+        changed();
+        fs::rename(path("area/new.rs"), path("area/other.rs")).unwrap();
+        changed();
+        fs::write(path("area/other.rs"), "a").unwrap();
+        fs::write(path("area/p.rs"), "b").unwrap();
+        changed();
+        fs::remove_file(path("area/technology.toml")).unwrap();
+        changed();
+        fs::create_dir(path("new")).unwrap();
+        fs::write(path("new/Cargo.toml"), "").unwrap();
+        changed();
+    }
+
+    #[test]
+    fn it_does_not_depend_on_where_the_workspace_lies() {
+        let [one, other] = [workspace(&DECIDING), workspace(&DECIDING)];
+        assert_eq!(fingerprint(one.path()).unwrap(), fingerprint(other.path()).unwrap());
+    }
+
+    #[test]
+    fn the_files_that_kept_runs_come_from_are_found() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut files = Vec::new();
+        places(&root).unwrap().iter().for_each(|place| collect(place, &mut files).unwrap());
+        for name in [
+            "area/technology.toml",
+            "area/sram.rs",
+            "papers/xie2013/fig2.rs",
+            "sim/config/typed.rs",
+            "sim/dram/judge.rs",
+            "sim/estimate/energy.rs",
+            "sim/check/dueling.rs",
+            "sim/readers/mod.rs",
+            "papers/fingerprint.rs",
+            "sim/trace/mod.rs",
+            "tb/tracker/mod.rs",
+            "rtl/l1/tags.rs",
+            "isa/lanes/alu.rs",
+            "golden/interp.rs",
+            "compiler/rewrite.rs",
+            "waves/part_file.rs",
+        ] {
+            let path = root.join(name);
+            assert!(path.is_file() && files.contains(&path), "{name}");
+        }
+        assert!(!files.contains(&root.join("machines/fermi.toml")));
+    }
+}

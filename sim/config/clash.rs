@@ -1,0 +1,49 @@
+//! Designs that exclude each other, and how to have both all the same.
+
+use super::fields::{Field, Fields, shown};
+use super::load::is_word;
+use super::meta::About;
+use super::source::{Giver, Sources};
+
+/// Why a design, which states `stated`, does not go with those `taken`, which made `fields` what they are; and what
+/// to do.
+pub(super) fn between(
+    taken: &[About],
+    about: &About,
+    stated: &Fields,
+    fields: &Fields,
+    sources: &Sources,
+) -> Option<(String, Option<String>)> {
+    let name = &about.name;
+    if taken.iter().any(|other| other.name == *name) {
+        return Some((format!("design `{name}` is given twice"), None));
+    }
+    let slot = about.slot?;
+    let other = &taken.iter().find(|other| other.slot == Some(slot))?.name;
+    let message = format!("designs `{other}` and `{name}` both fill the slot `{slot}`, which holds one");
+    let now = |field: &Field| fields.holder_of(&field.path);
+    let differs = |field: &&Field| now(field).is_none_or(|now| now.path != field.path || now.value != field.value);
+    let changed: Vec<&Field> = stated.iter().filter(differs).collect();
+    let by_design =
+        |field: &&&Field| now(field).is_some_and(|now| matches!(sources.of(&now.place).giver, Giver::Design(_)));
+    let help = if let Some(both) = changed.iter().find(by_design) {
+        let path = &both.path;
+        format!("both give `{path}`, which has one value: take one, or `compare --design-set {other},{name}`")
+    } else if changed.is_empty() {
+        format!("`{name}` changes nothing that `{other}` leaves as it is: leave it out")
+    } else {
+        let sets: Vec<_> = changed.iter().map(|field| option(field)).collect();
+        format!("for both, give with `{other}` what `{name}` changes: {}", sets.join(" "))
+    };
+    Some((message, Some(help)))
+}
+
+/// The option that gives a field its value, as a shell takes it.
+fn option(field: &Field) -> String {
+    let Field { path, value, .. } = field;
+    match value.as_str() {
+        Some(word) if is_word(word) => format!("--set {path}={word}"),
+        _ if value.is_integer() || value.is_bool() => format!("--set {path}={value}"),
+        _ => format!("--set '{path}={}'", shown(value)),
+    }
+}

@@ -1,0 +1,24 @@
+//! Values that follow from others where they are left open.
+
+use rtl::index::polynomial_for;
+use toml::Value;
+
+use super::fields::Fields;
+
+impl Fields {
+    /// Gives every index by a polynomial that leaves it open (`polynomial = 0`) the one for its number of sets. It
+    /// stays open where there is none.
+    pub fn choose_polynomials(&mut self) {
+        for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
+            let Some(group) = path.strip_suffix(".index") else { continue };
+            let sets = self.get(&format!("{group}.sets")).and_then(|field| field.value.as_integer());
+            let fits = sets.and_then(|sets| polynomial_for(u32::try_from(sets).ok()?));
+            let index = self.get_mut(&path).and_then(|field| field.value.as_table_mut());
+            let open =
+                index.and_then(|index| index.get_mut("polynomial")).filter(|value| value.as_integer() == Some(0));
+            if let (Some(polynomial), Some(fits)) = (open, fits) {
+                *polynomial = Value::Integer(fits.into());
+            }
+        }
+    }
+}

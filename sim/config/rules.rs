@@ -1,0 +1,53 @@
+//! The rules of the typed configuration, each broken one a problem at the place of its field.
+
+use rtl::config::Violation;
+use rtl::machine::MachineConfig;
+
+use super::fields::{Field, Fields};
+use super::load::Loader;
+use super::typed;
+
+impl Loader {
+    /// The typed configuration. Rules are not asked where a file is lacking: what that would have stated may
+    /// be what they miss.
+    pub fn checked(&mut self, fields: &Fields) -> MachineConfig {
+        let config = self.typed(&mut fields.clone());
+        if !self.lacks_file {
+            self.report(config.validate(), fields);
+        }
+        config
+    }
+
+    /// Reports broken rules, but none that is broken only because another is: with a legal value in the other's
+    /// field it holds, and not the other way round.
+    fn report(&mut self, broken: Vec<Violation>, fields: &Fields) {
+        let still: Vec<_> = broken.iter().map(|violation| self.broken_without(&violation.path, fields)).collect();
+        let follows = |one: usize, other: usize| {
+            let (path, of_other) = (&broken[one].path, &broken[other].path);
+            !still[other].contains(path) && still[one].contains(of_other)
+        };
+        for (one, violation) in broken.iter().enumerate() {
+            if !(0..broken.len()).any(|other| follows(one, other)) {
+                let place = fields.place_of(&violation.path);
+                self.problems.add(&self.sources, &place, violation.to_string(), None);
+            }
+        }
+    }
+
+    /// The paths that break rules when the field that holds `path` has a legal value.
+    fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
+        let mut mended = fields.clone();
+        if let Some(Field { path, machine_value, .. }) = fields.holder_of(path) {
+            let legal = machine_value.as_ref().or(self.schema.get(path).map(|field| &field.value));
+            if let (Some(field), Some(legal)) = (mended.get_mut(path), legal) {
+                field.value = legal.clone();
+            }
+        }
+        mended.choose_polynomials();
+        self.typed(&mut mended).validate().into_iter().map(|violation| violation.path).collect()
+    }
+
+    fn typed(&mut self, fields: &mut Fields) -> MachineConfig {
+        typed::restore(fields, &self.schema, &self.sources, &mut self.problems)
+    }
+}
