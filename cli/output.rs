@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-pub(super) use warpsieve::text::grouped;
-use trace::Warning;
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr, miette};
+use trace::Warning;
+pub(super) use warpsieve::text::grouped;
 
 use super::limit::{self, Limited};
 

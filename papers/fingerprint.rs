@@ -1,6 +1,6 @@
 //! Fingerprint of the sources that a run is built from, shared by the build script, which makes it, and tests.
 //!
-//! All files of all crates of the workspace count, tests and benchmarks excepted: what a run results in may come
+//! All files of all crates that the pages are built on count, tests and benchmarks excepted: what a run results in may come
 //! from any of them, data that are built in included. Machines and designs are in no crate: a result is kept under
 //! the values that they give.
 
@@ -18,7 +18,13 @@ const OF_WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
-    places.extend(folders.iter().map(fs::DirEntry::path).filter(|folder| folder.join("Cargo.toml").is_file()));
+    for folder in folders.iter().map(fs::DirEntry::path) {
+        // What is built on the pages decides nothing of what they hold.
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"));
+        if manifest.is_ok_and(|text| !text.contains("papers.workspace")) {
+            places.push(folder);
+        }
+    }
     places.sort_unstable();
     Ok(places)
 }
@@ -72,6 +78,8 @@ mod tests {
     /// A workspace of one file a line, each with its own name as content.
     fn workspace(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("cli")).unwrap();
+        fs::write(root.path().join("cli/Cargo.toml"), "papers.workspace = true").unwrap();
         for file in files {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -90,7 +98,8 @@ mod tests {
         "papers/build.rs",
         "papers/xie2013/fig2.rs",
     ];
-    const OTHERS: [&str; 8] = [
+    const OTHERS: [&str; 9] = [
+        "cli/args.rs",
         "README.md",
         "machines/fermi.toml",
         "tests/cli/main.rs",
