@@ -212,7 +212,7 @@ pub(super) struct ReplayArguments {
 pub(super) struct SimulationArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Write the statistics (JSON, schema 1)
+    /// Write the statistics (JSON, schema 1), with `-` to stdout
     #[arg(long, value_name = "FILE.json")]
     pub stats: Option<PathBuf>,
     /// Compare every step with the golden models; slower

@@ -3,14 +3,14 @@
 mod table;
 mod variants;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use miette::{IntoDiagnostic, Report, WrapErr};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use waves::part_file::PartFile;
 
 use super::args::CompareArguments;
+use super::files::Files;
 use super::progress::progress_bar;
 use super::{Exit, crash, output};
 use crate::config::Resolved;
@@ -28,8 +28,10 @@ struct Job<'a> {
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let variants = variants(arguments);
     let resolved = variants.iter().map(|variant| Resolved::new(&variant.request)).collect::<Result<Vec<_>, _>>()?;
+    let output = arguments.output.as_deref().filter(|path| !output::is_stdout(path));
+    check(arguments, &resolved, output)?;
     // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
-    let file = arguments.output.as_deref().map(open).transpose()?;
+    let file = output.map(open).transpose()?;
     let configured: Vec<_> = variants.iter().zip(&resolved).collect();
     let jobs: Vec<_> = arguments
         .launches
@@ -53,10 +55,24 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     }
     let text = table::render(&rows, arguments.format)?;
     match file {
-        Some(file) => keep(file, &text)?,
+        Some(file) => {
+            let path = output::keep(file, &text).wrap_err("the table cannot be written")?;
+            output::wrote(arguments.quiet, [path])?;
+        }
         None => output::print(&text)?,
     }
     Ok(exit)
+}
+
+/// Refuses a table that would take the place of what is read.
+fn check(arguments: &CompareArguments, resolved: &[Resolved], output: Option<&Path>) -> Result<(), Report> {
+    let mut files = Files::default();
+    resolved.iter().for_each(|resolved| files.reads_machine(resolved));
+    for launch in &arguments.launches {
+        files.reads_launch(&crate::run::open(launch, None)?);
+    }
+    files.writes("`--output`", output);
+    files.check()
 }
 
 type Ran = Result<Result<RunReport, RunError>, String>;
@@ -118,9 +134,4 @@ impl Job<'_> {
 
 fn open(path: &Path) -> Result<PartFile, Report> {
     PartFile::create(path).into_diagnostic().wrap_err("the table cannot be written")
-}
-
-fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
-    let written: std::io::Result<PathBuf> = file.write_all(text.as_bytes()).and_then(|()| file.keep());
-    written.map(drop).into_diagnostic().wrap_err("the table cannot be written")
 }

@@ -11,6 +11,7 @@ use rtl::dram::counts::Counts;
 use waves::part_file::PartFile;
 
 use super::args::DramArguments;
+use super::files::Files;
 use super::output::{columns, grouped};
 use super::{Exit, crash, output};
 use crate::config::Resolved;
@@ -32,7 +33,11 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
     let config = &resolved.config;
     let trace = trace::read(&arguments.trace, config.memory_bytes()).into_diagnostic()?;
-    output::apart(&[("--commands", arguments.commands.as_deref()), ("--requests", arguments.requests.as_deref())])?;
+    let mut files = Files::of(&resolved);
+    files.reads("the trace", &arguments.trace);
+    files.writes("`--commands`", arguments.commands.as_deref());
+    files.writes("`--requests`", arguments.requests.as_deref());
+    files.check()?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;

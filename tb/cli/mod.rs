@@ -17,6 +17,7 @@ pub mod blocks;
 mod compare;
 pub(crate) mod crash;
 mod dram;
+mod files;
 mod interrupt;
 mod list;
 mod optimize;

@@ -1,7 +1,6 @@
 //! `warpsieve optimize`.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use compiler::Triangle;
 use compiler::characterise::Characterisation;
@@ -10,6 +9,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
 use super::args::{OptimizeArguments, Profiled};
+use super::files::Files;
 use super::output::{columns, grouped};
 use super::progress::progress_bar;
 use super::{Exit, crash, output};
@@ -19,16 +19,18 @@ use crate::run::{RunError, ratio};
 
 pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
-    output::apart(&[
-        ("--output", Some(arguments.output.as_path())),
-        ("--report", arguments.report.as_deref()),
-        ("--graph", arguments.graph.as_deref()),
-    ])?;
+    let launch = crate::run::open(&arguments.launch, arguments.ptx.as_deref())?;
+    let mut files = Files::of(&resolved);
+    files.reads_launch(&launch);
+    files.writes("`--output`", Some(&arguments.output));
+    files.writes("`--report`", arguments.report.as_deref());
+    files.writes("`--graph`", arguments.graph.as_deref());
+    files.check()?;
     // Opened ahead of the runs: a name that cannot be written is found out now.
     let ptx = open(&arguments.output)?;
     let report = arguments.report.as_deref().map(open).transpose()?;
     let dot = arguments.graph.as_deref().map(open).transpose()?;
-    let subject = match crash::caught(|| measured(arguments, &resolved)) {
+    let subject = match crash::caught(|| Subject::new(launch, &resolved.config)) {
         Ok(subject) => subject?,
         Err(internal) => {
             output::complain(&internal);
@@ -56,6 +58,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     let method = arguments.method.into();
     let decisions = optimised.decisions(method).map_err(|why| miette!("--method {method}: {why}"))?;
     let text = optimised.text(&decisions)?;
+    let mut written = Vec::new();
     if let Some(file) = report {
         let report = crate::optimize::Report::new(
             &arguments.launch,
@@ -65,30 +68,25 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
             &decisions,
             untimed.as_deref(),
         );
-        keep(file, &(serde_json::to_string_pretty(&report).into_diagnostic()? + "\n"))?;
+        written.push(keep(file, &(serde_json::to_string_pretty(&report).into_diagnostic()? + "\n"))?);
     }
     if let (Some(file), Ok(choice)) = (dot, &optimised.solution(method).choice) {
-        keep(file, &optimised.graph.dot(&choice.cached))?;
+        written.push(keep(file, &optimised.graph.dot(&choice.cached))?);
     }
-    keep(ptx, &text)?;
+    written.insert(0, keep(ptx, &text)?);
     if !arguments.quiet {
-        output::print(&shown(&optimised, method, &decisions, untimed.as_deref()))?;
-        output::print(&format!("\nwrote {}\n", arguments.output.display()))?;
+        output::print(&(shown(&optimised, method, &decisions, untimed.as_deref()) + "\n"))?;
     }
+    output::wrote(arguments.quiet, written)?;
     Ok(Exit::Done)
-}
-
-fn measured(arguments: &OptimizeArguments, resolved: &Resolved) -> Result<Subject, RunError> {
-    Subject::new(&arguments.launch, arguments.ptx.as_deref(), &resolved.config)
 }
 
 fn open(path: &Path) -> Result<PartFile, Report> {
     PartFile::create(path).into_diagnostic().wrap_err("the result cannot be written")
 }
 
-fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.keep());
-    written.map(drop).into_diagnostic().wrap_err("the result cannot be written")
+fn keep(file: PartFile, text: &str) -> Result<PathBuf, Report> {
+    output::keep(file, text).wrap_err("the result cannot be written")
 }
 
 /// Edges of the graph that are shown; the report has all.

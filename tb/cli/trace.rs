@@ -13,9 +13,10 @@ use serde::Serialize;
 
 use super::Exit;
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
+use super::files::Files;
 use super::output::{self, grouped};
 use crate::config::Resolved;
-use crate::run::Exported;
+use crate::run::{Exported, replaceable};
 use crate::trace::profile::Profile;
 
 /// Strides shown; all that were kept are in the JSON.
@@ -38,7 +39,12 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         Compression::Xz => Packing::Xz,
         Compression::Zst => Packing::Zstd,
     };
-    let exported = crate::run::export(launch, ptx.as_deref(), &resolved.config, folder, packing)?;
+    let launch = crate::run::open(launch, ptx.as_deref())?;
+    let mut files = Files::of(&resolved);
+    files.reads_launch(&launch);
+    replaceable(folder, packing).iter().for_each(|path| files.writes("a file of `--output`", Some(path)));
+    files.check()?;
+    let exported = crate::run::export(launch, &resolved.config, folder, packing)?;
     if !quiet {
         let Exported { files, warp_instructions } = &exported;
         let launches = files.len().saturating_sub(1);

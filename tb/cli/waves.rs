@@ -6,6 +6,7 @@ use std::path::Path;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
+use super::files::Files;
 use super::{Exit, crash, output};
 use crate::l2::figure2;
 use crate::readers::{Life, follow};
@@ -19,10 +20,12 @@ pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
 
 fn write_figure2(folder: &Path) -> Result<Exit, Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
-    for (name, frc_entries) in [("conventional.vcd", 0), ("frc.vcd", 2)] {
-        for path in figure2::waveform(frc_entries, &folder.join(name)).into_diagnostic()? {
-            output::print(&format!("wrote {}\n", path.display()))?;
-        }
+    let flows = [("conventional.vcd", 0), ("frc.vcd", 2)].map(|(name, frc_entries)| (folder.join(name), frc_entries));
+    let mut files = Files::default();
+    flows.iter().for_each(|(path, _)| files.writes_wave("a waveform", path));
+    files.check()?;
+    for (path, frc_entries) in flows {
+        output::wrote(false, figure2::waveform(frc_entries, &path).into_diagnostic()?)?;
     }
     Ok(Exit::Done)
 }

@@ -121,6 +121,8 @@ pub(super) struct Loader {
     pub sources: Sources,
     /// The fields of the preset that has all keys, with legal values.
     pub schema: Fields,
+    /// The files read; what is built in is none.
+    pub files: Vec<PathBuf>,
 }
 
 impl Loader {
@@ -135,7 +137,7 @@ impl Loader {
             let mut meta = Meta { sources: &sources, source, table: &document, problems: &mut problems };
             meta.mark_assumed(&mut schema);
         }
-        problems.or(Self { sources, schema })
+        problems.or(Self { sources, schema, files: Vec::new() })
     }
 
     /// The machine of `--machine`.
@@ -266,6 +268,7 @@ impl Loader {
             let source = self.sources.add(giver, &path.display().to_string(), &text);
             let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            self.files.push(path);
             return Ok(Opened { source, name, folder });
         }
         if let Some(file) = builtins.iter().find(|file| file.name == name) {

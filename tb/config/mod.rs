@@ -60,6 +60,8 @@ pub struct Resolved {
     pub designs: Vec<String>,
     /// The typed configuration, which breaks no rule.
     pub config: MachineConfig,
+    /// The machine and design files that were read; what is built in is none.
+    pub files: Vec<PathBuf>,
     fields: Fields,
     sources: Sources,
 }
@@ -74,10 +76,10 @@ impl Resolved {
         let load::Machine { about, mut fields } = loader.machine(&request.machine)?;
         let designs = loader.designs(&request.designs, &mut fields)?;
         loader.sets(&request.sets, &mut fields)?;
-        let Loader { sources, schema } = loader;
+        let Loader { sources, schema, files } = loader;
         let config: MachineConfig = typed::read(&fields, &schema, &sources)?;
         problem::refuse_violations(config.validate(), &fields, &sources)?;
-        Ok(Self { machine: about, designs, config, fields, sources })
+        Ok(Self { machine: about, designs, config, files, fields, sources })
     }
 }
 

@@ -21,6 +21,7 @@ use waves::part_file::PartFile;
 use super::functional::Functional;
 use super::prepare::{Kernel, Prepared, prepare};
 use super::{RunError, verify};
+use crate::launch::LaunchFile;
 use crate::trace::sass;
 
 /// Bytes to which the local memory of the threads is aligned behind everything else.
@@ -35,19 +36,34 @@ pub struct Exported {
     pub warp_instructions: u64,
 }
 
-/// Exports a launch file into a folder, which is made if it is not there. `ptx` replaces every PTX file
-/// it names. Files appear when they are complete, the list when all are.
+const LIST: &str = "kernelslist.g";
+
+fn name_of_kernel(id: u64, packing: Packing) -> String {
+    format!("kernel-{id}.traceg{}", packing.suffix())
+}
+
+/// What is in a folder under names that an export gives: it may be replaced.
+#[must_use]
+pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
+    let is_ours = |name: &str| {
+        let id = name.strip_prefix("kernel-").and_then(|rest| rest.split('.').next()?.parse().ok());
+        name == LIST || id.is_some_and(|id| name_of_kernel(id, packing) == name)
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)).map(|entry| entry.path()).collect()
+}
+
+/// Exports a launch file into a folder, which is made if it is not there. Files appear when they are complete, the list when all are.
 ///
 /// # Errors
 /// Bad input, an illegal access of a kernel, a file that cannot be written.
 pub fn export(
-    launch: &Path,
-    ptx: Option<&Path>,
+    launch: LaunchFile,
     config: &MachineConfig,
     folder: &Path,
     packing: Packing,
 ) -> Result<Exported, RunError> {
-    let prepared = prepare(launch, ptx, config)?;
+    let prepared = prepare(launch, config)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
     std::fs::create_dir_all(folder)
         .map_err(|e| RunError::input(folder, &format!("no folder can be made here: {e}")))?;
@@ -55,7 +71,7 @@ pub fn export(
     let mut list = copies(&prepared);
     Functional::new(&prepared)?.run(&mut |kernel, memory| {
         let id = exported.files.len() as u64 + 1;
-        let name = format!("kernel-{id}.traceg{}", packing.suffix());
+        let name = name_of_kernel(id, packing);
         let path = folder.join(&name);
         let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
         let (out, steps) = write(kernel, id, &prepared, memory, out, packing).map_err(|e| match e {
@@ -68,7 +84,7 @@ pub fn export(
         list.push('\n');
         Ok(())
     })?;
-    let path = folder.join("kernelslist.g");
+    let path = folder.join(LIST);
     let mut out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
     out.write_all(list.as_bytes()).and_then(|()| out.keep()).map_err(|e| bad(&path, e))?;
     exported.files.push(path);

@@ -8,9 +8,9 @@ use golden::untimed::{Caches, Config, Profile};
 use rtl::l1::config::Bypass;
 use rtl::machine::MachineConfig;
 
-use super::RunError;
 use super::prepare::prepare;
 use super::untimed::{each_launch, l1_geometry, l2_geometry};
+use super::{RunError, open};
 
 /// All launches of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl KernelProfile {
 /// # Errors
 /// Bad input, or an illegal access of the kernel.
 pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Vec<KernelProfile>, RunError> {
-    let prepared = prepare(launch, ptx, config)?;
+    let prepared = prepare(open(launch, ptx)?, config)?;
     let mut caches = Caches::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
     let mut kernels: Vec<KernelProfile> = Vec::new();
     each_launch(&prepared, config, &mut |launch, sms, memory| {

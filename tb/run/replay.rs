@@ -56,6 +56,11 @@ impl Recording {
         Ok(Self { path: path.to_owned(), kernels, address_bits: u64::BITS - highest.leading_zeros(), warnings })
     }
 
+    /// The files that are read: the list and the kernels.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&self.path).chain(&self.kernels).map(PathBuf::as_path)
+    }
+
     /// Address bits that a machine needs for what has been read so far.
     #[must_use]
     pub fn address_bits(&self) -> u32 {

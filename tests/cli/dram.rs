@@ -200,5 +200,5 @@ fn a_result_that_cannot_be_written_is_refused_ahead_of_the_run() {
     fs::write(&trace, HEADING).unwrap();
     let missing = folder.path().join("none/out.csv");
     let ended = warpsieve(&["dram", trace.to_str().unwrap(), "--commands", missing.to_str().unwrap()]);
-    ended.refused(&["the results cannot be written", "none/out.csv.part: cannot create"]);
+    ended.refused(&["the results cannot be written", "none/out.csv: cannot create"]);
 }

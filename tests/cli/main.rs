@@ -7,6 +7,7 @@
 //! | a run: status 0, 1 and 3, summary, statistics, `--quiet`         | `run`       |
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
+//! | files: no output replaces another file, all written are listed   | `files`     |
 //! | profiles, and figures as files                                  | `profile`   |
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
@@ -22,6 +23,7 @@ mod area;
 mod bad_input;
 mod compare;
 mod dram;
+mod files;
 mod gtkwave;
 mod optimize;
 mod pipeline;

@@ -13,6 +13,7 @@ use crate::optimize::{Optimised, Subject};
 use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::{Page, comma_separated};
+use crate::run::open;
 
 /// Loads of the kernel that the paper opens with.
 const MANY: usize = 14;
@@ -53,7 +54,7 @@ fn optimised(desk: &Desk, benchmark: &'static Benchmark) -> Result<Found, Report
     let point = benchmark.point(desk, &SIZES[0]);
     let resolved = Resolved::new(&point.request)?;
     let started = processor_seconds();
-    let subject = Subject::new(&point.launch, None, &resolved.config)?;
+    let subject = Subject::new(open(&point.launch, None)?, &resolved.config)?;
     let profile = desk.runner.pool().install(|| subject.characterise(&|| ()));
     let optimised = Optimised::new(&subject, profile, Bypassed::Uniform);
     let decisions = optimised.decisions(Method::Heuristic).map_err(|why| miette!("{why}"))?;

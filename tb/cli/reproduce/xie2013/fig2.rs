@@ -15,7 +15,7 @@ use crate::optimize::{Clocked, Subject};
 use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::{Page, comma_separated};
-use crate::run::RunError;
+use crate::run::{RunError, open};
 
 /// Loads that are chosen from; all others are cached.
 const LOADS: usize = 6;
@@ -59,7 +59,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let asked = subject.lines_asked();
     let mut loads: Vec<usize> = asked.keys().copied().collect();
     loads.sort_by_key(|load| std::cmp::Reverse(asked[load]));

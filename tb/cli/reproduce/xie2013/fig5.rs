@@ -16,7 +16,7 @@ use crate::optimize::{Clocked, Optimised, Subject};
 use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::{Page, comma_separated};
-use crate::run::RunError;
+use crate::run::{RunError, open};
 
 const TEXT: &str = "Cycles of `kepler` with every load bypassed, over those with every load cached, with the
 loads cached that the heuristic picks, and with those that integer programming picks. Both pick from one profile on caches
@@ -58,7 +58,7 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let optimised = Optimised::new(&subject, subject.characterise(&|| ()), Bypassed::Uniform);
     let all: BTreeSet<usize> = optimised.graph.loads().iter().copied().collect();
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;

@@ -16,7 +16,7 @@ use crate::optimize::{Clocked, Optimised, Subject};
 use crate::reproduce::Halt;
 use crate::reproduce::judge::{Class, Row};
 use crate::reproduce::page::{Page, comma_separated};
-use crate::run::RunError;
+use crate::run::{RunError, open};
 
 const TEXT: &str = "`mriq_global` on `kepler`, 4 CTAs of 32 threads as in table 2. Every lane reads the same sample, word by word, from
 global memory: four loads in turn find the same line, and eight turns of the loop do. The suite's `mriq` has its samples in
@@ -61,7 +61,7 @@ pub(in super::super) fn mrq(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let optimised = Optimised::new(&subject, subject.characterise(&|| ()), Bypassed::Uniform);
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;
     let of_kernel =

@@ -15,7 +15,7 @@ use crate::optimize::{Clocked, Optimised, Subject};
 use crate::reproduce::Halt;
 use crate::reproduce::page::{Page, comma_separated};
 use crate::reproduce::runs::Point;
-use crate::run::RunError;
+use crate::run::{RunError, open};
 
 /// Kernels and sizes: those whose runs, one for each load and each pair of loads, take seconds together.
 const SUBJECTS: [(&str, &str); 6] = [
@@ -55,7 +55,7 @@ pub(in super::super) fn profiles(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let clocked = Clocked { subject: &subject, launch, config };
     let hits =
         |kernels: &[Characterisation]| kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.hits).sum();
