@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
 
 Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothing written;
-3 no progress, or --max-cycles reached; 130 or 143 interrupted, files under way complete.";
+3 no progress, or --max-cycles reached; 130 or 143 interrupted, no file half-written.";
 
 const RUN_EXAMPLES: &str = "Examples:
   warpsieve run kernels/vadd/launch.toml

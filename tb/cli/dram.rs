@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,7 +14,7 @@ use waves::part_file::PartFile;
 use super::args::DramArguments;
 use super::files::Files;
 use super::output::{columns, grouped};
-use super::{Exit, crash, output};
+use super::{Exit, crash, interrupt, output};
 use crate::config::Resolved;
 use crate::dram::alone::{self, Ended, Event};
 use crate::dram::figures::Latencies;
@@ -38,6 +39,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     files.writes("`--commands`", arguments.commands.as_deref());
     files.writes("`--requests`", arguments.requests.as_deref());
     files.check()?;
+    let interrupt = interrupt::listen()?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
@@ -47,7 +49,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
         Run { resolved: &resolved, trace: &trace, commands, requests, witness, latencies: Latencies::default() };
     let bar = progress_bar(arguments.quiet, trace.len());
     let started = Instant::now();
-    let ended = crash::caught(|| alone::run(config, &trace, &mut |event| run.tell(event, &bar)));
+    let ended = crash::caught(|| alone::run(config, &trace, &interrupt, &mut |event| run.tell(event, &bar)));
     let simulating = started.elapsed();
     bar.finish_and_clear();
     let ended = match ended {
@@ -57,7 +59,8 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
             return Ok(Exit::CheckFailed);
         }
     };
-    let violations = run.witness.as_ref().map(Witness::violations);
+    // Of requests that are not served nothing can be said.
+    let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(Witness::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
     if !arguments.quiet {
@@ -66,12 +69,20 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
             &Summary { run: &run, name: &arguments.trace, ended: &ended, check, simulating, written }.to_string(),
         )?;
     }
-    if ended.stuck > 0 {
-        let (stuck, cycle) = (grouped(ended.stuck), grouped(ended.cycles));
-        output::complain(&format!("no progress after cycle {cycle}: {stuck} requests are not served"));
-        return Ok(Exit::NoProgress);
+    if ended.unserved == 0 {
+        return Ok(judge(&violations.unwrap_or_default()));
     }
-    Ok(judge(&violations.unwrap_or_default()))
+    let (unserved, cycle) = (grouped(ended.unserved), grouped(ended.cycles));
+    Ok(match interrupt.load(Ordering::Relaxed) {
+        0 => {
+            output::complain(&format!("no progress after cycle {cycle}: {unserved} requests are not served"));
+            Exit::NoProgress
+        }
+        signal => {
+            output::complain(&format!("interrupted after cycle {cycle}: {unserved} requests are not served"));
+            Exit::Interrupted(signal as u8)
+        }
+    })
 }
 
 fn judge(violations: &[String]) -> Exit {

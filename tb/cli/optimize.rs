@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use compiler::Triangle;
 use compiler::characterise::Characterisation;
 use compiler::solve::Method;
+use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
@@ -12,8 +13,9 @@ use super::args::{OptimizeArguments, Profiled};
 use super::files::Files;
 use super::output::{columns, grouped};
 use super::progress::progress_bar;
-use super::{Exit, crash, output};
+use super::{Exit, crash, interrupt, output};
 use crate::config::Resolved;
+use crate::launch::LaunchFile;
 use crate::optimize::{Clocked, Decision, Optimised, Subject};
 use crate::run::{RunError, ratio};
 
@@ -26,10 +28,40 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     files.writes("`--report`", arguments.report.as_deref());
     files.writes("`--graph`", arguments.graph.as_deref());
     files.check()?;
+    let asked = interrupt::listen()?;
     // Opened ahead of the runs: a name that cannot be written is found out now.
-    let ptx = open(&arguments.output)?;
-    let report = arguments.report.as_deref().map(open).transpose()?;
-    let dot = arguments.graph.as_deref().map(open).transpose()?;
+    let outputs = Outputs {
+        ptx: open(&arguments.output)?,
+        report: arguments.report.as_deref().map(open).transpose()?,
+        dot: arguments.graph.as_deref().map(open).transpose()?,
+    };
+    let bar = progress_bar(arguments.quiet, 0);
+    interrupt::guarded(
+        &asked,
+        || optimized(arguments, &resolved, launch, outputs, &bar),
+        || {
+            let (done, all) = (bar.position(), bar.length().unwrap_or(0));
+            bar.finish_and_clear();
+            output::complain(&format!("interrupted after {done} of {all} profiling runs: nothing is written"));
+        },
+    )?
+}
+
+/// The files to be written.
+struct Outputs {
+    ptx: PartFile,
+    report: Option<PartFile>,
+    dot: Option<PartFile>,
+}
+
+fn optimized(
+    arguments: &OptimizeArguments,
+    resolved: &Resolved,
+    launch: LaunchFile,
+    outputs: Outputs,
+    bar: &ProgressBar,
+) -> Result<Exit, Report> {
+    let Outputs { ptx, report, dot } = outputs;
     let subject = match crash::caught(|| Subject::new(launch, &resolved.config)) {
         Ok(subject) => subject?,
         Err(internal) => {
@@ -37,7 +69,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
             return Ok(Exit::CheckFailed);
         }
     };
-    let bar = progress_bar(arguments.quiet, subject.runs());
+    bar.set_length(subject.runs() as u64);
     let tick = || bar.inc(1);
     let kernels = crash::caught(|| match arguments.profile {
         Profiled::Untimed => Ok((subject.characterise(&tick), None)),
@@ -62,7 +94,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     if let Some(file) = report {
         let report = crate::optimize::Report::new(
             &arguments.launch,
-            &resolved,
+            resolved,
             &optimised,
             method,
             &decisions,

@@ -14,7 +14,7 @@ mod xie2013;
 
 use std::path::{Path, PathBuf};
 
-use miette::{Context, IntoDiagnostic, Report};
+use miette::Report;
 
 use super::args::{Figure, ReproduceArguments};
 use super::compare::worse;
@@ -55,7 +55,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     if arguments.summary {
         return summary::summary(&folder, arguments.quick, arguments.format);
     }
-    let interrupt = interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?;
+    let interrupt = interrupt::listen()?;
     let store = Store::new(arguments.cache.as_deref())?;
     let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
     let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };

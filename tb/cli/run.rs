@@ -139,7 +139,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         pipeline: arguments.pipeline.clone(),
         two_threads: arguments.threads == 2,
         structures: arguments.energy || arguments.stats.is_some(),
-        interrupt: interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?,
+        interrupt: interrupt::listen()?,
         ..RunOptions::default()
     })
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,12 +12,12 @@ use isa::trace::{Class, Command, Header, KernelTrace, KernelsList, Packing, Warn
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 
-use super::Exit;
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
 use super::files::Files;
 use super::output::{self, grouped};
+use super::{Exit, crash, interrupt};
 use crate::config::Resolved;
-use crate::run::{Exported, replaceable};
+use crate::run::{Exported, export_into, replaceable};
 use crate::trace::profile::Profile;
 
 /// Strides shown; all that were kept are in the JSON.
@@ -26,7 +27,11 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
     match &arguments.command {
-        TraceCommand::Info(arguments) => info(arguments),
+        TraceCommand::Info(arguments) => interrupt::guarded(
+            &*interrupt::listen()?,
+            || info(arguments),
+            || output::complain("interrupted: nothing is said of the trace before it is read to its end"),
+        )?,
         TraceCommand::Export(arguments) => export(arguments),
     }
 }
@@ -39,18 +44,37 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         Compression::Xz => Packing::Xz,
         Compression::Zst => Packing::Zstd,
     };
+    let asked = interrupt::listen()?;
     let launch = crate::run::open(launch, ptx.as_deref())?;
     let mut files = Files::of(&resolved);
     files.reads_launch(&launch);
     replaceable(folder, packing).iter().for_each(|path| files.writes("a file of `--output`", Some(path)));
     files.check()?;
-    let exported = crate::run::export(launch, &resolved.config, folder, packing)?;
+    let exported = Mutex::default();
+    let work = || crash::caught(|| export_into(&exported, launch, &resolved.config, folder, packing));
+    let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
+    let ran = interrupt::guarded(&asked, work, || {
+        let Exported { files, .. } = std::mem::take(&mut *exported());
+        let launches = files.len();
+        if let Err(report) = output::wrote(*quiet, files) {
+            output::print_report(&report);
+        }
+        output::complain(&format!("interrupted after {launches} launches; those after them and the list are missing"));
+    })?;
+    match ran {
+        Ok(ran) => ran?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    }
+    let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
     if !quiet {
-        let Exported { files, warp_instructions } = &exported;
         let launches = files.len().saturating_sub(1);
-        let instructions = grouped(*warp_instructions);
+        let instructions = grouped(warp_instructions);
         output::print(&format!("{}: {launches} launches, {instructions} warp instructions\n", folder.display()))?;
     }
+    output::wrote(*quiet, files)?;
     Ok(Exit::Done)
 }
 

@@ -7,14 +7,23 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
 use super::files::Files;
-use super::{Exit, crash, output};
+use super::{Exit, crash, interrupt, output};
 use crate::l2::figure2;
 use crate::readers::{Life, follow};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
+    let asked = interrupt::listen()?;
     match &arguments.command {
-        WavesCommand::Follow(arguments) => print_life(arguments),
-        WavesCommand::Figure2 { folder } => write_figure2(folder),
+        WavesCommand::Follow(arguments) => interrupt::guarded(
+            &asked,
+            || print_life(arguments),
+            || output::complain("interrupted: nothing is said of the request before the waveform is read to its end"),
+        )?,
+        WavesCommand::Figure2 { folder } => interrupt::guarded(
+            &asked,
+            || write_figure2(folder),
+            || output::complain("interrupted: a file that is not listed as written is missing"),
+        )?,
     }
 }
 

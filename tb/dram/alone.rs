@@ -6,6 +6,7 @@
 //! Cycles are counted from the one in which the first request can be taken.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::{Command, CommandKind};
@@ -71,8 +72,8 @@ pub struct Ended {
     pub channels: Vec<Counts>,
     /// Commands on all channels.
     pub commands: u64,
-    /// Requests that were not served because nothing moved any more; 0 unless the controller hangs.
-    pub stuck: u64,
+    /// Requests that were not served: the run was interrupted, or nothing moved any more.
+    pub unserved: u64,
 }
 
 /// Which channel holds an address, and the burst inside it.
@@ -220,13 +221,14 @@ impl Window {
     }
 }
 
-/// Runs a trace until every request is served, and tells what happens as it happens.
+/// Runs a trace until every request is served or `interrupt` is not 0, and tells what happens as it happens.
 ///
 /// # Errors
 /// What `tell` returns; the run ends there.
 pub fn run<E>(
     config: &MachineConfig,
     trace: &[TraceRequest],
+    interrupt: &AtomicUsize,
     tell: &mut impl FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Ended, E> {
     let mut bench = Bench::new(config, trace);
@@ -234,7 +236,7 @@ pub fn run<E>(
     let mut window = Window::default();
     let write_latency = u64::from(config.dram.timing.write_latency());
     let (mut commands, mut edges, mut cycles, mut moved) = (0, 0, 0, 0);
-    while bench.next < trace.len() || !window.pending.is_empty() {
+    while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         let now = tick.saturating_sub(LEAD);
         // What was sent at this edge comes in the order of the trace.
@@ -284,6 +286,6 @@ pub fn run<E>(
     }
     bench.ports.iter_mut().for_each(|port| port.dut.settle(sim.tick() + 1));
     let channels = bench.ports.iter().map(|port| *port.dut.counts()).collect();
-    let stuck = trace.len() as u64 - window.first;
-    Ok(Ended { cycles, channels, commands, stuck })
+    let unserved = trace.len() as u64 - window.first;
+    Ok(Ended { cycles, channels, commands, unserved })
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use golden::interp::{self, LANES, Sms, WarpStep, run_steps};
 use golden::memory::FlatMemory;
@@ -63,14 +64,30 @@ pub fn export(
     folder: &Path,
     packing: Packing,
 ) -> Result<Exported, RunError> {
+    let exported = Mutex::default();
+    export_into(&exported, launch, config, folder, packing)?;
+    Ok(exported.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The same, where the files that are complete can be seen while others are written.
+///
+/// # Errors
+/// As for [`export`].
+pub fn export_into(
+    exported: &Mutex<Exported>,
+    launch: LaunchFile,
+    config: &MachineConfig,
+    folder: &Path,
+    packing: Packing,
+) -> Result<(), RunError> {
     let prepared = prepare(launch, config)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
     std::fs::create_dir_all(folder)
         .map_err(|e| RunError::input(folder, &format!("no folder can be made here: {e}")))?;
-    let mut exported = Exported::default();
+    let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let mut list = copies(&prepared);
     Functional::new(&prepared)?.run(&mut |kernel, memory| {
-        let id = exported.files.len() as u64 + 1;
+        let id = exported().files.len() as u64 + 1;
         let name = name_of_kernel(id, packing);
         let path = folder.join(&name);
         let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
@@ -78,6 +95,8 @@ pub fn export(
             Failed::Write(e) => bad(&path, e),
             Failed::Run(e) => RunError::Fault(e.to_string()),
         })?;
+        // Who looks sees a file as soon as it is there.
+        let mut exported = exported();
         exported.files.push(out.keep().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;
         list.push_str(&name);
@@ -87,8 +106,8 @@ pub fn export(
     let path = folder.join(LIST);
     let mut out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
     out.write_all(list.as_bytes()).and_then(|()| out.keep()).map_err(|e| bad(&path, e))?;
-    exported.files.push(path);
-    Ok(exported)
+    exported().files.push(path);
+    Ok(())
 }
 
 /// The copies of the host before the first launch.

@@ -45,11 +45,11 @@ use rtl::machine::MachineConfig;
 use thiserror::Error;
 
 pub use counters::{Counters, ratio};
-pub use export::{Exported, export, replaceable};
+pub use export::{Exported, export, export_into, replaceable};
 pub use hybrid::hybrid;
 pub use loads::LoadCounters;
 pub use locality::locality;
-pub use profile::{KernelProfile, profile};
+pub use profile::{KernelProfile, profile, profile_into};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
 pub use reuse::reuse;
