@@ -4,9 +4,8 @@ use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use miette::{Context, IntoDiagnostic, Report};
 use rtl::dram::counts::Counts;
 use waves::part_file::PartFile;
@@ -14,6 +13,7 @@ use waves::part_file::PartFile;
 use super::args::DramArguments;
 use super::files::Files;
 use super::output::{columns, grouped};
+use super::progress::style;
 use super::{Exit, crash, interrupt, output};
 use crate::config::Resolved;
 use crate::dram::alone::{self, Ended, Event};
@@ -21,10 +21,12 @@ use crate::dram::figures::Latencies;
 use crate::dram::judge::Witness;
 use crate::dram::tables::Table;
 use crate::dram::trace::{self, TraceRequest};
-use crate::run::ratio;
+use crate::run::{HostTime, Stopwatch, ratio};
 
 /// Violations shown; the rest is counted.
 const MAX_REPORTS: usize = 8;
+/// Steps of the progress line.
+const PROGRESS: u64 = 1_000_000;
 /// Width of the longest bar of the histogram.
 const BAR: u64 = 40;
 
@@ -47,10 +49,10 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let witness = arguments.check.then(|| Witness::new(config, &trace));
     let mut run =
         Run { resolved: &resolved, trace: &trace, commands, requests, witness, latencies: Latencies::default() };
-    let bar = progress_bar(arguments.quiet, trace.len());
-    let started = Instant::now();
+    let bar = progress_bar(arguments.quiet);
+    let stopwatch = Stopwatch::start();
     let ended = crash::caught(|| alone::run(config, &trace, &interrupt, &mut |event| run.tell(event, &bar)));
-    let simulating = started.elapsed();
+    let simulating = stopwatch.time();
     bar.finish_and_clear();
     let ended = match ended {
         Ok(ended) => ended.into_diagnostic().wrap_err("the results cannot be written")?,
@@ -106,13 +108,11 @@ fn keep(file: File) -> Result<PathBuf, Report> {
     kept.and_then(PartFile::keep).into_diagnostic().wrap_err("the results cannot be written")
 }
 
-fn progress_bar(is_quiet: bool, requests: usize) -> ProgressBar {
+fn progress_bar(is_quiet: bool) -> ProgressBar {
     let is_shown = !is_quiet && io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(requests as u64), target);
-    if let Ok(style) = ProgressStyle::with_template("request {pos} of {len}, {msg}, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = ProgressBar::with_draw_target(Some(PROGRESS), target);
+    bar.set_style(style("{msg}{left}"));
     bar
 }
 
@@ -144,8 +144,13 @@ impl Run<'_> {
                 }
             }
             Event::Progress { cycle, taken } => {
-                bar.set_position(taken);
-                bar.set_message(format!("cycle {}", grouped(cycle)));
+                let last = self.trace.last().map_or(0, |request| request.cycle);
+                let requests = self.trace.len() as u64;
+                // A request comes when it is due and those before it are taken.
+                let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
+                bar.set_position((done * PROGRESS as f64) as u64);
+                let [taken, requests, cycle] = [taken, requests, cycle].map(grouped);
+                bar.set_message(format!("request {taken} of {requests}, cycle {cycle}"));
                 Ok(())
             }
         }
@@ -158,7 +163,7 @@ struct Summary<'a> {
     name: &'a Path,
     ended: &'a Ended,
     check: Option<bool>,
-    simulating: Duration,
+    simulating: HostTime,
     written: Vec<PathBuf>,
 }
 
@@ -196,9 +201,8 @@ impl fmt::Display for Summary<'_> {
             Some(false) => "FAILED",
         };
         row(f, "check", &[check.to_owned()])?;
-        let seconds = simulating.as_secs_f64();
-        let rate = ended.commands as f64 / seconds.max(1e-6);
-        row(f, "host", &[format!("{seconds:.2} s"), format!("{} commands/s", grouped(rate as u64))])?;
+        let rate = ended.commands as f64 / simulating.wall.as_secs_f64().max(1e-6);
+        row(f, "host", &output::host(*simulating, &format!("{} commands/s", grouped(rate as u64))))?;
         written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
     }
 }

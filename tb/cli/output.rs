@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use waves::part_file::PartFile;
 
+use crate::run::HostTime;
+
 /// Prints a result. A reader that has seen enough and closed the pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
@@ -69,6 +71,12 @@ pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What something took of this host, and how fast that was.
+pub(super) fn host(time: HostTime, rate: &str) -> [String; 3] {
+    let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
+    [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), rate.to_owned()]
 }
 
 /// A number with its thousands apart: `1,234,567`.

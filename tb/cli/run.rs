@@ -30,11 +30,11 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
 }
 
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
-    let ReplayArguments { list, simulation } = arguments;
+    let ReplayArguments { trace, simulation } = arguments;
     let options = options(simulation)?;
     let mut request = simulation.machine.request();
     let mut resolved = Resolved::new(&request)?;
-    let recording = Recording::open(list)?;
+    let recording = Recording::open(trace)?;
     recording.warnings().iter().for_each(|warning| output::complain(&format!("warning: {warning}")));
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
@@ -44,7 +44,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     }
     let mut files = Files::of(&resolved);
     recording.files().for_each(|path| files.reads("the trace", path));
-    simulate(simulation, files, list, &resolved, |progress| {
+    simulate(simulation, files, trace, &resolved, |progress| {
         crate::run::replay(&recording, &resolved.config, &options, progress)
     })
 }

@@ -1,13 +1,12 @@
 //! `warpsieve trace`.
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use isa::trace::{Class, Command, Header, KernelTrace, KernelsList, Packing, Warning};
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
@@ -15,9 +14,11 @@ use serde::Serialize;
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
 use super::files::Files;
 use super::output::{self, grouped};
+use super::progress::style;
 use super::{Exit, crash, interrupt};
 use crate::config::Resolved;
 use crate::run::{Exported, export_into, replaceable};
+use crate::trace::list_of;
 use crate::trace::profile::Profile;
 
 /// Strides shown; all that were kept are in the JSON.
@@ -82,8 +83,8 @@ fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     let TraceInfoArguments { file, line, format, quiet } = arguments;
     let mut progress = Progress::new(*quiet);
     let mut found = Found { kernels: Vec::new(), copied_bytes: 0, warnings: Vec::new() };
-    if file.extension() == Some(OsStr::new("g")) {
-        let mut list = KernelsList::open(file)?;
+    if let Some(list) = list_of(file) {
+        let mut list = KernelsList::open(&list)?;
         while let Some(command) = list.next_command()? {
             match command {
                 Command::CopyToDevice { bytes, .. } => found.copied_bytes = found.copied_bytes.saturating_add(bytes),
@@ -363,9 +364,7 @@ impl Progress {
         let is_shown = !is_quiet && std::io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg}, {bytes} of {total_bytes} read, {eta} left") {
-            bar.set_style(style);
-        }
+        bar.set_style(style("{msg}, {bytes} of {total_bytes} read{left}"));
         Progress { bar, shown: None }
     }
 

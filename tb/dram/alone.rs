@@ -104,6 +104,8 @@ struct Bench<'a> {
     trace: &'a [TraceRequest],
     /// Place of the next request in the trace.
     next: usize,
+    /// Nothing is due before the cycle of that request.
+    waits: bool,
     ports: Vec<Port>,
     /// Requests whose replies came at the last edge.
     replies: Vec<u32>,
@@ -125,7 +127,7 @@ impl<'a> Bench<'a> {
             }
         };
         let ports = (0..channels).map(port).collect();
-        Self { config, trace, next: 0, ports, replies: Vec::new() }
+        Self { config, trace, next: 0, waits: false, ports, replies: Vec::new() }
     }
 
     fn feed(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -133,7 +135,8 @@ impl<'a> Bench<'a> {
             return Sleep::UntilEvent;
         };
         if at.cycle < cycle {
-            return Sleep::At(cycle);
+            self.waits = true;
+            return Sleep::UntilEvent;
         }
         let (channel, burst) = locate(self.config, address);
         let Port { dut, req, sent, .. } = &mut self.ports[channel];
@@ -152,7 +155,7 @@ impl<'a> Bench<'a> {
         });
         sent.push_back(index);
         self.next += 1;
-        self.trace.get(self.next).map_or(Sleep::UntilEvent, |request| Sleep::At(request.cycle))
+        Sleep::Next
     }
 
     fn drain(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -238,6 +241,10 @@ pub fn run<E>(
     let (mut commands, mut edges, mut cycles, mut moved) = (0, 0, 0, 0);
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
+        if std::mem::take(&mut bench.waits) {
+            // A block's own wish for a cycle so far ahead would wake it many times before.
+            sim.rouse_at(id(FEEDER), trace[bench.next].cycle);
+        }
         let now = tick.saturating_sub(LEAD);
         // What was sent at this edge comes in the order of the trace.
         let sent = bench.next as u64 - window.first;

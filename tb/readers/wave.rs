@@ -201,8 +201,8 @@ impl Waveform<PartFile> {
         Self::start(blocks, spec, || PartFile::create(path))
     }
 
-    /// Ends the dump at `tick`, the end of the run, and gives the file its name. `None` if what
-    /// should start it never happened: there is no file then.
+    /// Ends the dump at `tick`, the end of the run, and gives the file its name. `None` if what should start it never
+    /// happened, or nothing did in its window: there is no file then.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -210,6 +210,7 @@ impl Waveform<PartFile> {
         self.end(tick)?;
         let file = match self.stage {
             Stage::Waiting { .. } | Stage::Lost => return Ok(None),
+            Stage::Writing(_) if self.sampled.is_none() => return Ok(None),
             Stage::Writing(dump) => dump.into_inner()?,
             Stage::Ended(file) => file,
         };

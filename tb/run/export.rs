@@ -23,7 +23,7 @@ use super::functional::Functional;
 use super::prepare::{Kernel, Prepared, prepare};
 use super::{RunError, verify};
 use crate::launch::LaunchFile;
-use crate::trace::sass;
+use crate::trace::{LIST, sass};
 
 /// Bytes to which the local memory of the threads is aligned behind everything else.
 const LOCAL_ALIGN: u64 = 1 << 20;
@@ -36,8 +36,6 @@ pub struct Exported {
     /// Warp instructions in all of them.
     pub warp_instructions: u64,
 }
-
-const LIST: &str = "kernelslist.g";
 
 fn name_of_kernel(id: u64, packing: Packing) -> String {
     format!("kernel-{id}.traceg{}", packing.suffix())

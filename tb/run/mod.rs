@@ -13,6 +13,7 @@ mod counters;
 mod drive;
 mod export;
 mod functional;
+mod host_time;
 mod hybrid;
 mod launches;
 mod livelock;
@@ -36,7 +37,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 use golden::l1::reuse::Histograms;
 use miette::Diagnostic;
@@ -46,6 +46,7 @@ use thiserror::Error;
 
 pub use counters::{Counters, ratio};
 pub use export::{Exported, export, export_into, replaceable};
+pub use host_time::{HostTime, Stopwatch};
 pub use hybrid::hybrid;
 pub use loads::LoadCounters;
 pub use locality::locality;
@@ -174,8 +175,8 @@ pub struct RunReport {
     pub structures: Option<Structures>,
     /// Core cycles that were simulated with the memory apart, in two threads where that pays.
     pub cycles_apart: u64,
-    /// Host time spent simulating.
-    pub simulating: Duration,
+    /// What the simulation took.
+    pub simulating: HostTime,
     /// Files written, waveform and save file included.
     pub written: Vec<PathBuf>,
     /// What the user should know of these files.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Ended, root, warpsieve};
 
@@ -181,6 +181,43 @@ fn two_runs_with_one_output_have_a_part_each() {
     assert_eq!(fs::read_to_string(path("s.json.warpsieve-1.part")).unwrap(), "of the other run");
     assert!(fs::read_to_string(path("s.json")).unwrap().contains("\"schema\": 1"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+/// Every file in a folder and below, by its path from there.
+fn files_below(folder: &Path, top: &Path) -> Vec<String> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| match path.is_dir() {
+        true => files_below(&path, top),
+        false => vec![path.strip_prefix(top).unwrap().display().to_string()],
+    };
+    paths.flat_map(below).collect()
+}
+
+#[test]
+fn every_file_is_listed_as_written() {
+    let outputs = "--stats s.json --wave x.fst --series s.csv --timeline t.json --pipeline p.kanata";
+    let commands = [
+        format!("run k.toml {outputs}"),
+        "compare k.toml --output t.md".to_owned(),
+        "optimize k.toml -o o.ptx --report o.json --graph o.dot".to_owned(),
+        "trace export k.toml -o out --compress zst".to_owned(),
+        "dram t.csv --commands c.csv --requests r.csv".to_owned(),
+        "area --svg a.svg --cacti memories --depth 1".to_owned(),
+        "waves figure2 figure".to_owned(),
+    ];
+    for command in commands {
+        let inputs = Inputs::new();
+        let before = files_below(inputs.0.path(), inputs.0.path());
+        let ended = inputs.warpsieve(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        let mut written = files_below(inputs.0.path(), inputs.0.path());
+        written.retain(|file| !before.contains(file));
+        written.sort();
+        let lines = ended.out.lines().chain(ended.err.lines());
+        let mut listed: Vec<_> = lines.filter_map(|line| line.trim().strip_prefix("wrote")).map(str::trim).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, written, "{command}");
+    }
 }
 
 #[test]
