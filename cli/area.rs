@@ -6,8 +6,7 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::area::{Kind, Node, Technology, cacti_input};
 use miette::{IntoDiagnostic, Report, WrapErr};
@@ -16,6 +15,7 @@ use serde::Serialize;
 use waves::part_file::PartFile;
 
 use super::args::{AreaArguments, AreaFormat};
+use super::files::Files;
 use super::{Exit, output};
 use warpsieve::config::Resolved;
 use warpsieve::estimate::{Block, Folded};
@@ -40,11 +40,13 @@ struct Estimate<'a> {
 pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let resolved = Resolved::new(&arguments.machine.request())?;
+    let mut files = Files::of(&resolved);
     let mut tree = estimated(&resolved, &technology, arguments.node);
     if let Some(against) = &arguments.against {
         let mut request = arguments.machine.request();
         request.designs = vec![against.clone()];
         let other = Resolved::new(&request)?;
+        files.reads_machine(&other);
         tree = tree.against(&estimated(&other, &technology, arguments.node));
     }
     let estimate = Estimate {
@@ -61,11 +63,27 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
         AreaFormat::Json => serde_json::to_string_pretty(&estimate).into_diagnostic()? + "\n",
         AreaFormat::Csv => csv::csv(&estimate.tree)?,
     };
+    let mut drawn = Vec::new();
     if let Some(path) = &arguments.svg {
-        write(path, &svg::svg(&estimate))?;
+        files.writes("`--svg`", Some(path));
+        drawn.push((path.clone(), svg::svg(&estimate)));
     }
-    if let Some(folder) = &arguments.cacti {
-        cacti_inputs(&estimate.tree, arguments.node, folder)?;
+    let inputs =
+        arguments.cacti.as_deref().map(|folder| (folder, cacti_inputs(&estimate.tree, arguments.node, folder)));
+    for (path, _) in inputs.iter().flat_map(|(_, inputs)| inputs) {
+        files.writes("a file of `--cacti`", Some(path));
+    }
+    files.check()?;
+    if let Some((folder, inputs)) = inputs {
+        fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
+        drawn.extend(inputs);
+    }
+    for (path, text) in drawn {
+        let file = PartFile::create(&path).into_diagnostic();
+        let written = file.and_then(|file| output::keep(file, &text));
+        let path = written.wrap_err_with(|| format!("{} cannot be written", path.display()))?;
+        // Stdout is for the estimate, whatever its format.
+        output::complain(&format!("wrote {}", path.display()));
     }
     output::print(&text)?;
     Ok(Exit::Done)
@@ -75,23 +93,11 @@ fn estimated(resolved: &Resolved, technology: &Technology, node: Node) -> Block 
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Report> {
-    let written = PartFile::create(path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.keep()
-    });
-    written.map(drop).into_diagnostic().wrap_err_with(|| format!("{} cannot be written", path.display()))
-}
-
 /// One file a memory; of blocks alike, those of the first. CACTI has no organisation for flip-flops.
-fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Result<(), Report> {
-    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
+fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String)> {
     let mut inputs = Vec::new();
     cacti_inputs_of(&Folded::of(tree), "", node, &mut inputs);
-    for (name, text) in inputs {
-        write(&folder.join(format!("{name}.cfg")), &text)?;
-    }
-    Ok(())
+    inputs.into_iter().map(|(name, text)| (folder.join(format!("{name}.cfg")), text)).collect()
 }
 
 fn cacti_inputs_of(block: &Folded<'_>, above: &str, node: Node, inputs: &mut Vec<(String, String)>) {

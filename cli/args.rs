@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
 
 Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothing written;
-3 no progress, or --max-cycles reached; 130 or 143 interrupted, files under way complete.";
+3 no progress, or --max-cycles reached; 130 or 143 interrupted, no file half-written.";
 
 const RUN_EXAMPLES: &str = "Examples:
   warpsieve run kernels/vadd/launch.toml
@@ -30,7 +30,8 @@ const RUN_EXAMPLES: &str = "Examples:
       --wave-trigger 'sm0.l1.status == RESERVATION_FAIL for 100'";
 
 const REPLAY_EXAMPLES: &str = "Examples:
-  warpsieve replay traces/kernelslist.g
+  warpsieve replay traces
+  warpsieve replay traces/kernel-3.traceg.xz
   warpsieve replay traces/kernelslist.g --design pric --check --stats replay.json
 
 The kernels of the list run one behind the other. Loads must bring data that belong to their
@@ -200,9 +201,9 @@ pub(super) struct RunArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ReplayArguments {
-    /// The list of a trace, kernelslist.g
-    #[arg(value_name = "KERNELSLIST.g")]
-    pub list: PathBuf,
+    /// A trace: its list, kernelslist.g, the folder that holds it, or one kernel, plain or compressed with xz or zstd
+    #[arg(value_name = "FOLDER|LIST.g|KERNEL.traceg")]
+    pub trace: PathBuf,
     #[command(flatten)]
     pub simulation: SimulationArguments,
 }
@@ -212,7 +213,7 @@ pub(super) struct ReplayArguments {
 pub(super) struct SimulationArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Write the statistics (JSON, schema 1)
+    /// Write the statistics (JSON, schema 1), with `-` to stdout
     #[arg(long, value_name = "FILE.json")]
     pub stats: Option<PathBuf>,
     /// Compare every step with the golden models; slower
@@ -614,8 +615,8 @@ pub(super) enum Compression {
 
 #[derive(Args, Debug)]
 pub(super) struct TraceInfoArguments {
-    /// A list (kernelslist.g) or one kernel's trace, plain or compressed with xz or zstd
-    #[arg(value_name = "FILE.g|FILE.traceg")]
+    /// A list (kernelslist.g), the folder that holds it, or one kernel's trace, plain or compressed with xz or zstd
+    #[arg(value_name = "FOLDER|FILE.g|FILE.traceg")]
     pub file: PathBuf,
     /// Bytes of a line, the unit of footprint and transactions
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, default_value_t = 128, value_parser = line_bytes)]

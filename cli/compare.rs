@@ -3,15 +3,18 @@
 mod table;
 mod variants;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
+use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use waves::part_file::PartFile;
 
 use super::args::CompareArguments;
-use super::{Exit, output};
+use super::files::Files;
+use super::{Exit, interrupt, output};
 use papers::progress::progress_bar;
 use table::Row;
 use variants::{Variant, variants};
@@ -24,25 +27,67 @@ struct Job<'a> {
     launch: &'a Path,
     variant: &'a Variant,
     resolved: &'a Resolved,
+    /// Place of the first job of this launch file.
+    first: usize,
 }
 
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let variants = variants(arguments)?;
     let requests: Vec<_> = variants.iter().map(|variant| (variant.request.clone(), variant.design)).collect();
     let resolved = Resolved::compared(&requests, &arguments.design_set)?;
+    let output = arguments.output.as_deref().filter(|path| !output::is_stdout(path));
+    check(arguments, &resolved, output)?;
+    let asked = interrupt::listen()?;
     // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
-    let file = arguments.output.as_deref().map(open).transpose()?;
+    let mut file = output.map(open).transpose()?;
     let configured: Vec<_> = variants.iter().zip(&resolved).collect();
     let jobs: Vec<_> = arguments
         .launches
         .iter()
-        .flat_map(|launch| configured.iter().map(move |&(variant, resolved)| Job { launch, variant, resolved }))
+        .enumerate()
+        .flat_map(|(number, launch)| {
+            let first = number * configured.len();
+            configured.iter().map(move |&(variant, resolved)| Job { launch, variant, resolved, first })
+        })
         .collect();
-    let reports = run_all(arguments, &jobs)?;
-    let mut rows: Vec<Row> = Vec::new();
+    let done = Mutex::default();
+    let take = || std::mem::take(&mut *done.lock().unwrap_or_else(PoisonError::into_inner));
+    let bar = progress_bar(arguments.quiet, jobs.len());
+    interrupt::guarded(
+        &asked,
+        || run_all(arguments, &jobs, &bar, &done),
+        || {
+            bar.finish_and_clear();
+            let done: Runs = take();
+            let complete = done.len();
+            if complete > 0
+                && let Err(report) = tabulate(arguments, &jobs, done, file.take())
+            {
+                output::print_report(&report);
+            }
+            let all = jobs.len();
+            output::complain(&format!("interrupted: {complete} of {all} runs are complete, the others are missing"));
+        },
+    )??;
+    bar.finish_and_clear();
+    tabulate(arguments, &jobs, take(), file)
+}
+
+/// Runs that are complete, by the place of their job.
+type Runs = BTreeMap<usize, Result<Result<RunReport, RunError>, String>>;
+
+/// Prints or writes the table of complete runs.
+fn tabulate(
+    arguments: &CompareArguments,
+    jobs: &[Job<'_>],
+    runs: Runs,
+    file: Option<PartFile>,
+) -> Result<Exit, Report> {
+    let (mut rows, mut cycles) = (Vec::new(), BTreeMap::new());
     let mut exit = Exit::Done;
-    for (idx, (job, report)) in jobs.iter().zip(reports).enumerate() {
-        let report = match report {
+    for (idx, run) in runs {
+        let job = &jobs[idx];
+        let report = match run {
             Ok(report) => report?,
             Err(internal) => {
                 output::complain(&format!("{}: {internal}", job.name()));
@@ -50,34 +95,49 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
             }
         };
         exit = worse(exit, complain(job, &report));
-        let first = rows.get(idx - idx % variants.len()).map_or(report.counters.cycles, |row| row.cycles);
-        rows.push(Row::new(job.launch, &job.variant.label, &report, first));
+        cycles.insert(idx, report.counters.cycles);
+        rows.push(Row::new(job.launch, &job.variant.label, &report, cycles.get(&job.first).copied()));
     }
     let text = table::render(&rows, arguments.format)?;
     match file {
-        Some(file) => keep(file, &text)?,
+        Some(file) => {
+            let path = output::keep(file, &text).wrap_err("the table cannot be written")?;
+            output::wrote(arguments.quiet, [path])?;
+        }
         None => output::print(&text)?,
     }
     Ok(exit)
 }
 
-type Ran = Result<Result<RunReport, RunError>, String>;
+/// Refuses a table that would take the place of what is read.
+fn check(arguments: &CompareArguments, resolved: &[Resolved], output: Option<&Path>) -> Result<(), Report> {
+    let mut files = Files::default();
+    resolved.iter().for_each(|resolved| files.reads_machine(resolved));
+    for launch in &arguments.launches {
+        files.reads_launch(&warpsieve::run::open(launch, None)?);
+    }
+    files.writes("`--output`", output);
+    files.check()
+}
 
-/// Runs all jobs, several at a time; results in the order of the jobs.
-fn run_all(arguments: &CompareArguments, jobs: &[Job<'_>]) -> Result<Vec<Ran>, Report> {
+/// Runs all jobs, several at a time.
+fn run_all(
+    arguments: &CompareArguments,
+    jobs: &[Job<'_>],
+    bar: &ProgressBar,
+    done: &Mutex<Runs>,
+) -> Result<(), Report> {
     let options = RunOptions { check: arguments.check, max_cycles: arguments.max_cycles, ..RunOptions::default() };
     let threads = usize::from(arguments.jobs.unwrap_or(0));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
-    let bar = progress_bar(arguments.quiet, jobs.len());
-    let run = |job: &Job<'_>| {
+    let run = |(idx, job): (usize, &Job<'_>)| {
         let ran = crash::caught(|| warpsieve::run::run(job.launch, &job.resolved.config, &options, &mut |_| {}));
         bar.set_message(job.name());
         bar.inc(1);
-        ran
+        done.lock().unwrap_or_else(PoisonError::into_inner).insert(idx, ran);
     };
-    let ran = pool.install(|| jobs.par_iter().map(run).collect());
-    bar.finish_and_clear();
-    Ok(ran)
+    pool.install(|| jobs.par_iter().enumerate().for_each(run));
+    Ok(())
 }
 
 /// Says what went wrong with a run, on stderr.
@@ -121,9 +181,4 @@ impl Job<'_> {
 
 fn open(path: &Path) -> Result<PartFile, Report> {
     PartFile::create(path).into_diagnostic().wrap_err("the table cannot be written")
-}
-
-fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
-    let written: std::io::Result<PathBuf> = file.write_all(text.as_bytes()).and_then(|()| file.keep());
-    written.map(drop).into_diagnostic().wrap_err("the table cannot be written")
 }

@@ -3,16 +3,18 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use miette::{Context, IntoDiagnostic, Report};
 use rtl::dram::counts::Counts;
 use waves::part_file::PartFile;
 
 use super::args::DramArguments;
+use super::files::Files;
 use super::output::{columns, grouped};
-use super::{Exit, output};
+use super::{Exit, interrupt, output};
+use papers::progress::style;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
 use warpsieve::dram::alone::{self, Ended, Event};
@@ -20,10 +22,12 @@ use warpsieve::dram::figures::Latencies;
 use warpsieve::dram::judge::Witness;
 use warpsieve::dram::tables::Table;
 use warpsieve::dram::trace::{self, TraceRequest};
-use warpsieve::run::ratio;
+use warpsieve::run::{HostTime, Stopwatch, ratio};
 
 /// Violations shown; the rest is counted.
 const MAX_REPORTS: usize = 8;
+/// Steps of the progress line.
+const PROGRESS: u64 = 1_000_000;
 /// Width of the longest bar of the histogram.
 const BAR: u64 = 40;
 
@@ -33,7 +37,12 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
     let config = &resolved.config;
     let trace = trace::read(&arguments.trace, config.memory_bytes()).into_diagnostic()?;
-    output::apart(&[("--commands", arguments.commands.as_deref()), ("--requests", arguments.requests.as_deref())])?;
+    let mut files = Files::of(&resolved);
+    files.reads("the trace", &arguments.trace);
+    files.writes("`--commands`", arguments.commands.as_deref());
+    files.writes("`--requests`", arguments.requests.as_deref());
+    files.check()?;
+    let interrupt = interrupt::listen()?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
@@ -41,10 +50,10 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let witness = arguments.check.then(|| Witness::new(config, &trace));
     let mut run =
         Run { resolved: &resolved, trace: &trace, commands, requests, witness, latencies: Latencies::default() };
-    let bar = progress_bar(arguments.quiet, trace.len());
-    let started = Instant::now();
-    let ended = crash::caught(|| alone::run(config, &trace, &mut |event| run.tell(event, &bar)));
-    let simulating = started.elapsed();
+    let bar = progress_bar(arguments.quiet);
+    let stopwatch = Stopwatch::start();
+    let ended = crash::caught(|| alone::run(config, &trace, &interrupt, &mut |event| run.tell(event, &bar)));
+    let simulating = stopwatch.time();
     bar.finish_and_clear();
     let ended = match ended {
         Ok(ended) => ended.into_diagnostic().wrap_err("the results cannot be written")?,
@@ -53,7 +62,8 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
             return Ok(Exit::CheckFailed);
         }
     };
-    let violations = run.witness.as_ref().map(Witness::violations);
+    // Of requests that are not served nothing can be said.
+    let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(Witness::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
     if !arguments.quiet {
@@ -62,12 +72,20 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
             &Summary { run: &run, name: &arguments.trace, ended: &ended, check, simulating, written }.to_string(),
         )?;
     }
-    if ended.stuck > 0 {
-        let (stuck, cycle) = (grouped(ended.stuck), grouped(ended.cycles));
-        output::complain(&format!("no progress after cycle {cycle}: {stuck} requests are not served"));
-        return Ok(Exit::NoProgress);
+    if ended.unserved == 0 {
+        return Ok(judge(&violations.unwrap_or_default()));
     }
-    Ok(judge(&violations.unwrap_or_default()))
+    let (unserved, cycle) = (grouped(ended.unserved), grouped(ended.cycles));
+    Ok(match interrupt.load(Ordering::Relaxed) {
+        0 => {
+            output::complain(&format!("no progress after cycle {cycle}: {unserved} requests are not served"));
+            Exit::NoProgress
+        }
+        signal => {
+            output::complain(&format!("interrupted after cycle {cycle}: {unserved} requests are not served"));
+            Exit::Interrupted(signal as u8)
+        }
+    })
 }
 
 fn judge(violations: &[String]) -> Exit {
@@ -91,13 +109,11 @@ fn keep(file: File) -> Result<PathBuf, Report> {
     kept.and_then(PartFile::keep).into_diagnostic().wrap_err("the results cannot be written")
 }
 
-fn progress_bar(is_quiet: bool, requests: usize) -> ProgressBar {
+fn progress_bar(is_quiet: bool) -> ProgressBar {
     let is_shown = !is_quiet && io::stderr().is_terminal();
     let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(requests as u64), target);
-    if let Ok(style) = ProgressStyle::with_template("request {pos} of {len}, {msg}, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = ProgressBar::with_draw_target(Some(PROGRESS), target);
+    bar.set_style(style("{msg}{left}"));
     bar
 }
 
@@ -129,8 +145,13 @@ impl Run<'_> {
                 }
             }
             Event::Progress { cycle, taken } => {
-                bar.set_position(taken);
-                bar.set_message(format!("cycle {}", grouped(cycle)));
+                let last = self.trace.last().map_or(0, |request| request.cycle);
+                let requests = self.trace.len() as u64;
+                // A request comes when it is due and those before it are taken.
+                let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
+                bar.set_position((done * PROGRESS as f64) as u64);
+                let [taken, requests, cycle] = [taken, requests, cycle].map(grouped);
+                bar.set_message(format!("request {taken} of {requests}, cycle {cycle}"));
                 Ok(())
             }
         }
@@ -143,7 +164,7 @@ struct Summary<'a> {
     name: &'a Path,
     ended: &'a Ended,
     check: Option<bool>,
-    simulating: Duration,
+    simulating: HostTime,
     written: Vec<PathBuf>,
 }
 
@@ -181,9 +202,8 @@ impl fmt::Display for Summary<'_> {
             Some(false) => "FAILED",
         };
         row(f, "check", &[check.to_owned()])?;
-        let seconds = simulating.as_secs_f64();
-        let rate = ended.commands as f64 / seconds.max(1e-6);
-        row(f, "host", &[format!("{seconds:.2} s"), format!("{} commands/s", grouped(rate as u64))])?;
+        let rate = ended.commands as f64 / simulating.wall.as_secs_f64().max(1e-6);
+        row(f, "host", &output::host(*simulating, &format!("{} commands/s", grouped(rate as u64))))?;
         written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
     }
 }

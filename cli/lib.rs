@@ -9,13 +9,14 @@
 //! | 2    | bad input: usage, configuration, launch file, PTX, an illegal address of the |
 //! |      | kernel; nothing is written                                                   |
 //! | 3    | no progress, or `--max-cycles` reached                                       |
-//! | 130  | interrupted by SIGINT; 143 by SIGTERM: files under way are complete          |
+//! | 130  | interrupted by SIGINT; 143 by SIGTERM: a file is complete or not there       |
 
 mod area;
 mod args;
 pub mod blocks;
 mod compare;
 mod dram;
+mod files;
 mod interrupt;
 mod limit;
 mod list;
@@ -71,6 +72,7 @@ const BAD_INPUT: u8 = 2;
 pub fn main() -> ExitCode {
     // Usage errors, help and version end here, with the exit status of the table above.
     let arguments = Arguments::parse();
+    interrupt::outlive_file_limit();
     let ended = match &arguments.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),

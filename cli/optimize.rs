@@ -1,42 +1,76 @@
 //! `warpsieve optimize`.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use compiler::Triangle;
 use compiler::characterise::Characterisation;
 use compiler::solve::Method;
+use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
 use super::args::{OptimizeArguments, Profiled};
+use super::files::Files;
 use super::output::{columns, grouped};
-use super::{Exit, output};
+use super::{Exit, interrupt, output};
 use papers::progress::progress_bar;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
+use warpsieve::launch::LaunchFile;
 use warpsieve::optimize::{Clocked, Decision, Optimised, Subject};
 use warpsieve::run::{RunError, ratio};
 
 pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
-    output::apart(&[
-        ("--output", Some(arguments.output.as_path())),
-        ("--report", arguments.report.as_deref()),
-        ("--graph", arguments.graph.as_deref()),
-    ])?;
+    let launch = warpsieve::run::open(&arguments.launch, arguments.ptx.as_deref())?;
+    let mut files = Files::of(&resolved);
+    files.reads_launch(&launch);
+    files.writes("`--output`", Some(&arguments.output));
+    files.writes("`--report`", arguments.report.as_deref());
+    files.writes("`--graph`", arguments.graph.as_deref());
+    files.check()?;
+    let asked = interrupt::listen()?;
     // Opened ahead of the runs: a name that cannot be written is found out now.
-    let ptx = open(&arguments.output)?;
-    let report = arguments.report.as_deref().map(open).transpose()?;
-    let dot = arguments.graph.as_deref().map(open).transpose()?;
-    let subject = match crash::caught(|| measured(arguments, &resolved)) {
+    let outputs = Outputs {
+        ptx: open(&arguments.output)?,
+        report: arguments.report.as_deref().map(open).transpose()?,
+        dot: arguments.graph.as_deref().map(open).transpose()?,
+    };
+    let bar = progress_bar(arguments.quiet, 0);
+    interrupt::guarded(
+        &asked,
+        || optimized(arguments, &resolved, launch, outputs, &bar),
+        || {
+            let (done, all) = (bar.position(), bar.length().unwrap_or(0));
+            bar.finish_and_clear();
+            output::complain(&format!("interrupted after {done} of {all} profiling runs: nothing is written"));
+        },
+    )?
+}
+
+/// The files to be written.
+struct Outputs {
+    ptx: PartFile,
+    report: Option<PartFile>,
+    dot: Option<PartFile>,
+}
+
+fn optimized(
+    arguments: &OptimizeArguments,
+    resolved: &Resolved,
+    launch: LaunchFile,
+    outputs: Outputs,
+    bar: &ProgressBar,
+) -> Result<Exit, Report> {
+    let Outputs { ptx, report, dot } = outputs;
+    let subject = match crash::caught(|| Subject::new(launch, &resolved.config)) {
         Ok(subject) => subject?,
         Err(internal) => {
             output::complain(&internal);
             return Ok(Exit::CheckFailed);
         }
     };
-    let bar = progress_bar(arguments.quiet, subject.runs());
+    bar.set_length(subject.runs() as u64);
     let tick = || bar.inc(1);
     let kernels = crash::caught(|| match arguments.profile {
         Profiled::Untimed => Ok((subject.characterise(&tick), None)),
@@ -57,39 +91,35 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     let method = arguments.method.into();
     let decisions = optimised.decisions(method).map_err(|why| miette!("--method {method}: {why}"))?;
     let text = optimised.text(&decisions)?;
+    let mut written = Vec::new();
     if let Some(file) = report {
         let report = warpsieve::optimize::Report::new(
             &arguments.launch,
-            &resolved,
+            resolved,
             &optimised,
             method,
             &decisions,
             untimed.as_deref(),
         );
-        keep(file, &(serde_json::to_string_pretty(&report).into_diagnostic()? + "\n"))?;
+        written.push(keep(file, &(serde_json::to_string_pretty(&report).into_diagnostic()? + "\n"))?);
     }
     if let (Some(file), Ok(choice)) = (dot, &optimised.solution(method).choice) {
-        keep(file, &optimised.graph.dot(&choice.cached))?;
+        written.push(keep(file, &optimised.graph.dot(&choice.cached))?);
     }
-    keep(ptx, &text)?;
+    written.insert(0, keep(ptx, &text)?);
     if !arguments.quiet {
-        output::print(&shown(&optimised, method, &decisions, untimed.as_deref()))?;
-        output::print(&format!("\nwrote {}\n", arguments.output.display()))?;
+        output::print(&(shown(&optimised, method, &decisions, untimed.as_deref()) + "\n"))?;
     }
+    output::wrote(arguments.quiet, written)?;
     Ok(Exit::Done)
-}
-
-fn measured(arguments: &OptimizeArguments, resolved: &Resolved) -> Result<Subject, RunError> {
-    Subject::new(&arguments.launch, arguments.ptx.as_deref(), &resolved.config)
 }
 
 fn open(path: &Path) -> Result<PartFile, Report> {
     PartFile::create(path).into_diagnostic().wrap_err("the result cannot be written")
 }
 
-fn keep(mut file: PartFile, text: &str) -> Result<(), Report> {
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.keep());
-    written.map(drop).into_diagnostic().wrap_err("the result cannot be written")
+fn keep(file: PartFile, text: &str) -> Result<PathBuf, Report> {
+    output::keep(file, text).wrap_err("the result cannot be written")
 }
 
 /// Edges of the graph that are shown; the report has all.

@@ -1,11 +1,13 @@
 //! Writing to stdout and stderr.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr, miette};
+use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use trace::Warning;
+use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::grouped;
+use waves::part_file::PartFile;
 
 use super::limit::{self, Limited};
 
@@ -20,16 +22,20 @@ pub(super) fn print(text: &str) -> Result<(), Report> {
     }
 }
 
-/// Refuses two options that name one file: what the second writes would take the place of what the first has written.
-pub(super) fn apart(files: &[(&str, Option<&Path>)]) -> Result<(), Report> {
-    let named: Vec<_> = files.iter().filter_map(|&(option, path)| Some((option, path?))).collect();
-    for (i, (option, path)) in named.iter().enumerate() {
-        let is_same = |other: &Path| std::path::absolute(other).ok() == std::path::absolute(path).ok();
-        if let Some((earlier, _)) = named[..i].iter().find(|(_, other)| is_same(other)) {
-            return Err(miette!("`{option}` is {}, expected another file than `{earlier}`", path.display()));
-        }
-    }
-    Ok(())
+/// Whether an output is to go to stdout instead of a file.
+pub(super) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Writes a text to a file that has been opened, and gives the file its name, which is returned.
+pub(super) fn keep(mut file: PartFile, text: &str) -> Result<PathBuf, Report> {
+    file.write_all(text.as_bytes()).and_then(|()| file.keep()).into_diagnostic()
+}
+
+/// Lists files that were written, unless nobody wants to know.
+pub(super) fn wrote(is_quiet: bool, files: impl IntoIterator<Item = PathBuf>) -> Result<(), Report> {
+    let lines: String = files.into_iter().map(|path| format!("wrote {}\n", path.display())).collect();
+    if is_quiet { Ok(()) } else { print(&lines) }
 }
 
 /// What is said of a folder that cannot be made.
@@ -75,6 +81,12 @@ pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What something took of this host, and how fast that was.
+pub(super) fn host(time: HostTime, rate: &str) -> [String; 3] {
+    let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
+    [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), rate.to_owned()]
 }
 
 #[cfg(test)]

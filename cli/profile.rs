@@ -1,37 +1,51 @@
 //! `warpsieve profile`.
 
+use std::sync::{Mutex, PoisonError};
+
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 
 use super::args::{Format, ProfileArguments};
 use super::output::{columns, grouped};
-use super::{Exit, output};
+use super::{Exit, interrupt, output};
 use golden::untimed::{Load, Profile};
 use warpsieve::config::Resolved;
 use warpsieve::crash;
-use warpsieve::run::{KernelProfile, L2, RunError, l2, ratio};
+use warpsieve::run::{KernelProfile, L2, l2, profile_into, ratio};
 
 pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
     let ptx = arguments.ptx.as_deref();
-    let ran: Result<Result<Vec<KernelProfile>, RunError>, String> =
-        crash::caught(|| warpsieve::run::profile(&arguments.launch, ptx, &resolved.config));
-    let kernels = match ran {
-        Ok(kernels) => kernels?,
+    let kernels = Mutex::default();
+    let work = || crash::caught(|| profile_into(&kernels, &arguments.launch, ptx, &resolved.config));
+    let ran = interrupt::guarded(&*interrupt::listen()?, work, || {
+        let done = kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(report) = print(&done, arguments.format) {
+            output::print_report(&report);
+        }
+        let launches: usize = done.iter().map(|kernel| kernel.launches.len()).sum();
+        output::complain(&format!("interrupted after {launches} launches; those after them are missing"));
+    })?;
+    match ran {
+        Ok(ran) => ran?,
         Err(internal) => {
             output::complain(&internal);
             return Ok(Exit::CheckFailed);
         }
-    };
-    let text = match arguments.format {
+    }
+    print(&kernels.into_inner().unwrap_or_else(PoisonError::into_inner), arguments.format)?;
+    Ok(Exit::Done)
+}
+
+fn print(kernels: &[KernelProfile], format: Format) -> Result<(), Report> {
+    let text = match format {
         Format::Table => kernels.iter().map(table).collect::<Vec<_>>().join("\n"),
         Format::Json => {
             let entries: Vec<_> = kernels.iter().map(Entry::new).collect();
             serde_json::to_string_pretty(&entries).into_diagnostic()? + "\n"
         }
     };
-    output::print(&text)?;
-    Ok(Exit::Done)
+    output::print(&text)
 }
 
 const HEAD: [&str; 9] = ["pc", "line", "warps", "lanes", "lines", "a warp", "most", "L1 hit %", "L2 hit %"];

@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use papers::progress::style;
 
 use super::output::grouped;
 use warpsieve::run::Progress;
@@ -20,9 +21,7 @@ impl ProgressLine {
         let shown = !is_quiet && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg}, CTA {pos} of {len}, {eta} left for this launch") {
-            bar.set_style(style);
-        }
+        bar.set_style(style("{msg}, CTA {pos} of {len}{left}"));
         Self { bar, started: Instant::now(), launches: 0 }
     }
 

@@ -4,7 +4,7 @@ mod summary;
 
 use std::path::Path;
 
-use miette::{Context, IntoDiagnostic, Report};
+use miette::Report;
 use papers::judge::Class;
 use papers::runs::Runner;
 use papers::store::Store;
@@ -22,7 +22,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     if arguments.summary {
         return summary::summary(&folder, arguments.quick, arguments.format);
     }
-    let interrupt = interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?;
+    let interrupt = interrupt::listen()?;
     let store = Store::new(arguments.cache.as_deref())?;
     let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
     let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };

@@ -1,13 +1,13 @@
 //! `warpsieve run` and `warpsieve replay`.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::area::Technology;
 use miette::{Context, IntoDiagnostic, Report, miette};
 use waves::part_file::PartFile;
 
 use super::args::{ReplayArguments, RunArguments, SimulationArguments};
+use super::files::Files;
 use super::progress::ProgressLine;
 use super::stats::Stats;
 use super::summary::Summary;
@@ -22,18 +22,22 @@ use warpsieve::run::{
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let RunArguments { launch, ptx, simulation } = arguments;
     let resolved = Resolved::new(&simulation.machine.request())?;
-    let options = RunOptions { ptx: ptx.clone(), ..options(simulation)? };
-    simulate(simulation, launch, &resolved, &mut |progress| {
-        warpsieve::run::run(launch, &resolved.config, &options, progress)
+    let options = RunOptions { outputs: true, ..options(simulation)? };
+    let file = warpsieve::run::open(launch, ptx.as_deref())?;
+    let mut files = Files::of(&resolved);
+    files.reads_launch(&file);
+    files.writes_outputs(&file);
+    simulate(simulation, files, launch, &resolved, |progress| {
+        warpsieve::run::run_file(file, &resolved.config, &options, progress)
     })
 }
 
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
-    let ReplayArguments { list, simulation } = arguments;
+    let ReplayArguments { trace, simulation } = arguments;
     let options = options(simulation)?;
     let mut request = simulation.machine.request();
     let mut resolved = Resolved::new(&request)?;
-    let recording = Recording::open(list)?;
+    let recording = Recording::open(trace)?;
     output::warn(recording.warnings());
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
@@ -42,27 +46,36 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
         request.sets.push(format!("addr_bits={needed}"));
         resolved = Resolved::new(&request)?;
     }
-    simulate(simulation, list, &resolved, &mut |progress| {
+    let mut files = Files::of(&resolved);
+    recording.files().for_each(|path| files.reads("the trace", path));
+    simulate(simulation, files, trace, &resolved, |progress| {
         warpsieve::run::replay(&recording, &resolved.config, &options, progress)
     })
 }
 
-/// What a command simulates.
-type Simulation<'a> = dyn FnMut(&mut dyn FnMut(Progress)) -> Result<RunReport, RunError> + 'a;
+/// Where statistics go.
+enum StatsTo {
+    Stdout,
+    File(PartFile),
+}
 
-/// Runs a simulation and reports on it; `file` is what it came from.
+/// Runs a simulation and reports on it; `file` is what it came from, `files` what else there is but the outputs of the
+/// options.
 fn simulate(
     arguments: &SimulationArguments,
+    mut files: Files,
     file: &Path,
     resolved: &Resolved,
-    simulation: &mut Simulation<'_>,
+    simulation: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<RunReport, RunError>,
 ) -> Result<Exit, Report> {
+    writes(arguments, &mut files);
+    files.check()?;
     // Opened ahead of the run: a name that cannot be written is found out now, not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
     let ran = crash::caught(|| simulation(&mut |at| progress.show(at)));
     drop(progress);
-    let report = match ran {
+    let mut report = match ran {
         Ok(report) => report?,
         Err(internal) => {
             output::complain(&internal);
@@ -70,12 +83,16 @@ fn simulate(
         }
     };
     let energy = energy(arguments, &report)?;
-    if let Some(file) = stats {
-        write(file, &Stats::new(resolved, &report, energy.as_ref()))?;
+    let is_taken = matches!(stats, Some(StatsTo::Stdout));
+    if let Some(to) = stats {
+        let file = write(to, &Stats::new(resolved, &report, energy.as_ref()))?;
+        report.written.extend(file);
     }
     if !arguments.quiet {
         let energy = energy.as_ref().filter(|_| arguments.energy);
-        output::print(&Summary { launch: file, resolved, report: &report, energy }.to_string())?;
+        let summary = Summary { launch: file, resolved, report: &report, energy }.to_string();
+        // Who reads statistics from stdout finds nothing else there.
+        if is_taken { output::complain(&summary) } else { output::print(&summary)? }
     }
     report.notes.iter().for_each(|note| output::complain(note));
     Ok(judge(&report))
@@ -89,6 +106,18 @@ fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<
     Ok(Some(Energy::of(&activity, &technology, arguments.node, hop_mm)))
 }
 
+/// What the options of a simulation write.
+fn writes(arguments: &SimulationArguments, files: &mut Files) {
+    let SimulationArguments { stats, wave, series, timeline, pipeline, .. } = arguments;
+    files.writes("`--stats`", stats.as_deref().filter(|path| !output::is_stdout(path)));
+    if let Some(wave) = wave {
+        files.writes_wave("`--wave`", wave);
+    }
+    files.writes("`--series`", series.as_deref());
+    files.writes("`--timeline`", timeline.as_deref());
+    files.writes("`--pipeline`", pipeline.as_deref());
+}
+
 fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
     let SimulationArguments { wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_limit, .. } = arguments;
     if let (Some(from), Some(to)) = (wave_from, wave_to)
@@ -96,13 +125,6 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
     {
         return Err(miette!("`--wave-from` is {from}, expected at most {to}, which is `--wave-to`"));
     }
-    output::apart(&[
-        ("--stats", arguments.stats.as_deref()),
-        ("--wave", arguments.wave.as_deref()),
-        ("--series", arguments.series.as_deref()),
-        ("--timeline", arguments.timeline.as_deref()),
-        ("--pipeline", arguments.pipeline.as_deref()),
-    ])?;
     let wave = arguments.wave.clone().map(|path| WaveOptions {
         path,
         from: *wave_from,
@@ -121,7 +143,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         pipeline: arguments.pipeline.clone(),
         two_threads: arguments.threads == 2,
         structures: arguments.energy || arguments.stats.is_some(),
-        interrupt: interrupt::listen().into_diagnostic().wrap_err("signals cannot be caught")?,
+        interrupt: interrupt::listen()?,
         ..RunOptions::default()
     })
 }
@@ -152,12 +174,18 @@ fn judge(report: &RunReport) -> Exit {
     }
 }
 
-fn open(path: &Path) -> Result<PartFile, Report> {
-    PartFile::create(path).into_diagnostic().wrap_err("the statistics cannot be written")
+fn open(path: &Path) -> Result<StatsTo, Report> {
+    if output::is_stdout(path) {
+        return Ok(StatsTo::Stdout);
+    }
+    PartFile::create(path).map(StatsTo::File).into_diagnostic().wrap_err("the statistics cannot be written")
 }
 
-fn write(mut file: PartFile, stats: &Stats<'_>) -> Result<(), Report> {
-    let text = serde_json::to_string_pretty(stats).into_diagnostic()?;
-    let written = writeln!(file, "{text}").and_then(|()| file.keep().map(drop));
-    written.into_diagnostic().wrap_err("the statistics cannot be written")
+/// Writes statistics. Gives the file, if it is one.
+fn write(to: StatsTo, stats: &Stats<'_>) -> Result<Option<PathBuf>, Report> {
+    let text = serde_json::to_string_pretty(stats).into_diagnostic()? + "\n";
+    match to {
+        StatsTo::Stdout => output::print(&text).map(|()| None),
+        StatsTo::File(file) => output::keep(file, &text).map(Some).wrap_err("the statistics cannot be written"),
+    }
 }

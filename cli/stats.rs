@@ -260,6 +260,7 @@ struct Dram {
 #[derive(Debug, Serialize)]
 struct Host {
     wall_seconds: f64,
+    cpu_seconds: f64,
     cycles_per_second: f64,
 }
 
@@ -290,7 +291,7 @@ impl<'a> Stats<'a> {
     #[must_use]
     pub fn new(resolved: &'a Resolved, report: &'a RunReport, energy: Option<&'a Energy>) -> Self {
         let counters = &report.counters;
-        let seconds = report.simulating.as_secs_f64();
+        let [seconds, cpu_seconds] = [report.simulating.wall, report.simulating.cpu].map(|time| time.as_secs_f64());
         let rate = if seconds > 0.0 { counters.cycles as f64 / seconds } else { 0.0 };
         let limit = |name: &str| report.warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
         let kernels = report.kernels.iter();
@@ -337,7 +338,7 @@ impl<'a> Stats<'a> {
                 Verdict::OrderDependent => "order-dependent",
                 Verdict::Failed(_) => "failed",
             },
-            host: Host { wall_seconds: seconds, cycles_per_second: rate },
+            host: Host { wall_seconds: seconds, cpu_seconds, cycles_per_second: rate },
             units: Units {
                 sm: Sm::all(counters, resolved.config.sm.operands.banks > 0),
                 l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config)).collect(),

@@ -7,7 +7,7 @@ use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Config;
 use rtl::sm::StallReason;
 
-use super::output::grouped;
+use super::output::{self, grouped};
 use warpsieve::config::Resolved;
 use warpsieve::estimate::{Energy, Unit};
 use warpsieve::run::{Counters, Outcome, RunReport, Verdict, ratio};
@@ -73,9 +73,8 @@ impl fmt::Display for Summary<'_> {
         if *outcome != Outcome::Finished {
             row(f, "ended", &["before the kernels were done".to_owned()])?;
         }
-        let seconds = simulating.as_secs_f64();
-        let rate = counters.cycles as f64 / seconds.max(1e-6);
-        row(f, "host", &[format!("{seconds:.2} s"), format!("{} cycles/s", grouped(rate as u64))])?;
+        let rate = counters.cycles as f64 / simulating.wall.as_secs_f64().max(1e-6);
+        row(f, "host", &output::host(*simulating, &format!("{} cycles/s", grouped(rate as u64))))?;
         written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
     }
 }

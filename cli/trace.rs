@@ -1,22 +1,26 @@
 //! `warpsieve trace`.
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use isa::recorded::{Class, Header};
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 use trace::{Command, KernelTrace, KernelsList, Packing, Warning};
 
-use super::Exit;
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
+use super::files::Files;
 use super::output::{self, grouped};
+use super::{Exit, interrupt};
+use papers::progress::style;
 use warpsieve::config::Resolved;
-use warpsieve::run::Exported;
+use warpsieve::crash;
+use warpsieve::run::{Exported, export_into, replaceable};
+use warpsieve::trace::list_of;
 use warpsieve::trace::profile::Profile;
 
 /// Strides shown; all that were kept are in the JSON.
@@ -26,7 +30,11 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
     match &arguments.command {
-        TraceCommand::Info(arguments) => info(arguments),
+        TraceCommand::Info(arguments) => interrupt::guarded(
+            &*interrupt::listen()?,
+            || info(arguments),
+            || output::complain("interrupted: nothing is said of the trace before it is read to its end"),
+        )?,
         TraceCommand::Export(arguments) => export(arguments),
     }
 }
@@ -39,13 +47,37 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         Compression::Xz => Packing::Xz,
         Compression::Zst => Packing::Zstd,
     };
-    let exported = warpsieve::run::export(launch, ptx.as_deref(), &resolved.config, folder, packing)?;
+    let asked = interrupt::listen()?;
+    let launch = warpsieve::run::open(launch, ptx.as_deref())?;
+    let mut files = Files::of(&resolved);
+    files.reads_launch(&launch);
+    replaceable(folder, packing).iter().for_each(|path| files.writes("a file of `--output`", Some(path)));
+    files.check()?;
+    let exported = Mutex::default();
+    let work = || crash::caught(|| export_into(&exported, launch, &resolved.config, folder, packing));
+    let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
+    let ran = interrupt::guarded(&asked, work, || {
+        let Exported { files, .. } = std::mem::take(&mut *exported());
+        let launches = files.len();
+        if let Err(report) = output::wrote(*quiet, files) {
+            output::print_report(&report);
+        }
+        output::complain(&format!("interrupted after {launches} launches; those after them and the list are missing"));
+    })?;
+    match ran {
+        Ok(ran) => ran?,
+        Err(internal) => {
+            output::complain(&internal);
+            return Ok(Exit::CheckFailed);
+        }
+    }
+    let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
     if !quiet {
-        let Exported { files, warp_instructions } = &exported;
         let launches = files.len().saturating_sub(1);
-        let instructions = grouped(*warp_instructions);
+        let instructions = grouped(warp_instructions);
         output::print(&format!("{}: {launches} launches, {instructions} warp instructions\n", folder.display()))?;
     }
+    output::wrote(*quiet, files)?;
     Ok(Exit::Done)
 }
 
@@ -53,8 +85,8 @@ fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     let TraceInfoArguments { file, line, format, quiet } = arguments;
     let mut progress = Progress::new(*quiet);
     let mut found = Found { kernels: Vec::new(), copied_bytes: 0, warnings: Vec::new() };
-    if file.extension() == Some(OsStr::new("g")) {
-        let mut list = KernelsList::open(file)?;
+    if let Some(list) = list_of(file) {
+        let mut list = KernelsList::open(&list)?;
         while let Some(command) = list.next_command()? {
             match command {
                 Command::CopyToDevice { bytes, .. } => found.copied_bytes = found.copied_bytes.saturating_add(bytes),
@@ -334,9 +366,7 @@ impl Progress {
         let is_shown = !is_quiet && std::io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg}, {bytes} of {total_bytes} read, {eta} left") {
-            bar.set_style(style);
-        }
+        bar.set_style(style("{msg}, {bytes} of {total_bytes} read{left}"));
         Progress { bar, shown: None }
     }
 

@@ -6,24 +6,36 @@ use std::path::Path;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
-use super::{Exit, output};
+use super::files::Files;
+use super::{Exit, interrupt, output};
 use tb::l2::figure2;
 use warpsieve::crash;
 use warpsieve::readers::{Life, follow};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
+    let asked = interrupt::listen()?;
     match &arguments.command {
-        WavesCommand::Follow(arguments) => print_life(arguments),
-        WavesCommand::Figure2 { folder } => write_figure2(folder),
+        WavesCommand::Follow(arguments) => interrupt::guarded(
+            &asked,
+            || print_life(arguments),
+            || output::complain("interrupted: nothing is said of the request before the waveform is read to its end"),
+        )?,
+        WavesCommand::Figure2 { folder } => interrupt::guarded(
+            &asked,
+            || write_figure2(folder),
+            || output::complain("interrupted: a file that is not listed as written is missing"),
+        )?,
     }
 }
 
 fn write_figure2(folder: &Path) -> Result<Exit, Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
-    for (name, frc_entries) in [("conventional.vcd", 0), ("frc.vcd", 2)] {
-        for path in figure2::waveform(frc_entries, &folder.join(name)).into_diagnostic()? {
-            output::print(&format!("wrote {}\n", path.display()))?;
-        }
+    let flows = [("conventional.vcd", 0), ("frc.vcd", 2)].map(|(name, frc_entries)| (folder.join(name), frc_entries));
+    let mut files = Files::default();
+    flows.iter().for_each(|(path, _)| files.writes_wave("a waveform", path));
+    files.check()?;
+    for (path, frc_entries) in flows {
+        output::wrote(false, figure2::waveform(frc_entries, &path).into_diagnostic()?)?;
     }
     Ok(Exit::Done)
 }

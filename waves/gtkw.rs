@@ -117,6 +117,11 @@ pub fn save_path(dump: &Path, view: Option<&str>) -> PathBuf {
     }
 }
 
+/// The folder of the filters of a dump: `x.vcd` has `x.filters`.
+pub fn filters_path(dump: &Path) -> PathBuf {
+    dump.with_extension("filters")
+}
+
 /// A save file to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct SaveFile<'a> {
@@ -133,21 +138,24 @@ pub struct SaveFile<'a> {
 }
 
 impl SaveFile<'_> {
-    /// Writes the save file and the filters it needs.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
+    /// Writes the filters that the save file needs and the save file. Returns the paths of all.
+    pub fn write(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         let (text, filters) = self.render(path)?;
+        let mut written = Vec::new();
         if let Some((first, _)) = filters.first() {
             fs::create_dir_all(first.parent().unwrap_or(Path::new(".")))?;
         }
         for (path, table) in filters {
+            // By the name that the caller knows.
+            let path = filters_path(self.dump).join(path.file_name().unwrap_or_default());
             let mut file = PartFile::create(&path)?;
             file.write_all(table.as_bytes())?;
-            file.keep()?;
+            written.push(file.keep()?);
         }
         let mut file = PartFile::create(path)?;
         file.write_all(text.as_bytes())?;
-        file.keep()?;
-        Ok(())
+        written.push(file.keep()?);
+        Ok(written)
     }
 
     /// The text of the save file, and the path and text of each filter in it.
@@ -163,7 +171,7 @@ impl SaveFile<'_> {
         let mut lines = Lines {
             tree: self.tree,
             enums: enums_of(self.tree),
-            folder: std::path::absolute(self.dump.with_extension("filters"))?,
+            folder: std::path::absolute(filters_path(self.dump))?,
             used: Vec::new(),
             text: String::new(),
         };

@@ -1,13 +1,24 @@
 //! # Part file: a file that appears whole or not at all
 //!
-//! Bytes go to `NAME.part`; [`PartFile::keep`] renames it to `NAME`. A file dropped before that is removed, so
-//! that a failed or abandoned run leaves neither half a dump nor a damaged older one. A link stays: the file that it leads to
-//! is replaced. What is there and is no file, such as `/dev/stdout` or a pipe, is written to as it is.
+//! Bytes go to a part beside `NAME`, called `NAME.warpsieve-1.part`; [`PartFile::keep`] renames it to `NAME`. A file dropped
+//! before that is removed, so that a failed or abandoned run leaves neither half a dump nor a damaged older one. A link
+//! stays: the file that it leads to is replaced. What is there and is no file, such as `/dev/stdout` or a pipe, is written
+//! to as it is.
+//!
+//! Whoever writes a part holds a lock on it. Two processes that write the same file have a part each, numbered; a part
+//! without a lock was left behind by a process that could not remove it, and the next one to write that file takes it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Processes at most that write the same file at a time.
+const MOST_PARTS: u32 = 1000;
+/// Links at most that lead from one to the next.
+const MOST_LINKS: usize = 40;
 
 /// A file under construction.
 #[derive(Debug)]
@@ -22,7 +33,7 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Opens `NAME.part` for the target `NAME`.
+    /// Opens a part for the target `NAME`.
     pub fn create(target: &Path) -> io::Result<PartFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();
@@ -36,51 +47,177 @@ impl PartFile {
             let target = target.to_owned();
             return Ok(PartFile { file, at: target.clone(), replaces: None, target, kept: false });
         }
-        let replaces = match fs::canonicalize(target) {
-            Ok(file) if target.is_symlink() => file,
-            _ => target.to_owned(),
-        };
-        let Some(name) = replaces.file_name() else {
+        let replaces = destination(target);
+        if replaces.file_name().is_none() {
             return Err(refuse("names no file"));
-        };
-        let mut part_name = OsString::from(name);
-        part_name.push(".part");
-        let at = replaces.with_file_name(part_name);
-        let file = File::create(&at).map_err(|error| about("cannot create", &at, &error))?;
+        }
+        let (file, at) = begin(&replaces).map_err(|error| about("cannot create", target, &error))?;
         Ok(PartFile { file, at, replaces: Some(replaces), target: target.to_owned(), kept: false })
     }
 
     /// Makes the file appear under its own name, which is returned.
     pub fn keep(mut self) -> io::Result<PathBuf> {
-        if let Some(target) = &self.replaces {
+        if let Some(replaced) = &self.replaces {
             // Some file systems report a full disk only here.
-            self.file.sync_data().map_err(|error| about("cannot write", &self.at, &error))?;
-            fs::rename(&self.at, target).map_err(|error| about("cannot rename to its final name", &self.at, &error))?;
+            self.file.sync_data().map_err(|error| about("cannot write", &self.target, &error))?;
+            let mut parts = parts();
+            if parts.is_over {
+                return Err(about("cannot write", &self.target, &io::ErrorKind::Interrupted.into()));
+            }
+            let renamed = fs::rename(&self.at, replaced);
+            renamed.map_err(|error| about("cannot rename to its final name", &self.at, &error))?;
+            parts.under_way.remove(&self.at);
         }
         self.kept = true;
         Ok(self.target.clone())
     }
 }
 
+/// The parts of this process.
+struct Parts {
+    under_way: BTreeSet<PathBuf>,
+    /// The process is about to end: none begins or is kept any more.
+    is_over: bool,
+}
+
+fn parts() -> MutexGuard<'static, Parts> {
+    static PARTS: Mutex<Parts> = Mutex::new(Parts { under_way: BTreeSet::new(), is_over: false });
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every part of this process, which is about to end without dropping them.
+pub fn discard_all() {
+    let mut parts = parts();
+    parts.is_over = true;
+    for part in std::mem::take(&mut parts.under_way) {
+        // Nobody is left to tell.
+        let _ = fs::remove_file(part);
+    }
+}
+
+/// A new part of a file, or one that was left behind.
+fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
+    let mut parts = parts();
+    if parts.is_over {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    for number in 1..=MOST_PARTS {
+        let mut name = OsString::from(replaces.file_name().unwrap_or_default());
+        name.push(format!(".warpsieve-{number}.part"));
+        let at = replaces.with_file_name(name);
+        if let Some(file) = claim(&at)? {
+            parts.under_way.insert(at.clone());
+            return Ok((file, at));
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{MOST_PARTS} others write it")))
+}
+
+/// The part of this name, unless somebody else writes it.
+fn claim(at: &Path) -> io::Result<Option<File>> {
+    let mut options = File::options();
+    options.write(true);
+    let (file, is_new) = match options.clone().create_new(true).open(at) {
+        Ok(file) => (file, true),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Err(_) => {
+            match fs::symlink_metadata(at).and_then(|there| there.is_file().then(|| options.open(at)).transpose()) {
+                Ok(Some(file)) => (file, false),
+                _ => return Ok(None),
+            }
+        }
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        // On a file system without locks nobody can tell whether a part that is there was left behind.
+        Err(TryLockError::Error(_)) if is_new => return Ok(Some(file)),
+        Err(_) => return Ok(None),
+    }
+    // Between opening and locking, the process that wrote it may have given it its final name.
+    let is_still = is_same(&file.metadata()?, &fs::symlink_metadata(at)?).unwrap_or(true);
+    if is_still { file.set_len(0).map(|()| Some(file)) } else { Ok(None) }
+}
+
+/// Which file a path leads to, also by links, and also if there is nothing yet.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    path: PathBuf,
+    there: Option<Metadata>,
+}
+
+impl Identity {
+    /// Of the file that is read or written at a path.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        Self { path: destination(path), there: fs::metadata(path).ok() }
+    }
+
+    /// Whether what is written to the one is read from the other, or would be if it were there: two names of one file, or
+    /// a file and a folder above it.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let both = self.there.as_ref().zip(other.there.as_ref());
+        both.and_then(|(one, other)| is_same(one, other)) == Some(true)
+            || self.path.starts_with(&other.path)
+            || other.path.starts_with(&self.path)
+    }
+
+    /// Whether something is there that is neither file nor folder: a device, a pipe.
+    #[must_use]
+    pub fn is_device(&self) -> bool {
+        self.there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir())
+    }
+}
+
+/// Whether two names have one file, where files have numbers.
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> Option<bool> {
+    use std::os::unix::fs::MetadataExt;
+    Some((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> Option<bool> {
+    None
+}
+
+/// Where a file is behind all links; of one that is not there yet, where it will be.
+fn destination(path: &Path) -> PathBuf {
+    if let Ok(there) = fs::canonicalize(path) {
+        return there;
+    }
+    let folder_of = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = folder_of(&path).join(next);
+    }
+    let folder = std::path::absolute(folder_of(&path).join(".")).and_then(fs::canonicalize);
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
 impl Write for PartFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|error| about("cannot write", &self.at, &error))
+        self.file.write(bytes).map_err(|error| about("cannot write", &self.target, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush().map_err(|error| about("cannot write", &self.at, &error))
+        self.file.flush().map_err(|error| about("cannot write", &self.target, &error))
     }
 }
 
 impl Seek for PartFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to).map_err(|error| about("cannot write", &self.at, &error))
+        self.file.seek(to).map_err(|error| about("cannot write", &self.target, &error))
     }
 }
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        if !self.kept && self.replaces.is_some() {
+        if !self.kept && self.replaces.is_some() && parts().under_way.remove(&self.at) {
             // Nobody is left to tell: the error that led here has already been returned.
             let _ = fs::remove_file(&self.at);
         }
@@ -107,7 +244,7 @@ mod tests {
         let target = folder.path().join("a.vcd");
         let mut file = PartFile::create(&target)?;
         file.write_all(b"whole")?;
-        assert_eq!(names_in(folder.path()), ["a.vcd.part"]);
+        assert_eq!(names_in(folder.path()), ["a.vcd.warpsieve-1.part"]);
         assert_eq!(file.keep()?, target);
         assert_eq!(names_in(folder.path()), ["a.vcd"]);
         assert_eq!(fs::read(&target)?, b"whole");
@@ -137,7 +274,71 @@ mod tests {
     fn a_missing_folder_is_named_in_the_error() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let error = PartFile::create(&folder.path().join("none/a.vcd")).expect_err("the folder does not exist");
-        assert!(error.to_string().contains("none/a.vcd.part: cannot create: "), "{error}");
+        assert!(error.to_string().contains("none/a.vcd: cannot create: "), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn two_who_write_one_file_have_a_part_each_and_the_last_to_end_is_kept() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("a.vcd");
+        let [mut first, mut second] = [PartFile::create(&target)?, PartFile::create(&target)?];
+        first.write_all(b"first")?;
+        second.write_all(b"second")?;
+        second.keep()?;
+        assert_eq!(fs::read(&target)?, b"second");
+        first.keep()?;
+        assert_eq!((names_in(folder.path()), fs::read(&target)?), (vec!["a.vcd".to_owned()], b"first".to_vec()));
+        Ok(())
+    }
+
+    #[test]
+    fn a_part_that_was_left_behind_is_taken_and_another_of_that_name_is_not_touched() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let [target, left, other] =
+            ["a.vcd", "a.vcd.warpsieve-1.part", "a.vcd.part"].map(|name| folder.path().join(name));
+        fs::write(&left, "much that was left behind")?;
+        fs::write(&other, "of another program")?;
+        let mut file = PartFile::create(&target)?;
+        file.write_all(b"whole")?;
+        file.keep()?;
+        assert_eq!(fs::read(&target)?, b"whole");
+        assert!(!left.exists());
+        assert_eq!(fs::read(&other)?, b"of another program");
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_yet_is_one_by_all_its_names() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("in"))?;
+        let new = Identity::of(&path("in/new.json"));
+        assert!(new.meets(&Identity::of(&path("in/../in/./new.json"))));
+        assert!(!new.meets(&Identity::of(&path("new.json"))));
+        // A folder that a command fills has all that is in it.
+        assert!(new.meets(&Identity::of(&path("in"))));
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_of_either_kind_lead_to_one_file() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file"), "")?;
+        fs::hard_link(path("file"), path("hard"))?;
+        std::os::unix::fs::symlink("file", path("soft"))?;
+        std::os::unix::fs::symlink("new", path("dangling"))?;
+        for (one, other) in [("file", "hard"), ("file", "soft"), ("hard", "soft"), ("dangling", "new")] {
+            assert!(Identity::of(&path(one)).meets(&Identity::of(&path(other))), "{one} and {other}");
+        }
+        assert!(!Identity::of(&path("file")).meets(&Identity::of(&path("dangling"))));
+        let mut through = PartFile::create(&path("dangling"))?;
+        through.write_all(b"newer")?;
+        through.keep()?;
+        assert_eq!(fs::read(path("new"))?, b"newer");
+        assert!(fs::symlink_metadata(path("dangling"))?.is_symlink());
         Ok(())
     }
 

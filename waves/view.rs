@@ -14,7 +14,9 @@
 //! colour. Order in the file is order on the screen. To add a view: write the file, add its line to [`BUILT_IN`]. A view of
 //! what only some designs have names that part, and is left out elsewhere.
 
-use crate::gtkw::{Colour, Item};
+use std::path::{Path, PathBuf};
+
+use crate::gtkw::{Colour, Item, filters_path, save_path};
 use crate::scope::{Glob, Selection};
 use crate::signal::{ScopeId, Tree};
 
@@ -48,6 +50,13 @@ pub const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn { name: "dwt-cs", block: "machine", part: Some("coordinator"), text: include_str!("views/dwt-cs.txt") },
 ];
+
+/// Everything that may be written along with a dump: its save file, one for each view that is built in, and the folder
+/// of filters.
+pub fn beside(dump: &Path) -> Vec<PathBuf> {
+    let views = BUILT_IN.iter().map(|view| save_path(dump, Some(view.name)));
+    views.chain([save_path(dump, None), filters_path(dump)]).collect()
+}
 
 impl BuiltIn {
     /// The first scope that the view is made for with a selected signal, of the part that it is about if it

@@ -17,9 +17,9 @@ use warpsieve::run::{Counters, Outcome, RunReport, Verdict, ratio};
 pub(super) struct Row {
     launch: String,
     variant: String,
-    pub cycles: u64,
+    cycles: u64,
     /// Cycles of the first variant on this launch file by cycles of this one.
-    speedup: f64,
+    speedup: Option<f64>,
     warp_instructions: u64,
     ipc: f64,
     l1_accesses: u64,
@@ -35,7 +35,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(launch: &Path, variant: &str, report: &RunReport, first: u64) -> Self {
+    pub(super) fn new(launch: &Path, variant: &str, report: &RunReport, first: Option<u64>) -> Self {
         let counters = &report.counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
@@ -45,7 +45,7 @@ impl Row {
             launch: launch.display().to_string(),
             variant: variant.to_owned(),
             cycles: counters.cycles,
-            speedup: ratio(first, counters.cycles),
+            speedup: first.map(|first| ratio(first, counters.cycles)),
             warp_instructions: counters.warp_instructions(),
             ipc: counters.ipc(),
             l1_accesses,
@@ -75,7 +75,7 @@ impl Row {
             self.launch.clone(),
             self.variant.clone(),
             count(self.cycles),
-            format!("{:.2}", self.speedup),
+            self.speedup.map_or("-".to_owned(), |speedup| format!("{speedup:.2}")),
             count(self.warp_instructions),
             format!("{:.1}", self.ipc),
             percent(self.l1_hits),

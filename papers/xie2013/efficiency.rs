@@ -3,7 +3,6 @@
 use compiler::characterise::Bypassed;
 use compiler::solve::Method;
 use miette::{Report, miette};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::speedup::{BENCHMARKS, Benchmark, SIZES};
 use crate::Desk;
@@ -13,6 +12,7 @@ use crate::page::{Page, comma_separated};
 use crate::progress::progress_bar;
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Optimised, Subject};
+use warpsieve::run::{Stopwatch, open};
 
 /// Loads of the kernel that the paper opens with.
 const MANY: usize = 14;
@@ -52,21 +52,15 @@ pub(in super::super) fn efficiency(desk: &Desk) -> Result<Page, Halt> {
 fn optimised(desk: &Desk, benchmark: &'static Benchmark) -> Result<Found, Report> {
     let point = benchmark.point(desk, &SIZES[0]);
     let resolved = Resolved::new(&point.request)?;
-    let started = processor_seconds();
-    let subject = Subject::new(&point.launch, None, &resolved.config)?;
+    let stopwatch = Stopwatch::start();
+    let subject = Subject::new(open(&point.launch, None)?, &resolved.config)?;
     let profile = desk.runner.pool().install(|| subject.characterise(&|| ()));
     let optimised = Optimised::new(&subject, profile, Bypassed::Uniform);
     let decisions = optimised.decisions(Method::Heuristic).map_err(|why| miette!("{why}"))?;
     optimised.text(&decisions)?;
-    let seconds = processor_seconds() - started;
+    let seconds = stopwatch.time().cpu.as_secs_f64();
     let seconds = STEPS.into_iter().find(|step| seconds <= *step as f64);
     Ok(Found { benchmark, loads: optimised.graph.len(), runs: subject.runs(), seconds })
-}
-
-/// Of this process, all threads together.
-fn processor_seconds() -> f64 {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
 fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {

@@ -14,7 +14,7 @@ use crate::judge::{Class, Row};
 use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Clocked, Subject};
-use warpsieve::run::RunError;
+use warpsieve::run::{RunError, open};
 use warpsieve::text::grouped;
 
 /// Loads that are chosen from; all others are cached.
@@ -59,7 +59,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let asked = subject.lines_asked();
     let mut loads: Vec<usize> = asked.keys().copied().collect();
     loads.sort_by_key(|load| std::cmp::Reverse(asked[load]));

@@ -15,7 +15,7 @@ use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::launch::LaunchFile;
 use warpsieve::optimize::{Clocked, Optimised, Subject};
-use warpsieve::run::RunError;
+use warpsieve::run::{RunError, open};
 use warpsieve::text::grouped;
 
 const TEXT: &str = "Cycles of `kepler` with every load bypassed, over those with every load cached, with the
@@ -58,7 +58,7 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let optimised = Optimised::new(&subject, subject.characterise(&|| ()), Bypassed::Uniform);
     let all: BTreeSet<usize> = optimised.graph.loads().iter().copied().collect();
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;

@@ -15,7 +15,7 @@ use crate::judge::{Class, Row};
 use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Clocked, Optimised, Subject};
-use warpsieve::run::RunError;
+use warpsieve::run::{RunError, open};
 use warpsieve::text::grouped;
 
 const TEXT: &str = "`mriq_global` on `kepler`, 4 CTAs of 32 threads as in table 2. Every lane reads the same sample, word by word, from
@@ -61,7 +61,7 @@ pub(in super::super) fn mrq(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let optimised = Optimised::new(&subject, subject.characterise(&|| ()), Bypassed::Uniform);
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;
     let of_kernel =

@@ -14,7 +14,7 @@ use crate::page::{Page, comma_separated};
 use crate::runs::Point;
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Clocked, Optimised, Subject};
-use warpsieve::run::RunError;
+use warpsieve::run::{RunError, open};
 use warpsieve::text::grouped;
 
 /// Kernels and sizes: those whose runs, one for each load and each pair of loads, take seconds together.
@@ -55,7 +55,7 @@ pub(in super::super) fn profiles(desk: &Desk) -> Result<Page, Halt> {
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
-    let subject = Subject::new(launch, None, config)?;
+    let subject = Subject::new(open(launch, None)?, config)?;
     let clocked = Clocked { subject: &subject, launch, config };
     let hits =
         |kernels: &[Characterisation]| kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.hits).sum();

@@ -207,7 +207,12 @@ impl Simulator {
 
     /// Wakes a block from outside (a host command) at its next edge after the current tick.
     pub fn rouse(&mut self, block: BlockId) {
-        self.wake.at_tick(self.tick, block, self.tick + 1);
+        self.rouse_at(block, self.tick + 1);
+    }
+
+    /// The same, at its first edge at or after `tick`, however far that is.
+    pub fn rouse_at(&mut self, block: BlockId, tick: u64) {
+        self.wake.at_tick(self.tick, block, tick);
     }
 
     /// An edge outside the clock, for a host that loads a machine between two runs.

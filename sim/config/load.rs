@@ -47,12 +47,14 @@ pub(super) struct Loader {
     pub problems: Problems,
     /// A file could not be read: what it would have stated is unknown.
     pub lacks_file: bool,
+    /// The files read; what is built in is none.
+    pub files: Vec<PathBuf>,
 }
 
 impl Loader {
     pub fn new() -> Self {
         let (sources, problems) = (Sources::default(), Problems::default());
-        let mut loader = Self { sources, schema: Fields::default(), problems, lacks_file: false };
+        let mut loader = Self { sources, schema: Fields::default(), problems, lacks_file: false, files: Vec::new() };
         for file in builtin::machines().iter().filter(|file| file.name == SCHEMA) {
             let source = loader.sources.add(Giver::Machine, file.path, file.text);
             let Some(document) = loader.parse(source, file.text) else { continue };
@@ -179,6 +181,7 @@ impl Loader {
                     let source = self.sources.add(giver, &path.display().to_string(), &text);
                     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+                    self.files.push(path);
                     return Some(Opened { source, name, folder });
                 }
                 Err(reason) => (format!("{}: cannot read the {what} file: {reason}", path.display()), None),

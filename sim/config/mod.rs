@@ -67,6 +67,8 @@ pub struct Resolved {
     pub designs: Vec<String>,
     /// The typed configuration, which breaks no rule.
     pub config: MachineConfig,
+    /// The machine and design files that were read; what is built in is none.
+    pub files: Vec<PathBuf>,
     fields: Fields,
     sources: Sources,
 }
@@ -110,8 +112,8 @@ impl Resolved {
         loader.sets(sets, &mut fields);
         fields.choose_polynomials();
         let config = loader.checked(&fields);
-        let Loader { sources, problems, .. } = loader;
-        problems.or(Self { machine: about, designs, config, fields, sources })
+        let Loader { sources, problems, files, .. } = loader;
+        problems.or(Self { machine: about, designs, config, files, fields, sources })
     }
 }
 

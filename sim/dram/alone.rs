@@ -6,6 +6,7 @@
 //! Cycles are counted from the one in which the first request can be taken.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::{Command, CommandKind};
@@ -71,8 +72,8 @@ pub struct Ended {
     pub channels: Vec<Counts>,
     /// Commands on all channels.
     pub commands: u64,
-    /// Requests that were not served because nothing moved any more; 0 unless the controller hangs.
-    pub stuck: u64,
+    /// Requests that were not served: the run was interrupted, or nothing moved any more.
+    pub unserved: u64,
 }
 
 /// Which channel holds an address, and the burst inside it.
@@ -103,6 +104,8 @@ struct Bench<'a> {
     trace: &'a [TraceRequest],
     /// Place of the next request in the trace.
     next: usize,
+    /// Nothing is due before the cycle of that request.
+    waits: bool,
     ports: Vec<Port>,
     /// Requests whose replies came at the last edge.
     replies: Vec<u32>,
@@ -124,7 +127,7 @@ impl<'a> Bench<'a> {
             }
         };
         let ports = (0..channels).map(port).collect();
-        Self { config, trace, next: 0, ports, replies: Vec::new() }
+        Self { config, trace, next: 0, waits: false, ports, replies: Vec::new() }
     }
 
     fn feed(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -132,7 +135,8 @@ impl<'a> Bench<'a> {
             return Sleep::UntilEvent;
         };
         if at.cycle < cycle {
-            return Sleep::At(cycle);
+            self.waits = true;
+            return Sleep::UntilEvent;
         }
         let (channel, burst) = locate(self.config, address);
         let Port { dut, req, sent, .. } = &mut self.ports[channel];
@@ -151,7 +155,7 @@ impl<'a> Bench<'a> {
         });
         sent.push_back(index);
         self.next += 1;
-        self.trace.get(self.next).map_or(Sleep::UntilEvent, |request| Sleep::At(request.cycle))
+        Sleep::Next
     }
 
     fn drain(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -220,13 +224,14 @@ impl Window {
     }
 }
 
-/// Runs a trace until every request is served, and tells what happens as it happens.
+/// Runs a trace until every request is served or `interrupt` is not 0, and tells what happens as it happens.
 ///
 /// # Errors
 /// What `tell` returns; the run ends there.
 pub fn run<E>(
     config: &MachineConfig,
     trace: &[TraceRequest],
+    interrupt: &AtomicUsize,
     tell: &mut impl FnMut(Event<'_>) -> Result<(), E>,
 ) -> Result<Ended, E> {
     let mut bench = Bench::new(config, trace);
@@ -234,8 +239,12 @@ pub fn run<E>(
     let mut window = Window::default();
     let write_latency = u64::from(config.dram.timing.write_latency());
     let (mut commands, mut edges, mut cycles, mut moved) = (0, 0, 0, 0);
-    while bench.next < trace.len() || !window.pending.is_empty() {
+    while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
+        if std::mem::take(&mut bench.waits) {
+            // A block's own wish for a cycle so far ahead would wake it many times before.
+            sim.rouse_at(id(FEEDER), trace[bench.next].cycle);
+        }
         let now = tick.saturating_sub(LEAD);
         // What was sent at this edge comes in the order of the trace.
         let sent = bench.next as u64 - window.first;
@@ -284,6 +293,6 @@ pub fn run<E>(
     }
     bench.ports.iter_mut().for_each(|port| port.dut.settle(sim.tick() + 1));
     let channels = bench.ports.iter().map(|port| *port.dut.counts()).collect();
-    let stuck = trace.len() as u64 - window.first;
-    Ok(Ended { cycles, channels, commands, stuck })
+    let unserved = trace.len() as u64 - window.first;
+    Ok(Ended { cycles, channels, commands, unserved })
 }

@@ -4,7 +4,6 @@ use golden::reference::ElementType;
 
 use super::model::{Buffer, Init, Number, TextureShape};
 use super::node::{Node, Place, Table};
-use super::npy::read_npy;
 use super::problem::Problems;
 use super::read::Scope;
 use super::texture::read_texture;
@@ -213,7 +212,7 @@ fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_
 
 fn read_file(scope: &Scope<'_>, node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Init> {
     let text = node.text("the path of a .npy file", problems)?;
-    match read_npy(&scope.folder.join(text), element) {
+    match scope.data(text, element) {
         Ok(array) if array.is_empty() => {
             problems.refuse(&node.place, "a file with at least one element");
             None

@@ -1,6 +1,7 @@
 //! The typed contents of a launch file, after every rule has been checked.
 
-use std::path::PathBuf;
+use std::iter;
+use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType, ParameterValue, Reference, Rule};
 pub use isa::texture::Outside;
@@ -21,6 +22,31 @@ pub struct LaunchFile {
     /// Which buffers are results, and what they should hold.
     pub outputs: Vec<Output>,
     pub(super) text: String,
+    /// The data files that were read.
+    pub(super) data: Vec<PathBuf>,
+}
+
+impl LaunchFile {
+    /// Has every launch take its kernel from this PTX file.
+    #[must_use]
+    pub fn with_ptx(mut self, ptx: &Path) -> Self {
+        self.steps.iter_mut().flat_map(|step| &mut step.launches).for_each(|launch| launch.ptx = ptx.to_owned());
+        self
+    }
+
+    /// Every file that is read, each with what it is.
+    pub fn reads(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let launches = self.steps.iter().flat_map(|step| &step.launches);
+        let ptx = launches.map(|launch| ("the PTX file", launch.ptx.as_path()));
+        let data = self.data.iter().map(|path| ("the data file", path.as_path()));
+        iter::once(("the launch file", self.path.as_path())).chain(ptx).chain(data)
+    }
+
+    /// Every file that is written when the launches are done, each with its buffer.
+    pub fn writes(&self) -> impl Iterator<Item = (&str, &Path)> {
+        let name = |output: &Output| self.buffers[output.buffer.0].name.as_str();
+        self.outputs.iter().filter_map(move |output| Some((name(output), output.write.as_deref()?)))
+    }
 }
 
 /// Index into [`LaunchFile::buffers`].

@@ -1,15 +1,13 @@
 //! `.npy` files: reading them as arrays of one type, writing them whole or not at all.
 
 use std::fs::File;
-#[cfg(unix)]
-use std::fs::Permissions;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType};
 use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
-use tempfile::{Builder, NamedTempFile};
 use thiserror::Error;
+use waves::part_file::PartFile;
 
 /// Why a `.npy` file could not be used.
 #[derive(Debug, Error)]
@@ -117,8 +115,7 @@ fn read_as<T: Deserialize, const N: usize>(
 /// If the file cannot be written; then nothing is left behind.
 pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
     let write = || -> io::Result<()> {
-        let mut temporary = temporary_beside(path)?;
-        let mut out = BufWriter::new(temporary.as_file_mut());
+        let mut out = BufWriter::new(PartFile::create(path)?);
         match array.element() {
             ElementType::U8 => write_as(&mut out, array, u8::from_le_bytes),
             ElementType::I8 => write_as(&mut out, array, i8::from_le_bytes),
@@ -131,30 +128,9 @@ pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
             ElementType::F32 => write_as(&mut out, array, f32::from_le_bytes),
             ElementType::F64 => write_as(&mut out, array, f64::from_le_bytes),
         }?;
-        out.flush()?;
-        drop(out);
-        temporary.persist(path)?;
-        Ok(())
+        out.into_inner().map_err(IntoInnerError::into_error)?.keep().map(drop)
     };
     write().map_err(|source| NpyError::Write { path: path.to_owned(), source })
-}
-
-/// A file in the same folder, so that renaming it is atomic. It is removed when dropped.
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = Builder::new();
-    // A temporary file is private by default; a result is as readable as any other file.
-    #[cfg(unix)]
-    let readable = {
-        use std::os::unix::fs::PermissionsExt;
-        Permissions::from_mode(0o666)
-    };
-    #[cfg(unix)]
-    builder.permissions(readable);
-    builder.prefix(".npy-").tempfile_in(folder)
 }
 
 fn write_as<T: AutoSerialize, const N: usize>(

@@ -6,7 +6,6 @@ use golden::reference::{self, ElementType, ParameterKind, ParameterValue, Refere
 
 use super::model::{BufferId, Comparison, Expect, Output};
 use super::node::{Node, Place, Table};
-use super::npy::read_npy;
 use super::problem::Problems;
 use super::read::Scope;
 use crate::config::suggestion;
@@ -172,7 +171,7 @@ fn read_expected_file(
     let text = node.text("the path of a .npy file", problems)?;
     let buffer = &scope.buffers[buffer.0];
     let (element, elements) = (buffer.element?, buffer.elements?);
-    match read_npy(&scope.folder.join(text), element) {
+    match scope.data(text, element) {
         Ok(values) if values.len() == elements => Some(Expect::File { values, rule }),
         Ok(values) => {
             let (found, name) = (values.len(), &buffer.name);

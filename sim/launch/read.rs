@@ -2,12 +2,16 @@
 //!
 //! The document is walked by hand rather than derived: a derived reader stops at its first error.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+
+use golden::reference::{Array, ElementType};
 
 use toml::de::DeTable;
 
 use super::model::{BufferId, LaunchFile};
 use super::node::{Node, Table};
+use super::npy::{NpyError, read_npy};
 use super::problem::{LaunchError, Problems};
 use super::{buffers, outputs, steps};
 use crate::config::suggestion;
@@ -20,6 +24,8 @@ pub(super) struct Scope<'a> {
     pub buffers: Vec<buffers::Declared>,
     /// The PTX file of launches that name none, if it is one.
     pub ptx: Option<Option<PathBuf>>,
+    /// The data files so far.
+    pub data: RefCell<Vec<PathBuf>>,
 }
 
 impl LaunchFile {
@@ -59,7 +65,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     let folder = path.parent().unwrap_or(Path::new(""));
     let title = root.get("title");
     let title = title.and_then(|node| node.text("a line of text", problems));
-    let mut scope = Scope { folder, buffers: Vec::new(), ptx: None };
+    let mut scope = Scope { folder, buffers: Vec::new(), ptx: None, data: RefCell::default() };
     let ptx = root.get("ptx");
     scope.ptx = ptx.map(|node| existing_file(&scope, &node, "a PTX file", problems));
     scope.buffers = buffers::read(&scope, root, problems);
@@ -73,6 +79,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
         steps: steps?,
         outputs: outputs?,
         text: text.to_owned(),
+        data: scope.data.into_inner(),
     })
 }
 
@@ -94,6 +101,14 @@ pub(super) fn existing_file(
 }
 
 impl Scope<'_> {
+    /// The elements of a data file.
+    pub fn data(&self, path: &str, element: ElementType) -> Result<Array, NpyError> {
+        let path = self.folder.join(path);
+        let array = read_npy(&path, element);
+        self.data.borrow_mut().push(path);
+        array
+    }
+
     /// The buffer that a value names.
     pub fn buffer(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<BufferId> {
         let name = node.text("the name of a buffer", problems)?;

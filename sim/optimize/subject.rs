@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::path::Path;
 
 use compiler::Triangle;
 use compiler::characterise::{Characterisation, LoadMetrics, Moved};
@@ -12,6 +11,7 @@ use ptx::Source;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rtl::machine::MachineConfig;
 
+use crate::launch::LaunchFile;
 use crate::run::{RunError, record};
 
 /// A PTX file and the recorded launches of its kernels.
@@ -43,12 +43,12 @@ struct Launch {
 }
 
 impl Subject {
-    /// Runs a launch file once. `ptx` replaces the PTX file that it names.
+    /// Runs a launch file once.
     ///
     /// # Errors
     /// Bad input, or an illegal access of a kernel.
-    pub fn new(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Self, RunError> {
-        let recordings = record(launch, ptx, config)?;
+    pub fn new(launch: LaunchFile, config: &MachineConfig) -> Result<Self, RunError> {
+        let recordings = record(launch, config)?;
         let text = std::fs::read_to_string(&recordings.ptx)
             .map_err(|e| RunError::Input { path: recordings.ptx.clone(), reason: format!("cannot be read: {e}") })?;
         let source = Source::new(&recordings.ptx.display().to_string(), &text);

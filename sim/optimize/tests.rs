@@ -15,7 +15,7 @@ use rtl::machine::MachineConfig;
 
 use super::*;
 use crate::config::{Request, Resolved};
-use crate::run::profile;
+use crate::run::{open, profile};
 
 fn kernels() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernels")
@@ -27,7 +27,7 @@ fn fermi() -> MachineConfig {
 }
 
 fn subject(launch: &str) -> Subject {
-    Subject::new(&kernels().join(launch), None, &fermi()).unwrap()
+    Subject::new(open(&kernels().join(launch), None).unwrap(), &fermi()).unwrap()
 }
 
 /// What the loads of a text find when a launch file runs it: hits and L2 bytes, by line.

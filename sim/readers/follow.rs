@@ -57,6 +57,16 @@ pub enum FollowError {
         /// Lowest and highest number of the dump.
         range: Option<(u64, u64)>,
     },
+    /// No such SM.
+    #[error("{}: no SM {sm} in this waveform, expected {}", path.display(), join(sms))]
+    NoSuchSm {
+        /// The file.
+        path: PathBuf,
+        /// The SM.
+        sm: u64,
+        /// The SMs that it shows.
+        sms: Vec<u64>,
+    },
     /// Several SMs have a request of that number.
     #[error("request {request} exists in SMs {}, choose one with `--sm`", join(sms))]
     Ambiguous {
@@ -84,8 +94,14 @@ pub fn follow(path: &Path, request: u64, sm: Option<u64>) -> Result<Life, Follow
     let mut uncertain = Vec::new();
     let mut sms = BTreeSet::new();
     let mut range = None;
+    let fixed = |place: &Place| match place.sm {
+        Asker::Fixed(sm) => Some(sm),
+        Asker::Signal(_) | Asker::Unknown => None,
+    };
+    let mut known: BTreeSet<u64> = dump.places.iter().filter_map(fixed).collect();
     for place in &dump.places {
         for (found, asker, stay) in dump.stays(place) {
+            known.extend(asker);
             range = Some(range.map_or((found, found), |(low, high): (u64, u64)| (low.min(found), high.max(found))));
             match asker {
                 _ if found != request => {}
@@ -97,6 +113,9 @@ pub fn follow(path: &Path, request: u64, sm: Option<u64>) -> Result<Life, Follow
                 None => uncertain.push(stay),
             }
         }
+    }
+    if let Some(sm) = sm.filter(|sm| !known.contains(sm)) {
+        return Err(FollowError::NoSuchSm { path: path.to_owned(), sm, sms: known.into_iter().collect() });
     }
     let sms: Vec<u64> = sms.into_iter().collect();
     let &[sm] = sms.as_slice() else {

@@ -148,35 +148,43 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Writes a GTKWave save file of these traces beside the dump and returns its path: `x.gtkw`, or
-    /// `x.VIEW.gtkw` for a view.
+    /// Writes a GTKWave save file of these traces beside the dump, `x.gtkw`, or `x.VIEW.gtkw` for a view. Returns the
+    /// paths of all that was written.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn save(&self, view: Option<&str>, items: &[Item]) -> io::Result<PathBuf> {
+    pub fn save(&self, view: Option<&str>, items: &[Item]) -> io::Result<Vec<PathBuf>> {
         let path = save_path(&self.path, view);
         let Self { path: dump, tree, sight, markers, .. } = self;
-        SaveFile { dump, tree, items, markers, sight: *sight }.write(&path)?;
-        Ok(path)
+        SaveFile { dump, tree, items, markers, sight: *sight }.write(&path)
     }
 }
 
 impl Recorded {
     /// Writes a save file of all traces, and each built-in view of the first block it is made for that is in the
-    /// dump. Returns the paths of the dump and of these.
+    /// dump. Returns the paths of the dump and of all these, each once.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn save_all(&self) -> io::Result<Vec<PathBuf>> {
         let Self { path, tree, selection, .. } = self;
-        let mut written = vec![path.clone(), self.save(None, &by_block(tree, selection))?];
+        let mut written = vec![path.clone()];
+        let mut add = |files: Vec<PathBuf>| {
+            // Save files share filters.
+            files.into_iter().for_each(|file| {
+                if !written.contains(&file) {
+                    written.push(file)
+                }
+            });
+        };
+        add(self.save(None, &by_block(tree, selection))?);
         for built_in in BUILT_IN {
             if let Some(scope) = built_in.scope(tree, selection)
                 && let Ok(view) = View::named(built_in.name)
             {
                 let applied = view.apply(tree, selection, scope);
                 if !applied.items.is_empty() {
-                    written.push(self.save(Some(built_in.name), &applied.items)?);
+                    add(self.save(Some(built_in.name), &applied.items)?);
                 }
             }
         }
@@ -193,8 +201,8 @@ impl Waveform<PartFile> {
         Self::start(blocks, spec, || PartFile::create(path))
     }
 
-    /// Ends the dump at `tick`, the end of the run, and gives the file its name. `None` if what
-    /// should start it never happened: there is no file then.
+    /// Ends the dump at `tick`, the end of the run, and gives the file its name. `None` if what should start it never
+    /// happened, or nothing did in its window: there is no file then.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -202,6 +210,7 @@ impl Waveform<PartFile> {
         self.end(tick)?;
         let file = match self.stage {
             Stage::Waiting { .. } | Stage::Lost => return Ok(None),
+            Stage::Writing(_) if self.sampled.is_none() => return Ok(None),
             Stage::Writing(dump) => dump.into_inner()?,
             Stage::Ended(file) => file,
         };

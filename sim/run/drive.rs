@@ -5,7 +5,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use rtl::kernel::{Mode, Simulator};
 use rtl::machine::{CORE, Machine, Part};
@@ -19,7 +18,7 @@ use super::series::Series;
 use super::traces::Traces;
 use super::verify::Shadow;
 use super::wave::Wave;
-use super::{Outcome, Progress, RunError, RunOptions, RunReport, Verdict};
+use super::{HostTime, Outcome, Progress, RunError, RunOptions, RunReport, Stopwatch, Verdict};
 use crate::readers::{Changed, Counts as Structures, queues};
 
 /// Core cycles between two looks at the clock and the limits.
@@ -71,7 +70,7 @@ pub(super) struct Drive<'o> {
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
-    simulating: Duration,
+    simulating: HostTime,
     /// Ticks that were simulated in two threads.
     apart: u64,
 }
@@ -104,7 +103,7 @@ impl<'o> Drive<'o> {
             kernels: Vec::new(),
             warp_limits: Vec::new(),
             loads: Vec::new(),
-            simulating: Duration::ZERO,
+            simulating: HostTime::default(),
             apart: 0,
         })
     }
@@ -123,8 +122,13 @@ impl<'o> Drive<'o> {
             Err(Stop::Error(error)) => return Err(self.failed(error)),
         };
         let is_done = outcome == Outcome::Finished;
-        let cycles = if is_done { self.finished } else { self.cycles() };
-        self.machine.settle(self.sim.tick());
+        let (cycles, tick) = match outcome {
+            Outcome::Finished => (self.finished, self.sim.tick()),
+            // All of them have passed, whether anything happened in the last ones or not.
+            Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()) - 1),
+            Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles(), self.sim.tick()),
+        };
+        self.machine.settle(tick);
         let counters = Counters::gather(&self.machine, cycles);
         let mut failed = Vec::new();
         let mut is_checked = self.shadow.is_some();
@@ -151,7 +155,7 @@ impl<'o> Drive<'o> {
             if let Some(what) = what_failed(&outcome, &verdict) {
                 wave.fail(&what, self.sim.tick(), &self.changed, &self.machine)?;
             }
-            (written, notes) = wave.close(self.sim.tick())?;
+            (written, notes) = wave.close(self.sim.tick(), cycles)?;
         }
         notes.extend(order_notes);
         written.extend(self.traces.finish(self.sim.tick())?);
@@ -202,7 +206,7 @@ impl<'o> Drive<'o> {
     /// Ends a waveform at a failure that no report will tell of.
     fn close_broken(&self, mut wave: Wave, what: &str) -> Result<Vec<PathBuf>, RunError> {
         wave.fail(what, self.sim.tick(), &self.changed, &self.machine)?;
-        Ok(wave.close(self.sim.tick())?.0)
+        Ok(wave.close(self.sim.tick(), self.cycles())?.0)
     }
 
     /// Runs a kernel like [`Self::until_done`]. If the model breaks one of its own rules, the waveform up to
@@ -241,9 +245,9 @@ impl<'o> Drive<'o> {
             wave.refresh();
         }
         self.traces.begin(image);
-        let started = Instant::now();
+        let stopwatch = Stopwatch::start();
         let end = self.run_kernel(is_broken, progress);
-        self.simulating += started.elapsed();
+        self.simulating += stopwatch.time();
         loads::add(&mut self.loads, name, image, &self.machine);
         if let Some(limit) = self.machine.coordinator().and_then(|coordinator| coordinator.limit_of(image.key())) {
             self.warp_limits.retain(|(known, _)| known != name);

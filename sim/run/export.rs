@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use golden::interp::{self, LANES, Sms, WarpStep, run_steps};
 use golden::memory::FlatMemory;
@@ -22,7 +23,8 @@ use waves::part_file::PartFile;
 use super::functional::Functional;
 use super::prepare::{Kernel, Prepared, prepare};
 use super::{RunError, verify};
-use crate::trace::sass;
+use crate::launch::LaunchFile;
+use crate::trace::{LIST, sass};
 
 /// Bytes to which the local memory of the threads is aligned behind everything else.
 const LOCAL_ALIGN: u64 = 1 << 20;
@@ -36,44 +38,75 @@ pub struct Exported {
     pub warp_instructions: u64,
 }
 
-/// Exports a launch file into a folder, which is made if it is not there. `ptx` replaces every PTX file
-/// it names. Files appear when they are complete, the list when all are.
+fn name_of_kernel(id: u64, packing: Packing) -> String {
+    format!("kernel-{id}.traceg{}", packing.suffix())
+}
+
+/// What is in a folder under names that an export gives: it may be replaced.
+#[must_use]
+pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
+    let is_ours = |name: &str| {
+        let id = name.strip_prefix("kernel-").and_then(|rest| rest.split('.').next()?.parse().ok());
+        name == LIST || id.is_some_and(|id| name_of_kernel(id, packing) == name)
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)).map(|entry| entry.path()).collect()
+}
+
+/// Exports a launch file into a folder, which is made if it is not there. Files appear when they are complete, the list when all are.
 ///
 /// # Errors
 /// Bad input, an illegal access of a kernel, a file that cannot be written.
 pub fn export(
-    launch: &Path,
-    ptx: Option<&Path>,
+    launch: LaunchFile,
     config: &MachineConfig,
     folder: &Path,
     packing: Packing,
 ) -> Result<Exported, RunError> {
-    let prepared = prepare(launch, ptx, config)?;
+    let exported = Mutex::default();
+    export_into(&exported, launch, config, folder, packing)?;
+    Ok(exported.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The same, where the files that are complete can be seen while others are written.
+///
+/// # Errors
+/// As for [`export`].
+pub fn export_into(
+    exported: &Mutex<Exported>,
+    launch: LaunchFile,
+    config: &MachineConfig,
+    folder: &Path,
+    packing: Packing,
+) -> Result<(), RunError> {
+    let prepared = prepare(launch, config)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
     std::fs::create_dir_all(folder)
         .map_err(|e| RunError::input(folder, &format!("no folder can be made here: {e}")))?;
-    let mut exported = Exported::default();
+    let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let mut list = copies(&prepared);
     Functional::new(&prepared)?.run(&mut |kernel, memory| {
-        let id = exported.files.len() as u64 + 1;
-        let name = format!("kernel-{id}.traceg{}", packing.suffix());
+        let id = exported().files.len() as u64 + 1;
+        let name = name_of_kernel(id, packing);
         let path = folder.join(&name);
         let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
         let (out, steps) = write(kernel, id, &prepared, memory, out, packing).map_err(|e| match e {
             Failed::Write(e) => bad(&path, e),
             Failed::Run(e) => RunError::of_kernel(&e),
         })?;
+        // Who looks sees a file as soon as it is there.
+        let mut exported = exported();
         exported.files.push(out.keep().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;
         list.push_str(&name);
         list.push('\n');
         Ok(())
     })?;
-    let path = folder.join("kernelslist.g");
+    let path = folder.join(LIST);
     let mut out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
     out.write_all(list.as_bytes()).and_then(|()| out.keep()).map_err(|e| bad(&path, e))?;
-    exported.files.push(path);
-    Ok(exported)
+    exported().files.push(path);
+    Ok(())
 }
 
 /// The copies of the host before the first launch.

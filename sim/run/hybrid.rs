@@ -9,9 +9,9 @@ use golden::interp::{Access, WarpMemory, run_warps};
 use golden::untimed::is_uncached;
 use rtl::machine::MachineConfig;
 
-use super::RunError;
 use super::prepare::prepare;
 use super::untimed::each_launch;
+use super::{RunError, open};
 
 /// What each of several systems does with a launch file, all of them in one run of the interpreter.
 /// `machine` says how many SMs there are, which are the compute units, and what each holds.
@@ -19,7 +19,7 @@ use super::untimed::each_launch;
 /// # Errors
 /// Bad input, or an illegal access of the kernel.
 pub fn hybrid(launch: &Path, machine: &MachineConfig, systems: &[Config]) -> Result<Vec<Counts>, RunError> {
-    let prepared = prepare(launch, None, machine)?;
+    let prepared = prepare(open(launch, None)?, machine)?;
     let mut systems: Vec<_> = systems.iter().map(|config| Hybrid::new(*config)).collect();
     each_launch(&prepared, machine, &mut |launch, sms, memory| {
         run_warps(launch, sms, memory, &mut |asked| access(&mut systems, asked))?;

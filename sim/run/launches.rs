@@ -29,7 +29,8 @@ pub(super) fn run(
         let wrong = judge(prepared, machine).map_err(bad)?;
         let is_judged = wrong.is_some();
         failed.extend(wrong.into_iter().flatten());
-        Ok((is_judged, write_outputs(prepared, machine)?))
+        let written = if options.outputs { write_outputs(prepared, machine)? } else { Vec::new() };
+        Ok((is_judged, written))
     })
 }
 

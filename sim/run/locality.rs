@@ -6,17 +6,17 @@ use std::path::Path;
 use golden::untimed::{Found, Locality};
 use rtl::machine::MachineConfig;
 
-use super::RunError;
 use super::prepare::prepare;
 use super::profile::caches;
 use super::untimed::each_launch;
+use super::{RunError, open};
 
 /// The locality in all launches of a launch file.
 ///
 /// # Errors
 /// Bad input, or an illegal access of a kernel.
 pub fn locality(launch: &Path, config: &MachineConfig) -> Result<Found, RunError> {
-    let prepared = prepare(launch, None, config)?;
+    let prepared = prepare(open(launch, None)?, config)?;
     let mut caches = Locality::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
     each_launch(&prepared, config, &mut |launch, sms, memory| caches.run(launch, sms.ctas, memory))?;
     Ok(*caches.found())

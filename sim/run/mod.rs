@@ -13,6 +13,7 @@ mod counters;
 mod drive;
 mod export;
 mod functional;
+mod host_time;
 mod hybrid;
 mod launches;
 mod livelock;
@@ -37,7 +38,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 use golden::interp::InterpError;
 use golden::l1::reuse::Histograms;
@@ -47,17 +47,18 @@ use rtl::machine::MachineConfig;
 use thiserror::Error;
 
 pub use counters::{Counters, ratio};
-pub use export::{Exported, export};
+pub use export::{Exported, export, export_into, replaceable};
+pub use host_time::{HostTime, Stopwatch};
 pub use hybrid::hybrid;
 pub use loads::LoadCounters;
 pub use locality::locality;
-pub use profile::{KernelProfile, L2, l2, profile};
+pub use profile::{KernelProfile, L2, l2, profile, profile_into};
 pub use record::{KernelRecording, Recordings, record};
 pub use replay::{Recording, replay};
 pub use reuse::reuse;
 pub use sharing::{AccessSharing, KernelSharing, sharing};
 
-use crate::launch::LaunchError;
+use crate::launch::{LaunchError, LaunchFile};
 use crate::readers::Counts as Structures;
 
 /// How to run.
@@ -69,6 +70,8 @@ pub struct RunOptions {
     pub max_cycles: Option<u64>,
     /// PTX file instead of those that the launch file names.
     pub ptx: Option<PathBuf>,
+    /// Write the files that the launch file's outputs ask for: not where several runs would write the same.
+    pub outputs: bool,
     /// Waveform to write.
     pub wave: Option<WaveOptions>,
     /// Trace for Perfetto to write.
@@ -176,8 +179,8 @@ pub struct RunReport {
     pub structures: Option<Structures>,
     /// Core cycles that were simulated with the memory apart, in two threads where that pays.
     pub cycles_apart: u64,
-    /// Host time spent simulating.
-    pub simulating: Duration,
+    /// What the simulation took.
+    pub simulating: HostTime,
     /// Files written, waveform and save file included.
     pub written: Vec<PathBuf>,
     /// What the user should know of these files, and results that depend on the order of warps.
@@ -240,17 +243,42 @@ impl RunError {
     }
 }
 
-/// Runs a launch file on a machine.
+/// Reads a launch file and its data files. `ptx` replaces the PTX files that it names.
 ///
 /// # Errors
-/// Bad input, before anything is written; an illegal access of the kernel; a waveform that cannot be
-/// written. A wrong result is no error but a verdict.
+/// If it cannot be read, or with every rule that it breaks.
+pub fn open(launch: &Path, ptx: Option<&Path>) -> Result<LaunchFile, RunError> {
+    let file = LaunchFile::read(launch)?;
+    Ok(match ptx {
+        Some(ptx) => file.with_ptx(ptx),
+        None => file,
+    })
+}
+
+/// Runs a launch file on a machine: [`open`] and [`run_file`].
+///
+/// # Errors
+/// As theirs.
 pub fn run(
     launch: &Path,
     config: &MachineConfig,
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
-    let prepared = prepare::prepare(launch, options.ptx.as_deref(), config)?;
+    run_file(open(launch, options.ptx.as_deref())?, config, options, progress)
+}
+
+/// Runs a launch file that has been read on a machine; its PTX files are those that it names.
+///
+/// # Errors
+/// Bad input, before anything is written; an illegal access of the kernel; a waveform that cannot be
+/// written. A wrong result is no error but a verdict.
+pub fn run_file(
+    launch: LaunchFile,
+    config: &MachineConfig,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunReport, RunError> {
+    let prepared = prepare::prepare(launch, config)?;
     launches::run(&prepared, config, options, progress)
 }

@@ -42,14 +42,9 @@ pub(super) struct Kernel {
     pub(super) image: Arc<KernelImage>,
 }
 
-/// Reads and checks a launch file and all it names. `ptx` replaces every PTX file.
-pub(super) fn prepare(path: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Prepared, RunError> {
-    let mut file = LaunchFile::read(path)?;
-    if let Some(ptx) = ptx {
-        for launch in file.steps.iter_mut().flat_map(|step| &mut step.launches) {
-            launch.ptx = ptx.to_owned();
-        }
-    }
+/// Reads the PTX files of a launch file and checks everything.
+pub(super) fn prepare(file: LaunchFile, config: &MachineConfig) -> Result<Prepared, RunError> {
+    let path = &file.path;
     let mut modules = read(&file)?;
     let shapes: BTreeMap<&Path, Vec<KernelShape>> =
         modules.iter().map(|(path, module)| (path.as_path(), module.programs.iter().map(shape).collect())).collect();

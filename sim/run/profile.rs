@@ -2,15 +2,16 @@
 //! and finds, in seconds and without cycles.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use golden::l2::Banks;
 use golden::untimed::{Caches, Config, Profile};
 use rtl::l1::config::Bypass;
 use rtl::machine::MachineConfig;
 
-use super::RunError;
 use super::prepare::prepare;
 use super::untimed::{each_launch, l1_geometry, l2_geometry};
+use super::{RunError, open};
 
 /// All launches of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,12 +43,27 @@ impl KernelProfile {
 /// # Errors
 /// Bad input, or an illegal access of the kernel.
 pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Vec<KernelProfile>, RunError> {
-    let prepared = prepare(launch, ptx, config)?;
+    let kernels = Mutex::default();
+    profile_into(&kernels, launch, ptx, config)?;
+    Ok(kernels.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The same, where the launches that are done can be seen while others run.
+///
+/// # Errors
+/// As for [`profile`].
+pub fn profile_into(
+    kernels: &Mutex<Vec<KernelProfile>>,
+    launch: &Path,
+    ptx: Option<&Path>,
+    config: &MachineConfig,
+) -> Result<(), RunError> {
+    let prepared = prepare(open(launch, ptx)?, config)?;
     let mut caches = Caches::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
-    let mut kernels: Vec<KernelProfile> = Vec::new();
     each_launch(&prepared, config, &mut |launch, sms, memory| {
         let profile = caches.run(launch, sms.ctas, memory)?;
         let program = launch.program;
+        let mut kernels = kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kernels.iter_mut().find(|known| known.name == program.name && *known.file == *program.file);
         match known {
             Some(known) => known.launches.push(profile),
@@ -59,8 +75,7 @@ pub fn profile(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Res
             }),
         }
         Ok(())
-    })?;
-    Ok(kernels)
+    })
 }
 
 pub(super) fn caches(config: &MachineConfig) -> Result<Config, String> {

@@ -2,7 +2,7 @@
 //! ([`golden::untimed::Recording`]).
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use golden::untimed::{Geometry, Recording};
 use rtl::machine::MachineConfig;
@@ -10,6 +10,7 @@ use rtl::machine::MachineConfig;
 use super::RunError;
 use super::prepare::prepare;
 use super::untimed::{each_launch, l1_geometry};
+use crate::launch::LaunchFile;
 
 /// All launches of one kernel.
 #[derive(Clone, Debug)]
@@ -35,13 +36,13 @@ pub struct Recordings {
     pub line_bytes: u64,
 }
 
-/// Records a launch file whose kernels come from one PTX file. `ptx` replaces those that it names.
+/// Records a launch file whose kernels come from one PTX file.
 ///
 /// # Errors
 /// Bad input, kernels from several PTX files, or an illegal access of a kernel.
-pub fn record(launch: &Path, ptx: Option<&Path>, config: &MachineConfig) -> Result<Recordings, RunError> {
-    let bad = |reason: &dyn std::fmt::Display| RunError::input(launch, reason);
-    let prepared = prepare(launch, ptx, config)?;
+pub fn record(launch: LaunchFile, config: &MachineConfig) -> Result<Recordings, RunError> {
+    let prepared = prepare(launch, config)?;
+    let bad = |reason: &dyn std::fmt::Display| RunError::input(&prepared.file.path, reason);
     let files: BTreeSet<&PathBuf> =
         prepared.file.steps.iter().flat_map(|step| &step.launches).map(|launch| &launch.ptx).collect();
     let mut files = files.into_iter();

@@ -13,53 +13,79 @@ use super::drive::{Drive, Launch, Stop};
 use super::verify::Shadow;
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::trace::source::TraceSource;
+use crate::trace::{is_kernel, list_of};
 
-/// A list of kernels whose beginnings have been read.
+/// Kernels whose beginnings have been read.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
     kernels: Vec<PathBuf>,
-    /// Bits of the highest address that the host or a first CTA touches.
-    address_bits: u32,
+    /// The highest address that the host or a first CTA touches.
+    highest: u64,
     warnings: Vec<Warning>,
 }
 
 impl Recording {
-    /// Reads a list, and the header and first CTA of every kernel in it.
+    /// Reads a list, or that of a folder, and the header and first CTA of every kernel in it; or those of one kernel.
     ///
     /// # Errors
     /// Whatever is wrong with them.
     pub fn open(path: &Path) -> Result<Self, RunError> {
+        match list_of(path) {
+            Some(list) => Self::open_list(&list),
+            None if is_kernel(path) => {
+                let mut recording = Self::empty(path);
+                recording.add(path.to_owned())?;
+                Ok(recording)
+            }
+            None => Self::open_list(path),
+        }
+    }
+
+    fn empty(path: &Path) -> Self {
+        Self { path: path.to_owned(), kernels: Vec::new(), highest: 0, warnings: Vec::new() }
+    }
+
+    /// Reads the beginning of a kernel.
+    fn add(&mut self, path: PathBuf) -> Result<(), RunError> {
+        let mut kernel = KernelTrace::open(&path)?;
+        kernel.next_cta()?;
+        self.highest = self.highest.max(kernel.highest_address());
+        self.warnings.extend_from_slice(kernel.warnings());
+        self.kernels.push(path);
+        Ok(())
+    }
+
+    fn open_list(path: &Path) -> Result<Self, RunError> {
         let mut list = KernelsList::open(path)?;
-        let (mut kernels, mut highest, mut warnings) = (Vec::new(), 0, Vec::new());
+        let mut recording = Self::empty(path);
         while let Some(command) = list.next_command()? {
             match command {
                 Command::CopyToDevice { address, bytes } => {
-                    highest = highest.max(address.saturating_add(bytes.saturating_sub(1)));
+                    recording.highest = recording.highest.max(address.saturating_add(bytes.saturating_sub(1)));
                 }
-                Command::Kernel { path } if path.is_file() => {
-                    let mut kernel = KernelTrace::open(&path)?;
-                    kernel.next_cta()?;
-                    highest = highest.max(kernel.highest_address());
-                    warnings.extend_from_slice(kernel.warnings());
-                    kernels.push(path);
-                }
+                Command::Kernel { path } if path.is_file() => recording.add(path)?,
                 Command::Kernel { path } => {
                     return Err(list.refuse(format!("there is no file {}", path.display())).into());
                 }
             }
         }
-        if kernels.is_empty() {
+        if recording.kernels.is_empty() {
             return Err(RunError::input(path, &"the list has no kernel, expected at least one"));
         }
-        warnings.extend_from_slice(list.warnings());
-        Ok(Self { path: path.to_owned(), kernels, address_bits: u64::BITS - highest.leading_zeros(), warnings })
+        recording.warnings.extend_from_slice(list.warnings());
+        Ok(recording)
+    }
+
+    /// The files that are read: the list and the kernels.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&self.path).chain(&self.kernels).map(PathBuf::as_path)
     }
 
     /// Address bits that a machine needs for what has been read so far.
     #[must_use]
     pub fn address_bits(&self) -> u32 {
-        self.address_bits
+        u64::BITS - self.highest.leading_zeros()
     }
 
     /// What was odd so far.

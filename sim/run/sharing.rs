@@ -10,9 +10,9 @@ use rtl::machine::MachineConfig;
 use rtl::noc::packet::LINE_BYTES;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::RunError;
 use super::prepare::prepare;
 use super::untimed::each_launch;
+use super::{RunError, open};
 
 /// Bytes of a word, for which sharers are counted: what anssari2012 calls an element.
 pub const WORD_BYTES: u64 = 4;
@@ -53,7 +53,7 @@ pub struct KernelSharing {
 /// # Errors
 /// Bad input, or an illegal access of the kernel.
 pub fn sharing(launch: &Path, machine: &MachineConfig) -> Result<Vec<KernelSharing>, RunError> {
-    let prepared = prepare(launch, None, machine)?;
+    let prepared = prepare(open(launch, None)?, machine)?;
     let mut kernels: Vec<(String, Vec<Option<AccessSharing>>)> = Vec::new();
     each_launch(&prepared, machine, &mut |launch, sms, memory| {
         let program = launch.program;

@@ -15,6 +15,10 @@ use crate::readers::{Changed, WaveSpec, Waveform};
 /// A waveform under way.
 pub(super) struct Wave {
     path: PathBuf,
+    /// First core cycle that is asked for.
+    from: u64,
+    /// It begins when something happens.
+    waits: bool,
     dump: Waveform<PartFile>,
 }
 
@@ -34,7 +38,8 @@ impl Wave {
             ..WaveSpec::of(machine.clocks(), usize::from(CORE))
         };
         let dump = Waveform::create(path, machine, spec).map_err(|e| bad(&e))?;
-        Ok(Self { path: path.clone(), dump })
+        let waits = trigger.is_some() || last.is_some();
+        Ok(Self { path: path.clone(), from: from.unwrap_or(0), waits, dump })
     }
 
     /// The next sample describes every block.
@@ -53,13 +58,20 @@ impl Wave {
         self.dump.fail(what, tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
-    /// Finishes the dump and writes its save files. Gives the files, and what is to be said of them.
-    pub(super) fn close(self, tick: u64) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
-        let Self { path, dump } = self;
+    /// Finishes the dump of a run of so many core cycles and writes its save files. Gives the files, and what is to be
+    /// said of them.
+    pub(super) fn close(self, tick: u64, cycles: u64) -> Result<(Vec<PathBuf>, Vec<String>), RunError> {
+        let Self { path, from, waits, dump } = self;
         let failed = |e: io::Error| unwritten(&path, &e);
         let Some(recorded) = dump.finish(tick).map_err(failed)? else {
-            let note = format!("{}: not written, what should start it never happened", path.display());
-            return Ok((Vec::new(), vec![note]));
+            let why = match (from > cycles, waits) {
+                (true, _) => {
+                    format!("nothing was recorded, the run ended in cycle {cycles}, ahead of --wave-from {from}")
+                }
+                (false, true) => "what should start it never happened".to_owned(),
+                (false, false) => "nothing was recorded, nothing happened in the cycles that were asked for".to_owned(),
+            };
+            return Ok((Vec::new(), vec![format!("{}: not written, {why}", path.display())]));
         };
         let written = recorded.save_all().map_err(failed)?;
         let cut = |cycle: u64| format!("{}: ends in cycle {cycle}, where it reached --wave-limit", path.display());

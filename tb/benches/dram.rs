@@ -1,6 +1,7 @@
 //! The DRAM controller alone, in commands (elements) a second. `cargo bench -p tb --bench dram`
 
 use std::convert::Infallible;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -13,7 +14,7 @@ use warpsieve::dram::trace::TraceRequest;
 const REQUESTS: u64 = 100_000;
 
 fn once(config: &MachineConfig, trace: &[TraceRequest]) -> Ended {
-    let Ok(ended) = alone::run(config, trace, &mut |_| Ok::<(), Infallible>(()));
+    let Ok(ended) = alone::run(config, trace, &AtomicUsize::new(0), &mut |_| Ok::<(), Infallible>(()));
     ended
 }
 
@@ -34,7 +35,7 @@ fn dram(c: &mut Criterion) {
     group.sample_size(20).measurement_time(Duration::from_secs(5));
     for (name, trace) in &traces {
         let ended = once(&config, trace);
-        assert_eq!(ended.stuck, 0, "{name}");
+        assert_eq!(ended.unserved, 0, "{name}");
         group.throughput(Throughput::Elements(ended.commands));
         group.bench_function(*name, |b| b.iter(|| once(&config, trace)));
     }

@@ -130,6 +130,15 @@ fn the_summary_tells_cycles_hits_bandwidth_and_latencies() {
 }
 
 #[test]
+fn dead_time_is_jumped() {
+    let late = 1_000_000_000_000_u64;
+    let run = Run::reference(&format!("{HEADING}0,R,0x40\n{late},R,0x40\n{},R,0x80\n", late + 5));
+    let requests = run.written("requests.csv");
+    let accepted: Vec<_> = requests.lines().skip(1).map(|line| line.split(',').nth(4).unwrap()).collect();
+    assert_eq!(accepted, ["0", "1000000000000", "1000000000005"]);
+}
+
+#[test]
 fn quiet_prints_nothing() {
     let run = Run::new(&format!("{HEADING}0,R,0x0\n"), &["--quiet"]);
     assert_eq!((run.ended.status, &*run.ended.out, &*run.ended.err), (Some(0), "", ""));
@@ -200,5 +209,5 @@ fn a_result_that_cannot_be_written_is_refused_ahead_of_the_run() {
     fs::write(&trace, HEADING).unwrap();
     let missing = folder.path().join("none/out.csv");
     let ended = warpsieve(&["dram", trace.to_str().unwrap(), "--commands", missing.to_str().unwrap()]);
-    ended.refused(&["the results cannot be written", "none/out.csv.part: cannot create"]);
+    ended.refused(&["the results cannot be written", "none/out.csv: cannot create"]);
 }

@@ -8,6 +8,8 @@
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
 //! | kernels that never end, without time; what depends on an order   | `endless`   |
+//! | files: no output replaces another file, all written are listed   | `files`     |
+//! | signals and limits of the system: nothing is left half-written   | `interrupt` |
 //! | profiles, and figures as files                                  | `profile`   |
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
@@ -25,7 +27,9 @@ mod bad_input;
 mod compare;
 mod dram;
 mod endless;
+mod files;
 mod gtkwave;
+mod interrupt;
 mod optimize;
 mod pipeline;
 mod print;

@@ -32,6 +32,24 @@ fn a_replay_prints_a_summary_and_writes_statistics() {
 }
 
 #[test]
+fn a_folder_stands_for_its_list_and_a_kernel_for_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = traced(folder.path());
+    let kernel = folder.path().join("kernel-1.traceg").display().to_string();
+    let kernels = |trace: &str| {
+        let ended = warpsieve(&["replay", trace, "--stats", "-", "--quiet"]);
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        let stats: Value = serde_json::from_str(&ended.out).unwrap();
+        stats["kernels"].clone()
+    };
+    let whole = kernels(&list);
+    assert_eq!((&whole, &whole[0]["launches"]), (&kernels(folder.path().to_str().unwrap()), &2.into()));
+    assert_eq!(kernels(&kernel)[0]["launches"], 1);
+    let empty = tempfile::tempdir().unwrap();
+    warpsieve(&["replay", empty.path().to_str().unwrap()]).refused(&["/kernelslist.g", "No such file"]);
+}
+
+#[test]
 fn addresses_that_need_more_bits_get_them_and_it_is_said() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy("../tests/corpus/traces/volta.traceg", folder.path().join("kernel-1.traceg")).unwrap();

@@ -193,13 +193,33 @@ fn an_interrupted_run_leaves_files_that_can_be_read() {
 }
 
 #[test]
+fn a_window_beyond_the_end_of_the_run_says_that_nothing_was_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, path) = dump(folder.path(), "a.vcd", &["--wave-from", "1000000"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let said = format!("{path}: not written, nothing was recorded, the run ended in cycle ");
+    assert!(ended.err.starts_with(&said) && ended.err.ends_with(", ahead of --wave-from 1000000\n"), "{ended:?}");
+    assert_eq!(files(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn an_sm_that_is_not_in_the_waveform_is_refused_with_those_that_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, path) = dump(folder.path(), "a.vcd", &["--wave-scope", "sm0.**", "--wave-scope", "sm3.**"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let follow = |sm: &str| warpsieve(&["waves", "follow", &path, "--request", "1", "--sm", sm]);
+    follow("99").refused(&["a.vcd: no SM 99 in this waveform, expected 0, 3"]);
+    assert_eq!(follow("3").status, Some(0));
+}
+
+#[test]
 fn a_full_disk_ends_the_run_with_status_2() {
     for name in ["a.vcd", "a.fst"] {
         let folder = tempfile::tempdir().unwrap();
-        symlink("/dev/full", folder.path().join(format!("{name}.part"))).unwrap();
+        symlink("/dev/full", folder.path().join(name)).unwrap();
         let (ended, _) = dump(folder.path(), name, &[]);
         ended.refused(&[name, "cannot write: No space left on device"]);
-        assert!(!folder.path().join(name).exists());
+        assert_eq!(files(folder.path()), [name]);
     }
 }
 

@@ -10,7 +10,7 @@ use rtl::machine::{Machine, Part};
 use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
 use trace::{KernelTrace, Packing};
 use warpsieve::config::{Request, Resolved};
-use warpsieve::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Verdict, export, replay};
+use warpsieve::run::{Counters, Outcome, Recording, RunError, RunOptions, RunReport, Verdict, export, open, replay};
 use warpsieve::trace::source::TraceSource;
 use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
@@ -342,7 +342,7 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
 fn exported(kernel: &str, packing: Packing) -> Traced {
     let folder = tempfile::tempdir().unwrap();
     let config = Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config;
-    export(&launch(kernel, "small.toml"), None, &config, folder.path(), packing).unwrap();
+    export(open(&launch(kernel, "small.toml"), None).unwrap(), &config, folder.path(), packing).unwrap();
     let list = folder.path().join("kernelslist.g");
     Traced { folder, list }
 }

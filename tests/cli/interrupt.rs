@@ -1,0 +1,235 @@
+//! SIGINT and SIGTERM: what is complete is told, nothing is left half-written.
+
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::{Ended, root};
+
+/// Counts up to its second parameter.
+const PTX: &str = "
+.version 6.4
+.target sm_30
+.address_size 64
+.visible .entry count(.param .u64 count_out, .param .u32 count_to)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [count_out];
+    ld.param.u32 %r1, [count_to];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.global.u32 %r2, [%rd2];
+again:
+    add.s32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, %r1;
+    @%p1 bra again;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+";
+
+/// A launch file of a launch for each of these ends: one of 10 is over at once, one of 4,000,000,000 takes hours.
+fn counting(ends: &[u32]) -> String {
+    let launch = |end: &u32| {
+        format!("[[step.launch]]\nkernel = \"count\"\ngrid = [1]\nblock = [32]\nargs = [\"x\", {{ u32 = {end} }}]\n")
+    };
+    let launches: String = ends.iter().map(launch).collect();
+    format!("ptx = \"count.ptx\"\n[[buffer]]\nname = \"x\"\ntype = \"u32\"\nelements = 1\n[[step]]\n{launches}")
+}
+
+const LONG: u32 = 4_000_000_000;
+
+/// A folder with the kernel and two launch files.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("count.ptx", PTX.to_owned()), ("short.toml", counting(&[10])), ("long.toml", counting(&[10, LONG]))];
+    files.into_iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    folder
+}
+
+/// A command that is under way.
+struct Running(Child);
+
+impl Running {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+        command.args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(command.spawn().unwrap())
+    }
+
+    fn signal(&self, signal: &str) {
+        assert!(Command::new("kill").args([signal, &self.0.id().to_string()]).status().unwrap().success());
+    }
+
+    fn end(self) -> Ended {
+        let output = self.0.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ended { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+fn wait_for(condition: impl Fn() -> bool) {
+    while !condition() {
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// A pipe with a name: who opens it waits for the other side.
+fn pipe(path: &Path) -> PathBuf {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    path.to_owned()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_comparison_writes_the_rows_that_are_complete() {
+    let folder = folder();
+    let arguments = ["compare", "short.toml", "long.toml", "--jobs", "1", "--format", "csv", "--output", "table.csv"];
+    let running = Running::start(folder.path(), &arguments);
+    // Signals are caught before the table is begun; the short run takes milliseconds.
+    wait_for(|| names(folder.path()).len() > 3);
+    sleep(Duration::from_secs(3));
+    running.signal("-INT");
+    let ended = running.end();
+    assert_eq!(ended.status, Some(130), "{ended:?}");
+    assert!(ended.err.ends_with("interrupted: 1 of 2 runs are complete, the others are missing\n"), "{ended:?}");
+    assert_eq!(names(folder.path()), ["count.ptx", "long.toml", "short.toml", "table.csv"]);
+    let table = fs::read_to_string(folder.path().join("table.csv")).unwrap();
+    assert!(table.lines().count() == 2 && table.contains("\nshort.toml,baseline,"), "{table}");
+}
+
+#[test]
+fn an_optimisation_writes_nothing() {
+    let folder = folder();
+    let outputs = ["-o", "o.ptx", "--report", "o.json", "--graph", "o.dot"];
+    let running = Running::start(folder.path(), &[&["optimize", "long.toml"], &outputs[..]].concat());
+    wait_for(|| names(folder.path()).len() == 6);
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!((ended.status, ended.out.as_str()), (Some(143), ""), "{ended:?}");
+    assert_eq!(ended.err, "interrupted after 0 of 0 profiling runs: nothing is written\n");
+    assert_eq!(names(folder.path()), ["count.ptx", "long.toml", "short.toml"]);
+}
+
+#[test]
+fn an_export_keeps_the_launches_that_are_complete() {
+    let folder = folder();
+    let running = Running::start(folder.path(), &["trace", "export", "long.toml", "-o", "out"]);
+    wait_for(|| folder.path().join("out/kernel-1.traceg").exists());
+    running.signal("-INT");
+    let ended = running.end();
+    assert_eq!((ended.status, ended.out.as_str()), (Some(130), "wrote out/kernel-1.traceg\n"), "{ended:?}");
+    assert_eq!(ended.err, "interrupted after 1 launches; those after them and the list are missing\n");
+    assert_eq!(names(&folder.path().join("out")), ["kernel-1.traceg"]);
+}
+
+#[test]
+fn a_profile_prints_the_launches_that_are_complete() {
+    let folder = folder();
+    let launch = pipe(&folder.path().join("pipe.toml"));
+    let running = Running::start(folder.path(), &["profile", "pipe.toml", "--format", "json"]);
+    // Who opens the launch file catches signals already.
+    fs::write(launch, counting(&[10, 20, LONG])).unwrap();
+    sleep(Duration::from_secs(2));
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!(ended.status, Some(143), "{ended:?}");
+    assert_eq!(ended.err, "interrupted after 2 launches; those after them are missing\n");
+    let kernels: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(kernels[0]["launches"].as_array().unwrap().len(), 2, "{kernels}");
+}
+
+#[test]
+fn the_channels_alone_write_what_was_served_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let requests: String = (0..20_000).map(|i| format!("0,R,{:#x}\n", i * 0x1040)).collect();
+    fs::write(folder.path().join("t.csv"), format!("cycle,op,addr\n{requests}")).unwrap();
+    let commands = pipe(&folder.path().join("commands"));
+    let arguments = ["dram", "t.csv", "--commands", "commands", "--requests", "r.csv", "--check"];
+    let running = Running::start(folder.path(), &arguments);
+    let mut commands = OpenOptions::new().read(true).open(commands).unwrap();
+    // Nobody reads: the pipe is full long before the last command.
+    sleep(Duration::from_secs(1));
+    running.signal("-INT");
+    sleep(Duration::from_millis(300));
+    let mut text = String::new();
+    commands.read_to_string(&mut text).unwrap();
+    let ended = running.end();
+    assert_eq!(ended.status, Some(130), "{ended:?}");
+    let served = fs::read_to_string(folder.path().join("r.csv")).unwrap().lines().count() - 1;
+    let missing = 20_000 - served;
+    assert!(missing > 10_000 && text.ends_with('\n'), "{served} served");
+    let grouped = format!("{},{:03}", missing / 1000, missing % 1000);
+    assert!(ended.err.ends_with(&format!(": {grouped} requests are not served\n")), "{ended:?}");
+    assert_eq!(names(folder.path()), ["commands", "r.csv", "t.csv"]);
+}
+
+#[test]
+fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    // Who opens it waits for a writer that never comes.
+    pipe(&folder.path().join("x.vcd"));
+    let running = Running::start(folder.path(), &["waves", "follow", "x.vcd", "--request", "1"]);
+    let threads = format!("/proc/{}/task", running.0.id());
+    // One that works, one that waits for it, one for signals.
+    wait_for(|| fs::read_dir(&threads).unwrap().count() == 3);
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!((ended.status, ended.out.as_str()), (Some(143), ""), "{ended:?}");
+    assert!(ended.err.starts_with("interrupted: nothing is said of the request"), "{ended:?}");
+}
+
+/// Between two looks at the clock, as here while nobody reads the pipe, only the second signal ends a run.
+#[test]
+fn who_asks_twice_waits_no_longer_and_no_part_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = pipe(&folder.path().join("p.json"));
+    let long = root().join("kernels/syrk/launch.toml").canonicalize().unwrap();
+    let outputs = ["--timeline", "p.json", "--stats", "s.json"];
+    let running = Running::start(folder.path(), &[&["run", long.to_str().unwrap()], &outputs[..]].concat());
+    let _kept_open = OpenOptions::new().read(true).open(pipe).unwrap();
+    sleep(Duration::from_secs(1));
+    assert_eq!(names(folder.path()), ["p.json", "s.json.warpsieve-1.part"]);
+    running.signal("-INT");
+    sleep(Duration::from_millis(800));
+    running.signal("-TERM");
+    let ended = running.end();
+    assert_eq!(ended.status, Some(143), "{ended:?}");
+    assert_eq!(names(folder.path()), ["p.json"]);
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
+    let folder = folder();
+    let vadd = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
+    let vadd = vadd.display();
+    let commands = [
+        format!("run {vadd} --quiet --stats s.json"),
+        format!("run {vadd} --quiet --wave x.vcd"),
+        format!("run {vadd} --quiet --wave x.fst"),
+        format!("run {vadd} --quiet --timeline t.json"),
+        format!("run {vadd} --quiet --pipeline p.kanata"),
+        format!("run {vadd} --quiet --series s.csv --interval 1"),
+        format!("trace export {vadd} -o . --quiet"),
+        format!("optimize {vadd} -o o.ptx --report o.json --quiet"),
+        "area --svg a.svg".to_owned(),
+    ];
+    let before = names(folder.path());
+    for command in commands {
+        // In units of 1,024 bytes.
+        let limited = format!("ulimit -f 1; exec {} {command}", assert_cmd::cargo::cargo_bin!("warpsieve").display());
+        let ended = Ended::of(Command::new("bash").args(["-c", &limited]).current_dir(folder.path()));
+        ended.refused(&["File too large"]);
+        assert_eq!(names(folder.path()), before, "{command}");
+    }
+}
