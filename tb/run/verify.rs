@@ -8,19 +8,20 @@ use golden::dram::command::Command;
 use golden::interp;
 use golden::l1::reuse::{Histograms, Reuse};
 use golden::memory::FlatMemory;
-use golden::reference::{Array, Rule, compare};
+use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::l1::config::Bypass;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
+use super::compared;
 use super::consistency::MemoryModel;
 use super::prepare::{Kernel, Prepared};
 use crate::dram::judge;
 use crate::l1::dueling::DuelLockstep;
 use crate::l1::lockstep::Lockstep;
-use crate::launch::Comparison;
+use crate::launch::View;
 use crate::tracker::TrackerLockstep;
 
 /// Thread instructions after which the interpreter gives a launch up.
@@ -222,23 +223,15 @@ pub(super) fn interpret(
 ) -> Result<(), String> {
     interp::run(&interpreted(kernel), &mut shadow.memory).map_err(|e| e.to_string())?;
     for (i, buffer) in prepared.file.buffers.iter().enumerate() {
-        let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
-        let rule = match output.map(|output| &output.compare) {
-            Some(Comparison::Reference) => continue,
-            Some(Comparison::Rule(rule)) => rule,
-            None => &Rule::Exact,
-        };
         let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
         let Some(golden) = shadow.memory.buffer(&buffer.name) else { continue };
         if read == golden.bytes {
             continue;
         }
-        let got = Array::from_bytes(buffer.element, read);
-        let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
-        if let Err(mismatch) = compare(&got, &expected, rule) {
+        for (name, mismatch) in compared::mismatches(&prepared.file, i, read, &golden.bytes) {
             shadow.report(format!(
-                "after kernel `{}`, buffer `{}` differs from the functional interpreter's:\n{mismatch}",
-                kernel.name, buffer.name
+                "after kernel `{}`, buffer `{name}` differs from the functional interpreter's:\n{mismatch}",
+                kernel.name
             ));
         }
     }
@@ -290,18 +283,17 @@ pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec
     for (output, expected) in prepared.file.outputs.iter().zip(&prepared.expected) {
         let Some(expected) = expected else { continue };
         any = true;
-        let buffer = &prepared.file.buffers[output.buffer.0];
-        let got = read_buffer(prepared, machine, output.buffer.0)?;
+        let got = read_view(prepared, machine, &output.view)?;
         if let Err(mismatch) = compare(&got, &expected.values, &expected.rule) {
-            failed.push(format!("output `{}` is wrong:\n{mismatch}", buffer.name));
+            failed.push(format!("output `{}` is wrong:\n{mismatch}", output.name));
         }
     }
     Ok(any.then_some(failed))
 }
 
-/// A buffer as the machine holds it.
-pub(super) fn read_buffer(prepared: &Prepared, machine: &Machine, buffer: usize) -> Result<Array, String> {
-    let shape = &prepared.file.buffers[buffer];
-    let bytes = machine.read_memory(prepared.addresses[buffer], shape.bytes()).map_err(|e| e.to_string())?;
-    Ok(Array::from_bytes(shape.element, bytes))
+/// Elements of a buffer as the machine holds them.
+pub(super) fn read_view(prepared: &Prepared, machine: &Machine, view: &View) -> Result<Array, String> {
+    let buffer = view.buffer.0;
+    let (address, bytes) = (prepared.addresses[buffer], prepared.file.buffers[buffer].bytes());
+    Ok(view.of(&machine.read_memory(address, bytes).map_err(|e| e.to_string())?))
 }
