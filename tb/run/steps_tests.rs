@@ -171,29 +171,29 @@ launch = [{{ kernel = "vadd", grid = [1], block = [32], args = [{{ buffer = "a",
 
 /// `vadd` adds arrays of 16 structs of two floats: `c = a + b`.
 fn structs(expected_y: f64) -> Folder {
-    let folder = Folder::new(&format!(
+    let folder = Folder::new(
         r#"
-type = [{{ name = "point", fields = {{ x = "f32", y = "f32" }} }}]
+type = [{ name = "point", fields = { x = "f32", y = "f32" } }]
 buffer = [
-    {{ name = "a", type = "point", elements = 16, init = {{ x = "iota" }} }},
-    {{ name = "b", type = "point", elements = 16, init = {{ y = "iota" }} }},
-    {{ name = "c", type = "point", elements = 16 }},
+    { name = "a", type = "point", elements = 16, init = { x = "iota" } },
+    { name = "b", type = "point", elements = 16, init = { y = "iota" } },
+    { name = "c", type = "point", elements = 16 },
 ]
 [[step]]
-fill = [{{ buffer = "b", field = "y", value = 3.0 }}]
-launch = [{{ kernel = "vadd", grid = [1], block = [32], args = ["a", "b", "c", {{ i32 = 32 }}] }}]
+fill = [{ buffer = "b", field = "y", value = 3.0 }]
+launch = [{ kernel = "vadd", grid = [1], block = [32], args = ["a", "b", "c", { i32 = 32 }] }]
 [[output]]
 buffer = "c"
 field = "y"
-expect = {{ file = "y.npy" }}
+expect = { file = "y.npy" }
 [[output]]
 buffer = "c"
 field = "x"
 offset = 8
 write = "x.npy"
-expect = {{ reference = "vadd", inputs = {{ a = {{ buffer = "a", field = "x", offset = 8 }}, b = {{ buffer = "b", field = "x", elements = 8 }} }}, parameters = {{ n = 8 }} }}
-"#
-    ));
+expect = { reference = "vadd", inputs = { a = { buffer = "a", field = "x", offset = 8 }, b = { buffer = "b", field = "x", elements = 8 } }, parameters = { n = 8 } }
+"#,
+    );
     folder.expects("y.npy", [expected_y; 16]);
     folder
 }
