@@ -12,7 +12,7 @@
 //! | `bfs`     | level of each node| not at all                                                |
 //! | `kmeans`, `nw`, `pathfinder` | numbers, scores, costs | not at all |
 //! | `conv`, `conv2d`, `scalarprod`, `spmv_csr` | sums of products | error bound of each `f32` sum, whatever its order |
-//! | `backprop_*`, `blackscholes_*`, `gaussian_*`, `hotspot`, `lud`, `srad1`, `srad1_s*`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
+//! | `backprop_*`, `blackscholes_*`, `fdtd2d`, `gaussian_*`, `gramschmidt_*`, `hotspot`, `lud`, `srad1`, `srad1_s*`, `srad2`, `stencil3d` | longer formulas | error bound carried from step to step (`rounded`) |
 //! | `btree`, `invindex_*`, `likelihood`, `particlefilter`, `sssp` | indices, values, fits, lengths of paths | not at all |
 //! | `fft`, `fwt`, `spmv_jds` | sums of products | error bound of each `f32` sum, whatever its order |
 //! | `pest`, `pest_states`, `streamcluster_moves` | counts, decisions | where `f32` cannot tell, either is right |
@@ -39,10 +39,12 @@ mod cutcp;
 mod dct;
 mod dwthaar;
 mod element;
+mod fdtd2d;
 mod fft;
 mod fwt;
 mod gaussian;
 mod gesummv;
+mod gramschmidt;
 mod heartwall;
 mod histo;
 mod hotspot;
@@ -195,11 +197,14 @@ pub const ALL: &[&Reference] = &[
     &cutcp::CUTCP,
     &dct::DCT,
     &dwthaar::DWTHAAR,
+    &fdtd2d::FDTD2D,
     &fft::FFT,
     &fwt::FWT,
     &gaussian::MATRIX,
     &gaussian::RIGHT_SIDE,
     &gesummv::GESUMMV,
+    &gramschmidt::Q,
+    &gramschmidt::R,
     &heartwall::HEARTWALL,
     &heartwall::HEARTWALL_FOUND,
     &histo::HISTO,

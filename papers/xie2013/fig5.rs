@@ -71,8 +71,7 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
 /// CTAs and threads of a CTA of the largest launch.
 fn geometry(launch: &Path) -> Result<String, RunError> {
     let file = LaunchFile::read(launch)?;
-    let launches = file.steps.iter().flat_map(|step| &step.launches);
-    let sizes = launches.map(|launch| {
+    let sizes = file.launches().map(|launch| {
         let of = |extents: &[u32; 3]| extents.iter().map(|&extent| u64::from(extent)).product::<u64>();
         (of(&launch.grid), of(&launch.block))
     });

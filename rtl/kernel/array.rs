@@ -263,6 +263,24 @@ impl<T: Payload> Array<T> {
         }
     }
 
+    /// Changes one cell between two cycles, for a host that writes under a machine at rest: it counts as a write, but
+    /// takes no port and meets no other access, however much the host writes.
+    ///
+    /// # Panics
+    /// If the new value does not fit its cell.
+    pub fn poke(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
+        self.used.writes.set(self.used.writes.get() + 1);
+        let cell = self.index(row, column);
+        let old = if self.watched { self.cell_digest(cell) } else { 0 };
+        change(&mut self.cells[cell]);
+        if let Some(field) = misfit(&self.cells[cell], &self.shape) {
+            self.does_not_fit(at, &field);
+        }
+        if self.watched {
+            self.watch_write(cell, old);
+        }
+    }
+
     /// All cells, to be changed through ports that were taken, of a memory whose cells hold whatever they
     /// are given; `None` while each change has to be watched, as [`Self::change`] does.
     #[inline(always)]

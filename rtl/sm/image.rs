@@ -147,6 +147,17 @@ impl KernelImage {
         Self { local: base, ..self }
     }
 
+    /// The same with another parameter block of the same size.
+    ///
+    /// # Panics
+    /// If it has another size.
+    #[must_use]
+    pub fn with_params(&self, params: Vec<u8>) -> Self {
+        assert_eq!(params.len(), self.params.len(), "bytes of parameters of `{}`", self.program.name);
+        let (program, map, tid) = (self.program.clone(), self.map.clone(), self.tid.clone());
+        Self { program, params, map, tid, source: self.source.clone(), ..*self }
+    }
+
     /// Bytes of local memory for `warps` warp slots.
     #[must_use]
     pub fn local_bytes(&self, warps: u32) -> u64 {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use golden::reference::{Array, ElementType};
+use golden::reference::ElementType;
 
 use super::model::{Argument, KernelLaunch, LaunchFile};
 use super::problem::{LaunchError, Problems};
@@ -44,7 +44,7 @@ impl LaunchFile {
     /// Lists every launch and argument that does not fit.
     pub fn check_kernels<'k>(&self, kernels_of: impl Fn(&Path) -> &'k [KernelShape]) -> Result<(), LaunchError> {
         let mut problems = Problems::new(&self.path, &self.text);
-        for launch in self.steps.iter().flat_map(|step| &step.launches) {
+        for launch in self.launches() {
             let kernels = kernels_of(&launch.ptx);
             match kernels.iter().find(|k| k.name == launch.kernel) {
                 Some(kernel) => launch.check(kernel, &mut problems),
@@ -114,15 +114,17 @@ impl ParameterShape {
     fn takes(&self, argument: &Argument) -> bool {
         let is_real = self.type_name.starts_with('f');
         match argument {
-            Argument::Buffer(_) => self.bytes == ADDRESS_BYTES && !is_real,
+            Argument::Buffer { .. } => self.bytes == ADDRESS_BYTES && !is_real,
             Argument::Texture(_) => self.bytes == ADDRESS_BYTES && !is_real,
             Argument::Struct(members) => self.type_name.starts_with('b') && Argument::offsets(members).1 <= self.bytes,
-            Argument::Scalar(_) if self.is_pointer => false,
-            Argument::Scalar(value) => {
-                let untyped = self.type_name.starts_with('b');
-                let kind = |element: ElementType| untyped || element.is_real() == is_real;
-                self.bytes == value.element().bytes() && kind(Array::element(value))
-            }
+            Argument::Scalar(_) | Argument::Iteration { .. } if self.is_pointer => false,
+            Argument::Scalar(value) => self.takes_scalar(value.element()),
+            Argument::Iteration { element, .. } => self.takes_scalar(*element),
         }
+    }
+
+    fn takes_scalar(&self, element: ElementType) -> bool {
+        let is_kind = self.type_name.starts_with('b') || element.is_real() == self.type_name.starts_with('f');
+        self.bytes == element.bytes() && is_kind
     }
 }

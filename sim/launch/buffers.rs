@@ -2,18 +2,23 @@
 
 use golden::reference::ElementType;
 
-use super::model::{Buffer, Init, Number, TextureShape};
+use super::model::{Buffer, Init, Number, Sequence, TextureShape};
 use super::node::{Node, Place, Table};
 use super::problem::Problems;
 use super::read::Scope;
+use super::structs::{Field, StructType, read_struct_init};
 use super::texture::read_texture;
 use crate::config::suggestion;
 
 /// A buffer as far as it could be read: others may name it even if it breaks a rule.
 pub(super) struct Declared {
     pub name: String,
+    /// Type of its elements as it is written.
+    pub type_name: String,
     pub element: Option<ElementType>,
     pub elements: Option<usize>,
+    /// Its structs; `None` if their type broke a rule.
+    pub fields: Option<Vec<Field>>,
     init: Option<Init>,
     symbol: Option<String>,
     pub texture: Option<TextureShape>,
@@ -22,8 +27,9 @@ pub(super) struct Declared {
 
 impl Declared {
     pub fn into_buffer(self) -> Option<Buffer> {
-        let Self { name, element, elements, init, symbol, texture, place } = self;
-        Some(Buffer { name, element: element?, elements: elements?, init: init?, symbol, texture, place })
+        let Self { name, element, elements, fields, init, symbol, texture, place, .. } = self;
+        let (element, elements, fields) = (element?, elements?, fields?);
+        Some(Buffer { name, element, elements, fields, init: init?, symbol, texture, place })
     }
 }
 
@@ -47,35 +53,78 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
             }
             Some(text.to_owned())
         });
-        let element = table.require("type", problems);
-        let element = element.and_then(|node| read_element(&node, problems));
+        let (element, fields) = read_type(scope, &table, problems);
         let symbol = table.get("symbol");
         let symbol = symbol.and_then(|node| Some(node.text("the name of a variable", problems)?.to_owned()));
-        let (elements, mut init) = read_contents(scope, &table, element, problems);
+        let (elements, mut init) = match fields.as_deref() {
+            Some([]) | None => read_contents(scope, &table, element, problems),
+            Some(fields) => read_structs(scope, &table, fields, problems),
+        };
         if symbol.is_some() && table.get("init").is_none() {
             init = Some(Init::Module);
         }
         let texture = match (table.get("texture"), element, elements) {
+            (Some(node), _, _) if fields.as_ref().is_some_and(|fields| !fields.is_empty()) => {
+                problems.refuse(&node.place, "no texture: its elements are structs");
+                None
+            }
             (Some(node), Some(element), Some(elements)) => read_texture(&node, element, elements, problems),
             _ => None,
         };
         if let Some(name) = name {
             let place = node.place.clone();
-            declared.push(Declared { name, element, elements, init, symbol, texture, place });
+            let type_name = table.get("type").and_then(|node| node.as_text()).unwrap_or_default().to_owned();
+            declared.push(Declared { name, type_name, element, elements, fields, init, symbol, texture, place });
         }
     }
     declared
 }
 
-fn read_element(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<ElementType> {
+/// The type of the elements, bytes with their fields if they are structs.
+fn read_type(
+    scope: &Scope<'_>,
+    table: &Table<'_>,
+    problems: &mut Problems<'_>,
+) -> (Option<ElementType>, Option<Vec<Field>>) {
+    let Some(node) = table.require("type", problems) else { return (None, Some(Vec::new())) };
+    match scope.types.iter().find(|known| node.as_text() == Some(&known.name)) {
+        Some(known) => (Some(ElementType::U8), known.fields.clone()),
+        None => {
+            let names: Vec<_> = scope.types.iter().map(|known| known.name.as_str()).collect();
+            (read_element(&node, &names, problems), Some(Vec::new()))
+        }
+    }
+}
+
+/// An element type; `others` are names that were legal here too.
+pub(super) fn read_element(node: &Node<'_>, others: &[&str], problems: &mut Problems<'_>) -> Option<ElementType> {
     let name = node.text("the name of an element type", problems)?;
     let element = ElementType::from_name(name);
     if element.is_none() {
-        let names = ElementType::ALL.map(ElementType::name);
+        let names = [&ElementType::ALL.map(ElementType::name), others].concat();
         let help = suggestion(name, "element types", &names);
         problems.refuse_with_help(&node.place, "an element type", Some(help));
     }
     element
+}
+
+/// Bytes and initial contents of an array of structs.
+fn read_structs(
+    scope: &Scope<'_>,
+    table: &Table<'_>,
+    fields: &[Field],
+    problems: &mut Problems<'_>,
+) -> (Option<usize>, Option<Init>) {
+    let bytes = StructType::bytes(fields);
+    let structs = table.require("elements", problems).and_then(|node| {
+        let why = "a buffer has at least one element and at most 2 GiB";
+        usize::try_from(node.integer(1..=(MAX_BYTES / bytes) as i128, why, problems)?).ok()
+    });
+    let init = match (table.get("init"), structs) {
+        (Some(node), Some(structs)) => read_struct_init(scope, &node, fields, structs, problems),
+        _ => Some(Init::Zeros),
+    };
+    (structs.map(|structs| structs * bytes), init)
 }
 
 /// Element count and initial contents; each may depend on the other.
@@ -110,7 +159,7 @@ fn read_contents(
     (stated.or(found), init)
 }
 
-fn read_init(
+pub(super) fn read_init(
     scope: &Scope<'_>,
     node: &Node<'_>,
     element: ElementType,
@@ -162,9 +211,9 @@ fn read_iota(
         [Number::Integer(0), Number::Integer(1)]
     };
     let (start, step) = (value("start", zero[0]), value("step", zero[1]));
-    let (start, step) = (start?, step?);
+    let sequence = Sequence { start: start?, step: step? };
     if let (Some(range), Some(elements)) = (element.integer_range(), elements) {
-        let last = start.integer()? + (elements as i128 - 1) * step.integer()?;
+        let last = sequence.at(elements as u64 - 1).integer()?;
         if !(range.0..=range.1).contains(&last) {
             let (low, high) = range;
             problems
@@ -172,7 +221,7 @@ fn read_iota(
             return None;
         }
     }
-    Some(Init::Iota { start, step })
+    Some(Init::Iota(sequence))
 }
 
 fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Init> {

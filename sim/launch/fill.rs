@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use golden::reference::{Array, ElementType, Expected, Reference};
 
-use super::model::{Buffer, Expect, Init, LaunchFile, Number, Output};
+use super::model::{Buffer, BufferId, Expect, Init, LaunchFile, Number, Output};
 use super::problem::{LaunchError, Problems};
+use super::structs::{Field, StructType};
+use super::view::View;
 
 impl LaunchFile {
     /// An error about the `symbol` or `texture` of a buffer.
@@ -33,11 +35,10 @@ impl LaunchFile {
         let mut all = Vec::new();
         for output in &self.outputs {
             let expected = output.expected(initial);
-            let buffer = &self.buffers[output.buffer.0];
             match &expected {
                 Err(reason) => problems.add(output.place.span.clone(), reason.clone(), None),
-                Ok(Some(Expected { values, .. })) if values.len() != buffer.elements => {
-                    let (name, has) = (&buffer.name, buffer.elements);
+                Ok(Some(Expected { values, .. })) if values.len() != output.view.count => {
+                    let (name, has) = (&output.name, output.view.count);
                     let count = values.len();
                     let message =
                         format!("output `{name}` has {has} elements, expected {count}: what its reference computes");
@@ -57,9 +58,11 @@ impl Output {
             None => Ok(None),
             Some(Expect::File { values, rule }) => Ok(Some(Expected { values: values.clone(), rule: rule.clone() })),
             Some(Expect::Reference { reference, inputs, parameters, rule }) => {
-                let inputs = inputs.iter().map(|&(name, id)| (name, &initial[id.0]));
+                let of = |view: &View| view.of_array(&initial[view.buffer.0]);
+                let inputs: Vec<_> = inputs.iter().map(|(name, view)| (*name, of(view))).collect();
+                let inputs = inputs.iter().map(|(name, array)| (*name, &**array)).collect();
                 let parameters: BTreeMap<_, _> = parameters.iter().copied().collect();
-                let computed = Reference::expected(reference, &inputs.collect(), &parameters);
+                let computed = Reference::expected(reference, &inputs, &parameters);
                 let mut expected = computed.map_err(|error| error.to_string())?;
                 if let Some(rule) = rule {
                     expected.rule = rule.clone();
@@ -73,30 +76,59 @@ impl Output {
 impl Buffer {
     /// What the buffer holds before the first launch.
     pub fn initial(&self) -> Array {
-        let count = self.elements;
-        match &self.init {
-            Init::Zeros | Init::Module => Array::zeros(self.element, count),
-            Init::File(array) => array.clone(),
-            Init::Iota { start, step } => self.filled((0..count).map(|idx| match (start, step) {
-                (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + idx as i128 * step),
-                _ => Number::Real(start.real() + idx as f64 * step.real()),
-            })),
-            Init::Random { seed, low, high } => {
+        let Init::Fields(fields) = &self.init else { return self.init.contents(self.element, self.elements) };
+        let mut bytes = vec![0; self.bytes()];
+        for (field, init) in fields {
+            let view = self.field(BufferId(0), field);
+            let values = init.contents(field.element, view.count);
+            for (range, value) in view.ranges().zip(values.bytes().chunks_exact(view.bytes)) {
+                bytes[range].copy_from_slice(value);
+            }
+        }
+        Array::from_bytes(self.element, bytes)
+    }
+
+    /// A field of all its structs.
+    fn field(&self, buffer: BufferId, field: &Field) -> View {
+        let (element, start, stride) = (field.element, field.offset, StructType::bytes(&self.fields));
+        View { buffer, element, start, stride, bytes: element.bytes(), count: self.bytes() / stride }
+    }
+
+    /// What messages call its parts: itself, or the fields of its structs.
+    pub(crate) fn parts(&self, buffer: BufferId) -> Vec<(String, View)> {
+        let fields = self.fields.iter();
+        let fields: Vec<_> =
+            fields.map(|field| (format!("{}.{}", self.name, field.name), self.field(buffer, field))).collect();
+        let (element, bytes) = (self.element, self.element.bytes());
+        let whole = View { buffer, element, start: 0, stride: bytes, bytes, count: self.elements };
+        if fields.is_empty() { vec![(self.name.clone(), whole)] } else { fields }
+    }
+}
+
+impl Init {
+    /// So many elements of a plain type.
+    fn contents(&self, element: ElementType, count: usize) -> Array {
+        match self {
+            Self::Zeros | Self::Module | Self::Fields(_) => Array::zeros(element, count),
+            Self::File(array) => array.clone(),
+            Self::Iota(sequence) => filled(element, (0..count as u64).map(|idx| sequence.at(idx))),
+            Self::Random { seed, low, high } => {
                 let mut random = SplitMix(*seed);
-                self.filled((0..count).map(|_| match (low, high) {
+                let draw = |_| match (low, high) {
                     (Number::Integer(low), Number::Integer(high)) => Number::Integer(random.integer(*low, *high)),
-                    _ => Number::Real(random.real(low.real(), high.real(), self.element)),
-                }))
+                    _ => Number::Real(random.real(low.real(), high.real(), element)),
+                };
+                filled(element, (0..count).map(draw))
             }
         }
     }
+}
 
-    fn filled(&self, values: impl Iterator<Item = Number>) -> Array {
-        if self.element.is_real() {
-            Array::from_reals(self.element, values.map(Number::real))
-        } else {
-            Array::from_integers(self.element, values.filter_map(Number::integer))
-        }
+fn filled(element: ElementType, values: impl Iterator<Item = Number>) -> Array {
+    if element.is_real() {
+        Array::from_reals(element, values.map(Number::real))
+    } else {
+        Array::from_integers(element, values.filter_map(Number::integer))
     }
 }
 

@@ -4,7 +4,8 @@
 //! with line, column, value and what would be legal. `docs/launch-files.md` lists every key.
 //!
 //! What a run does with it, in order:
-//! 1. [`LaunchFile::read`]; parse the PTX files it names; [`LaunchFile::check_kernels`].
+//! 1. [`LaunchFile::read`]; parse the PTX files it names; [`LaunchFile::resolve_kernels`];
+//!    [`LaunchFile::check_kernels`].
 //! 2. [`LaunchFile::initial`] gives each buffer's bytes; [`LaunchFile::expected`] each output's.
 //! 3. Run the [`Step`]s. Before each iteration of a [`Repeat::UntilZero`] the host clears the
 //!    flag buffer; after it, the step ends if every byte of the flag is zero.
@@ -14,6 +15,9 @@
 mod arguments;
 mod buffers;
 mod fill;
+mod iteration;
+mod kernel_names;
+mod launches;
 mod model;
 mod node;
 mod npy;
@@ -21,16 +25,20 @@ mod outputs;
 mod problem;
 mod read;
 mod steps;
+mod structs;
 mod texture;
+mod view;
 
 pub use arguments::{KernelShape, ParameterShape};
 pub use model::{
-    Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Outside, Repeat,
-    Step, TextureShape,
+    Action, Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Outside,
+    Repeat, Sequence, Step, TextureShape,
 };
 pub use node::Place;
 pub use npy::{NpyError, read_npy, write_npy};
 pub use problem::{LaunchError, Problem};
+pub use structs::Field;
+pub use view::View;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@ use golden::reference::{Array, ElementType, ParameterValue, Reference, Rule};
 pub use isa::texture::Outside;
 
 use super::node::Place;
+use super::structs::Field;
+use super::view::View;
 
 /// A launch file that breaks no rule.
 #[derive(Debug)]
@@ -30,22 +32,20 @@ impl LaunchFile {
     /// Has every launch take its kernel from this PTX file.
     #[must_use]
     pub fn with_ptx(mut self, ptx: &Path) -> Self {
-        self.steps.iter_mut().flat_map(|step| &mut step.launches).for_each(|launch| launch.ptx = ptx.to_owned());
+        self.launches_mut().for_each(|launch| launch.ptx = ptx.to_owned());
         self
     }
 
     /// Every file that is read, each with what it is.
     pub fn reads(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let launches = self.steps.iter().flat_map(|step| &step.launches);
-        let ptx = launches.map(|launch| ("the PTX file", launch.ptx.as_path()));
+        let ptx = self.launches().map(|launch| ("the PTX file", launch.ptx.as_path()));
         let data = self.data.iter().map(|path| ("the data file", path.as_path()));
         iter::once(("the launch file", self.path.as_path())).chain(ptx).chain(data)
     }
 
-    /// Every file that is written when the launches are done, each with its buffer.
+    /// Every file that is written when the launches are done, each with its output.
     pub fn writes(&self) -> impl Iterator<Item = (&str, &Path)> {
-        let name = |output: &Output| self.buffers[output.buffer.0].name.as_str();
-        self.outputs.iter().filter_map(move |output| Some((name(output), output.write.as_deref()?)))
+        self.outputs.iter().filter_map(|output| Some((output.name.as_str(), output.write.as_deref()?)))
     }
 }
 
@@ -58,10 +58,12 @@ pub struct BufferId(pub usize);
 pub struct Buffer {
     /// Name, unique in the file.
     pub name: String,
-    /// Type of its elements.
+    /// Type of its elements; `u8` if they are structs.
     pub element: ElementType,
-    /// Number of elements, at least 1.
+    /// Number of elements, at least 1; of structs, of their bytes.
     pub elements: usize,
+    /// The fields of its structs; none if its elements are plain.
+    pub fields: Vec<Field>,
     /// What it holds before the first launch.
     pub init: Init,
     /// The variable of the PTX file that it is.
@@ -120,6 +122,43 @@ impl Number {
             Self::Real(_) => None,
         }
     }
+
+    /// As an array of one element, whose type it must fit.
+    pub fn array(self, element: ElementType) -> Array {
+        match self {
+            Self::Integer(integer) if !element.is_real() => Array::from_integers(element, [integer]),
+            _ => Array::from_reals(element, [self.real()]),
+        }
+    }
+}
+
+/// Numbers at a fixed distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sequence {
+    /// The first.
+    pub start: Number,
+    /// From one to the next.
+    pub step: Number,
+}
+
+impl Sequence {
+    /// The same integer again and again.
+    pub const fn constant(integer: i128) -> Self {
+        Self { start: Number::Integer(integer), step: Number::Integer(0) }
+    }
+
+    /// The number at an index.
+    pub fn at(&self, idx: u64) -> Number {
+        match (self.start, self.step) {
+            (Number::Integer(start), Number::Integer(step)) => Number::Integer(start + i128::from(idx) * step),
+            (start, step) => Number::Real(start.real() + idx as f64 * step.real()),
+        }
+    }
+
+    /// Whether all numbers are the same.
+    pub fn is_constant(&self) -> bool {
+        self.step.real() == 0.0
+    }
 }
 
 /// What a buffer holds before the first launch.
@@ -129,13 +168,8 @@ pub enum Init {
     Zeros,
     /// What the PTX file says of the variable that the buffer is.
     Module,
-    /// `start + idx * step`.
-    Iota {
-        /// Element 0.
-        start: Number,
-        /// Distance from an element to the next.
-        step: Number,
-    },
+    /// Each element the next number.
+    Iota(Sequence),
     /// Even distribution over `low` to `high`, `high` excluded; the same for the same seed.
     Random {
         /// Chooses the sequence.
@@ -147,15 +181,56 @@ pub enum Init {
     },
     /// The contents of a `.npy` file.
     File(Array),
+    /// Of structs: each field that does not begin with zeros.
+    Fields(Vec<(Field, Init)>),
 }
 
-/// One or more launches, run once or repeatedly.
+/// One or more actions, run once or repeatedly.
 #[derive(Debug)]
 pub struct Step {
     /// How often.
     pub repeat: Repeat,
-    /// The launches of an iteration, in order.
-    pub launches: Vec<KernelLaunch>,
+    /// What happens in an iteration, in order.
+    pub actions: Vec<Action>,
+}
+
+/// What a step does.
+#[derive(Debug)]
+pub enum Action {
+    /// A kernel runs.
+    Launch(KernelLaunch),
+    /// The host fills elements of a buffer.
+    Fill {
+        /// Which.
+        to: View,
+        /// The bytes of each.
+        value: Vec<u8>,
+    },
+    /// The host copies elements to as many others, none of which are the same.
+    Copy {
+        /// What is copied.
+        from: View,
+        /// What is overwritten.
+        to: View,
+    },
+}
+
+impl LaunchFile {
+    /// Every launch, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &KernelLaunch> {
+        self.steps.iter().flat_map(|step| &step.actions).filter_map(|action| match action {
+            Action::Launch(launch) => Some(launch),
+            Action::Fill { .. } | Action::Copy { .. } => None,
+        })
+    }
+
+    /// Every launch, in order.
+    pub fn launches_mut(&mut self) -> impl Iterator<Item = &mut KernelLaunch> {
+        self.steps.iter_mut().flat_map(|step| &mut step.actions).filter_map(|action| match action {
+            Action::Launch(launch) => Some(launch),
+            Action::Fill { .. } | Action::Copy { .. } => None,
+        })
+    }
 }
 
 /// How often a step runs.
@@ -177,7 +252,7 @@ pub enum Repeat {
 pub struct KernelLaunch {
     /// File that holds the kernel.
     pub ptx: PathBuf,
-    /// Its name.
+    /// Its name; in the PTX file after [`LaunchFile::resolve_kernels`].
     pub kernel: String,
     /// CTAs in x, y, z.
     pub grid: [u32; 3],
@@ -193,12 +268,24 @@ pub struct KernelLaunch {
 }
 
 /// An argument of a launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// The address of a buffer.
-    Buffer(BufferId),
+    /// An address in a buffer.
+    Buffer {
+        /// The buffer.
+        buffer: BufferId,
+        /// Bytes from its beginning, in each iteration.
+        offset: Sequence,
+    },
     /// A value: an array of one element.
     Scalar(Array),
+    /// A value that follows the iteration.
+    Iteration {
+        /// Its type.
+        element: ElementType,
+        /// The value in each iteration.
+        values: Sequence,
+    },
     /// The handle of a buffer's texture.
     Texture(BufferId),
     /// The members of a struct passed by value, each at the next place that suits its size.
@@ -209,9 +296,19 @@ impl Argument {
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
         match self {
-            Self::Buffer(_) | Self::Texture(_) => 8,
+            Self::Buffer { .. } | Self::Texture(_) => 8,
             Self::Scalar(value) => value.bytes().len(),
+            Self::Iteration { element, .. } => element.bytes(),
             Self::Struct(members) => Self::offsets(members).1,
+        }
+    }
+
+    /// Whether it differs from iteration to iteration.
+    pub fn varies(&self) -> bool {
+        match self {
+            Self::Buffer { offset: values, .. } | Self::Iteration { values, .. } => !values.is_constant(),
+            Self::Scalar(_) | Self::Texture(_) => false,
+            Self::Struct(members) => members.iter().any(Self::varies),
         }
     }
 
@@ -228,11 +325,13 @@ impl Argument {
     }
 }
 
-/// A buffer whose contents after the last launch matter.
+/// Elements of a buffer whose contents after the last launch matter.
 #[derive(Debug)]
 pub struct Output {
-    /// Which buffer.
-    pub buffer: BufferId,
+    /// What messages call it: the buffer, its field, the elements if not all.
+    pub name: String,
+    /// Which elements.
+    pub view: View,
     /// Where to write it as `.npy`.
     pub write: Option<PathBuf>,
     /// What it should hold.
@@ -266,7 +365,7 @@ pub enum Expect {
         /// The reference.
         reference: &'static Reference,
         /// Its inputs, by its names.
-        inputs: Vec<(&'static str, BufferId)>,
+        inputs: Vec<(&'static str, View)>,
         /// Its parameters, by name.
         parameters: Vec<(&'static str, ParameterValue)>,
         /// How far the output may be off, if not as far as the reference says.

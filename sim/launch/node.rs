@@ -53,13 +53,18 @@ impl<'a> Node<'a> {
 
     /// The table, all of whose keys must be among `keys`.
     pub fn table(&self, keys: &[&str], problems: &mut Problems<'_>) -> Option<Table<'a>> {
-        let Some(entries) = self.value.as_table() else {
+        let Some(table) = self.any_table() else {
             problems.refuse(&self.place, format!("a table of {}", keys.join(", ")));
             return None;
         };
-        let table = Table { path: self.place.path.clone(), span: self.place.span.clone(), entries, text: self.text };
         table.refuse_unknown(keys, problems);
         Some(table)
+    }
+
+    /// The table, whatever its keys are.
+    pub fn any_table(&self) -> Option<Table<'a>> {
+        let (path, span) = (self.place.path.clone(), self.place.span.clone());
+        self.value.as_table().map(|entries| Table { path, span, entries, text: self.text })
     }
 
     /// Whether this is a table.

@@ -8,6 +8,7 @@ use super::model::{BufferId, Comparison, Expect, Output};
 use super::node::{Node, Place, Table};
 use super::problem::Problems;
 use super::read::Scope;
+use super::view::{View, read_part, read_view};
 use crate::config::suggestion;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Output>> {
@@ -15,20 +16,20 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     for node in root.tables("output", problems) {
         let output = read_output(scope, &node, problems);
         if let Some(output) = &output {
-            refuse_twice(scope, output, &outputs, problems);
+            refuse_twice(output, &outputs, problems);
         }
         outputs.push(output);
     }
     outputs.into_iter().collect()
 }
 
-/// A buffer is one output, and a file holds one.
-fn refuse_twice(scope: &Scope<'_>, output: &Output, above: &[Option<Output>], problems: &mut Problems<'_>) {
+/// An element is one output's, and a file holds one.
+fn refuse_twice(output: &Output, above: &[Option<Output>], problems: &mut Problems<'_>) {
     let Place { path, span, .. } = &output.place;
     let above = || above.iter().flatten();
-    if above().any(|other| other.buffer == output.buffer) {
-        let name = &scope.buffers[output.buffer.0].name;
-        let message = format!("`{path}` names buffer `{name}`, expected another: it is an output already");
+    if let Some(other) = above().find(|other| other.view.overlaps(&output.view)) {
+        let (name, other) = (&output.name, &other.name);
+        let message = format!("`{path}` names `{name}`, expected elements that are no output yet: `{other}` is one");
         problems.add(span.clone(), message, None);
     }
     if let Some(file) = &output.write
@@ -41,22 +42,54 @@ fn refuse_twice(scope: &Scope<'_>, output: &Output, above: &[Option<Output>], pr
 }
 
 fn read_output(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Output> {
-    let keys = &["buffer", "write", "expect", "compare", "tolerance", "because"];
+    let keys = &["buffer", "field", "offset", "elements", "write", "expect", "compare", "tolerance", "because"];
     let table = node.table(keys, problems)?;
-    let buffer = table.require("buffer", problems);
-    let buffer = buffer.and_then(|node| scope.buffer(&node, problems));
+    let view = table.require("buffer", problems).and_then(|node| read_results(scope, &node, &table, problems));
     let write = match table.get("write") {
         None => Some(None),
         Some(node) => read_write(scope, &node, problems).map(Some),
     };
     let expect_node = table.get("expect");
     let has_expect = expect_node.is_some();
-    let expect = match (expect_node, buffer) {
-        (Some(node), Some(buffer)) => read_expect(scope, &node, buffer, problems).map(Some),
+    let expect = match (expect_node, &view) {
+        (Some(node), Some((name, view))) => read_expect(scope, &node, (name, *view), problems).map(Some),
         _ => Some(None),
     };
     let compare = read_comparison(&table, has_expect, problems);
-    Some(Output { buffer: buffer?, write: write?, expect: expect?, compare: compare?, place: node.place.clone() })
+    let (name, view) = view?;
+    Some(Output { name, view, write: write?, expect: expect?, compare: compare?, place: node.place.clone() })
+}
+
+/// Which elements an output is, and what messages call them.
+fn read_results(
+    scope: &Scope<'_>,
+    node: &Node<'_>,
+    table: &Table<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<(String, View)> {
+    let buffer = scope.buffer(node, problems)?;
+    let view = read_part(scope, buffer, table, problems)?;
+    if is_refused_struct(&view, &node.place, problems) {
+        return None;
+    }
+    let mut name = scope.buffers[buffer.0].name.clone();
+    if let Some(field) = table.get("field").and_then(|node| node.as_text()) {
+        name = format!("{name}.{field}");
+    }
+    let (first, whole) = (view.start / view.stride, scope.whole(buffer)?.1);
+    if view.count < whole.count {
+        name = format!("{name}[{first}..{}]", first + view.count);
+    }
+    Some((name, view))
+}
+
+/// Whole structs are neither judged nor read by a reference.
+fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
+    let is_struct = view.bytes != view.element.bytes();
+    if is_struct {
+        problems.refuse(place, "a `field` beside it: its elements are structs");
+    }
+    is_struct
 }
 
 fn read_write(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<PathBuf> {
@@ -131,7 +164,12 @@ fn read_tolerance(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Rule> 
     Some(Rule::Tolerance { relative: relative?, absolute: absolute? })
 }
 
-fn read_expect(scope: &Scope<'_>, node: &Node<'_>, buffer: BufferId, problems: &mut Problems<'_>) -> Option<Expect> {
+fn read_expect(
+    scope: &Scope<'_>,
+    node: &Node<'_>,
+    output: (&str, View),
+    problems: &mut Problems<'_>,
+) -> Option<Expect> {
     let keys = &["file", "reference", "inputs", "parameters", "tolerance"];
     let table = node.table(keys, problems)?;
     let rule = match table.get("tolerance") {
@@ -146,10 +184,10 @@ fn read_expect(scope: &Scope<'_>, node: &Node<'_>, buffer: BufferId, problems: &
                 }
             }
             let rule = rule?.unwrap_or(Rule::Exact);
-            read_expected_file(scope, &file, buffer, rule, problems)
+            read_expected_file(scope, &file, output, rule, problems)
         }
         (None, Some(name)) => {
-            let reference = read_reference(scope, &name, buffer, problems)?;
+            let reference = read_reference(&name, output, problems)?;
             let inputs = read_inputs(scope, &table, reference, problems);
             let parameters = read_parameters(&table, reference, problems);
             Some(Expect::Reference { reference, inputs: inputs?, parameters: parameters?, rule: rule? })
@@ -164,18 +202,16 @@ fn read_expect(scope: &Scope<'_>, node: &Node<'_>, buffer: BufferId, problems: &
 fn read_expected_file(
     scope: &Scope<'_>,
     node: &Node<'_>,
-    buffer: BufferId,
+    (name, View { element, count: elements, .. }): (&str, View),
     rule: Rule,
     problems: &mut Problems<'_>,
 ) -> Option<Expect> {
     let text = node.text("the path of a .npy file", problems)?;
-    let buffer = &scope.buffers[buffer.0];
-    let (element, elements) = (buffer.element?, buffer.elements?);
     match scope.data(text, element) {
         Ok(values) if values.len() == elements => Some(Expect::File { values, rule }),
         Ok(values) => {
-            let (found, name) = (values.len(), &buffer.name);
-            let expected = format!("a file of {elements} elements, as buffer `{name}` has: it holds {found}");
+            let found = values.len();
+            let expected = format!("a file of {elements} elements, as output `{name}` has: it holds {found}");
             problems.refuse(&node.place, expected);
             None
         }
@@ -187,9 +223,8 @@ fn read_expected_file(
 }
 
 fn read_reference(
-    scope: &Scope<'_>,
     node: &Node<'_>,
-    buffer: BufferId,
+    (output, view): (&str, View),
     problems: &mut Problems<'_>,
 ) -> Option<&'static Reference> {
     let name = node.text("the name of a reference", problems)?;
@@ -199,23 +234,22 @@ fn read_reference(
         problems.refuse_with_help(&node.place, "the name of a reference", Some(help));
         return None;
     };
-    let buffer = &scope.buffers[buffer.0];
-    if buffer.element.is_some_and(|is| is != reference.output) {
-        let (name, output) = (&buffer.name, reference.output);
-        let expected = format!("a reference for buffer `{name}`: this one judges {output}");
+    if view.element != reference.output {
+        let judges = reference.output;
+        let expected = format!("a reference for output `{output}`: this one judges {judges}");
         problems.refuse(&node.place, expected);
         return None;
     }
     Some(reference)
 }
 
-/// The buffers that a reference reads: those of the same name, unless `inputs` maps another.
+/// The buffers that a reference reads, or parts of them: those of the same name, unless `inputs` maps another.
 fn read_inputs(
     scope: &Scope<'_>,
     expect: &Table<'_>,
     reference: &'static Reference,
     problems: &mut Problems<'_>,
-) -> Option<Vec<(&'static str, BufferId)>> {
+) -> Option<Vec<(&'static str, View)>> {
     let names: Vec<_> = reference.inputs.iter().map(|input| input.name).collect();
     let table = match expect.get("inputs") {
         None => None,
@@ -226,18 +260,19 @@ fn read_inputs(
         let mapped = table.as_ref().and_then(|table| table.get(input.name));
         let same_name = || scope.buffers.iter().position(|b| b.name == input.name);
         let found = match &mapped {
-            Some(node) => scope.buffer(node, problems),
-            None => same_name().map(BufferId),
+            Some(node) => read_view(scope, node, &["field", "offset", "elements"], problems)
+                .filter(|view| !is_refused_struct(view, &node.place, problems)),
+            None => same_name().and_then(|number| Some(scope.whole(BufferId(number))?.1)),
         };
         let name = input.name;
-        if mapped.is_none() && found.is_none() {
+        if mapped.is_none() && same_name().is_none() {
             let message = format!(
                 "`{}.inputs` has no `{name}`, which reference `{}` needs, and no buffer has that name",
                 expect.path, reference.name
             );
             problems.add(expect.span.clone(), message, None);
         }
-        let element = found.and_then(|id| scope.buffers[id.0].element);
+        let element = found.map(|view| view.element);
         if let Some(is) = element.filter(|&is| is != input.element) {
             let message = format!(
                 "input `{name}` of reference `{}` is a buffer of {is}, expected {}",
@@ -246,8 +281,8 @@ fn read_inputs(
             let span = mapped.map_or(expect.span.clone(), |node| node.place.span);
             problems.add(span, message, None);
         }
-        inputs = inputs.zip(found).map(|(mut inputs, id)| {
-            inputs.push((name, id));
+        inputs = inputs.zip(found).map(|(mut inputs, view)| {
+            inputs.push((name, view));
             inputs
         });
     }

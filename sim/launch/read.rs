@@ -13,13 +13,17 @@ use super::model::{BufferId, LaunchFile};
 use super::node::{Node, Table};
 use super::npy::{NpyError, read_npy};
 use super::problem::{LaunchError, Problems};
-use super::{buffers, outputs, steps};
+use super::structs::{Field, StructType};
+use super::view::View;
+use super::{buffers, outputs, steps, structs};
 use crate::config::suggestion;
 
 /// What the rest of the file may refer to.
 pub(super) struct Scope<'a> {
     /// Folder that paths are relative to.
     pub folder: &'a Path,
+    /// The structs that it declares.
+    pub types: Vec<StructType>,
     /// The buffers, as far as they could be read.
     pub buffers: Vec<buffers::Declared>,
     /// The PTX file of launches that name none, if it is one.
@@ -61,11 +65,12 @@ impl LaunchFile {
 }
 
 fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<LaunchFile> {
-    root.refuse_unknown(&["title", "ptx", "buffer", "step", "output"], problems);
+    root.refuse_unknown(&["title", "ptx", "type", "buffer", "step", "output"], problems);
     let folder = path.parent().unwrap_or(Path::new(""));
     let title = root.get("title");
     let title = title.and_then(|node| node.text("a line of text", problems));
-    let mut scope = Scope { folder, buffers: Vec::new(), ptx: None, data: RefCell::default() };
+    let types = structs::read(root, problems);
+    let mut scope = Scope { folder, types, buffers: Vec::new(), ptx: None, data: RefCell::default() };
     let ptx = root.get("ptx");
     scope.ptx = ptx.map(|node| existing_file(&scope, &node, "a PTX file", problems));
     scope.buffers = buffers::read(&scope, root, problems);
@@ -119,6 +124,15 @@ impl Scope<'_> {
             problems.refuse_with_help(&node.place, "the name of a buffer", Some(help));
         }
         found.map(BufferId)
+    }
+
+    /// All elements of a buffer, and their fields if they are structs; `None` if it broke a rule.
+    pub fn whole(&self, buffer: BufferId) -> Option<(&[Field], View)> {
+        let declared = &self.buffers[buffer.0];
+        let (element, elements, fields) = (declared.element?, declared.elements?, declared.fields.as_deref()?);
+        let bytes = if fields.is_empty() { element.bytes() } else { StructType::bytes(fields) };
+        let count = elements * element.bytes() / bytes;
+        Some((fields, View { buffer, element, start: 0, stride: bytes, bytes, count }))
     }
 
     /// Whether a buffer is a texture.

@@ -1,36 +1,62 @@
-//! `[[step]]` and `[[step.launch]]`: what runs, in order.
-
-use golden::reference::{Array, ElementType};
+//! `[[step]]`: what happens, in order.
 
 use super::buffers::read_number;
-use super::model::{Argument, KernelLaunch, Number, Repeat, Step};
-use super::node::{Node, Place, Table};
+use super::iteration::Iterations;
+use super::launches::read_launch;
+use super::model::{Action, Repeat, Step};
+use super::node::{Node, Table};
 use super::problem::Problems;
-use super::read::{Scope, existing_file};
+use super::read::Scope;
+use super::view::{View, read_part, read_view};
 
-/// Largest extent of a grid and of a block in x, y, z, as PTX defines them.
-const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
-const MAX_BLOCK: [i128; 3] = [1024, 1024, 64];
-const MAX_THREADS: u32 = 1024;
-const MAX_SHARED_BYTES: i128 = 48 * 1024;
+/// What an iteration may do. Its actions come in the order of the file, whatever their kinds.
+const ACTIONS: [&str; 3] = ["launch", "fill", "copy"];
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Step>> {
-    root.require("step", problems)?;
+    let node = root.require("step", problems)?;
     let nodes = root.tables("step", problems);
     let steps: Vec<_> = nodes.iter().map(|node| read_step(scope, node, problems)).collect();
-    steps.into_iter().collect()
+    let steps: Vec<_> = steps.into_iter().collect::<Option<_>>()?;
+    let has_launch = |step: &Step| step.actions.iter().any(|action| matches!(action, Action::Launch(_)));
+    if !steps.iter().any(has_launch) {
+        problems.add(node.place.span, "no `step` has a `launch`, expected at least one".to_owned(), None);
+        return None;
+    }
+    Some(steps)
 }
 
 fn read_step(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Step> {
-    let table = node.table(&["repeat", "launch"], problems)?;
+    let table = node.table(&[&["repeat", "iteration"], &ACTIONS[..]].concat(), problems)?;
     let repeat = match table.get("repeat") {
         None => Some(Repeat::Times(1)),
         Some(node) => read_repeat(scope, &node, problems),
     };
-    table.require("launch", problems)?;
-    let nodes = table.tables("launch", problems);
-    let launches: Vec<_> = nodes.iter().map(|node| read_launch(scope, node, problems)).collect();
-    Some(Step { repeat: repeat?, launches: launches.into_iter().collect::<Option<_>>()? })
+    let times = match repeat {
+        None => 1,
+        Some(Repeat::Times(times) | Repeat::UntilZero { at_most: times, .. }) => times,
+    };
+    let iterations = Iterations::read(table.get("iteration").as_ref(), times, problems);
+    if ACTIONS.iter().all(|action| table.get(action).is_none()) {
+        let message = format!("`{}` has no `launch`, `fill` or `copy`, expected at least one of them", table.path);
+        problems.add(table.span.clone(), message, None);
+        return None;
+    }
+    let of_kind = |kind, problems: &mut Problems<'_>| {
+        let nodes = table.tables(kind, problems);
+        nodes.into_iter().map(move |node| (kind, node))
+    };
+    let mut nodes: Vec<_> = ACTIONS.iter().flat_map(|&kind| of_kind(kind, problems).collect::<Vec<_>>()).collect();
+    nodes.sort_by_key(|(_, node)| node.place.span.start);
+    let iterations = iterations?;
+    let actions: Vec<_> = nodes
+        .iter()
+        .map(|(kind, node)| match *kind {
+            "launch" => read_launch(scope, &iterations, node, problems).map(Action::Launch),
+            "fill" => read_fill(scope, node, problems),
+            _ => read_copy(scope, node, problems),
+        })
+        .collect();
+    Some(Step { repeat: repeat?, actions: actions.into_iter().collect::<Option<_>>()? })
 }
 
 fn read_repeat(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Repeat> {
@@ -57,123 +83,60 @@ fn read_repeat(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) 
     Some(Repeat::UntilZero { flag: flag?, at_most: u32::try_from(at_most?).ok()? })
 }
 
-fn read_launch(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<KernelLaunch> {
-    let keys = &["ptx", "kernel", "grid", "block", "shared_bytes", "args"];
-    let table = node.table(keys, problems)?;
-    let ptx = match (table.get("ptx"), &scope.ptx) {
-        (Some(node), _) => existing_file(scope, &node, "a PTX file", problems),
-        (None, Some(path)) => path.clone(),
-        (None, None) => {
-            let message = format!("`{}` has no `ptx`, nor has the file", table.path);
-            problems.add(table.span.clone(), message, None);
-            None
+fn read_fill(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Action> {
+    let table = node.table(&["buffer", "field", "offset", "elements", "value"], problems)?;
+    let buffer = scope.buffer(&table.require("buffer", problems)?, problems)?;
+    let to = read_part(scope, buffer, &table, problems)?;
+    let value = match table.get("value") {
+        None => vec![0; to.bytes],
+        Some(node) if to.bytes != to.element.bytes() => {
+            problems.refuse(&node.place, "none without a `field`: whole structs are filled with zeros");
+            return None;
         }
+        Some(node) => read_number(&node, to.element, problems)?.array(to.element).bytes().to_vec(),
     };
-    let kernel_node = table.require("kernel", problems);
-    let kernel = kernel_node.as_ref().and_then(|node| node.text("the name of a kernel", problems));
-    let grid = table.require("grid", problems);
-    let grid = grid.and_then(|node| read_extents(&node, MAX_GRID, problems));
-    let block = table.require("block", problems);
-    let block = block.and_then(|node| read_block(&node, problems));
-    let shared_bytes = match table.get("shared_bytes") {
-        None => Some(0),
+    Some(Action::Fill { to, value })
+}
+
+fn read_copy(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Action> {
+    let table = node.table(&["from", "to", "elements"], problems)?;
+    let end = |key, problems: &mut Problems<'_>| {
+        let node = table.require(key, problems)?;
+        let view = read_view(scope, &node, &["field", "offset"], problems)?;
+        Some((node, view))
+    };
+    let (from, to) = (end("from", problems), end("to", problems));
+    let ((_, from), (to_node, to)) = (from?, to?);
+    let [from_type, to_type] = [&from, &to].map(|view| type_of(scope, view));
+    if from_type != to_type {
+        let expected = format!("elements of {from_type} as in `from`: these are {to_type}");
+        problems.refuse(&to_node.place, expected);
+        return None;
+    }
+    let count = match table.get("elements") {
+        None => from.count,
         Some(node) => {
-            let why = "a CTA has at most 48 KB of shared memory";
-            node.integer(0..=MAX_SHARED_BYTES, why, problems)
+            let most = from.count.min(to.count);
+            let why = format!("`from` has {} from its offset on, `to` {}", from.count, to.count);
+            usize::try_from(node.integer(1..=most as i128, &why, problems)?).ok()?
         }
     };
-    let args_node = table.require("args", problems);
-    let args = args_node.as_ref().and_then(|node| read_args(scope, node, problems));
-    let (args, arg_places) = args?.into_iter().unzip();
-    Some(KernelLaunch {
-        ptx: ptx?,
-        kernel: kernel?.to_owned(),
-        grid: grid?,
-        block: block?,
-        shared_bytes: u32::try_from(shared_bytes?).ok()?,
-        args,
-        kernel_place: kernel_node?.place,
-        args_place: args_node?.place,
-        arg_places,
-    })
-}
-
-/// One to three extents; those left out are 1.
-fn read_extents(node: &Node<'_>, most: [i128; 3], problems: &mut Problems<'_>) -> Option<[u32; 3]> {
-    let elements = node.elements("1 to 3 integers: x, y, z", problems)?;
-    if elements.is_empty() || elements.len() > 3 {
-        problems.refuse(&node.place, "1 to 3 integers: x, y, z");
+    if count > to.count {
+        let expected = format!("room for the {count} elements of `from`: it has {} from its offset on", to.count);
+        problems.refuse(&to_node.place, expected);
         return None;
     }
-    let mut extents = [Some(1); 3];
-    for (idx, element) in elements.iter().enumerate() {
-        let why = ["the extent in x", "the extent in y", "the extent in z"][idx];
-        let extent = element.integer(1..=most[idx], why, problems);
-        extents[idx] = extent.and_then(|extent| u32::try_from(extent).ok());
-    }
-    let [x, y, z] = extents;
-    Some([x?, y?, z?])
-}
-
-fn read_block(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<[u32; 3]> {
-    let block = read_extents(node, MAX_BLOCK, problems)?;
-    let threads: u32 = block.iter().product();
-    if threads > MAX_THREADS {
-        problems
-            .refuse(&node.place, format!("at most {MAX_THREADS} threads in all, not {threads}: the limit of a CTA"));
+    let (from, to) = (View { count, ..from }, View { count, ..to });
+    if from.overlaps(&to) {
+        problems.refuse(&to_node.place, "elements that `from` does not have: the two overlap");
         return None;
     }
-    Some(block)
+    Some(Action::Copy { from, to })
 }
 
-fn read_args(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Vec<(Argument, Place)>> {
-    let what = "buffer names and typed scalars such as { f32 = 1.5 }";
-    let nodes = node.elements(what, problems)?;
-    let args: Vec<_> = nodes.into_iter().map(|node| Some((read_arg(scope, &node, problems)?, node.place))).collect();
-    args.into_iter().collect()
-}
-
-fn read_arg(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
-    if node.has_key("texture") {
-        let table = node.table(&["texture"], problems)?;
-        let buffer = scope.buffer(&table.require("texture", problems)?, problems)?;
-        if !scope.has_texture(buffer) {
-            problems.refuse(&node.place, "a buffer with a `texture`");
-            return None;
-        }
-        return Some(Argument::Texture(buffer));
-    }
-    if node.has_key("struct") {
-        let table = node.table(&["struct"], problems)?;
-        let members = table.require("struct", problems)?;
-        let members = members.elements("members of a struct: buffer names and typed scalars", problems)?;
-        let simple = members.iter().map(|member| match member.has_key("struct") {
-            true => {
-                problems.refuse(&member.place, "no struct within a struct: list its members");
-                None
-            }
-            false => read_arg(scope, member, problems),
-        });
-        return simple.collect::<Option<Vec<_>>>().map(Argument::Struct);
-    }
-    if !node.is_table() {
-        if node.as_text().is_none() {
-            let legal = "the name of a buffer or a typed scalar such as { f32 = 1.5 }";
-            problems.refuse(&node.place, legal);
-            return None;
-        }
-        return scope.buffer(node, problems).map(Argument::Buffer);
-    }
-    let table = node.table(&ElementType::ALL.map(ElementType::name), problems)?;
-    let mut entries = table.entries();
-    let (Some((name, value)), None) = (entries.next(), entries.next()) else {
-        problems.refuse(&node.place, "one type and its value, such as { f32 = 1.5 }");
-        return None;
-    };
-    let element = ElementType::from_name(name)?;
-    let array = match read_number(&value, element, problems)? {
-        Number::Integer(value) => Array::from_integers(element, [value]),
-        Number::Real(value) => Array::from_reals(element, [value]),
-    };
-    Some(Argument::Scalar(array))
+/// What the elements of a view are, in words.
+fn type_of(scope: &Scope<'_>, view: &View) -> String {
+    let is_plain = view.bytes == view.element.bytes();
+    let name = scope.buffers[view.buffer.0].type_name.clone();
+    if is_plain { view.element.to_string() } else { name }
 }

@@ -111,7 +111,9 @@ fn timed(work: impl FnOnce()) -> Duration {
 /// The tick up to which both sides can go on, if they can.
 fn next_goal(machine: &Machine, sim: &Simulator, apart: &Apart, distance: u64, end: u64) -> Option<u64> {
     let start = [sim.next_tick(), apart.next_tick()].into_iter().flatten().min()?;
+    if start >= end || machine.fault().is_some() {
+        return None;
+    }
     let goal = (start + distance).min(end);
-    let goes_on = machine.fault().is_none() && (apart.is_awaited(goal) || machine.has_warps_for(goal - start));
-    (start < end && goes_on).then_some(goal)
+    (apart.is_awaited(goal) || machine.has_warps_for(goal - start)).then_some(goal)
 }

@@ -3,7 +3,8 @@
 
 use golden::memory::FlatMemory;
 
-use super::prepare::{Kernel, Prepared, iterations};
+use super::prepare::{Kernel, Prepared};
+use super::steps::{self, Device};
 use super::{RunError, verify};
 
 /// A prepared file and memory as its launches so far have left it.
@@ -21,43 +22,36 @@ impl<'a> Functional<'a> {
 
     /// Has every launch run by `launch`, in order, as often as the file says.
     pub(super) fn run(
-        mut self,
+        self,
         launch: &mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
-        for (step, kernels) in self.prepared.file.steps.iter().zip(&self.prepared.kernels) {
-            let (at_most, flag) = iterations(step.repeat);
-            let mut is_set = true;
-            for _ in 0..at_most {
-                if let Some(flag) = flag {
-                    self.clear(flag)?;
-                }
-                for kernel in kernels {
-                    launch(kernel, &mut self.memory)?;
-                }
-                is_set = flag.is_none_or(|flag| self.holds_any(flag));
-                if !is_set {
-                    break;
-                }
-            }
-            if let Some(flag) = flag.filter(|_| is_set) {
-                let name = &self.prepared.file.buffers[flag].name;
-                let reason = format!("flag `{name}` is still set after {at_most} iterations (`at_most`)");
-                return Err(RunError::input(&self.prepared.file.path, &reason));
-            }
-        }
-        Ok(())
+        let Self { prepared, memory } = self;
+        steps::run(prepared, &mut Untimed { memory, launch })
+    }
+}
+
+/// Memory, and what runs kernels on it.
+struct Untimed<'l> {
+    memory: FlatMemory,
+    launch: &'l mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
+}
+
+impl Device for Untimed<'_> {
+    type Stop = RunError;
+
+    fn launch(&mut self, kernel: &Kernel) -> Result<(), RunError> {
+        (self.launch)(kernel, &mut self.memory)
     }
 
-    fn clear(&mut self, buffer: usize) -> Result<(), RunError> {
-        let first = self.prepared.addresses[buffer];
-        for address in (first..).take(self.prepared.file.buffers[buffer].bytes()) {
-            self.memory.write(address, 1).map_err(|e| RunError::input(&self.prepared.file.path, &e))?[0] = 0;
-        }
-        Ok(())
+    fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String> {
+        let byte = |at| self.memory.read(at, 1).map(|byte| byte[0]).map_err(|e| e.to_string());
+        (address..).take(bytes).map(byte).collect()
     }
 
-    fn holds_any(&self, buffer: usize) -> bool {
-        let held = self.memory.buffer(&self.prepared.file.buffers[buffer].name);
-        held.is_some_and(|held| held.bytes.iter().any(|byte| *byte != 0))
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        for (at, byte) in (address..).zip(bytes) {
+            self.memory.write(at, 1).map_err(|e| e.to_string())?[0] = *byte;
+        }
+        Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! Runs the launches of a prepared file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rtl::machine::{Machine, MachineConfig};
 
 use super::drive::{Drive, Launch, Stop};
-use super::prepare::{Kernel, Prepared, iterations};
+use super::prepare::{Kernel, Prepared};
 use super::profiled::{Admitted, profiled};
-use super::verify::{Shadow, initial_memory, interpret, judge, read_buffer};
+use super::steps::{self, Device};
+use super::verify::{Shadow, initial_memory, interpret, judge, read_view};
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::launch::write_npy;
 
@@ -23,8 +24,8 @@ pub(super) fn run(
     let shadow = || Shadow::new(initial_memory(prepared).map_err(bad)?, config).map_err(bad);
     let shadow = if options.check { Some(shadow()?) } else { None };
     let admitted = profiled(prepared, config)?.into_iter();
-    let mut launches = Launches { prepared, admitted, drive: Drive::new(machine, shadow, options)? };
-    let ran = launches.steps(progress);
+    let mut launches = Launches { prepared, admitted, drive: Drive::new(machine, shadow, options)?, progress };
+    let ran = steps::run(prepared, &mut launches);
     launches.drive.finish(ran, |machine, failed| {
         let wrong = judge(prepared, machine).map_err(bad)?;
         let is_judged = wrong.is_some();
@@ -54,16 +55,13 @@ fn write_outputs(prepared: &Prepared, machine: &Machine) -> Result<Vec<PathBuf>,
     let mut written = Vec::new();
     for output in &prepared.file.outputs {
         if let Some(path) = &output.write {
-            let array = buffer(prepared, machine, output.buffer.0)?;
+            let array = read_view(prepared, machine, &output.view);
+            let array = array.map_err(|e| RunError::input(&prepared.file.path, &e))?;
             write_npy(path, &array).map_err(|e| RunError::input(path, &e))?;
             written.push(path.clone());
         }
     }
     Ok(written)
-}
-
-fn buffer(prepared: &Prepared, machine: &Machine, buffer: usize) -> Result<golden::reference::Array, RunError> {
-    read_buffer(prepared, machine, buffer).map_err(|e| RunError::input(&prepared.file.path, &e))
 }
 
 struct Launches<'a> {
@@ -72,62 +70,31 @@ struct Launches<'a> {
     /// the last one's lines stay.
     admitted: std::vec::IntoIter<Admitted>,
     drive: Drive<'a>,
+    progress: &'a mut dyn FnMut(Progress),
 }
 
-impl Launches<'_> {
-    fn steps(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
-        let prepared = self.prepared;
-        for (step, kernels) in prepared.file.steps.iter().zip(&prepared.kernels) {
-            let (at_most, flag) = iterations(step.repeat);
-            let mut iteration = 0;
-            loop {
-                if iteration == at_most {
-                    if let Some(flag) = flag {
-                        let name = &prepared.file.buffers[flag].name;
-                        let reason = format!("flag `{name}` is still set after {at_most} iterations (`at_most`)");
-                        return Err(RunError::input(self.path(), &reason).into());
-                    }
-                    break;
-                }
-                if let Some(flag) = flag {
-                    self.clear(flag)?;
-                }
-                for kernel in kernels {
-                    self.launch(kernel, progress)?;
-                }
-                iteration += 1;
-                if let Some(flag) = flag
-                    && buffer(prepared, &self.drive.machine, flag)?.bytes().iter().all(|byte| *byte == 0)
-                {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
+impl Device for Launches<'_> {
+    type Stop = Stop;
 
-    fn path(&self) -> &Path {
-        &self.prepared.file.path
-    }
-
-    fn launch(&mut self, kernel: &Kernel, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+    fn launch(&mut self, kernel: &Kernel) -> Result<(), Stop> {
         let prepared = self.prepared;
         let (name, image, path) = (&*kernel.name, &kernel.image, &*prepared.file.path);
         if let Some(lines) = self.admitted.next() {
             self.drive.admit(&lines);
         }
         let launch = Launch { name, image, path, is_broken: &|| false };
-        self.drive.launch(&launch, progress, |shadow, machine| interpret(shadow, kernel, machine, prepared))
+        self.drive.launch(&launch, self.progress, |shadow, machine| interpret(shadow, kernel, machine, prepared))
     }
 
-    fn clear(&mut self, buffer: usize) -> Result<(), RunError> {
-        let zeros = vec![0; self.prepared.file.buffers[buffer].bytes()];
-        let address = self.prepared.addresses[buffer];
-        let bad = |e: String| RunError::input(&self.prepared.file.path, &e);
-        self.drive.machine.write_memory(address, &zeros).map_err(|e| bad(e.to_string()))?;
-        if let Some(shadow) = &mut self.drive.shadow {
-            shadow.wrote(address, &zeros).map_err(bad)?;
+    fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String> {
+        self.drive.machine.read_memory(address, bytes).map_err(|e| e.to_string())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
+        match &mut self.drive.shadow {
+            Some(shadow) => shadow.wrote(address, bytes),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

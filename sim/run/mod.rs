@@ -8,6 +8,7 @@
 //! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
 mod apart;
+mod compared;
 mod consistency;
 mod counters;
 mod drive;
@@ -29,6 +30,7 @@ mod replay;
 mod reuse;
 mod series;
 mod sharing;
+mod steps;
 mod traces;
 mod untimed;
 mod verify;
@@ -204,16 +206,6 @@ pub enum RunError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Ptx(#[from] ptx::PtxError),
-    /// A kernel that its PTX file does not have.
-    #[error("{}: has no kernel `{kernel}`, expected one of: {}", ptx.display(), others.join(", "))]
-    NoSuchKernel {
-        /// The PTX file.
-        ptx: PathBuf,
-        /// The kernel asked for.
-        kernel: String,
-        /// The kernels it has.
-        others: Vec<String>,
-    },
     /// Anything else about the input.
     #[error("{}: {reason}", path.display())]
     Input {

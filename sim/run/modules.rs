@@ -42,29 +42,35 @@ pub(super) struct Placed {
     pub(super) inside: Vec<usize>,
 }
 
-/// Parses every PTX file once and lowers the kernels that are launched.
-pub(super) fn read(file: &LaunchFile) -> Result<BTreeMap<PathBuf, Module>, RunError> {
-    let mut wanted: BTreeMap<&PathBuf, Vec<&str>> = BTreeMap::new();
-    for launch in file.steps.iter().flat_map(|step| &step.launches) {
-        let kernels = wanted.entry(&launch.ptx).or_default();
-        if !kernels.contains(&launch.kernel.as_str()) {
-            kernels.push(&launch.kernel);
+/// Parses every PTX file once, gives launches the names that kernels have there, and lowers those that are launched.
+pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, RunError> {
+    let mut sources: BTreeMap<PathBuf, Source> = BTreeMap::new();
+    for ptx in file.launches().map(|launch| &launch.ptx) {
+        if !sources.contains_key(ptx) {
+            let text = std::fs::read_to_string(ptx);
+            let text = text.map_err(|e| RunError::input(ptx, &format!("cannot be read: {e}")))?;
+            sources.insert(ptx.clone(), Source::new(&ptx.display().to_string(), &text));
         }
     }
-    let mut modules = BTreeMap::new();
-    for (ptx, kernels) in wanted {
-        let text = std::fs::read_to_string(ptx).map_err(|e| RunError::input(ptx, &format!("cannot be read: {e}")))?;
-        let source = Source::new(&ptx.display().to_string(), &text);
+    let (mut parsed, mut names) = (Vec::new(), BTreeMap::new());
+    for (ptx, source) in &sources {
         let module = source.parse()?;
-        let mut programs = Vec::new();
-        for kernel in kernels {
-            if !module.kernels().any(|known| known.name.text == kernel) {
-                let others = module.kernels().map(|known| known.name.text.to_string()).collect();
-                return Err(RunError::NoSuchKernel { ptx: ptx.to_owned(), kernel: kernel.to_owned(), others });
+        names.insert(ptx.clone(), module.kernels().map(|kernel| kernel.name.text.to_string()).collect());
+        parsed.push((ptx, source, module));
+    }
+    file.resolve_kernels(&names)?;
+    let mut modules = BTreeMap::new();
+    for (ptx, source, module) in &parsed {
+        let launches = file.launches().filter(|launch| launch.ptx == **ptx);
+        let mut wanted: Vec<&str> = Vec::new();
+        launches.map(|launch| &*launch.kernel).for_each(|kernel| {
+            if !wanted.contains(&kernel) {
+                wanted.push(kernel);
             }
-            programs.push(lower::lower(&source, &module, kernel)?);
-        }
-        modules.insert(ptx.to_owned(), Module { data: data(&source, &module)?, programs });
+        });
+        let programs = wanted.into_iter().map(|kernel| lower::lower(source, module, kernel));
+        let programs = programs.collect::<Result<_, _>>()?;
+        modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });
     }
     Ok(modules)
 }

@@ -6,18 +6,22 @@ use golden::interp::{self, Launch, Order, Sms};
 use golden::memory::FlatMemory;
 use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
+use super::compared::Part;
+
 /// Instructions of threads after which another order is given up: so many times those of the first one ...
 const LONGER: u64 = 8;
 /// ... and so many more.
 const AT_LEAST: u64 = 1 << 22;
 
-/// A buffer or variable in which the machine and the interpreter differ.
+/// A part of a buffer or variable in which the machine and the interpreter differ.
 pub(super) struct Disputed {
-    /// The name in memory.
-    pub(super) name: String,
+    /// The name of the whole in memory.
+    name: String,
     /// What a message calls it.
     pub(super) what: &'static str,
-    rule: Rule,
+    pub(super) part: Part,
+    /// What the whole should be.
+    whole: Vec<u8>,
     got: Array,
     expected: Array,
     /// Elements that another order leaves different from what is expected.
@@ -25,26 +29,28 @@ pub(super) struct Disputed {
 }
 
 impl Disputed {
-    /// What the machine holds and what is expected; `None` if the two agree.
-    pub(super) fn new(what: &'static str, name: &str, rule: &Rule, got: Array, expected: Array) -> Option<Self> {
-        if got.bytes() == expected.bytes() || compare(&got, &expected, rule).is_ok() {
+    /// A part of what the machine holds and of what is expected; `None` if the two agree in it.
+    pub(super) fn new(what: &'static str, name: &str, part: Part, got: &[u8], whole: &[u8]) -> Option<Self> {
+        let [got, expected] = [got, whole].map(|contents| part.of(contents.to_vec(), whole));
+        if got.bytes() == expected.bytes() || compare(&got, &expected, &part.rule).is_ok() {
             return None;
         }
         let varies = vec![false; expected.len()];
-        Some(Self { name: name.to_owned(), what, rule: rule.clone(), got, expected, varies })
+        Some(Self { name: name.to_owned(), what, part, whole: whole.to_vec(), got, expected, varies })
     }
 
     /// Takes note of what another order leaves.
     fn learn(&mut self, bytes: &[u8]) {
-        let other = Array::from_bytes(self.expected.element(), bytes.to_vec());
-        if self.rule == Rule::Multiset {
+        let other = self.part.of(bytes.to_vec(), &self.whole);
+        let rule = &self.part.rule;
+        if *rule == Rule::Multiset {
             // No element has a place of its own.
-            let differs = compare(&other, &self.expected, &self.rule).is_err();
+            let differs = compare(&other, &self.expected, rule).is_err();
             self.varies.iter_mut().for_each(|varies| *varies |= differs);
             return;
         }
         for (index, varies) in self.varies.iter_mut().enumerate() {
-            *varies |= difference(&other, &self.expected, &self.rule, index).is_some();
+            *varies |= difference(&other, &self.expected, rule, index).is_some();
         }
     }
 
@@ -53,22 +59,23 @@ impl Disputed {
         let element =
             |(index, varies): (usize, &bool)| if *varies { self.got.raw(index) } else { self.expected.raw(index) };
         let bytes = self.varies.iter().enumerate().flat_map(element).copied().collect();
-        compare(&self.got, &Array::from_bytes(self.expected.element(), bytes), &self.rule).err()
+        compare(&self.got, &Array::from_bytes(self.expected.element(), bytes), &self.part.rule).err()
     }
 
     /// Says which elements depend on the order of warps, if any do.
     pub(super) fn dependence(&self, kernel: &str) -> Option<String> {
-        let differs = |index: &usize| difference(&self.got, &self.expected, &self.rule, *index);
+        let differs = |index: &usize| difference(&self.got, &self.expected, &self.part.rule, *index);
         let varying = (0..self.varies.len()).filter(|&index| self.varies[index]);
         let mut found = varying.filter_map(|index| differs(&index));
         let first = found.next()?;
-        let Self { what, name, expected, .. } = self;
+        let Self { what, part, .. } = self;
+        let name = &part.name;
         let elements = match 1 + found.count() {
             1 => "1 element, ".to_owned(),
             several => format!("{several} elements, the first "),
         };
         let (index, got, other) = (first.index, first.got, first.expected);
-        let offset = index * expected.element().bytes();
+        let offset = part.offset(index);
         Some(format!(
             "after kernel `{kernel}`, {what} `{name}` depends on the order of warps in {elements}[{index}] at offset \
              {offset}: {got} on the machine, {other} in another order"

@@ -1,4 +1,3 @@
-use golden::reference::ElementType;
 use isa::program::Program;
 use ptx::Source;
 
@@ -35,8 +34,8 @@ fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Disputed> {
     for (at, word) in words {
         got[4 * at..][..4].copy_from_slice(&word.to_le_bytes());
     }
-    let [got, expected] = [got, expected].map(|bytes| Array::from_bytes(ElementType::U32, bytes));
-    let mut disputed = Vec::from_iter(Disputed::new("buffer", "out", rule, got, expected));
+    let part = Part::words("out", rule, expected.len() / 4);
+    let mut disputed = Vec::from_iter(Disputed::new("buffer", "out", part, &got, &expected));
     ask(&mut disputed, &launch, SMS, &memory(), ran.thread_instructions);
     disputed.pop()
 }

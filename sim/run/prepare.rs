@@ -1,6 +1,7 @@
 //! Everything that can be wrong with the input is found here, before a cycle is simulated: files
 //! are read, PTX is parsed and lowered, arguments are checked, buffers get their addresses.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use rtl::sm::{AddressMap, KernelImage, NamedRange};
 
 use super::RunError;
 use super::modules::{ALIGNMENT, FIRST_ADDRESS, Module, Placed, Region, place, read, texture_handle};
-use crate::launch::{Argument, KernelLaunch, KernelShape, LaunchFile, ParameterShape, Repeat};
+use crate::launch::{Action, Argument, KernelLaunch, KernelShape, LaunchFile, ParameterShape, View};
 
 /// A launch file ready to run.
 pub(super) struct Prepared {
@@ -28,24 +29,50 @@ pub(super) struct Prepared {
     pub(super) map: Arc<AddressMap>,
     /// Local memory of all warp slots, which no address of a kernel leads to but by `.local`.
     pub(super) local: Option<NamedRange>,
-    /// One for each launch of each step.
-    pub(super) kernels: Vec<Vec<Kernel>>,
+    /// What each step does in an iteration.
+    pub(super) tasks: Vec<Vec<Task>>,
+}
+
+/// What a step does.
+pub(super) enum Task {
+    Launch(Kernel),
+    Fill { to: View, value: Vec<u8> },
+    Copy { from: View, to: View },
 }
 
 /// One launch with its program in both forms.
+#[derive(Clone)]
 pub(super) struct Kernel {
     pub(super) name: String,
     /// For the functional interpreter.
-    pub(super) program: Program,
+    pub(super) program: Arc<Program>,
     pub(super) params: Vec<u8>,
     /// For the machine.
     pub(super) image: Arc<KernelImage>,
+    /// Arguments that differ from iteration to iteration, and where they lie among the parameters.
+    varying: Vec<(usize, Argument)>,
+}
+
+impl Kernel {
+    /// As an iteration launches it.
+    pub(super) fn at(&self, iteration: u32, addresses: &[u64]) -> Cow<'_, Self> {
+        if iteration == 0 || self.varying.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut params = self.params.clone();
+        for (at, argument) in &self.varying {
+            let bytes = argument_bytes(argument, iteration, addresses);
+            params[*at..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        let image = Arc::new(self.image.with_params(params.clone()));
+        Cow::Owned(Self { params, image, ..self.clone() })
+    }
 }
 
 /// Reads the PTX files of a launch file and checks everything.
-pub(super) fn prepare(file: LaunchFile, config: &MachineConfig) -> Result<Prepared, RunError> {
+pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Prepared, RunError> {
+    let mut modules = read(&mut file)?;
     let path = &file.path;
-    let mut modules = read(&file)?;
     let shapes: BTreeMap<&Path, Vec<KernelShape>> =
         modules.iter().map(|(path, module)| (path.as_path(), module.programs.iter().map(shape).collect())).collect();
     file.check_kernels(|path| shapes.get(path).map_or(&[], Vec::as_slice))?;
@@ -63,17 +90,18 @@ pub(super) fn prepare(file: LaunchFile, config: &MachineConfig) -> Result<Prepar
     fit(&file, ranges.iter().chain(&local), config)?;
     let map = Arc::new(AddressMap::new(ranges).map_err(|e| RunError::input(path, &e))?);
     let mut number = 0;
-    let mut kernels = Vec::new();
-    for step in &file.steps {
-        let mut launches = Vec::new();
-        for launch in &step.launches {
+    let mut task = |action: &Action| match action {
+        Action::Launch(launch) => {
             let placed = (&addresses[..], local.as_ref().map_or(0, |local| local.start));
-            launches.push(kernel(launch, &modules, placed, &map, number).map_err(|e| RunError::input(path, &e))?);
             number += 1;
+            kernel(launch, &modules, placed, &map, number - 1).map(Task::Launch)
         }
-        kernels.push(launches);
-    }
-    Ok(Prepared { initial, addresses, regions, expected, map, local, kernels, file })
+        Action::Fill { to, value } => Ok(Task::Fill { to: *to, value: value.clone() }),
+        Action::Copy { from, to } => Ok(Task::Copy { from: *from, to: *to }),
+    };
+    let tasks = file.steps.iter().map(|step| step.actions.iter().map(&mut task).collect());
+    let tasks = tasks.collect::<Result<_, _>>().map_err(|e| RunError::input(path, &e))?;
+    Ok(Prepared { initial, addresses, regions, expected, map, local, tasks, file })
 }
 
 fn shape(program: &Program) -> KernelShape {
@@ -135,9 +163,13 @@ fn kernel(
         return Err(format!("kernel `{}` is not in {}", launch.kernel, launch.ptx.display()));
     };
     let mut params = vec![0; program.param_bytes as usize];
+    let mut varying = Vec::new();
     for (argument, param) in launch.args.iter().zip(&program.params) {
-        let bytes = argument_bytes(argument, addresses);
-        params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+        let (at, bytes) = (param.offset as usize, argument_bytes(argument, 0, addresses));
+        params[at..][..bytes.len()].copy_from_slice(&bytes);
+        if argument.varies() {
+            varying.push((at, argument.clone()));
+        }
     }
     let allocated = isa::alloc::allocate(program).map_err(|e| e.to_string())?;
     let image = KernelImage::new(
@@ -150,30 +182,26 @@ fn kernel(
         map.clone(),
     );
     let image = Arc::new(image.map_err(|e| e.to_string())?.with_local(local));
-    Ok(Kernel { name: launch.kernel.clone(), program: program.clone(), params, image })
+    Ok(Kernel { name: launch.kernel.clone(), program: Arc::new(program.clone()), params, image, varying })
 }
 
-/// An argument as it lies in the parameter block.
-fn argument_bytes(argument: &Argument, addresses: &[u64]) -> Vec<u8> {
+/// An argument of an iteration as it lies in the parameter block.
+fn argument_bytes(argument: &Argument, iteration: u32, addresses: &[u64]) -> Vec<u8> {
     match argument {
-        Argument::Buffer(buffer) => addresses[buffer.0].to_le_bytes().to_vec(),
+        Argument::Buffer { buffer, offset } => {
+            let offset = offset.at(iteration.into()).integer().and_then(|bytes| u64::try_from(bytes).ok());
+            (addresses[buffer.0] + offset.unwrap_or(0)).to_le_bytes().to_vec()
+        }
+        Argument::Iteration { element, values } => values.at(iteration.into()).array(*element).bytes().to_vec(),
         Argument::Texture(buffer) => texture_handle(*buffer).to_le_bytes().to_vec(),
         Argument::Scalar(value) => value.bytes().to_vec(),
         Argument::Struct(members) => {
             let (offsets, end) = Argument::offsets(members);
             let mut bytes = vec![0; end];
             for (member, at) in members.iter().zip(offsets) {
-                bytes[at..][..member.bytes()].copy_from_slice(&argument_bytes(member, addresses));
+                bytes[at..][..member.bytes()].copy_from_slice(&argument_bytes(member, iteration, addresses));
             }
             bytes
         }
-    }
-}
-
-/// Iterations of a step at most, and its flag.
-pub(super) fn iterations(repeat: Repeat) -> (u32, Option<usize>) {
-    match repeat {
-        Repeat::Times(times) => (times, None),
-        Repeat::UntilZero { flag, at_most } => (at_most, Some(flag.0)),
     }
 }

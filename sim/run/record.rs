@@ -43,8 +43,7 @@ pub struct Recordings {
 pub fn record(launch: LaunchFile, config: &MachineConfig) -> Result<Recordings, RunError> {
     let prepared = prepare(launch, config)?;
     let bad = |reason: &dyn std::fmt::Display| RunError::input(&prepared.file.path, reason);
-    let files: BTreeSet<&PathBuf> =
-        prepared.file.steps.iter().flat_map(|step| &step.launches).map(|launch| &launch.ptx).collect();
+    let files: BTreeSet<&PathBuf> = prepared.file.launches().map(|launch| &launch.ptx).collect();
     let mut files = files.into_iter();
     let (Some(ptx), None) = (files.next(), files.next()) else {
         return Err(bad(&"has kernels of several PTX files, expected those of one: one is written"));

@@ -8,13 +8,14 @@ use golden::dram::command::Command;
 use golden::interp::{self, Order, Sms};
 use golden::l1::reuse::{Histograms, Reuse};
 use golden::memory::FlatMemory;
-use golden::reference::{Array, ElementType, Rule, compare};
+use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::l1::config::Bypass;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
+use super::compared::{self, Part};
 use super::consistency::MemoryModel;
 use super::orders::{self, Disputed};
 use super::prepare::{Kernel, Prepared};
@@ -22,7 +23,7 @@ use crate::check::dueling::DuelLockstep;
 use crate::check::l1::Lockstep;
 use crate::check::tracker::TrackerLockstep;
 use crate::dram::judge;
-use crate::launch::Comparison;
+use crate::launch::View;
 
 /// Thread instructions after which the interpreter gives a launch up.
 const RUNAWAY: u64 = 1 << 40;
@@ -246,7 +247,7 @@ pub(super) fn interpret(
     orders::ask(&mut disputed, &launch, sms, &before, ran.thread_instructions);
     for one in &disputed {
         if let Some(mismatch) = one.mismatch() {
-            let (kernel, what, name) = (&kernel.name, one.what, &one.name);
+            let (kernel, what, name) = (&kernel.name, one.what, &one.part.name);
             shadow.report(format!(
                 "after kernel `{kernel}`, {what} `{name}` differs from the functional interpreter's:\n{mismatch}"
             ));
@@ -267,22 +268,19 @@ pub(super) fn interpret(
 fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Result<Vec<Disputed>, String> {
     let mut disputed = Vec::new();
     for (i, buffer) in prepared.file.buffers.iter().enumerate() {
-        let output = prepared.file.outputs.iter().find(|output| output.buffer.0 == i);
-        let rule = match output.map(|output| &output.compare) {
-            Some(Comparison::Reference) => continue,
-            Some(Comparison::Rule(rule)) => rule,
-            None => &Rule::Exact,
-        };
+        let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
         let Some(golden) = memory.buffer(&buffer.name) else { continue };
-        let got = read_buffer(prepared, machine, i)?;
-        let expected = Array::from_bytes(buffer.element, golden.bytes.clone());
-        disputed.extend(Disputed::new("buffer", &buffer.name, rule, got, expected));
+        if read == golden.bytes {
+            continue;
+        }
+        for part in compared::parts(&prepared.file, i) {
+            disputed.extend(Disputed::new("buffer", &buffer.name, part, &read, &golden.bytes));
+        }
     }
     for region in &prepared.regions {
         let Some(golden) = memory.buffer(&region.name) else { continue };
         let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
-        let [got, expected] = [read, golden.bytes.clone()].map(|bytes| Array::from_bytes(ElementType::U8, bytes));
-        disputed.extend(Disputed::new("variable", &region.name, &Rule::Exact, got, expected));
+        disputed.extend(Disputed::new("variable", &region.name, Part::whole(&region.name), &read, &golden.bytes));
     }
     Ok(disputed)
 }
@@ -332,18 +330,17 @@ pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec
     for (output, expected) in prepared.file.outputs.iter().zip(&prepared.expected) {
         let Some(expected) = expected else { continue };
         any = true;
-        let buffer = &prepared.file.buffers[output.buffer.0];
-        let got = read_buffer(prepared, machine, output.buffer.0)?;
+        let got = read_view(prepared, machine, &output.view)?;
         if let Err(mismatch) = compare(&got, &expected.values, &expected.rule) {
-            failed.push(format!("output `{}` is wrong:\n{mismatch}", buffer.name));
+            failed.push(format!("output `{}` is wrong:\n{mismatch}", output.name));
         }
     }
     Ok(any.then_some(failed))
 }
 
-/// A buffer as the machine holds it.
-pub(super) fn read_buffer(prepared: &Prepared, machine: &Machine, buffer: usize) -> Result<Array, String> {
-    let shape = &prepared.file.buffers[buffer];
-    let bytes = machine.read_memory(prepared.addresses[buffer], shape.bytes()).map_err(|e| e.to_string())?;
-    Ok(Array::from_bytes(shape.element, bytes))
+/// Elements of a buffer as the machine holds them.
+pub(super) fn read_view(prepared: &Prepared, machine: &Machine, view: &View) -> Result<Array, String> {
+    let buffer = view.buffer.0;
+    let (address, bytes) = (prepared.addresses[buffer], prepared.file.buffers[buffer].bytes());
+    Ok(view.of(&machine.read_memory(address, bytes).map_err(|e| e.to_string())?))
 }

@@ -184,4 +184,6 @@ fn the_host_sees_and_replaces_lines_that_are_here() {
     assert!(rig.bank.poke(line(2), &[9; LINE_BYTES]));
     assert!(!rig.bank.poke(line(1), &[9; LINE_BYTES]));
     assert_eq!(rig.bank.peek(line(2)), Some((&[9; LINE_BYTES], u128::MAX)));
+    assert!(rig.bank.poke(line(2), &[7; LINE_BYTES]), "it needs no port of a cycle");
+    assert_eq!(rig.bank.peek(line(2)), Some((&[7; LINE_BYTES], u128::MAX)));
 }

@@ -48,7 +48,8 @@ fn arguments_that_do_not_fit_the_kernel_are_refused() {
 
 #[test]
 fn a_kernel_that_does_not_exist_comes_with_those_that_do() {
-    vadd_with(["\"vadd\"\ngrid", "\"vad\"\ngrid"], ["", ""]).refused(&["has no kernel `vad`, expected one of: vadd"]);
+    vadd_with(["\"vadd\"\ngrid", "\"vad\"\ngrid"], ["", ""])
+        .refused(&["is \"vad\", expected a kernel of ", "did you mean `vadd`?"]);
 }
 
 #[test]

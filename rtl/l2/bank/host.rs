@@ -53,9 +53,9 @@ impl L2Bank {
             held.0 = *bytes;
             return true;
         }
-        // No edge of any clock: the host has a port of its own.
+        // No edge of any clock.
         let mut wake = Wake::new(&[1]);
-        self.data.update(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
+        self.data.poke(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
         true
     }
 

@@ -68,7 +68,7 @@ fn all_problems_are_reported_at_once_in_the_order_of_lines() {
 fn a_key_like_no_other_is_answered_with_the_legal_ones() {
     assert_eq!(
         Folder::new().problems(&with_launch("kernels = 3\n")),
-        ["1:1: unknown key `kernels` (legal keys: title, ptx, buffer, step, output)"]
+        ["1:1: unknown key `kernels` (legal keys: title, ptx, type, buffer, step, output)"]
     );
 }
 
@@ -88,7 +88,10 @@ fn missing_keys_are_named_where_their_table_begins() {
         ]
     );
     assert_eq!(Folder::new().problems("title = \"nothing to run\"\n"), ["1:1: the file has no `step`, which it needs"]);
-    assert_eq!(Folder::new().problems("[[step]]\n"), ["1:1: `step[0]` has no `launch`, which it needs"]);
+    assert_eq!(
+        Folder::new().problems("[[step]]\n"),
+        ["1:1: `step[0]` has no `launch`, `fill` or `copy`, expected at least one of them"]
+    );
 }
 
 #[test]
@@ -309,7 +312,10 @@ fn outputs_must_have_somewhere_to_go() {
         "write = \"no/c.npy\"",
         "7:9: `output[0].write` is \"no/c.npy\", expected a path that ends in .npy: there is no folder no",
     );
-    check("[[output]]\nbuffer = \"c\"", "7:1: `output[1]` names buffer `c`, expected another: it is an output already");
+    check(
+        "[[output]]\nbuffer = \"c\"",
+        "7:1: `output[1]` names `c`, expected elements that are no output yet: `c` is one",
+    );
 }
 
 #[test]
@@ -330,7 +336,7 @@ fn expected_files_must_fit_their_buffer() {
     write_npy(&folder.path("y.npy"), &values).unwrap();
     assert_eq!(
         output_problems(&folder, "expect = { file = \"y.npy\" }"),
-        ["7:19: `output[0].expect.file` is \"y.npy\", expected a file of 4 elements, as buffer `c` has: it holds 3"]
+        ["7:19: `output[0].expect.file` is \"y.npy\", expected a file of 4 elements, as output `c` has: it holds 3"]
     );
     assert_eq!(
         output_problems(&folder, "expect = { tolerance = { absolute = 1 } }"),
@@ -347,7 +353,7 @@ fn references_are_checked_against_what_they_need() {
     );
     assert_eq!(
         output_problems(&folder, "expect = { reference = \"bfs\" }"),
-        ["7:24: `output[0].expect.reference` is \"bfs\", expected a reference for buffer `c`: this one judges i32"]
+        ["7:24: `output[0].expect.reference` is \"bfs\", expected a reference for output `c`: this one judges i32"]
     );
     assert_eq!(
         output_problems(&folder, "expect = { reference = \"vadd\", inputs = { a = \"c\" }, parameters = { m = 1.5 } }"),
@@ -436,6 +442,333 @@ fn every_argument_of_the_wrong_type_names_its_parameter() {
     );
 }
 
+/// The problems of a file whose buffers `a` and `b` have 16 `f32`, `i` 16 `i32` and `n` 8 structs, with this step on
+/// line 5 and, unless it is a launch, a launch behind it.
+fn step_problems(step: &str) -> Vec<String> {
+    let text = format!(
+        r#"ptx = "k.ptx"
+type = [{{ name = "node", fields = {{ x = "f32", id = "i32" }} }}]
+buffer = [ {{ name = "a", type = "f32", elements = 16 }}, {{ name = "b", type = "f32", elements = 16 }}, {{ name = "i", type = "i32", elements = 16 }}, {{ name = "n", type = "node", elements = 8 }} ]
+[[step]]
+{step}
+[[step.launch]]
+kernel = "k"
+grid = [1]
+block = [1]
+args = []
+"#
+    );
+    Folder::new().problems(&text)
+}
+
+/// The only problem of a launch with this argument in a step with this `iteration`.
+fn argument_problem(iteration: &str, argument: &str) -> String {
+    let launch = format!("{{ kernel = \"k\", grid = [1], block = [1], args = [{argument}] }}");
+    let iteration = if iteration.is_empty() { String::new() } else { format!("iteration = {iteration}") };
+    let text = format!("repeat = 3\n{iteration}\nlaunch = [{launch}]\n[[step]]");
+    let problems = step_problems(&text);
+    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+    problem.strip_prefix("7:").expect("the line of the launch").split_once(": ").unwrap().1.to_owned()
+}
+
+#[test]
+fn an_iteration_that_nobody_declares_is_refused() {
+    let at = "`step[0].launch[0].args[0]";
+    assert_eq!(
+        argument_problem("", "{ i32 = \"k\" }"),
+        format!(
+            "{at}.i32` is \"k\", expected a name that `iteration` of the step declares (the step has no `iteration`)"
+        )
+    );
+    assert_eq!(
+        argument_problem("{ row = {}, column = {} }", "{ i32 = \"rows\" }"),
+        format!("{at}.i32` is \"rows\", expected a name that `iteration` of the step declares (did you mean `row`?)")
+    );
+    assert_eq!(
+        argument_problem("\"k\"", "{ buffer = \"a\", offset = \"t\" }"),
+        format!("{at}.offset` is \"t\", expected a name that `iteration` of the step declares (iterations: k)")
+    );
+}
+
+#[test]
+fn what_follows_the_iteration_must_fit_in_all_of_them() {
+    let at = "`step[0].launch[0].args[0]";
+    assert_eq!(
+        argument_problem("{ k = { start = 2, step = -1 }, t = { step = 100 } }", "{ i8 = \"t\" }"),
+        format!(
+            "{at}.i8` is \"t\", expected -128 to 127 in every iteration: the values of i8; it is 200 in iteration 2"
+        )
+    );
+    assert_eq!(
+        argument_problem("{ k = { step = 0.5 } }", "{ i32 = \"k\" }"),
+        format!(
+            "{at}.i32` is \"k\", expected -2147483648 to 2147483647 in every iteration: the values of i32; its start or its step is no integer"
+        )
+    );
+    assert_eq!(
+        argument_problem("{ k = { step = 2e38 } }", "{ f32 = \"k\" }"),
+        format!("{at}.f32` is \"k\", expected numbers that are finite in f32")
+    );
+}
+
+#[test]
+fn offsets_lie_within_their_buffer() {
+    let at = "`step[0].launch[0].args[0]";
+    assert_eq!(
+        argument_problem("\"k\"", "{ buffer = \"a\", offset = 16 }"),
+        format!("{at}.offset` is 16, expected 0 to 15: an element of buffer `a`, counted from 0")
+    );
+    assert_eq!(
+        argument_problem("\"k\"", "{ buffer = \"n\", offset = -1 }"),
+        format!("{at}.offset` is -1, expected 0 to 7: an element of buffer `n`, counted from 0")
+    );
+    assert_eq!(
+        argument_problem("{ k = { step = 8 } }", "{ buffer = \"a\", offset = \"k\" }"),
+        format!(
+            "{at}.offset` is \"k\", expected 0 to 15 in every iteration: the elements of buffer `a`; it is 16 in iteration 2"
+        )
+    );
+    assert_eq!(
+        argument_problem("", "{ buffer = \"a\", ofset = 3 }"),
+        "unknown key `step[0].launch[0].args[0].ofset` (did you mean `offset`?)"
+    );
+}
+
+#[test]
+fn an_iteration_counts_in_numbers() {
+    let problems = |iteration: &str| step_problems(&format!("repeat = 3\niteration = {iteration}"));
+    assert_eq!(
+        problems("3"),
+        [
+            "6:13: `step[0].iteration` is 3, expected a name, or a table of names such as { k = { start = 0, step = 1 } }"
+        ]
+    );
+    assert_eq!(
+        problems("{ k = { start = \"one\", stop = 3 } }"),
+        [
+            "6:29: `step[0].iteration.k.start` is \"one\", expected a finite number, if an integer of at most 64 bits",
+            "6:36: unknown key `step[0].iteration.k.stop` (did you mean `step`?)",
+        ]
+    );
+    assert_eq!(
+        problems("{ k = { step = 99999999999999999999 }, t = { start = inf } }"),
+        [
+            "6:28: `step[0].iteration.k.step` is 99999999999999999999, expected a finite number, if an integer of at most 64 bits",
+            "6:66: `step[0].iteration.t.start` is inf, expected a finite number, if an integer of at most 64 bits",
+        ]
+    );
+}
+
+#[test]
+fn fills_stay_within_their_buffer_and_have_a_value_of_its_type() {
+    let check = |rest: &str, expected: &str| {
+        assert_eq!(step_problems(&format!("[[step.fill]]\n{rest}")), [expected]);
+    };
+    check("value = 1", "5:1: `step[0].fill[0]` has no `buffer`, which it needs");
+    check(
+        "buffer = \"a\"\noffset = 16",
+        "7:10: `step[0].fill[0].offset` is 16, expected 0 to 15: an element of buffer `a`, counted from 0",
+    );
+    check(
+        "buffer = \"a\"\noffset = 10\nelements = 7",
+        "8:12: `step[0].fill[0].elements` is 7, expected 1 to 6: buffer `a` has so many from element 10 on",
+    );
+    check(
+        "buffer = \"i\"\nvalue = 1.5",
+        "7:9: `step[0].fill[0].value` is 1.5, expected -2147483648 to 2147483647: the values of i32",
+    );
+    check(
+        "buffer = \"n\"\nvalue = 1",
+        "7:9: `step[0].fill[0].value` is 1, expected none without a `field`: whole structs are filled with zeros",
+    );
+    check(
+        "buffer = \"n\"\nfield = \"idx\"",
+        "7:9: `step[0].fill[0].field` is \"idx\", expected a field of buffer `n` (did you mean `id`?)",
+    );
+    check(
+        "buffer = \"a\"\nfield = \"x\"",
+        "7:9: `step[0].fill[0].field` is \"x\", expected none: the elements of buffer `a` are no structs",
+    );
+}
+
+#[test]
+fn copies_join_elements_of_one_type_that_do_not_overlap() {
+    let check = |rest: &str, expected: &str| {
+        assert_eq!(step_problems(&format!("[[step.copy]]\n{rest}")), [expected]);
+    };
+    check("from = \"a\"", "5:1: `step[0].copy[0]` has no `to`, which it needs");
+    check(
+        "from = \"a\"\nto = \"i\"",
+        "7:6: `step[0].copy[0].to` is \"i\", expected elements of f32 as in `from`: these are i32",
+    );
+    check(
+        "from = \"n\"\nto = \"a\"",
+        "7:6: `step[0].copy[0].to` is \"a\", expected elements of node as in `from`: these are f32",
+    );
+    check(
+        "from = \"a\"\nto = { buffer = \"a\", offset = 8 }",
+        "7:6: `step[0].copy[0].to` is { buffer = \"a\", offset = 8 }, expected room for the 16 elements of `from`: it has 8 from its offset on",
+    );
+    check(
+        "from = \"a\"\nto = { buffer = \"a\", offset = 4 }\nelements = 5",
+        "7:6: `step[0].copy[0].to` is { buffer = \"a\", offset = 4 }, expected elements that `from` does not have: the two overlap",
+    );
+    check(
+        "from = \"a\"\nto = \"b\"\nelements = 17",
+        "8:12: `step[0].copy[0].elements` is 17, expected 1 to 16: `from` has 16 from its offset on, `to` 16",
+    );
+    check(
+        "from = { buffer = \"a\", offset = 99 }\nto = \"b\"",
+        "6:33: `step[0].copy[0].from.offset` is 99, expected 0 to 15: an element of buffer `a`, counted from 0",
+    );
+}
+
+#[test]
+fn a_file_that_launches_nothing_is_refused() {
+    let text = "[[buffer]]\nname = \"a\"\ntype = \"u8\"\nelements = 1\n[[step]]\nfill = [{ buffer = \"a\" }]\n";
+    assert_eq!(Folder::new().problems(text), ["5:1: no `step` has a `launch`, expected at least one"]);
+}
+
+#[test]
+fn types_have_names_of_their_own_and_fields_of_element_types() {
+    let folder = Folder::new();
+    let check = |text: &str, expected: &[&str]| assert_eq!(folder.problems(&with_launch(text)), expected);
+    let of = |name: &str, fields: &str| format!("[[type]]\nname = \"{name}\"\nfields = {fields}\n");
+    let own = "expected a name of its own: there is another type of this name";
+    check(&of("f32", "{ x = \"f32\" }"), &[&format!("2:8: `type[0].name` is \"f32\", {own}")]);
+    let twice = of("p", "{ x = \"f32\" }").repeat(2);
+    check(&twice, &[&format!("5:8: `type[1].name` is \"p\", {own}")]);
+    check(
+        &of("p", "{}"),
+        &[
+            "3:10: `type[0].fields` is {}, expected a table of fields and their types, such as { x = \"f32\", n = \"i32\" }",
+        ],
+    );
+    check(
+        &of("p", "{ x = \"float\" }"),
+        &[
+            "3:16: `type[0].fields.x` is \"float\", expected an element type (element types: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)",
+        ],
+    );
+    let buffer = "[[buffer]]\nname = \"a\"\ntype = \"ode\"\nelements = 1\n";
+    check(
+        &(of("node", "{ x = \"f32\" }") + buffer),
+        &["6:8: `buffer[0].type` is \"ode\", expected an element type (did you mean `node`?)"],
+    );
+}
+
+#[test]
+fn structs_begin_with_what_is_said_of_their_fields() {
+    let folder = Folder::new();
+    write_npy(&folder.path("x.npy"), &Array::zeros(ElementType::F32, 3)).unwrap();
+    let check = |rest: &str, expected: &str| {
+        let text = "type = [{ name = \"p\", fields = { x = \"f32\", n = \"u8\" } }]\n";
+        let buffer = format!("{text}[[buffer]]\nname = \"a\"\ntype = \"p\"\n{rest}\n");
+        assert_eq!(folder.problems(&with_launch(&buffer)), [expected]);
+    };
+    check("init = \"zeros\"", "2:1: `buffer[0]` has no `elements`, which it needs");
+    check(
+        "elements = 2\ninit = \"iota\"",
+        "6:8: `buffer[0].init` is \"iota\", expected \"zeros\", or a table of fields and what they hold",
+    );
+    check("elements = 2\ninit = { m = \"iota\" }", "6:10: unknown key `buffer[0].init.m` (legal keys: x, n)");
+    check(
+        "elements = 300\ninit = { n = \"iota\" }",
+        "6:14: `buffer[0].init.n` is \"iota\", expected values of u8, 0 to 255: the last element would be 299",
+    );
+    check(
+        "elements = 2\ninit = { x = { file = \"x.npy\" } }",
+        "6:14: `buffer[0].init.x` is { file = \"x.npy\" }, expected a file of 2 elements, as the buffer has: it holds 3",
+    );
+    check(
+        "elements = 2\ntexture = \"t\"",
+        "6:11: `buffer[0].texture` is \"t\", expected no texture: its elements are structs",
+    );
+    check(
+        "elements = 300000000",
+        "5:12: `buffer[0].elements` is 300000000, expected 1 to 268435456: a buffer has at least one element and at most 2 GiB",
+    );
+}
+
+#[test]
+fn outputs_are_elements_that_are_there_once() {
+    let check = |outputs: &str, expected: &str| {
+        let text = format!("launch = [{{ kernel = \"k\", grid = [1], block = [1], args = [] }}]\n{outputs}\n[[step]]");
+        assert_eq!(step_problems(&text), [expected]);
+    };
+    let of = |buffer: &str, rest: &str| format!("[[output]]\nbuffer = \"{buffer}\"\n{rest}\n");
+    check(
+        &of("a", "offset = 8\nelements = 9"),
+        "9:12: `output[0].elements` is 9, expected 1 to 8: buffer `a` has so many from element 8 on",
+    );
+    check(
+        &(of("a", "elements = 9") + &of("a", "offset = 8")),
+        "9:1: `output[1]` names `a[8..16]`, expected elements that are no output yet: `a[0..9]` is one",
+    );
+    check(&of("n", ""), "7:10: `output[0].buffer` is \"n\", expected a `field` beside it: its elements are structs");
+    check(
+        &of("a", "expect = { reference = \"vadd\", inputs = { b = \"n\" }, parameters = { n = 16 } }"),
+        "8:47: `output[0].expect.inputs.b` is \"n\", expected a `field` beside it: its elements are structs",
+    );
+    check(
+        &of("n", "field = \"id\"\nexpect = { reference = \"vadd\", parameters = { n = 8 } }"),
+        "9:24: `output[0].expect.reference` is \"vadd\", expected a reference for output `n.id`: this one judges f32",
+    );
+}
+
+/// What becomes of the name of a kernel in a PTX file with these.
+fn resolved(name: &str, kernels: &[&str]) -> Result<String, String> {
+    let folder = Folder::new();
+    let mut file = folder.read(&launch_with("kernel = \"k\"", &format!("kernel = \"{name}\""))).unwrap();
+    let kernels = kernels.iter().map(|&kernel| kernel.to_owned()).collect();
+    match file.resolve_kernels(&[(folder.path("k.ptx"), kernels)].into()) {
+        Ok(()) => Ok(file.launches().next().unwrap().kernel.clone()),
+        Err(error) => Err(folder.lines(&error).join("\n")),
+    }
+}
+
+#[test]
+fn kernels_answer_to_their_names_in_c() {
+    const ALL: [&str; 5] =
+        ["_Z4stepPfi", "_Z5otherPKhS0_", "_ZN2ns3sumIfLj256EEEvPT_", "plain", "_ZN12_GLOBAL__N_14scanILb1EEEvv"];
+    for (asked, expected) in [
+        ("_Z4stepPfi", ALL[0]),
+        ("step", ALL[0]),
+        ("step(float*, int)", ALL[0]),
+        ("void step( float *,int )", ALL[0]),
+        ("other(const unsigned char*, unsigned char const *)", ALL[1]),
+        ("ns::sum<float, 256u>(float*)", ALL[2]),
+        ("sum<float,256>", ALL[2]),
+        ("ns::sum", ALL[2]),
+        ("plain", ALL[3]),
+        ("scan<true>", ALL[4]),
+        ("scan()", ALL[4]),
+        ("(anonymous namespace)::scan", ALL[4]),
+    ] {
+        assert_eq!(resolved(asked, &ALL).as_deref(), Ok(expected), "{asked}");
+    }
+}
+
+#[test]
+fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
+    const ALL: [&str; 3] = ["_Z4stepPfi", "_Z4stepPdi", "_ZN2ns3sumIfEEvPT_"];
+    let refused = |name: &str| resolved(name, &ALL).unwrap_err();
+    assert_eq!(
+        refused("step"),
+        "5:10: `step[0].launch[0].kernel` is \"step\", expected the name of one kernel: 2 of k.ptx fit (kernels: step(float*, int), step(double*, int))"
+    );
+    assert_eq!(
+        refused("step(float*)"),
+        "5:10: `step[0].launch[0].kernel` is \"step(float*)\", expected a kernel of k.ptx (kernels: step(float*, int), step(double*, int), ns::sum<float>(float*))"
+    );
+    assert!(refused("step(float*,in)").ends_with("(did you mean `step(float*, int)`?)"));
+    assert_eq!(
+        refused("sums"),
+        "5:10: `step[0].launch[0].kernel` is \"sums\", expected a kernel of k.ptx (kernels: step, step, ns::sum)"
+    );
+    assert_eq!(refused("sum<int>").split(" (").count(), 2);
+}
+
 /// A file with every key, whose pieces the test below swaps and damages.
 const PIECES: &[&str] = &[
     "[[buffer]]\n",
@@ -483,6 +816,18 @@ const PIECES: &[&str] = &[
     "{ reference = \"vadd\", parameters = { n = 1 } }\n",
     "{ reference = \"bfs\" }\n",
     "{}\n",
+    "[[type]]\n",
+    "fields = { x = \"f32\" }\n",
+    "iteration = \"k\"\n",
+    "iteration = { k = { start = 9223372036854775807, step = 9223372036854775807 } }\n",
+    "[[step.fill]]\n",
+    "[[step.copy]]\n",
+    "offset = 1\n",
+    "field = \"x\"\n",
+    "value = ",
+    "from = \"c\"\n",
+    "to = { buffer = \"c\", offset = 1 }\n",
+    "[{ i64 = \"k\" }, { buffer = \"c\", offset = \"k\" }]\n",
     "é\n",
     "\"é",
     "#é\n",

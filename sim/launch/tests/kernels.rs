@@ -66,8 +66,7 @@ fn every_kernel_has_a_main_and_a_small_launch_file_and_the_ptx_of_both_compilers
 fn every_launch_file_suits_its_kernel_and_its_reference() {
     for path in launch_files() {
         let file = LaunchFile::read(&path).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
-        let launches = file.steps.iter().flat_map(|step| &step.launches);
-        for ptx in launches.map(|launch| &launch.ptx) {
+        for ptx in file.launches().map(|launch| &launch.ptx) {
             let kernels = kernels_of(ptx);
             let checked = file.check_kernels(|_| &kernels);
             checked.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
@@ -112,11 +111,24 @@ fn the_documentation_lists_every_reference_with_its_inputs_and_parameters() {
 }
 
 #[test]
-fn the_example_of_the_documentation_is_a_legal_launch_file() {
+fn the_examples_of_the_documentation_are_legal_launch_files() {
     let text = documentation();
-    let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let examples: Vec<_> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let folder = super::Folder::new();
-    fs::write(folder.path("vadd.ptx"), "").unwrap();
-    let file = folder.read(example).unwrap();
-    assert!(file.expected(&file.initial()).unwrap()[0].is_some());
+    for ptx in ["vadd.ptx", "bodies.ptx"] {
+        fs::write(folder.path(ptx), "").unwrap();
+    }
+    let read = |example: &&str| folder.read(example).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
+    let files: Vec<_> = examples.iter().map(read).collect();
+    assert_eq!(files.len(), 2);
+    assert!(files[0].expected(&files[0].initial()).unwrap()[0].is_some());
+}
+
+#[test]
+fn loops_on_the_host_take_few_lines() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    for kernel in ["gramschmidt", "fdtd2d"] {
+        let text = fs::read_to_string(kernels.join(kernel).join("launch.toml")).unwrap();
+        assert!(text.lines().count() < 25, "{kernel} takes {} lines", text.lines().count());
+    }
 }

@@ -1,0 +1,159 @@
+//! Names of kernels as their source spells them: C++ compilers mangle them into one word.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+use super::model::{KernelLaunch, LaunchFile};
+use super::problem::{LaunchError, Problems};
+use crate::config::suggestion;
+
+impl LaunchFile {
+    /// Replaces the kernel names of all launches by those in the PTX files, whose kernels `kernels` lists. `reduce`,
+    /// `ns::reduce<float, 256>` and `reduce(float*, int)` may stand for a mangled name that no other fits.
+    ///
+    /// # Errors
+    /// Lists every name that no kernel has, or several.
+    pub fn resolve_kernels(&mut self, kernels: &BTreeMap<PathBuf, Vec<String>>) -> Result<(), LaunchError> {
+        let (path, text) = (self.path.clone(), self.text.clone());
+        let mut problems = Problems::new(&path, &text);
+        for launch in self.launches_mut() {
+            let known = kernels.get(&launch.ptx).map_or(&[][..], Vec::as_slice);
+            if let Some(name) = resolve(launch, known, &mut problems) {
+                launch.kernel = name;
+            }
+        }
+        problems.or(Some(()))
+    }
+}
+
+fn resolve(launch: &KernelLaunch, known: &[String], problems: &mut Problems<'_>) -> Option<String> {
+    let asked = &launch.kernel;
+    if known.contains(asked) {
+        return Some(asked.clone());
+    }
+    let asked_for = Spelling::new(asked);
+    let spelled: Vec<(&String, String)> = known.iter().map(|name| (name, demangled(name))).collect();
+    let fitting: Vec<_> = spelled.iter().filter(|(_, full)| Spelling::new(full).fits(&asked_for)).collect();
+    match fitting.as_slice() {
+        [(name, _)] => Some((*name).clone()),
+        [] => {
+            refuse(launch, &launch.ptx, &spelled, problems);
+            None
+        }
+        several => {
+            let names: Vec<_> = several.iter().map(|(_, full)| full.as_str()).collect();
+            let expected = format!("the name of one kernel: {} of {} fit", names.len(), launch.ptx.display());
+            let help = format!("kernels: {}", names.join(", "));
+            problems.refuse_with_help(&launch.kernel_place, expected, Some(help));
+            None
+        }
+    }
+}
+
+fn refuse(launch: &KernelLaunch, ptx: &Path, spelled: &[(&String, String)], problems: &mut Problems<'_>) {
+    let is_whole = launch.kernel.contains('(');
+    let short = |full: &str| if is_whole { full.to_owned() } else { Spelling::new(full).path.join("::") };
+    let names: Vec<_> = spelled.iter().map(|(_, full)| short(full)).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let help = suggestion(&launch.kernel, "kernels", &names);
+    problems.refuse_with_help(&launch.kernel_place, format!("a kernel of {}", ptx.display()), Some(help));
+}
+
+/// A name as C++ has it; one that is not mangled stays as it is.
+fn demangled(name: &str) -> String {
+    let symbol = Symbol::new(name).ok().filter(|_| name.starts_with("_Z"));
+    let spelled = symbol.and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::default()).ok());
+    let spelled = spelled.unwrap_or_else(|| name.to_owned());
+    // Templates name what they return, which is nothing for a kernel.
+    spelled.strip_prefix("void ").map_or(spelled.clone(), str::to_owned)
+}
+
+/// The parts of a name that is spelled out.
+#[derive(Debug, PartialEq, Eq)]
+struct Spelling {
+    /// Namespaces, then the name.
+    path: Vec<String>,
+    /// Of a template.
+    arguments: Option<Vec<String>>,
+    parameters: Option<Vec<String>>,
+}
+
+impl Spelling {
+    fn new(text: &str) -> Self {
+        let text = text.trim();
+        let text = text.strip_prefix("void ").unwrap_or(text);
+        let (rest, parameters) = without_group(text, '(', ')');
+        let (rest, arguments) = without_group(rest, '<', '>');
+        let path = split(rest, "::").into_iter().map(|part| part.trim().to_owned()).collect();
+        let list = |group: &str| split(group, ",").into_iter().map(plain).filter(|one| !one.is_empty()).collect();
+        // `k(void)` and `k()` are the same.
+        let parameters = parameters.map(|group| if group.trim() == "void" { Vec::new() } else { list(group) });
+        Self { path, arguments: arguments.map(list), parameters }
+    }
+
+    /// Whether this name, which is complete, is one that `asked` may stand for.
+    fn fits(&self, asked: &Self) -> bool {
+        let same = |mine: &Option<Vec<String>>, asked: &Option<Vec<String>>| asked.is_none() || mine == asked;
+        self.path.ends_with(&asked.path)
+            && same(&self.arguments, &asked.arguments)
+            && same(&self.parameters, &asked.parameters)
+    }
+}
+
+/// A text without the group in brackets that it ends with, and what is in the group.
+fn without_group(text: &str, open: char, close: char) -> (&str, Option<&str>) {
+    let Some(inner) = text.strip_suffix(close) else { return (text, None) };
+    let mut depth = 1;
+    for (at, letter) in inner.char_indices().rev() {
+        depth += i32::from(letter == close) - i32::from(letter == open);
+        if depth == 0 {
+            return (inner[..at].trim_end(), Some(&inner[at + open.len_utf8()..]));
+        }
+    }
+    (text, None)
+}
+
+/// The parts of a text between separators that stand in no brackets.
+fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (at, letter) in text.char_indices() {
+        depth += i32::from("(<[".contains(letter)) - i32::from(")>]".contains(letter));
+        if depth == 0 && at >= start && text[at..].starts_with(separator) {
+            parts.push(&text[start..at]);
+            start = at + separator.len();
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// A type or a number in one form of those that mean the same: `const unsigned *` and `unsigned int const*`,
+/// `(unsigned int)256`, `256u` and `256`.
+fn plain(text: &str) -> String {
+    let text = text.trim();
+    let text = match text.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        Some(("bool", number)) => {
+            if number == "0" {
+                "false"
+            } else {
+                "true"
+            }
+        }
+        Some((_, number)) => number,
+        None => text,
+    };
+    let number = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    if !number.is_empty() && number.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.to_owned();
+    }
+    let (base, rest) = text.split_at(text.find(['*', '&', '<', '[', '(']).unwrap_or(text.len()));
+    let mut words: Vec<_> = base.split_whitespace().collect();
+    if words.iter().any(|word| ["unsigned", "long", "short"].contains(word)) {
+        words.retain(|&word| word != "int");
+    }
+    words.sort_unstable();
+    let rest: String = rest.chars().filter(|letter| !letter.is_whitespace()).collect();
+    words.join(" ") + &rest
+}

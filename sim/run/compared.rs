@@ -1,0 +1,135 @@
+//! The parts of a buffer in which its contents are compared with what they should be.
+
+use std::ops::Range;
+
+use golden::reference::{Array, ElementType, Rule};
+
+use crate::launch::{BufferId, Comparison, LaunchFile, View};
+
+/// A part of a buffer or variable, and how it is compared.
+pub(super) struct Part {
+    /// What messages call it.
+    pub(super) name: String,
+    pub(super) rule: Rule,
+    /// Its elements; none: all bytes.
+    view: Option<View>,
+    /// What other parts compare.
+    others: Vec<Range<usize>>,
+}
+
+impl Part {
+    /// All bytes.
+    pub(super) fn whole(name: &str) -> Self {
+        Self { name: name.to_owned(), rule: Rule::Exact, view: None, others: Vec::new() }
+    }
+
+    /// A run of words, for tests.
+    #[cfg(test)]
+    pub(super) fn words(name: &str, rule: &Rule, count: usize) -> Self {
+        let view = View { buffer: BufferId(0), element: ElementType::U32, start: 0, stride: 4, bytes: 4, count };
+        Self { rule: rule.clone(), view: Some(view), ..Self::whole(name) }
+    }
+
+    /// Its elements in the contents of its buffer. What others compare is as `expected`.
+    pub(super) fn of(&self, mut contents: Vec<u8>, expected: &[u8]) -> Array {
+        self.others.iter().for_each(|range| contents[range.clone()].copy_from_slice(&expected[range.clone()]));
+        match self.view {
+            Some(view) => view.of(&contents),
+            None => Array::from_bytes(ElementType::U8, contents),
+        }
+    }
+
+    /// Bytes from the beginning of the buffer to one of its elements.
+    pub(super) fn offset(&self, index: usize) -> usize {
+        self.view.map_or(index, |view| view.start + index * view.stride)
+    }
+}
+
+/// The parts in which a buffer is compared: its outputs by their rules, all else of it exactly.
+pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
+    let (mut parts, mut others) = (Vec::new(), Vec::new());
+    for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {
+        if let Comparison::Rule(rule) = &output.compare {
+            let view = Some(output.view);
+            parts.push(Part { name: output.name.clone(), rule: rule.clone(), view, others: Vec::new() });
+        }
+        others.extend(output.view.ranges());
+    }
+    let declared = &file.buffers[buffer];
+    let fields = declared.parts(BufferId(buffer));
+    for (name, view) in &fields {
+        parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
+    }
+    // Between the fields of structs.
+    others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
+    parts.push(Part { others, ..Part::whole(&declared.name) });
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use golden::reference::compare;
+
+    use super::*;
+
+    /// The parts that differ in a buffer `a` of 8 `f32`, elements 2 to 3 of which race and 4 to 5 of which may be off by
+    /// one, or in a buffer `n` of 3 structs of `u8`, `i32`, after these bytes have been changed.
+    fn differing(buffer: usize, changed: &[usize]) -> Vec<String> {
+        let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/vadd.ptx");
+        let text = format!(
+            r#"
+ptx = {ptx:?}
+type = [{{ name = "pair", fields = {{ small = "u8", large = "i32" }} }}]
+buffer = [{{ name = "a", type = "f32", elements = 8 }}, {{ name = "n", type = "pair", elements = 3 }}]
+step = [{{ launch = [{{ kernel = "vadd", grid = [1], block = [1], args = [] }}] }}]
+[[output]]
+buffer = "a"
+offset = 2
+elements = 2
+compare = "multiset"
+because = "they race"
+[[output]]
+buffer = "a"
+offset = 4
+elements = 2
+compare = "tolerance"
+tolerance = {{ absolute = 1.0 }}
+because = "they race"
+"#
+        );
+        let file = LaunchFile::parse(Path::new("run.toml"), &text).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
+        let expected = match buffer {
+            0 => (0..8_u8).flat_map(|value| f32::from(value).to_le_bytes()).collect(),
+            _ => vec![0; 24],
+        };
+        let mut got: Vec<u8> = expected.clone();
+        match changed {
+            // Elements 2 and 3 change places.
+            [] => got[8..16].rotate_left(4),
+            _ => changed.iter().for_each(|&at| got[at] ^= 0x40),
+        }
+        let of = |part: &Part, contents: &Vec<u8>| part.of(contents.clone(), &expected);
+        let differs = |part: &Part| compare(&of(part, &got), &of(part, &expected), &part.rule).is_err();
+        parts(&file, buffer).into_iter().filter(differs).map(|part| part.name).collect()
+    }
+
+    #[test]
+    fn each_output_is_compared_by_its_rule_and_all_else_exactly() {
+        let none: [&str; 0] = [];
+        assert_eq!(differing(0, &[]), none);
+        assert_eq!(differing(0, &[8]), ["a[2..4]"]);
+        assert_eq!(differing(0, &[17]), none, "4.0078125 is near 4");
+        assert_eq!(differing(0, &[19]), ["a[4..6]"]);
+        assert_eq!(differing(0, &[0]), ["a"]);
+        assert_eq!(differing(0, &[8, 19, 31]), ["a[2..4]", "a[4..6]", "a"]);
+    }
+
+    #[test]
+    fn structs_differ_by_field_or_between_them() {
+        assert_eq!(differing(1, &[8]), ["n.small"]);
+        assert_eq!(differing(1, &[4, 0]), ["n.small", "n.large"]);
+        assert_eq!(differing(1, &[1]), ["n"]);
+    }
+}
