@@ -75,14 +75,15 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     if ended.unserved == 0 {
         return Ok(judge(&violations.unwrap_or_default()));
     }
-    let (unserved, cycle) = (grouped(ended.unserved), grouped(ended.cycles));
+    let unserved = output::counted(ended.unserved, "request is", "requests are");
+    let cycle = grouped(ended.cycles);
     Ok(match interrupt.load(Ordering::Relaxed) {
         0 => {
-            output::complain(&format!("no progress after cycle {cycle}: {unserved} requests are not served"));
+            output::complain(&format!("no progress after cycle {cycle}: {unserved} not served"));
             Exit::NoProgress
         }
         signal => {
-            output::complain(&format!("interrupted after cycle {cycle}: {unserved} requests are not served"));
+            output::complain(&format!("interrupted after cycle {cycle}: {unserved} not served"));
             Exit::Interrupted(signal as u8)
         }
     })

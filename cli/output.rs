@@ -89,6 +89,11 @@ pub(super) fn host(time: HostTime, rate: &str) -> [String; 3] {
     [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), rate.to_owned()]
 }
 
+/// So many of something: `1 launch`, `2 launches`.
+pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { several })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

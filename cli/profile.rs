@@ -24,7 +24,8 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
             output::print_report(&report);
         }
         let launches: usize = done.iter().map(|kernel| kernel.launches.len()).sum();
-        output::complain(&format!("interrupted after {launches} launches; those after them are missing"));
+        let launches = output::counted(launches as u64, "launch", "launches");
+        output::complain(&format!("interrupted after {launches}; those after them are missing"));
     })?;
     match ran {
         Ok(ran) => ran?,
@@ -68,10 +69,7 @@ fn table(kernel: &KernelProfile) -> String {
     rows.push(row("all".to_owned(), String::new(), &all.all_loads()));
     let stores = all.stores;
     let stores = [stores.warps, stores.transactions, stores.l1_evictions].map(grouped);
-    let launches = match kernel.launches.len() {
-        1 => "1 launch".to_owned(),
-        several => format!("{several} launches"),
-    };
+    let launches = output::counted(kernel.launches.len() as u64, "launch", "launches");
     format!(
         "{} of {}, {launches}, {} warp instructions\n{}stores: {} warps, {} lines, {} L1 evictions\n\
          L2, loads and stores: {} % hits, {} write-backs\n",

@@ -58,11 +58,11 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let ran = interrupt::guarded(&asked, work, || {
         let Exported { files, .. } = std::mem::take(&mut *exported());
-        let launches = files.len();
+        let launches = output::counted(files.len() as u64, "launch", "launches");
         if let Err(report) = output::wrote(*quiet, files) {
             output::print_report(&report);
         }
-        output::complain(&format!("interrupted after {launches} launches; those after them and the list are missing"));
+        output::complain(&format!("interrupted after {launches}; those after them and the list are missing"));
     })?;
     match ran {
         Ok(ran) => ran?,

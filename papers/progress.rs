@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn what_is_left_is_blank_until_it_can_be_known() {
         assert_eq!(left(Duration::ZERO), "");
-        assert_eq!(left(Duration::from_secs(90)), ", 90s left");
+        assert_eq!(left(Duration::from_secs(20)), ", 20s left");
         let bar = ProgressBar::hidden();
         bar.set_length(10);
         // What the style is given while nothing is done.

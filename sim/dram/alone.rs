@@ -66,7 +66,7 @@ pub struct Served {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// Cycle after the data of the last request.
+    /// Cycle after the data of the last request, or the cycle of the interruption.
     pub cycles: u64,
     /// Statistics of each channel.
     pub channels: Vec<Counts>,
@@ -294,5 +294,8 @@ pub fn run<E>(
     bench.ports.iter_mut().for_each(|port| port.dut.settle(sim.tick() + 1));
     let channels = bench.ports.iter().map(|port| *port.dut.counts()).collect();
     let unserved = trace.len() as u64 - window.first;
+    if unserved > 0 && interrupt.load(Ordering::Relaxed) != 0 {
+        cycles = cycles.max(sim.tick().saturating_sub(LEAD));
+    }
     Ok(Ended { cycles, channels, commands, unserved })
 }

@@ -129,7 +129,7 @@ fn an_export_keeps_the_launches_that_are_complete() {
     running.signal("-INT");
     let ended = running.end();
     assert_eq!((ended.status, ended.out.as_str()), (Some(130), "wrote out/kernel-1.traceg\n"), "{ended:?}");
-    assert_eq!(ended.err, "interrupted after 1 launches; those after them and the list are missing\n");
+    assert_eq!(ended.err, "interrupted after 1 launch; those after them and the list are missing\n");
     assert_eq!(names(&folder.path().join("out")), ["kernel-1.traceg"]);
 }
 
