@@ -39,7 +39,7 @@ impl Folder {
     }
 
     fn run(&self) -> RunReport {
-        let options = RunOptions { check: true, ..RunOptions::default() };
+        let options = RunOptions { check: true, outputs: true, ..RunOptions::default() };
         let report = run(&self.path("run.toml"), &fermi(), &options, &mut |_| {});
         let report = report.unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)));
         assert_eq!(report.outcome, Outcome::Finished);
