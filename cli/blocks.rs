@@ -42,7 +42,7 @@ const FILES: &[Entry] = &[
     ("part", "rtl/l1/pending.rs", include_str!("../rtl/l1/pending.rs")),
     ("part", "rtl/l1/mrpb.rs", include_str!("../rtl/l1/mrpb.rs")),
     ("part", "rtl/l1/cache.rs", include_str!("../rtl/l1/cache.rs")),
-    ("part", "rtl/index/mod.rs", include_str!("../rtl/index/mod.rs")),
+    ("part", "rtl/index.rs", include_str!("../rtl/index.rs")),
     ("part", "rtl/l1/tags.rs", include_str!("../rtl/l1/tags.rs")),
     ("part", "rtl/l1/decoupled.rs", include_str!("../rtl/l1/decoupled.rs")),
     ("part", "rtl/l1/replacement.rs", include_str!("../rtl/l1/replacement.rs")),
