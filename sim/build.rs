@@ -24,7 +24,9 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<io::Result<Vec<_>>>()?;
     let files = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    let mut names: Vec<_> = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    // Editors keep hidden files beside those that are open.
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort_by_cached_key(|name| {
         let word = |word: &str| (word.parse().unwrap_or(u32::MAX), word.to_owned());
         name.split('-').map(word).collect::<Vec<_>>()
