@@ -66,8 +66,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
         }
         What::Blocks => {
             let cells = |e: &blocks::Hardware| {
-                let name = if e.kind == "part" { format!("  {}", e.name) } else { e.name.clone() };
-                vec![name, e.path.to_owned(), e.purpose.clone()]
+                vec!["  ".repeat(e.depth) + &e.name, e.path.to_owned(), e.purpose.clone()]
             };
             printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
         }

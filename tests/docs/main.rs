@@ -104,8 +104,8 @@ fn effect() -> String {
 fn blocks() -> String {
     let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
     for hardware in warpsieve_cli::blocks::hardware() {
-        let warpsieve_cli::blocks::Hardware { name, kind, path, purpose } = hardware;
-        let name = if kind == "part" { format!("· {name}") } else { format!("**{name}**") };
+        let warpsieve_cli::blocks::Hardware { name, path, purpose, depth, .. } = hardware;
+        let name = if depth > 0 { format!("{} {name}", "·".repeat(depth)) } else { format!("**{name}**") };
         table.push_str(&format!("| {name} | [`{path}`]({path}) | {purpose} |\n"));
     }
     table
