@@ -1,5 +1,8 @@
-//! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware.
+//! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the
+//! sentences beside counters and stall reasons.
 
+mod declared;
+mod dictionary;
 mod headers;
 
 use std::error::Error;
@@ -8,11 +11,13 @@ use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new("..");
-    for place in ["build", "../rtl"] {
+    for place in ["build", "stats.rs", "../rtl", "../sim"] {
         println!("cargo::rerun-if-changed={place}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     fs::write(out.join("headers.rs"), headers::table(root)?)?;
+    fs::write(out.join("counters.rs"), dictionary::counters(root)?)?;
+    fs::write(out.join("stalls.rs"), dictionary::stalls(root)?)?;
     Ok(())
 }
 

@@ -10,8 +10,10 @@
 //! | every field of the configuration is documented, with its source    | `configuration` |
 //! | a file with unknown, unused or unclosed parts is refused           | `parts`         |
 //! | links and paths in the documents lead to files                     | `links`         |
+//! | what runs count and wait for is in the dictionary, with a sentence | `dictionary`    |
 
 mod configuration;
+mod dictionary;
 mod links;
 mod parts;
 
@@ -162,6 +164,8 @@ fn the_command_line_page_shows_the_help_and_the_lists() {
         Part { name: "machines", text: list("machines") },
         Part { name: "designs", text: list("designs") },
         Part { name: "kernels", text: list("kernels") },
+        Part { name: "counters", text: list("counters") },
+        Part { name: "stalls", text: list("stalls") },
     ];
     holds("docs/command-line.md", &parts);
 }
