@@ -10,11 +10,13 @@
 //! | every field of the configuration is documented, with its source    | `configuration` |
 //! | a file with unknown, unused or unclosed parts is refused           | `parts`         |
 //! | links and paths in the documents lead to files                     | `links`         |
+//! | a block has ports and latency; each part too a twin and a bench    | `map`           |
 //! | what runs count and wait for is in the dictionary, with a sentence | `dictionary`    |
 
 mod configuration;
 mod dictionary;
 mod links;
+mod map;
 mod parts;
 
 use std::fs;
