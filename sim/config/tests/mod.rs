@@ -52,7 +52,8 @@ fn every_file_of_the_two_folders_comes_along_in_the_order_of_names_and_numbers()
         let there = there.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut there: Vec<_> = there.map(|name| format!("{folder}/{name}")).collect();
         let mut listed: Vec<_> = files.iter().map(|file| file.path.to_owned()).collect();
-        (there.sort(), listed.sort());
+        there.sort();
+        listed.sort();
         assert_eq!(listed, there);
     }
     let place = |name| designs().iter().position(|file| file.name == name);
