@@ -684,6 +684,10 @@ pub(super) enum What {
     Blocks,
     /// Figures and tables that `reproduce` measures
     Figures,
+    /// Keys of the statistics that `--stats` writes, with what they count
+    Counters,
+    /// Reasons for which schedulers, caches and L2 banks wait
+    Stalls,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,4 +1,5 @@
-//! The hardware blocks and their parts, described by the first lines of their own files.
+//! The hardware blocks and their parts, described by the first lines of their own files, which `cli/build/headers.rs`
+//! finds.
 
 use serde::Serialize;
 
@@ -13,83 +14,54 @@ pub struct Hardware {
     pub path: &'static str,
     /// What it does: the first sentence of its file.
     pub purpose: String,
+    /// The files of what it is a part of, the one under which it is listed first.
+    pub part_of: Vec<&'static str>,
+    /// How many parts it lies within: 0 for a block.
+    #[serde(skip)]
+    pub depth: usize,
 }
 
-/// Kind, path and text of a file.
-type Entry = (&'static str, &'static str, &'static str);
+/// A file of a block or a part.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    path: &'static str,
+    is_block: bool,
+    /// Its comment, line by line.
+    header: &'static str,
+}
 
-/// Every block, each followed by its parts.
-const FILES: &[Entry] = &[
-    ("block", "rtl/sm/dispatcher.rs", include_str!("../rtl/sm/dispatcher.rs")),
-    ("block", "rtl/sm/core.rs", include_str!("../rtl/sm/core.rs")),
-    ("part", "rtl/sm/fetch.rs", include_str!("../rtl/sm/fetch.rs")),
-    ("part", "rtl/sm/scheduler.rs", include_str!("../rtl/sm/scheduler.rs")),
-    ("part", "rtl/sm/scoreboard.rs", include_str!("../rtl/sm/scoreboard.rs")),
-    ("part", "rtl/sm/simt_stack.rs", include_str!("../rtl/sm/simt_stack.rs")),
-    ("part", "rtl/sm/halves.rs", include_str!("../rtl/sm/halves.rs")),
-    ("part", "rtl/sm/barrier.rs", include_str!("../rtl/sm/barrier.rs")),
-    ("part", "rtl/sm/register_file.rs", include_str!("../rtl/sm/register_file.rs")),
-    ("part", "rtl/sm/collectors.rs", include_str!("../rtl/sm/collectors.rs")),
-    ("part", "rtl/sm/pipes.rs", include_str!("../rtl/sm/pipes.rs")),
-    ("part", "rtl/sm/shared_memory.rs", include_str!("../rtl/sm/shared_memory.rs")),
-    ("part", "rtl/sm/address_unit.rs", include_str!("../rtl/sm/address_unit.rs")),
-    ("part", "rtl/sm/texture.rs", include_str!("../rtl/sm/texture.rs")),
-    ("part", "rtl/throttle/monitor.rs", include_str!("../rtl/throttle/monitor.rs")),
-    ("part", "rtl/throttle/scores.rs", include_str!("../rtl/throttle/scores.rs")),
-    ("block", "rtl/l1/lsu.rs", include_str!("../rtl/l1/lsu.rs")),
-    ("part", "rtl/l1/coalescer.rs", include_str!("../rtl/l1/coalescer.rs")),
-    ("part", "rtl/l1/contention.rs", include_str!("../rtl/l1/contention.rs")),
-    ("part", "rtl/l1/pending.rs", include_str!("../rtl/l1/pending.rs")),
-    ("part", "rtl/l1/mrpb.rs", include_str!("../rtl/l1/mrpb.rs")),
-    ("part", "rtl/l1/cache.rs", include_str!("../rtl/l1/cache.rs")),
-    ("part", "rtl/index/mod.rs", include_str!("../rtl/index/mod.rs")),
-    ("part", "rtl/l1/tags.rs", include_str!("../rtl/l1/tags.rs")),
-    ("part", "rtl/l1/decoupled.rs", include_str!("../rtl/l1/decoupled.rs")),
-    ("part", "rtl/l1/replacement.rs", include_str!("../rtl/l1/replacement.rs")),
-    ("part", "rtl/throttle/victims.rs", include_str!("../rtl/throttle/victims.rs")),
-    ("part", "rtl/cells/streaming.rs", include_str!("../rtl/cells/streaming.rs")),
-    ("part", "rtl/l1/pdp.rs", include_str!("../rtl/l1/pdp.rs")),
-    ("part", "rtl/l1/mshr.rs", include_str!("../rtl/l1/mshr.rs")),
-    ("part", "rtl/l1/miss_queue.rs", include_str!("../rtl/l1/miss_queue.rs")),
-    ("block", "rtl/l1/dueling.rs", include_str!("../rtl/l1/dueling.rs")),
-    ("block", "rtl/throttle/coordinator.rs", include_str!("../rtl/throttle/coordinator.rs")),
-    ("block", "rtl/noc/xbar.rs", include_str!("../rtl/noc/xbar.rs")),
-    ("part", "rtl/noc/buffer.rs", include_str!("../rtl/noc/buffer.rs")),
-    ("block", "rtl/tracker/bank.rs", include_str!("../rtl/tracker/bank.rs")),
-    ("part", "rtl/tracker/table.rs", include_str!("../rtl/tracker/table.rs")),
-    ("part", "rtl/tracker/transfers.rs", include_str!("../rtl/tracker/transfers.rs")),
-    ("block", "rtl/l2/bank.rs", include_str!("../rtl/l2/bank.rs")),
-    ("part", "rtl/l2/split.rs", include_str!("../rtl/l2/split.rs")),
-    ("part", "rtl/l2/mshr.rs", include_str!("../rtl/l2/mshr.rs")),
-    ("part", "rtl/cells/atomic.rs", include_str!("../rtl/cells/atomic.rs")),
-    ("part", "rtl/l2/bank/atomic_buffer.rs", include_str!("../rtl/l2/bank/atomic_buffer.rs")),
-    ("part", "rtl/l2/pending.rs", include_str!("../rtl/l2/pending.rs")),
-    ("part", "rtl/l2/evictions.rs", include_str!("../rtl/l2/evictions.rs")),
-    ("part", "rtl/l2/frc.rs", include_str!("../rtl/l2/frc.rs")),
-    ("block", "rtl/dram/channel.rs", include_str!("../rtl/dram/channel.rs")),
-    ("part", "rtl/dram/queue.rs", include_str!("../rtl/dram/queue.rs")),
-    ("part", "rtl/dram/scheduler.rs", include_str!("../rtl/dram/scheduler.rs")),
-    ("part", "rtl/dram/bank.rs", include_str!("../rtl/dram/bank.rs")),
-    ("part", "rtl/dram/timing.rs", include_str!("../rtl/dram/timing.rs")),
-    ("part", "rtl/dram/drain.rs", include_str!("../rtl/dram/drain.rs")),
-    ("part", "rtl/dram/refresh.rs", include_str!("../rtl/dram/refresh.rs")),
-    ("part", "rtl/dram/replies.rs", include_str!("../rtl/dram/replies.rs")),
-];
+/// From the SMs to memory.
+const SOURCES: &[Source] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
-/// The blocks and parts, from the SMs to memory.
+/// The blocks from the SMs to memory, each followed by its parts.
 #[must_use]
 pub fn hardware() -> Vec<Hardware> {
-    FILES.iter().map(|&entry| read(entry)).collect()
+    let mut found = Vec::new();
+    SOURCES.iter().filter(|source| source.is_block).for_each(|block| add(block, 0, &mut found));
+    found
 }
 
-fn read((kind, path, text): Entry) -> Hardware {
-    let mut lines = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
-    let heading = lines.next().unwrap_or_default();
-    let name = heading.trim_start_matches('#').trim().to_owned();
+/// Adds a file and those of its parts.
+fn add(source: &Source, depth: usize, found: &mut Vec<Hardware>) {
+    found.push(read(source, depth));
+    let is_part = |part: &&Source| !part.is_block && part_of(part.header).first() == Some(&source.path);
+    SOURCES.iter().filter(is_part).for_each(|part| add(part, depth + 1, found));
+}
+
+fn read(&Source { path, is_block, header }: &Source, depth: usize) -> Hardware {
+    let mut lines = header.lines();
+    let name = lines.next().unwrap_or_default().trim_start_matches('#').trim().to_owned();
     let prose: Vec<_> = lines.take_while(|line| !line.is_empty() && !line.starts_with("1.")).collect();
     let prose = prose.join(" ");
     let end = prose.find(". ").map_or(prose.len(), |dot| dot + 1);
-    Hardware { name, kind, path, purpose: prose[..end].trim_end_matches(['.', ':']).to_owned() }
+    let purpose = prose[..end].trim_end_matches(['.', ':']).to_owned();
+    Hardware { name, kind: if is_block { "block" } else { "part" }, path, purpose, part_of: part_of(header), depth }
+}
+
+/// The files that a header names behind `Part of`.
+fn part_of(header: &str) -> Vec<&str> {
+    let line = header.lines().find_map(|line| line.strip_prefix("Part of "));
+    line.map(|line| line.split('`').skip(1).step_by(2).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -106,9 +78,30 @@ mod tests {
     }
 
     #[test]
+    fn every_file_with_the_mark_is_listed_once_below_what_it_belongs_to() {
+        let found = hardware();
+        let place = |path: &str| found.iter().position(|hardware| hardware.path == path);
+        for source in SOURCES {
+            assert_eq!(found.iter().filter(|hardware| hardware.path == source.path).count(), 1, "{}", source.path);
+        }
+        for hardware in &found {
+            assert_eq!(hardware.kind == "block", hardware.part_of.is_empty(), "{}", hardware.path);
+            for whole in &hardware.part_of {
+                assert!(place(whole).is_some(), "{} is part of {whole}, which is not listed", hardware.path);
+            }
+            assert!(hardware.part_of.first().is_none_or(|whole| place(whole) < place(hardware.path)));
+        }
+        let tags = &found[place("rtl/l1/tags.rs").unwrap()];
+        assert_eq!((tags.depth, &*tags.part_of), (2, &["rtl/l1/cache.rs"][..]));
+        let blocks: Vec<_> = found.iter().filter(|hardware| hardware.kind == "block").map(|block| block.path).collect();
+        assert_eq!([blocks[0], blocks[blocks.len() - 1]], ["rtl/sm/core.rs", "rtl/dram/channel.rs"]);
+    }
+
+    #[test]
     fn the_first_sentence_ends_at_its_full_stop() {
-        let text = "//! # Name\n//! Does one thing\n//! with care. Then more.\n//!\n//! Else.\nuse x;\n";
-        let Hardware { name, purpose, .. } = read(("part", "x.rs", text));
+        let header = "# Name\nDoes one thing\nwith care. Then more.\n\nElse.\nPart of `a.rs` and `b.rs`.";
+        let Hardware { name, purpose, part_of, .. } = read(&Source { path: "x.rs", is_block: false, header }, 1);
         assert_eq!((name.as_str(), purpose.as_str()), ("Name", "Does one thing with care"));
+        assert_eq!(part_of, ["a.rs", "b.rs"]);
     }
 }

@@ -15,6 +15,7 @@ mod area;
 mod args;
 pub mod blocks;
 mod compare;
+pub mod dictionary;
 mod dram;
 mod files;
 mod interrupt;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::{Format, ListArguments, What};
 use super::output::columns;
-use super::{Exit, blocks, output};
+use super::{Exit, blocks, dictionary, output};
 use warpsieve::config::{About, Slot, designs, machines};
 use warpsieve::kernels::{kernels_folder, name_of, sorted};
 
@@ -65,11 +65,17 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
             printed(format, &["NAME", "LAUNCH FILE", "OTHER SIZES", "TITLE"], &entries, cells)?
         }
         What::Blocks => {
-            let cells = |e: &blocks::Hardware| {
-                let name = if e.kind == "part" { format!("  {}", e.name) } else { e.name.clone() };
-                vec![name, e.path.to_owned(), e.purpose.clone()]
-            };
+            let cells =
+                |e: &blocks::Hardware| vec!["  ".repeat(e.depth) + &e.name, e.path.to_owned(), e.purpose.clone()];
             printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
+        }
+        What::Counters => {
+            let cells = |e: &dictionary::Counter| vec![e.key.to_owned(), e.sentence()];
+            printed(format, &["KEY", "MEANING"], dictionary::COUNTERS, cells)?
+        }
+        What::Stalls => {
+            let cells = |e: &dictionary::Stall| [e.unit, e.reason, e.meaning, e.counted].map(str::to_owned).to_vec();
+            printed(format, &["WHO WAITS", "REASON", "MEANING", "COUNTED AS"], dictionary::STALLS, cells)?
         }
         What::Figures => {
             let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];

@@ -1,5 +1,8 @@
 //! Statistics as JSON, schema 1. Keys are added, never renamed; a quantity that is not modelled is
 //! `null`, never 0. Everything but `host` is the same on every host.
+//!
+//! The doc comments of the fields are what `list counters` prints (`cli/build/dictionary.rs`): one without a sentence has
+//! that of the counter of the same name in the type that its structure links.
 
 use std::slice::from_ref;
 
@@ -28,54 +31,78 @@ const SCHEMA: u32 = 1;
 /// Everything a run says about itself.
 #[derive(Debug, Serialize)]
 pub struct Stats<'a> {
+    /// Version of the keys.
     schema: u32,
-    /// `finished`, `no-progress` or `cycle-limit`.
+    /// How the run ended: `finished`, `no-progress`, `cycle-limit` or `interrupted`.
     outcome: &'static str,
+    /// Name of the machine.
     machine: &'a str,
+    /// Names of the designs on it, in order.
     designs: &'a [String],
+    /// Hash of the values of all fields of the configuration.
     config_hash: String,
+    /// The kernels that ran.
     kernels: Vec<Kernel<'a>>,
+    /// Core cycles.
     cycles: u64,
+    /// Clock of the cores.
     core_mhz: f64,
+    /// Instructions issued, one for all lanes of a warp.
     warp_instructions: u64,
+    /// Instructions executed, one for each lane.
     thread_instructions: u64,
     /// Thread instructions a core cycle.
     ipc: f64,
+    /// What candel2018 section 5 measures.
     candel2018: Candel2018,
+    /// All L1Ds together.
     l1: L1,
+    /// All constant caches together.
     const_cache: ReadOnly,
+    /// All texture caches together.
     texture_cache: ReadOnly,
+    /// All banks of the L2 together.
     l2: L2,
-    /// All banks of the sharing tracker together.
+    /// All banks of the sharing tracker together; only where there is one.
     tracker: Option<TrackerStats>,
+    /// The crossbars, each with all its outputs together.
     noc: Noc,
+    /// All DRAM channels together.
     dram: Dram,
-    /// In pJ, by block; an estimate.
+    /// In pJ, by block; an estimate, only where structures were counted.
     energy: Option<&'a Energy>,
-    /// Scheduler cycles by reason, over all SMs.
-    stalls: Map<String, Value>,
-    /// Of each load instruction.
+    /// Scheduler cycles in which nothing was issued, by reason, over all SMs.
+    stalls: Stalls,
+    /// Each load instruction with its line requests; only of kernels in PTX.
     loads: Vec<Load<'a>>,
     /// How lines of the L1Ds were asked for again; only with `--check`.
     reuse: Option<Reuse>,
+    /// What `--check` found: `passed`, `failed`, `order-dependent`, or `off` if there was nothing to compare with.
     check: &'static str,
+    /// The run on this host.
     host: Host,
+    /// The same counters, one element a unit.
     units: Units,
 }
 
 #[derive(Debug, Serialize)]
 struct Kernel<'a> {
+    /// Its name.
     name: &'a str,
+    /// How often it was launched.
     launches: u64,
-    /// Warps of a scheduler that a throttle found best for it.
+    /// Warps of a scheduler that a throttle found best for it; only with `dwt-cs`.
     warp_limit: Option<u8>,
 }
 
-/// A load instruction: its line requests and what they found.
+/// A load instruction: its line requests and what they found, as [`LoadStats`] has it.
 #[derive(Debug, Serialize)]
 struct Load<'a> {
+    /// Kernel.
     kernel: &'a str,
+    /// Program counter.
     pc: u32,
+    /// Line in the PTX file.
     line: u32,
     accesses: u64,
     hits: u64,
@@ -117,7 +144,7 @@ struct Candel2018 {
     mpko: f64,
     /// Cycles from the look-up that missed to the departure of the fetch, on average.
     miss_delay: f64,
-    /// Part of the misses that was fetched into the FRC at once.
+    /// Part of the misses that was fetched into the FRC at once; only with an FRC.
     frc_share: Option<f64>,
 }
 
@@ -132,7 +159,7 @@ impl Candel2018 {
     }
 }
 
-/// Accesses are loads; stores are counted apart.
+/// Accesses are loads; stores are counted apart, as in [`L1Stats`].
 #[derive(Debug, Serialize)]
 struct L1 {
     accesses: u64,
@@ -144,15 +171,15 @@ struct L1 {
     store_misses: u64,
     atomics: u64,
     evictions: u64,
-    /// Lines that got a place after they had been candidates for one, and lines that lost theirs.
     promotions: Option<u64>,
     demotions: Option<u64>,
-    /// Lines dropped because the L2 recalled them.
+    /// Lines dropped, here or on their way, because the L2 recalled them; only where it does.
     recalls: Option<u64>,
+    /// Cycles in which the oldest access was refused, by reason.
     reservation_fails: ReservationFails,
 }
 
-/// A cache that only loads.
+/// A cache that only loads: part of [`L1Stats`].
 #[derive(Debug, Serialize)]
 struct ReadOnly {
     accesses: u64,
@@ -160,10 +187,11 @@ struct ReadOnly {
     hit_pending: u64,
     misses: u64,
     evictions: u64,
+    /// Cycles in which the oldest access was refused, by reason.
     reservation_fails: ReservationFails,
 }
 
-/// Cycles in which the oldest access was refused.
+/// Cycles in which the oldest access was refused, by [`Fail`].
 #[derive(Debug, Serialize)]
 struct ReservationFails {
     line_alloc: u64,
@@ -172,7 +200,7 @@ struct ReservationFails {
     miss_queue: u64,
 }
 
-/// Accesses are reads; writes and atomics are counted apart.
+/// Accesses are reads; writes and atomics are counted apart, as in [`L2Stats`].
 #[derive(Debug, Serialize)]
 struct L2 {
     accesses: u64,
@@ -182,6 +210,7 @@ struct L2 {
     write_hits: u64,
     write_pending: u64,
     write_misses: u64,
+    /// Atomics and reductions, whatever they found.
     atomics: u64,
     atomic_hits: u64,
     atomic_pending: u64,
@@ -189,15 +218,16 @@ struct L2 {
     fetches: u64,
     writebacks: u64,
     evictions: u64,
-    /// Cycles from the look-up that missed to the departure of the fetch, summed over all fetches.
     miss_delay: u64,
     /// Requests that waited for a way or for a line on its way out; only in the transient flow.
     put_down: Option<u64>,
+    /// The Fetch and Replacement Caches; only where there are any.
     frc: Option<Frc>,
+    /// The buffers of the lines that atomics went to last; only where there are any.
     atomic_buffer: Option<AtomicBuffer>,
 }
 
-/// The Fetch and Replacement Cache.
+/// The Fetch and Replacement Cache, of [`L2Stats`].
 #[derive(Debug, Serialize)]
 struct Frc {
     /// Misses, of reads and writes, whose line was fetched into it at once.
@@ -220,23 +250,31 @@ struct AtomicBuffer {
 
 #[derive(Debug, Serialize)]
 struct Noc {
+    /// From the SMs to the L2.
     request: Crossbar,
+    /// From the L2 to the SMs.
     reply: Crossbar,
+    /// Recalls by the L2; only where it recalls lines.
     recall: Option<Crossbar>,
+    /// Their acknowledgements; only where the L2 recalls lines.
     recall_ack: Option<Crossbar>,
+    /// Loads on their way to other L1s; only with a sharing tracker.
     forward: Option<Crossbar>,
+    /// What these answer; only with a sharing tracker.
     forward_answer: Option<Crossbar>,
 }
 
+/// The outputs of a crossbar: [`OutputStats`].
 #[derive(Debug, Serialize)]
 struct Crossbar {
     packets: u64,
     flits: u64,
+    /// Bytes on the wires, those of flits that are not full included.
     bytes: u64,
-    /// Cycles in which a packet waited for room at its receiver, over all outputs.
     blocked: u64,
 }
 
+/// Channels of the DRAM, with the [`Counts`] of each.
 #[derive(Debug, Serialize)]
 struct Dram {
     reads: u64,
@@ -247,44 +285,60 @@ struct Dram {
     refreshes: u64,
     bytes: u64,
     bus_busy_cycles: u64,
-    /// Banks for which a request waited, summed over all cycles, and the cycles in which one did:
-    /// their quotient is the bank-level parallelism.
     banks_waiting: u64,
+    /// Cycles in which a request waited; `banks_waiting` over it is the bank-level parallelism.
     waiting_cycles: u64,
-    /// Cycles from acceptance to the end of the data, summed over all reads.
     read_latency: u64,
-    /// Reads that took less than 16, 32, 64 and so on to 4,096 cycles, and longer ones.
     read_latencies: [u64; LATENCY_CLASSES],
 }
 
 #[derive(Debug, Serialize)]
 struct Host {
+    /// Time that the simulation took.
     wall_seconds: f64,
+    /// Time of the processor, of all threads together.
     cpu_seconds: f64,
+    /// Core cycles simulated a second.
     cycles_per_second: f64,
 }
 
 /// The same counters, one element a unit.
 #[derive(Debug, Serialize)]
 struct Units {
+    /// Each SM.
     sm: Vec<Sm>,
+    /// Each L1D.
     l1: Vec<L1>,
+    /// Each constant cache.
     const_cache: Vec<ReadOnly>,
+    /// Each texture cache.
     texture_cache: Vec<ReadOnly>,
+    /// Each bank of the L2.
     l2: Vec<L2>,
+    /// Each channel.
     dram: Vec<Dram>,
 }
 
 #[derive(Debug, Serialize)]
 struct Sm {
+    /// Instructions issued, one for all lanes of a warp.
     warp_instructions: u64,
+    /// Instructions executed, one for each lane.
     thread_instructions: u64,
+    /// Branches whose lanes disagreed.
     divergent_branches: u64,
+    /// Cycles that shared memory accesses took beyond one each.
     shared_conflicts: u64,
-    /// `null` if the register file has no banks.
+    /// Cycles by which the last operands of instructions came later than they do without banks; only where the
+    /// register file has banks.
     operand_conflicts: Option<u64>,
-    stalls: Map<String, Value>,
+    /// Cycles in which its schedulers issued nothing, by reason.
+    stalls: Stalls,
 }
+
+/// Scheduler cycles by [`StallReason`], but for those in which one issued.
+#[derive(Debug, Serialize)]
+struct Stalls(Map<String, Value>);
 
 impl<'a> Stats<'a> {
     /// The statistics of a run.
@@ -329,7 +383,7 @@ impl<'a> Stats<'a> {
             },
             dram: Dram::of(&counters.dram),
             energy,
-            stalls: stalls(&counters.stalls),
+            stalls: Stalls::of(&counters.stalls),
             loads: report.loads.iter().map(Load::of).collect(),
             reuse: report.reuse.map(|[all, _]| Reuse::of(all)),
             check: match report.verdict {
@@ -478,15 +532,17 @@ impl Sm {
             divergent_branches: core.divergent_branches,
             shared_conflicts: core.shared_conflicts,
             operand_conflicts: has_banks.then_some(core.operand_conflicts),
-            stalls: stalls(from_ref(cycles)),
+            stalls: Stalls::of(from_ref(cycles)),
         });
         sm.collect()
     }
 }
 
-/// Scheduler cycles by reason, over the given SMs; cycles in which one issued are no stall.
-fn stalls(units: &[Vec<u64>]) -> Map<String, Value> {
-    let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
-    let cycles = |idx: usize| units.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
-    reasons.map(|(idx, reason)| (reason.name().to_owned(), cycles(idx).into())).collect()
+impl Stalls {
+    /// Over the given SMs.
+    fn of(units: &[Vec<u64>]) -> Self {
+        let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
+        let cycles = |idx: usize| units.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
+        Self(reasons.map(|(idx, reason)| (reason.name().to_owned(), cycles(idx).into())).collect())
+    }
 }

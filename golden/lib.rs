@@ -5,9 +5,8 @@
 //! | module            | twin of, or use                                                        |
 //! |-------------------|------------------------------------------------------------------------|
 //! | [`interp`]        | whole machine: runs a kernel on [`memory`], one instruction at a time  |
-//! | [`coalescer`]     | coalescer: lines, lanes and byte masks of an instruction               |
 //! | [`index`]         | index unit: polynomial division, bit by bit                            |
-//! | [`l1`]            | L1D and MSHR: what becomes of each access, fill and departure          |
+//! | [`l1`]            | coalescer, L1D and MSHR: lines of an instruction, what becomes of each |
 //! | [`noc`]           | crossbar: nothing lost, doubled, changed or overtaken                  |
 //! | [`l2`]            | L2 bank: hits, victims, write-backs, bytes                             |
 //! | [`throttle`]      | throttle: limits found by search, lost locality, who may load            |
@@ -15,7 +14,6 @@
 //! | [`dram`]          | DRAM channel: an independent checker of its commands                   |
 //! | [`mod@reference`] | kernels: expected results in double precision, and how to compare      |
 
-pub mod coalescer;
 pub mod consistency;
 pub mod dram;
 

@@ -3,20 +3,20 @@
 //! Every block is a state machine that reads what its neighbours committed before this clock
 //! edge and talks to them through registered channels only, so that the order in which blocks
 //! are evaluated can never change a result. [`kernel`] holds that contract; everything else is
-//! hardware written on top of it, one block a file.
+//! hardware written on top of it, one block a file, listed here from the SMs to memory.
 //!
 //! | module      | holds                                                                  |
 //! |-------------|------------------------------------------------------------------------|
-//! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
-//! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
 //! | [`sm`]      | CTA dispatcher and SM core                                             |
+//! | [`throttle`]| which warps may issue, for the sake of the L1D                       |
 //! | [`l1`]      | LSU with its caches                                                    |
-//! | [`index`]   | set index functions as XOR trees                                       |
 //! | [`noc`]     | crossbars and their packets                                            |
+//! | [`tracker`] | which L1s hold a line, and supply it to others                        |
 //! | [`l2`]      | L2 bank                                                                |
 //! | [`dram`]    | GDDR5 channel                                                          |
-//! | [`tracker`] | which L1s hold a line, and supply it to others                        |
-//! | [`throttle`]| which warps may issue, for the sake of the L1D                       |
+//! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
+//! | [`index`]   | set index functions as XOR trees                                       |
+//! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
 //! | [`machine`] | the wiring of all blocks, and what a host may do with them             |
 //! | [`recorded`]| the values that memory holds behind a trace                            |
 //! | [`config`]  | how broken rules of a configuration are collected                      |

@@ -1,6 +1,7 @@
-//! Untimed twins of the L1 data cache and its parts.
+//! Untimed twins of the coalescer, the L1 data cache and its parts.
 
 pub mod cache;
+pub mod coalescer;
 pub mod decoupled;
 pub mod dueling;
 pub mod event;

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Access, Atomic, Line};
+use super::bank::{Access, Atomic, Line};
 use crate::index::SetIndex;
 
 /// What becomes of a request.
@@ -289,7 +289,7 @@ fn serve<R: Clone>(block: &mut Block, waiting: &Waiting<R>) -> Vec<(R, Line)> {
 mod tests {
     use super::*;
     use crate::index::Function;
-    use crate::l2::Write;
+    use crate::l2::bank::Write;
     use proptest::prelude::*;
 
     const LINE_BYTES: usize = 4;

@@ -1,7 +1,7 @@
 //! Untimed twins of the schemes that throttle warps.
 
 pub mod ccws;
-pub mod dwt;
+pub mod coordinator;
 
 /// The warps that a limit leaves: of those in the order of their launch that `can` go on, the first so
 /// many.

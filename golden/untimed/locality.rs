@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 
 use super::lines::Lines;
 use super::{Config, is_uncached};
-use crate::coalescer::{LineRequest, WarpAccess, coalesce};
 use crate::interp::{Access, InterpError, Launch, Sms, WarpStep, run_steps};
+use crate::l1::coalescer::{LineRequest, WarpAccess, coalesce};
 use crate::memory::FlatMemory;
 
 /// Classes of locality.

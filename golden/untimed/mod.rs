@@ -28,10 +28,10 @@ use std::collections::BTreeMap;
 use isa::program::MemOp;
 use isa::types::CacheOp;
 
-use crate::coalescer::{WarpAccess, coalesce};
 use crate::index::SetIndex;
 use crate::interp::{Access, InterpError, Launch, Sms, WarpMemory, run_warps};
-use crate::l2::Banks;
+use crate::l1::coalescer::{WarpAccess, coalesce};
+use crate::l2::bank::Banks;
 use crate::memory::FlatMemory;
 use lines::Lines;
 

@@ -9,8 +9,8 @@ use isa::program::MemOp;
 
 use super::lines::Lines;
 use super::{Geometry, is_uncached, sectors};
-use crate::coalescer::{WarpAccess, coalesce};
 use crate::interp::{Access, InterpError, Launch, Sms, WarpMemory, run_warps};
+use crate::l1::coalescer::{WarpAccess, coalesce};
 use crate::memory::FlatMemory;
 
 /// One launch: what each static load asked for in all, and every line of it in order.

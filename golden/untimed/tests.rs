@@ -7,7 +7,7 @@ use crate::index::Function;
 use crate::l1::cache::{self, Cache};
 use crate::l1::event::{Event, FailOrder, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
 use crate::l1::replacement::Policy;
-use crate::l2::{self, Bank, Banks};
+use crate::l2::bank::{self as l2, Bank, Banks};
 
 const BASE: u64 = 0x10_0000;
 

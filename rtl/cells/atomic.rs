@@ -1,6 +1,10 @@
 //! # Atomic unit
 //! Reads, changes and writes words of a line in one pass: what an L2 bank does for an atomic
 //! request. The requests name which words; one adder or comparator a word works on all of them.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/bank.rs`.
+//! Bench: its own tests and `tb/l2/atomics.rs`.
 
 use isa::lanes::{AtomicFn, atomic};
 use isa::types::Type;

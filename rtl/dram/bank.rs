@@ -2,6 +2,10 @@
 //! Knows which row is open, if any, and when its next commands are legal. Each command moves the
 //! cycles from which the next ones are legal in this bank; what banks owe each other is in
 //! [`timing`](super::timing).
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/checker.rs`.
+//! Bench: its own tests and `tb/dram/mutants.rs`.
 
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt};

@@ -19,6 +19,9 @@
 //! commands go on, so the channel never waits for its receiver to take a request.
 //!
 //! A read or write of a burst that the host has not mapped is a panic that names channel and cycle.
+//!
+//! Twin: `golden/dram/checker.rs` and `golden/dram/requests.rs`.
+//! Bench: `tb/dram`.
 
 use super::bank::Bank;
 use super::command::{Command, CommandKind};

@@ -7,6 +7,10 @@
 //! A request of the other kind is served all the same if one of the kind in turn waits for it,
 //! because both want the same burst; otherwise a read behind a write behind a read of one burst
 //! would hang a full queue. Hence some request can always go.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: none; reads and writes may go in either order.
+//! Bench: its own tests and `tb/dram/directed.rs`.
 
 use super::bank::STAMP_BITS;
 use super::config::{DramConfig, WriteDrain};

@@ -4,6 +4,10 @@
 //! which older ones want the same burst: those go first, so that no access overtakes another to
 //! its own address (RAW, WAR, WAW). Reads and writes are told apart by a mask, which is all that a
 //! policy that gathers writes needs.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/requests.rs`.
+//! Bench: its own tests and `tb/dram/random.rs`.
 
 use super::config::DramConfig;
 use super::mapping::{Mapping, Place};

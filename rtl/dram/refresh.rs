@@ -3,6 +3,10 @@
 //! request; the row hits that wait at this moment are served, all banks are precharged, and REF
 //! follows. Later arrivals wait, and so do reads that find no room for their data, so that neither
 //! traffic nor a stalled receiver can put a refresh off.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/checker.rs`.
+//! Bench: `tb/dram/directed.rs`.
 
 use super::bank::{Bank, STAMP_BITS};
 use super::command::CommandKind;

@@ -2,6 +2,10 @@
 //! Keeps the data of every RD from the device's output until the reply channel takes them. Data
 //! leave in the order of the reads, not before their time. When all places are taken no RD is
 //! issued, so a stalled receiver stops reads and loses nothing.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/requests.rs`.
+//! Bench: `tb/dram/random.rs`.
 
 use super::bank::STAMP_BITS;
 use super::config::DramConfig;

@@ -10,6 +10,10 @@
 //! so, hence no request loses its row between ACT and column command.
 //!
 //! First come, first served (FCFS) is the same with only the oldest request to choose from.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/checker.rs`.
+//! Bench: `tb/dram/directed.rs`.
 
 use super::bank::Bank;
 use super::command::CommandKind;

@@ -2,6 +2,10 @@
 //! Keeps the distances that commands of one bank impose on its bank group and on the channel: the
 //! data bus, the charge pumps (tRRD and the windows of 4 and 32 activates), the precharge spacing.
 //! [`Bank`] holds what a bank owes itself; a command is legal from the latest of the three.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/rules.rs`.
+//! Bench: its own tests and `tb/dram/mutants.rs`.
 
 use super::bank::{Bank, STAMP_BITS};
 use super::config::{DramConfig, DramTiming};

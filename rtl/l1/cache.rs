@@ -15,6 +15,9 @@
 //! What goes to memory is put into the miss queue that all caches share, and what is answered into
 //! the pending table. The data array has two read ports, because a waiter reads in the cycle of a
 //! hit or of a modified line that gives way.
+//!
+//! Part of `rtl/l1/lsu.rs`.
+//! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
 
 mod choice;
 

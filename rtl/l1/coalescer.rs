@@ -19,6 +19,8 @@
 //! Where loads are judged, [`super::contention`] counts the lines of an instruction as it is taken, and each of its
 //! requests says what came of it.
 //! Area: 32 comparators of a line address, one priority encoder over the lanes.
+//!
+//! Part of `rtl/l1/lsu.rs`.
 
 use isa::lanes::AtomicFn;
 

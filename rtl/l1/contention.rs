@@ -10,6 +10,9 @@
 //! `floor(n / (t + 1))`, and that is a constant for each `t`.
 //! Area: the comparators that tell which lanes are the first in their lines, one for each pair of lanes; the sums of
 //! these lanes and, in the core, of the resident warps; a constant for each number of lines.
+//!
+//! Part of `rtl/l1/lsu.rs`.
+//! Twin: `golden/hybrid/mod.rs`.
 
 use super::access::LANES;
 use crate::kernel::{Describe, Logic};

@@ -25,6 +25,9 @@
 //! Area order: tag comparators, counts with their decrementers, minimum over the counts of a set.
 //! Beyond what li2015 section 6.5 counts there is nothing: whether a place is free and whose it is
 //! follow from the positions in the tags.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Bench: its own tests and `tb/l1/streams.rs`.
 
 mod config;
 mod entry;

@@ -26,6 +26,8 @@
 //! Latency: an access counts in the cycle after it was accepted, a mode is in force in the cycle
 //! after the decision. A sleeping block has nothing to count until its timer ends.
 //! Area order: four counters, two products.
+//!
+//! Bench: its own tests.
 
 use serde::{Deserialize, Serialize};
 

@@ -26,6 +26,8 @@
 //! for the sectors of it that it touches (xie2013 section 4.1). Atomics go past the L1D in the order of stores, and bring the line as it was before on
 //! fill path 2.
 //! A fill whose way is still read by waiters of its previous line waits; waiters leave every cycle, so it cannot wait for ever.
+//!
+//! Twin: `golden/l1/cache.rs`.
 
 mod host;
 mod peers;

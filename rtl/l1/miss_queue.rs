@@ -11,6 +11,10 @@
 //!
 //! `holds_write` compares a line with every queued store and atomic: a load on the bypass path must
 //! not pass one of its own line.
+//!
+//! Part of `rtl/l1/lsu.rs`.
+//! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.
+//! Bench: its own tests and `tb/l1/lsu.rs`.
 
 use super::coalescer::LineShape;
 use crate::cells::atomic::AtomicOp;

@@ -12,6 +12,8 @@
 //! later. Ordering: requests of one warp keep their order; a fixed order may keep a warp of a high number
 //! waiting for as long as those below it have requests, which ends as they wait for data. A head that is refused
 //! stays selected only as long as the order says so. Area: the queues, one comparator tree of their levels.
+//!
+//! Part of `rtl/l1/lsu.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -14,6 +14,8 @@
 //! waiter; until then its line cannot be allocated again, because a second entry for the line would
 //! make the search ambiguous.
 //! Area order: one comparator of a line address an entry, entries x merges waiters.
+//!
+//! Part of `rtl/l1/cache.rs`.
 
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
 

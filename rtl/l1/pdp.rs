@@ -10,6 +10,9 @@
 //!
 //! An access is a load that the cache accepts or sends past; stores are none, for they allocate nothing,
 //! and a refused load changes nothing.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Bench: `tb/l1/schemes.rs`.
 
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,

@@ -13,6 +13,10 @@
 //!
 //! Latency: a row completed in one cycle can be taken in the next. Among complete rows the one after
 //! the row taken last goes first, so that none starves.
+//!
+//! Part of `rtl/l1/lsu.rs`.
+//! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.
+//! Bench: its own tests and `tb/l1/lsu.rs`.
 
 use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};

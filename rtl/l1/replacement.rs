@@ -23,6 +23,9 @@
 //! | `touch`  | in  | set, way          | an accepted access used the line                         |
 //! | `start`  | in  | set, way, source  | an accepted miss takes the way; gives the line's rank    |
 //! | `insert` | in  | ranks of the set  | makes room in the order and puts the line there          |
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Bench: its own tests and `tb/l1/streams.rs`.
 
 use serde::{Deserialize, Serialize};
 

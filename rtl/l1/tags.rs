@@ -13,6 +13,10 @@
 //!
 //! Victim: the lowest invalid way, else the way of the highest rank that holds data; a reserved way is
 //! never a victim, because its fill is on the way.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Twin: `golden/l1/cache.rs`.
+//! Bench: `tb/l1/lsu.rs` and `tb/l1/streams.rs`.
 
 use super::replacement::{RankShape, Ranked, Replacement, ReplacementConfig, Source};
 use crate::index::IndexUnit;

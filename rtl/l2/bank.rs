@@ -47,6 +47,8 @@
 //! No deadlock: DRAM data always have their place (the reserved way), replies always sink in the
 //! SMs, and waiters need only room for a reply. Whatever a look-up waits for (a way, an MSHR entry,
 //! a queue) is freed by these without any further look-up.
+//!
+//! Bench: `tb/l2`.
 
 mod atomic_buffer;
 mod attend;

@@ -14,6 +14,10 @@
 //!
 //! Every queue has a place for all that can be in it at once, so nothing here refuses anything.
 //! A leaver is the MSHR entry whose line takes the way, or, counted on from there, an FRC entry.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/frc.rs`.
+//! Bench: its own tests and `tb/l2/frc.rs`.
 
 use super::config::BankPlace;
 use super::mshr::bits_for;

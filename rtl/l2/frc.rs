@@ -21,6 +21,8 @@
 //! new one, and is found there by its own address only because both are of one set of the bank.
 //!
 //! Area order: entries x (a line and its tag); a set of tag comparators.
+//!
+//! Part of `rtl/l2/bank.rs`.
 
 use super::evictions::Leaving;
 use super::line::Tag;

@@ -14,6 +14,10 @@
 //! An entry takes waiters as long as it has room, even while its earlier ones are served, and is
 //! freed with its last one. Area order: entries x merges waiters, each with the bytes of a line;
 //! one line comparator an entry.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/bank.rs`.
+//! Bench: its own tests and `tb/l2/stalls.rs`.
 
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;

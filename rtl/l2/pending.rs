@@ -14,6 +14,10 @@
 //! Order: of each set only the oldest is ever awake or looking, so a set is served first come, first
 //! served, and different sets do not wait for each other. A request stays here until it is served:
 //! younger ones for its line or, where they miss, for its set find it here and queue behind it.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/frc.rs`.
+//! Bench: its own tests and `tb/l2/frc.rs`.
 
 use super::queues::{DUE_BITS, DUE_MASK};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload};

@@ -16,6 +16,10 @@
 //! Order: the parts of a request enter side by side and in rising order, so that two requests meet
 //! in the same order in every line of the bank.
 //! Area: a row holds the bytes of an L1 line.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: none; `tb/l2/flat.rs` knows the bytes that must come back.
+//! Bench: its own tests and `tb/l2/contents.rs`.
 
 use isa::lanes::AtomicFn;
 

@@ -11,6 +11,10 @@
 //!
 //! All times are kept as the cycle at which something happens; the low three bits of it are the
 //! hardware's register, because no packet is longer than five flits.
+//!
+//! Part of `rtl/noc/xbar.rs`.
+//! Twin: `golden/noc/xbar.rs`.
+//! Bench: its own tests and `tb/noc/xbar.rs`.
 
 use super::packet::{FLIT_BYTES, Packet};
 use crate::kernel::{

@@ -6,6 +6,10 @@
 //! It holds one instruction. A store or an atomic leaves with its last beat. A load of one beat does
 //! too; of several, each waits for the reply to the one before and the instruction stays until the
 //! last reply, because a reply names warp and pc but not the beat.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/spaces.rs`.
 
 use isa::lanes::AtomicFn;
 use isa::map::{LOCAL_WORD, local_offset};

@@ -7,6 +7,10 @@
 //! A warp can arrive and go on: it counts, but the barrier opens for those that wait. A reduction
 //! adds up in how many threads a predicate held; what it came to stays with each warp that waited
 //! until that warp asks. A warp that arrives, goes on and meets nobody counts until its CTA ends.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/shared.rs`.
 
 use super::MAX_WARPS;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};

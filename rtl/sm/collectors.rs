@@ -23,6 +23,10 @@
 //!
 //! Sources: the units and numbers are those of GPGPU-Sim's GTX 480; its collectors take one operand a
 //! cycle each, and reads and writes share the port of a bank there.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
 
 use isa::program::RegMask;
 

@@ -23,6 +23,9 @@
 //!
 //! Sources: li2015 Table 2 and khairy2015 Table 1 (sizes, two schedulers, greedy-then-oldest);
 //! the post-dominator stack is that of GPGPU-Sim.
+//!
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: `tb/sm`.
 
 use std::sync::Arc;
 

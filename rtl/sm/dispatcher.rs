@@ -9,6 +9,9 @@
 //! Latency: a slot freed in one cycle is given away in the next. Order: CTAs in linear order (x
 //! fastest); SMs round robin, starting after the one served last, passing over those that are
 //! full. A launch waits only for a free slot or for room in the channel.
+//!
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: `tb/sm`.
 
 use super::{CtaDone, CtaLaunch};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};

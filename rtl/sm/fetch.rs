@@ -7,6 +7,10 @@
 //! A buffer holds what follows the warp's pc or nothing: whatever moves the pc elsewhere flushes
 //! it. No fetch can be on its way then, since only warps with an empty buffer are fetched and
 //! those cannot issue. The model keeps the valid bits; the instruction is found by its pc.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
 
 use crate::kernel::{Describe, FieldsExt, Logic};
 

@@ -12,6 +12,9 @@
 //! The second issue follows when its pipe is free: a pipe of 16 lanes keeps each half for two cycles
 //! and the warp for four. Lanes that go through generic addresses or fetch texels do so half by half,
 //! each waiting for the one before.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
 
 use isa::program::RegMask;
 

@@ -3,6 +3,10 @@
 //! writeback cycle on the result bus at once, in a calendar with one row per future cycle; until
 //! then its result waits in the pipe. The model keeps all results on their way in one table,
 //! whatever stage of whatever pipe they are in.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
 
 use super::SmConfig;
 use super::alu::Words;

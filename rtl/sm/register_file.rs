@@ -5,6 +5,10 @@
 //! Ports are those of the instructions that can read or retire in one cycle. Where the file has banks,
 //! each has one port that reads, and the collectors know when what is read here at issue has really
 //! left it.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: `tb/sm/data.rs`.
 
 use super::SmConfig;
 use super::alu::{Words, merge};

@@ -10,6 +10,10 @@
 //!
 //! A throttle narrows the warps down as the pool of a two-level scheduler does: to the oldest of those
 //! that can go on, or to those that may load.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
 
 use super::{MAX_WARPS, SchedulerPolicy};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};

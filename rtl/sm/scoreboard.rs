@@ -4,6 +4,10 @@
 //!
 //! The hazard bits are worked out again only when the warp issues, gets a result or gets a new
 //! head, so that a scheduler sees all its warps in one mask.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
 
 use isa::program::RegMask;
 

@@ -6,6 +6,10 @@
 //!
 //! An atomic reads a word and writes back what it makes of it, lane after lane in ascending order;
 //! here lanes that ask for one word are not served together.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/shared.rs`.
 
 use crate::kernel::{
     Access, Accesses, ArraySpec, ArrayView, Collide, Describe, Field, Fields, Logic, Storage, digest_of,

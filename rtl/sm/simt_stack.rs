@@ -11,6 +11,10 @@
 //! leave one by one stays at two entries. Every divergence takes lanes from the top and adds at
 //! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program, 127 with 64
 //! lanes. GPGPU-Sim's 33 are enough as long as branches nest no deeper than 16.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/control.rs`.
 
 use super::MAX_WARPS;
 use crate::kernel::{

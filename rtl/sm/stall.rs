@@ -11,7 +11,7 @@ use crate::kernel::{Describe, DescribeExt, Encoding};
 /// What a scheduler did with a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StallReason {
-    /// It issued an instruction.
+    /// No stall: it issued an instruction.
     Issued,
     /// No warp of it is running.
     #[default]

@@ -8,6 +8,10 @@
 //!
 //! Lanes that bring different handles are served one handle after the other, like generic addresses
 //! of different spaces.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: `tb/sm/spaces.rs`.
 
 use isa::program::Dst;
 use isa::texture::TexOp;

@@ -1,6 +1,6 @@
 //! # DWT-CS monitor of a core
 //! Counts misses and thread instructions, reports them at the end of every period, and holds the limit
-//! under which the core's schedulers work (khairy2015 section 4.2). A part of the SM core.
+//! under which the core's schedulers work (khairy2015 section 4.2).
 //!
 //! | port     | dir | payload    | contract                                                        |
 //! |----------|-----|------------|-----------------------------------------------------------------|
@@ -10,6 +10,10 @@
 //!
 //! A period counts the instructions issued in its cycles. A miss is counted a cycle after it happened,
 //! which is when the core learns of it. The first period begins with the first cycle of the kernel.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/throttle/coordinator.rs`.
+//! Bench: its own tests and `tb/throttle/coordinator.rs`.
 
 use super::config::{DwtConfig, Persist};
 use super::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, PeriodEnd, Report};

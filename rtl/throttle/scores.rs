@@ -1,7 +1,7 @@
 //! # CCWS scores of a core
 //! Gives warps that lose locality the cache to themselves for a while: their scores rise, and warps whose
 //! scores no longer fit below the cutoff may not load (khairy2015 section 5, Table 4, of Rogers et al.'s
-//! cache-conscious wavefront scheduling). A part of the SM core.
+//! cache-conscious wavefront scheduling).
 //!
 //! | port    | dir | payload | contract                                                             |
 //! |---------|-----|---------|----------------------------------------------------------------------|
@@ -16,6 +16,10 @@
 //! warp with which they do is admitted too. While all are at `base` everyone is.
 //!
 //! Area: scores, counts, the sort over the warps, a divider off the way of issue.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/throttle/ccws.rs`.
+//! Bench: its own tests and `tb/throttle/ccws.rs`.
 
 use super::config::CcwsConfig;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};

@@ -1,6 +1,6 @@
 //! # CCWS victim tags of an L1D
 //! Remembers the lines that each warp brought and others displaced, so that a miss to one of them shows
-//! that the warp has lost locality (khairy2015 section 5, Table 4). A part of the L1D.
+//! that the warp has lost locality (khairy2015 section 5, Table 4).
 //!
 //! | port     | dir | payload             | contract                                                |
 //! |----------|-----|---------------------|---------------------------------------------------------|
@@ -11,6 +11,10 @@
 //! among those of its warp. What it finds stays. Tags of a warp slot stay when another warp takes it.
 //! The set of a line is its low address bits; replacement is true LRU.
 //! Area: 16 tags a warp, the owner of every line.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Twin: `golden/throttle/ccws.rs`.
+//! Bench: `tb/throttle/ccws.rs`.
 
 use super::config::CcwsConfig;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};

@@ -25,6 +25,9 @@
 //! Order: requests of an SM to a line reach the bank in the order in which they came, but for loads that an L1
 //! refused. A store or a coherent operation waits until no load of its own SM and line is at an L1: the load
 //! must not find what comes after it. No deadlock: see [`super::message`].
+//!
+//! Twin: `golden/hybrid/tracker.rs`.
+//! Bench: `tb/tracker`.
 
 use super::config::{Probes, Protections, TrackerConfig};
 use super::message::{Answer, Forward, Found, TrackShape};

@@ -11,6 +11,10 @@
 //! | `forget`   | in  | line     | nobody may supply it                                             |
 //!
 //! One of them a cycle: a read and a write of a set. SMs are numbered from the first that the tracker serves.
+//!
+//! Part of `rtl/tracker/bank.rs`.
+//! Twin: `golden/hybrid/tracker.rs`.
+//! Bench: `tb/tracker`.
 
 use super::config::SharerList;
 use crate::cells::lru::Recency;

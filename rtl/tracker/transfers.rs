@@ -12,6 +12,10 @@
 //! | `arrived`  | in  | SM, ticket     | closes the row of the reply that passes, if it has one    |
 //!
 //! Area order: two comparators a row, of lines for `poison` and of tickets for `arrived`.
+//!
+//! Part of `rtl/tracker/bank.rs`.
+//! Twin: none; `golden/consistency.rs` judges what loads return.
+//! Bench: `tb/tracker`.
 
 use super::message::{Found, TrackShape};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use golden::coalescer;
 use golden::hybrid::is_contentious;
 use golden::index::{Function, IndexError, Poly, SetIndex};
 use golden::l1::cache::{Cache, Config};
+use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
     Chosen, Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use golden::coalescer::{WarpAccess, coalesce};
 use golden::hybrid::{Config, Counts, Hybrid, LINE_BYTES, Source};
 use golden::interp::{Access, WarpMemory, run_warps};
+use golden::l1::coalescer::{WarpAccess, coalesce};
 use golden::untimed::is_uncached;
 use rtl::machine::MachineConfig;
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use golden::l2::Banks;
+use golden::l2::bank::Banks;
 use golden::untimed::{Caches, Config, Profile};
 use rtl::l1::config::Bypass;
 use rtl::machine::MachineConfig;

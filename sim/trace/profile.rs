@@ -265,8 +265,8 @@ mod tests {
             let mut profile = Profile::new(128);
             let addresses = std::array::from_fn(|lane| words[lane] * 8);
             profile.access(Class::Load(Space::Global), mask, &addresses, 8);
-            let golden = golden::coalescer::WarpAccess { active: mask, addresses, width: 8 };
-            let lines = golden::coalescer::coalesce(&golden, 128).unwrap();
+            let golden = golden::l1::coalescer::WarpAccess { active: mask, addresses, width: 8 };
+            let lines = golden::l1::coalescer::coalesce(&golden, 128).unwrap();
             prop_assert_eq!(profile.footprint.accesses(), lines.len() as u64);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::coalescer::{self, LineRequest, StoreRequest, coalesce_atomic, coalesce_constant, coalesce_store};
+use golden::l1::coalescer::{self, LineRequest, StoreRequest, coalesce_atomic, coalesce_constant, coalesce_store};
 use isa::lanes::{AtomicFn, atomic};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::l1::cache::CacheId;

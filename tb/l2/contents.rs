@@ -8,7 +8,7 @@ use super::{
 };
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
 use golden::index::{Function, SetIndex};
-use golden::l2::{Access, Bank, Outcome, Victim, Write};
+use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::memory::Memory;
 use super::{Rig, bursts_of, initial_line, line, read, write};
 use crate::kit::Random;
-use golden::l2::Atomic;
+use golden::l2::bank::Atomic;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;

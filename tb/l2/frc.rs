@@ -120,8 +120,8 @@ mod tests {
     use crate::l2::flat::{Flat, golden_atomic};
     use crate::l2::{ONE_CLOCK, fermi_place, initial_line, line};
     use golden::index::{Function, SetIndex};
+    use golden::l2::bank::{Access, Write};
     use golden::l2::frc::{Bank, Gone, Outcome};
-    use golden::l2::{Access, Write};
     use rtl::noc::packet::RequestKind;
     use std::collections::BTreeSet;
 

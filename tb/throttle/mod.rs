@@ -1,13 +1,13 @@
 //! # Testbenches of the schemes that throttle warps
 //!
-//! | testpoint     | intent                                                                             |
-//! |---------------|------------------------------------------------------------------------------------|
-//! | `dwt::*`      | sampling and result to the cycle; second round, memo; random counts against the twin |
-//! | `ccws::*`     | victim tags and scores against their twins, a million accesses                      |
-//! | `streaming::*`| the monitor against its twin, a million accesses                                    |
+//! | testpoint        | intent                                                                             |
+//! |------------------|------------------------------------------------------------------------------------|
+//! | `coordinator::*` | sampling and result to the cycle; second round, memo; random counts against the twin |
+//! | `ccws::*`        | victim tags and scores against their twins, a million accesses                      |
+//! | `streaming::*`   | the monitor against its twin, a million accesses                                    |
 
 mod ccws;
 #[cfg(test)]
 mod closed;
-mod dwt;
+mod coordinator;
 mod streaming;

@@ -20,7 +20,7 @@ const SOURCES: [&str; 14] = [
     "rtl/cells/streaming.rs",
     "rtl/throttle/config.rs",
     "rtl/tracker/config.rs",
-    "rtl/index/mod.rs",
+    "rtl/index.rs",
     "rtl/noc/xbar.rs",
     "rtl/l2/config.rs",
     "rtl/dram/config.rs",

@@ -10,9 +10,13 @@
 //! | every field of the configuration is documented, with its source    | `configuration` |
 //! | a file with unknown, unused or unclosed parts is refused           | `parts`         |
 //! | links and paths in the documents lead to files                     | `links`         |
+//! | a block has ports and latency; each part too a twin and a bench    | `map`           |
+//! | what runs count and wait for is in the dictionary, with a sentence | `dictionary`    |
 
 mod configuration;
+mod dictionary;
 mod links;
+mod map;
 mod parts;
 
 use std::fs;
@@ -104,8 +108,8 @@ fn effect() -> String {
 fn blocks() -> String {
     let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
     for hardware in warpsieve_cli::blocks::hardware() {
-        let warpsieve_cli::blocks::Hardware { name, kind, path, purpose } = hardware;
-        let name = if kind == "part" { format!("· {name}") } else { format!("**{name}**") };
+        let warpsieve_cli::blocks::Hardware { name, path, purpose, depth, .. } = hardware;
+        let name = if depth > 0 { format!("{} {name}", "·".repeat(depth)) } else { format!("**{name}**") };
         table.push_str(&format!("| {name} | [`{path}`]({path}) | {purpose} |\n"));
     }
     table
@@ -162,6 +166,8 @@ fn the_command_line_page_shows_the_help_and_the_lists() {
         Part { name: "machines", text: list("machines") },
         Part { name: "designs", text: list("designs") },
         Part { name: "kernels", text: list("kernels") },
+        Part { name: "counters", text: list("counters") },
+        Part { name: "stalls", text: list("stalls") },
     ];
     holds("docs/command-line.md", &parts);
 }

@@ -1,6 +1,6 @@
 //! # Atomic buffer
 //! Holds the line that atomics went to last, exclusively (anssari2012 section 3.4): the atomic unit works on it, and
-//! the data memory is left alone. A part of the bank.
+//! the data memory is left alone.
 //!
 //! | access                         | memory ports  | cycles                                                  |
 //! |--------------------------------|---------------|---------------------------------------------------------|
@@ -16,6 +16,10 @@
 //! address takes those of set and tag. An atomic writes its words, so a line here is newer than the data memory.
 //! A line that is in the FRC is changed there.
 //! Area: a line and its place.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/hybrid/coherent.rs`.
+//! Bench: `tb/l2/atomic_buffer.rs`.
 
 use super::super::mshr::bits_for;
 use super::super::stats::{L2Stats, Stall};

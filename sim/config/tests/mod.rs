@@ -2,6 +2,8 @@
 
 mod refused;
 
+use std::path::Path;
+
 use rtl::index::IndexConfig;
 use rtl::l1::config::Bypass;
 
@@ -41,6 +43,23 @@ fn every_machine_and_design_that_comes_along_resolves_and_is_named_as_its_file()
         assert_eq!(name, file.name);
         assert!(!description.is_empty() && !source.is_empty(), "{name}");
     }
+}
+
+#[test]
+fn every_file_of_the_two_folders_comes_along_in_the_order_of_names_and_numbers() {
+    for (folder, files) in [("machines", machines()), ("designs", designs())] {
+        let there = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder)).unwrap();
+        let there = there.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut there: Vec<_> = there.map(|name| format!("{folder}/{name}")).collect();
+        let mut listed: Vec<_> = files.iter().map(|file| file.path.to_owned()).collect();
+        there.sort();
+        listed.sort();
+        assert_eq!(listed, there);
+    }
+    let place = |name| designs().iter().position(|file| file.name == name);
+    let in_order =
+        ["brrip", "frc", "frc-4", "frc-8", "frc-16", "frc-512", "fully-associative", "tracker-2", "tracker-last"];
+    assert!(in_order.map(place).is_sorted() && in_order.map(place).iter().all(Option::is_some));
 }
 
 #[test]

@@ -13,6 +13,8 @@
 //! the largest fan-in in two-input gates: four levels for Poly(37) over 20 bits.
 //! For fixed upper address bits each function maps the low bits one to one onto the sets, so the
 //! tag of an ordinary cache (the line address above its index bits) stays sufficient.
+//!
+//! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 
 mod polynomial;
 

@@ -1,6 +1,6 @@
 //! The coordinator of DWT-CS with the monitors of its cores, and against its twin.
 
-use golden::throttle::dwt::{Answer, Config as TwinConfig, Counts, Search, Trigger as TwinTrigger};
+use golden::throttle::coordinator::{Answer, Config as TwinConfig, Counts, Search, Trigger as TwinTrigger};
 use rtl::kernel::{Block, BlockId, Edge, Wake};
 use rtl::throttle::config::{CcwsConfig, DwtConfig, Persist, Scheme, ThrottleConfig, Trigger};
 use rtl::throttle::coordinator::{Coordinator, CoordinatorIo};

@@ -6,10 +6,6 @@
 //! when the line arrives; so a read sees exactly the writes accepted before it. Time, queues and
 //! the number of outstanding lines are the clocked bank's own business.
 
-pub mod frc;
-pub mod masked;
-pub mod passing;
-
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -31,7 +27,7 @@ pub struct Write {
 }
 
 impl Write {
-    fn apply(&self, line: &mut Line) {
+    pub(super) fn apply(&self, line: &mut Line) {
         let chosen = |(i, _): &(usize, _)| self.byte_mask >> i & 1 == 1;
         for (_, (old, new)) in line.iter_mut().zip(&self.bytes).enumerate().filter(chosen) {
             *old = *new;
@@ -53,7 +49,7 @@ pub struct Atomic<R> {
 }
 
 impl<R> Atomic<R> {
-    fn apply(&self, line: &mut Line) {
+    pub(super) fn apply(&self, line: &mut Line) {
         for &(at, b, c) in &self.words {
             let word = &mut line[at..at + self.ty.bytes() as usize];
             let old = word.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));

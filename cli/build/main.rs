@@ -1,0 +1,41 @@
+//! Gathers what the sources say about themselves, so that nobody lists it: the headers of the hardware, and the
+//! sentences beside counters and stall reasons.
+
+mod declared;
+mod dictionary;
+mod headers;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new("..");
+    for place in ["build", "stats.rs", "../rtl", "../sim"] {
+        println!("cargo::rerun-if-changed={place}");
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    fs::write(out.join("headers.rs"), headers::table(root)?)?;
+    fs::write(out.join("counters.rs"), dictionary::counters(root)?)?;
+    fs::write(out.join("stalls.rs"), dictionary::stalls(root)?)?;
+    Ok(())
+}
+
+/// Every Rust file below a folder or file of the workspace, as its path from `root`, sorted.
+fn sources(root: &Path, place: &str) -> std::io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    if root.join(place).is_dir() {
+        for entry in fs::read_dir(root.join(place))? {
+            let name = entry?.file_name();
+            let name = name.to_string_lossy();
+            // Editors keep hidden files beside those that are open.
+            if !name.starts_with('.') {
+                found.extend(sources(root, &format!("{place}/{name}"))?);
+            }
+        }
+    } else if place.ends_with(".rs") {
+        found.push(place.to_owned());
+    }
+    found.sort_unstable();
+    Ok(found)
+}

@@ -1,0 +1,3 @@
+//! Untimed twin of the crossbar.
+
+pub mod xbar;

@@ -1,0 +1,35 @@
+//! Finds the machines and designs that are built in: every TOML file of `machines/` and `designs/`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
+    for folder in ["machines", "designs"] {
+        println!("cargo::rerun-if-changed=../{folder}");
+        let files = names(&Path::new("..").join(folder))?.iter().fold(String::new(), |mut files, name| {
+            let path = format!("{folder}/{name}.toml");
+            let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/../{path}"));
+            writeln!(files, "Builtin {{ name: {name:?}, path: {path:?}, text: {text} }},").expect("strings grow");
+            files
+        });
+        fs::write(out.join(format!("{folder}.rs")), format!("&[\n{files}]\n"))?;
+    }
+    Ok(())
+}
+
+/// The names of the TOML files in a folder, in the order of their words; numbers count as such: `frc-8`, `frc-16`.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let paths = paths.collect::<io::Result<Vec<_>>>()?;
+    let files = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    // Editors keep hidden files beside those that are open.
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+    names.sort_by_cached_key(|name| {
+        let word = |word: &str| (word.parse().unwrap_or(u32::MAX), word.to_owned());
+        name.split('-').map(word).collect::<Vec<_>>()
+    });
+    Ok(names)
+}

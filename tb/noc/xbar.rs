@@ -1,0 +1,266 @@
+//! # Testbench of the crossbar
+//!
+//! | testpoint          | intent                                                                     |
+//! |--------------------|----------------------------------------------------------------------------|
+//! | random traffic     | per (input, output) everything arrives once, unchanged, in order           |
+//! | saturation         | one output wanted by all inputs passes a flit a cycle and serves in turn    |
+//! | disjoint pairs     | all outputs pass a flit a cycle at the same time                           |
+//! | earliest delivery  | a packet of F flits is delivered at its contract's cycle, never before     |
+//! | wormhole           | packets do not mix; the next header follows the tail without a gap         |
+//! | back-pressure      | a full receiver stops its own packets and those behind them, nobody else   |
+//! | misrouting         | a packet to an output that is not there is a breach that names the input   |
+
+use crate::kit::{Bench, CycleTable, Random, Sink, Source, Stall, assert_table, for_each_seed, link, run_in_all_modes};
+use golden::noc::xbar::{Class, Route, Scoreboard};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
+use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
+use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
+
+const SHAPE: PacketShape =
+    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
+const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
+const LIMIT: u64 = 10_000_000;
+
+fn source(i: usize) -> BlockId {
+    BlockId { domain: 1, slot: i as u8 }
+}
+
+fn sink(o: usize) -> BlockId {
+    BlockId { domain: 2, slot: o as u8 }
+}
+
+struct Rig {
+    periods: Vec<u32>,
+    sources: Vec<Source<Request>>,
+    xbar: Xbar<Request>,
+    sinks: Vec<Sink<Request>>,
+    from: Vec<Chan<Request>>,
+    to: Vec<Chan<Request>>,
+}
+
+impl Rig {
+    /// A crossbar clocked every `periods[0]` ticks, one input for each script and one output for
+    /// each sink.
+    fn new(periods: [u32; 3], sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
+        let from = (0..sources.len()).map(|i| link(&format!("from{i}"), 4, &periods, source(i), XBAR, SHAPE));
+        let to = (0..sinks.len()).map(|o| link(&format!("to{o}"), 4, &periods, XBAR, sink(o), SHAPE));
+        let config = XbarConfig { buffer_flits: 8 };
+        Self {
+            from: from.collect(),
+            to: to.collect(),
+            xbar: Xbar::new("xbar", &config, sources.len() as u32, sinks.len() as u32, &SHAPE),
+            periods: periods.to_vec(),
+            sources,
+            sinks,
+        }
+    }
+
+    /// Serial numbers delivered at output `o`, with their cycles.
+    fn delivered(&self, o: usize) -> Vec<(u64, u32)> {
+        self.sinks[o].received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect()
+    }
+}
+
+impl Blocks for Rig {
+    fn population(&self) -> Vec<u8> {
+        vec![1, self.sources.len() as u8, self.sinks.len() as u8]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        let slot = usize::from(block.slot);
+        match block.domain {
+            0 => self.xbar.eval(XbarIo { from: RxBank(&mut self.from), to: TxBank(&mut self.to) }, at),
+            1 => self.sources[slot].eval(self.from[slot].tx(), at),
+            _ => self.sinks[slot].eval(self.to[slot].rx(), at),
+        }
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        let slot = usize::from(block.slot);
+        match block.domain {
+            0 => to.part("xbar", |to| self.xbar.describe(to)),
+            1 => to.parts("source", slot as u32, |to| self.sources[slot].describe(to)),
+            _ => to.parts("sink", slot as u32, |to| self.sinks[slot].describe(to)),
+        }
+    }
+}
+
+impl Bench for Rig {
+    fn periods(&self) -> Vec<u32> {
+        self.periods.clone()
+    }
+    fn history(&self) -> u64 {
+        let sent: Vec<u64> = self.sources.iter().map(Source::digest).collect();
+        let received: Vec<u64> = self.sinks.iter().map(Sink::digest).collect();
+        digest_of(&(sent, received))
+    }
+    fn settle(&mut self, tick: u64) {
+        self.xbar.settle(tick / u64::from(self.periods[0]));
+    }
+}
+
+/// A packet of 1 to 5 flits.
+fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
+    let sectors = flits - 1;
+    let byte_mask = if sectors == 0 { 0 } else { u128::MAX >> (128 - 32 * sectors) };
+    let kind = if sectors == 0 { RequestKind::Read } else { RequestKind::Write };
+    let packet = Request { kind, id, sm: from as u8, partition: to as u8, byte_mask, ..Request::default() };
+    assert_eq!(packet.flits(), flits);
+    packet
+}
+
+fn eager(script: Vec<Request>) -> Source<Request> {
+    Source::new(script, Stall::Never)
+}
+
+fn open() -> Sink<Request> {
+    Sink::new(Stall::Never)
+}
+
+/// All of one clock.
+const ONE_CLOCK: [u32; 3] = [1, 1, 1];
+
+#[test]
+fn every_packet_arrives_once_unchanged_and_in_the_order_of_its_pair() {
+    for_each_seed(12, |seed| {
+        let build = || {
+            let mut random = Random::new(seed);
+            let stall = |seed, percent| Stall::Random { seed, percent, longest: 30 };
+            let script = |random: &mut Random, i: usize| -> Vec<Request> {
+                let count = random.below(120) as u32;
+                let one = |id| packet(i, random.below(6) as usize, id, 1 + random.below(5) as u32);
+                (0..count).map(one).collect()
+            };
+            let chance = random.below(60);
+            let sources = (0..15).map(|i| Source::new(script(&mut random, i), stall(seed + i as u64, chance)));
+            let sources = sources.collect();
+            let sinks = (0..6).map(|o| Sink::new(stall(seed * 31 + o, 70 - chance))).collect();
+            Rig::new([33, 66, 50], sources, sinks)
+        };
+        let rig = run_in_all_modes(build, LIMIT);
+        let mut board = Scoreboard::new();
+        let route = |packet: &Request| Route {
+            source: packet.sm.into(),
+            destination: packet.partition.into(),
+            class: Class::Request,
+        };
+        for (_, packet) in rig.sources.iter().flat_map(|source| source.sent()) {
+            board.send(route(packet), packet.clone());
+        }
+        for (o, sink) in rig.sinks.iter().enumerate() {
+            for (_, packet) in sink.received() {
+                let arrival = Route { destination: o, ..route(packet) };
+                assert_eq!(board.receive(arrival, packet), Ok(()));
+            }
+            assert_eq!(rig.xbar.stats(o).packets, sink.received().len() as u64);
+        }
+        assert_eq!(board.finish(), []);
+        assert!(rig.xbar.is_idle() && rig.sources.iter().all(|source| source.left() == 0));
+    });
+}
+
+#[test]
+fn an_output_wanted_by_all_inputs_passes_a_flit_a_cycle_and_serves_them_in_turn() {
+    let scripts = |i| eager((0..20).map(|id| packet(i, 0, id, 5)).collect());
+    let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, (0..15).map(scripts).collect(), vec![open()]), LIMIT);
+    let received = rig.sinks[0].received();
+    assert_eq!(received.len(), 15 * 20);
+    for (n, (cycle, packet)) in received.iter().enumerate() {
+        assert_eq!(*cycle, received[0].0 + 5 * n as u64, "packet {n}");
+        assert_eq!(usize::from(packet.sm), n % 15, "packet {n}");
+    }
+    assert_eq!(rig.xbar.stats(0).flits, 5 * 300);
+    assert_eq!(rig.xbar.stats(0).bytes(), 5 * 300 * 32);
+}
+
+#[test]
+fn disjoint_pairs_each_pass_a_flit_a_cycle() {
+    let rig = run_in_all_modes(
+        || {
+            let script = |i: usize| eager((0..30).map(|id| packet(i, 5 - i, id, 1 + i as u32 % 5)).collect());
+            Rig::new(ONE_CLOCK, (0..6).map(script).collect(), (0..6).map(|_| open()).collect())
+        },
+        LIMIT,
+    );
+    for o in 0..6 {
+        let flits = 1 + (5 - o as u64) % 5;
+        let cycles: Vec<u64> = rig.delivered(o).iter().map(|(cycle, _)| *cycle).collect();
+        let expected: Vec<u64> = (0..30).map(|n| 2 + flits + n * flits).collect();
+        assert_eq!(cycles, expected, "output {o}");
+    }
+}
+
+#[test]
+fn a_packet_is_delivered_at_the_cycle_of_its_contract_and_not_before() {
+    for flits in 1..=5 {
+        for sent in [0, 1, 2, 7] {
+            let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
+            let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
+            // A cycle to the crossbar, F inside, one to the sink.
+            assert_eq!(rig.delivered(0), [(sent + 1 + u64::from(flits) + 1, 0)]);
+        }
+    }
+}
+
+#[test]
+fn a_header_follows_the_tail_before_it_without_a_gap() {
+    let build = || {
+        let sources = vec![
+            Source::new([packet(0, 0, 10, 5), packet(0, 0, 11, 1)], Stall::Never),
+            Source::new([packet(1, 0, 20, 1), packet(1, 0, 21, 2)], Stall::NotBefore(vec![1])),
+        ];
+        Rig::new(ONE_CLOCK, sources, vec![open()])
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    let mut table = CycleTable::new();
+    for (i, source) in rig.sources.iter().enumerate() {
+        table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
+    }
+    table.column("to0", rig.delivered(0));
+    // The header of 10 passes in cycle 2 and its tail in 6. Then the inputs take turns: 20 in 7,
+    // 11 in 8, 21 from 9 to 10.
+    assert_table(
+        &table,
+        "cycle  from0  from1  to0
+         0      10     .      .
+         1      11     20     .
+         2      .      21     .
+         3      .      .      .
+         4      .      .      .
+         5      .      .      .
+         6      .      .      .
+         7      .      .      10
+         8      .      .      20
+         9      .      .      11
+         10     .      .      .
+         11     .      .      21",
+    );
+}
+
+#[test]
+fn a_full_receiver_stops_its_own_packets_and_those_behind_them_only() {
+    let build = || {
+        // Input 0 fills output 0 (four places in its channel) and then wants output 1.
+        let mut script: Vec<Request> = (0..6).map(|id| packet(0, 0, id, 1)).collect();
+        script.push(packet(0, 1, 6, 1));
+        let other = (0..5).map(|id| packet(1, 1, 100 + id, 1)).collect();
+        let sinks = vec![Sink::new(Stall::NotBefore(vec![50])), open()];
+        Rig::new(ONE_CLOCK, vec![eager(script), eager(other)], sinks)
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    let own: Vec<(u64, u32)> = (0..6).map(|n| (50 + n, n as u32)).collect();
+    assert_eq!(rig.delivered(0), own);
+    let others = rig.delivered(1);
+    assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
+    // Room seen in cycle 51 lets the fifth pass, 52 the sixth, 53 the one behind them.
+    assert_eq!(others[5..], [(54, 6)]);
+    // The fifth packet has wanted the full output since cycle 6.
+    assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));
+}
+
+#[test]
+#[should_panic(expected = "xbar: a packet at input 1 wants output 5 of 2")]
+fn a_packet_to_an_output_that_is_not_there_is_a_breach() {
+    let sources = vec![eager(vec![]), eager(vec![packet(1, 5, 0, 1)])];
+    crate::kit::run(&mut Rig::new(ONE_CLOCK, sources, vec![open(), open()]), Default::default(), LIMIT);
+}

@@ -1,0 +1,108 @@
+//! The dictionary of counters and stall reasons against what runs write.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use rtl::sm::StallReason;
+use serde_json::Value;
+use warpsieve_cli::dictionary::{COUNTERS, Counter, STALLS};
+
+/// Runs that together have everything that is counted; the first has only what every machine has.
+const RUNS: [&[&str]; 7] = [
+    &[],
+    &["--check"],
+    &["--design", "decoupled"],
+    &["--design", "frc", "--machine", "southern-islands"],
+    &["--design", "tracker"],
+    &["--design", "operand-banks"],
+    &["--machine", "hybrid", "--design", "hybrid-policy"],
+];
+
+fn statistics(options: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats.json");
+    let run = ["run", "kernels/vadd/small.toml", "--quiet", "--stats", file.to_str().unwrap()];
+    super::printed(&[&run[..], options].concat());
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn entry(key: &str) -> Option<&'static Counter> {
+    COUNTERS.iter().find(|counter| counter.key == key)
+}
+
+/// Notes the entries of all keys below `path` that are not `null`.
+fn note(path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
+    match value {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                let key = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let entry = entry(&key).unwrap_or_else(|| panic!("`{key}` is not in the dictionary"));
+                if !value.is_null() {
+                    seen.insert(entry.key);
+                    // Where an entry refers to another one, what is inside stands there.
+                    let inside = match (entry.like, value.is_array()) {
+                        (Some(like), true) => like.trim_end_matches("[]"),
+                        (Some(like), false) => like,
+                        (None, _) => &key,
+                    };
+                    note(inside, value, seen);
+                }
+            }
+        }
+        Value::Array(elements) if elements.iter().any(Value::is_object) => {
+            let is_listed_alone = !COUNTERS.iter().any(|counter| counter.key.starts_with(&format!("{path}[]")));
+            let inside = if is_listed_alone { path.to_owned() } else { format!("{path}[]") };
+            elements.iter().for_each(|element| note(&inside, element, seen));
+        }
+        _ => {}
+    }
+}
+
+/// Whether the sentence of a key, or of one around it, says when it is there.
+fn says_when(key: &str) -> bool {
+    let around = (0..key.len()).filter(|&at| key[at..].starts_with('.')).map(|at| key[..at].trim_end_matches("[]"));
+    around.chain([key]).filter_map(entry).any(|counter| counter.meaning.contains("only "))
+}
+
+#[test]
+fn every_key_of_the_statistics_is_in_the_dictionary_and_what_is_there_is_counted() {
+    let mut seen = BTreeSet::new();
+    for (at, options) in RUNS.iter().enumerate() {
+        note("", &statistics(options), &mut seen);
+        if at == 0 {
+            for Counter { key, .. } in COUNTERS.iter().filter(|counter| !seen.contains(counter.key)) {
+                assert!(
+                    says_when(key),
+                    "`{key}` is missing or null in an ordinary run, and does not say when it is not"
+                );
+            }
+        }
+    }
+    let unseen: Vec<_> = COUNTERS.iter().filter(|counter| !seen.contains(counter.key)).collect();
+    // No throttle finds a limit in so small a kernel.
+    assert_eq!(unseen.iter().map(|counter| counter.key).collect::<Vec<_>>(), ["kernels[].warp_limit"]);
+}
+
+#[test]
+fn every_entry_has_a_sentence_and_every_key_one_entry() {
+    for Counter { key, meaning, like } in COUNTERS {
+        assert!(meaning.len() > 3 && meaning.ends_with('.') && !meaning.contains("[`"), "{key}: {meaning}");
+        assert_eq!(COUNTERS.iter().filter(|counter| counter.key == *key).count(), 1, "{key}");
+        assert!(like.is_none_or(|like| entry(like.trim_end_matches("[]")).is_some()), "{key}: {like:?}");
+    }
+}
+
+#[test]
+fn every_stall_reason_has_its_counter() {
+    let counted: Vec<_> = STALLS.iter().map(|stall| stall.counted).collect();
+    for reason in StallReason::ALL.into_iter().filter(|reason| *reason != StallReason::Issued) {
+        assert!(counted.contains(&&*format!("stalls.{}", reason.name())), "{}", reason.name());
+    }
+    let of_bank = fs::read_to_string(super::root().join("rtl/l2/stats.rs")).unwrap();
+    for counter in counted {
+        match counter.strip_suffix(" in waveforms") {
+            Some(name) => assert!(of_bank.contains(&format!("\"{name}\"")), "{name}"),
+            None => assert!(COUNTERS.iter().any(|c| c.key.ends_with(counter)), "{counter}"),
+        }
+    }
+}
