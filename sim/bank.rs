@@ -219,3 +219,65 @@ impl BankAlone {
         Ok(recorded.map(|recorded| recorded.save_all()).transpose()?.unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Resolved};
+
+    fn bank(sets: &[&str], partition: u32) -> BankAlone {
+        let sets = sets.iter().map(|&set| set.to_owned()).collect();
+        let request = config::Request { machine: "fermi".to_owned(), sets, ..config::Request::default() };
+        BankAlone::new(&Resolved::new(&request).unwrap().config, partition)
+    }
+
+    /// Reads lines 0 and 1 of the bank, with a memory that holds the burst's number and answers at once. Returns the
+    /// bursts that each channel was asked for, and the first byte of each line.
+    fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
+        let (mut asked, mut read) = ([0, 0], Vec::new());
+        let lines = [alone.line(0), alone.line(1)];
+        for _ in 0..100 {
+            let cycle = alone.cycle(|mut ports, at| {
+                if let Some(&line) = usize::try_from(at.cycle).ok().and_then(|at| lines.get(at)) {
+                    ports.req.push(at, Request { line, ticket: at.cycle, ..Request::default() });
+                }
+                for (channel, asked) in asked.iter_mut().enumerate().take(ports.dram_req.0.len()) {
+                    if ports.dram_req.at(channel).peek(at).is_some() {
+                        let DramRequest { burst, tag, .. } = ports.dram_req.at(channel).pop(at);
+                        let data = [10 * channel as u8 + burst as u8; 64];
+                        ports.dram_rsp.at(channel).push(at, DramReply { burst, tag, data, ..DramReply::default() });
+                        *asked += 1;
+                    }
+                }
+                if ports.rsp.peek(at).is_some() {
+                    let reply = ports.rsp.pop(at);
+                    read.push((reply.ticket, reply.data[0]));
+                }
+            });
+            cycle.unwrap();
+        }
+        assert_eq!(alone.finish().unwrap(), Vec::<PathBuf>::new());
+        (asked, read)
+    }
+
+    #[test]
+    fn lines_of_any_partition_come_from_its_memory() {
+        for partition in [0, 5] {
+            assert_eq!(read_two_lines(bank(&[], partition)), ([4, 0], vec![(0, 0), (1, 2)]));
+        }
+    }
+
+    #[test]
+    fn two_channels_take_the_lines_in_turn() {
+        let (asked, read) = read_two_lines(bank(&["channels_per_partition=2"], 3));
+        assert_eq!((asked, read), ([2, 2], vec![(0, 0), (1, 10)]));
+    }
+
+    #[test]
+    fn a_glob_that_chooses_nothing_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = bank(&[], 0).record(&folder.path().join("x.vcd"), &["l3"]).unwrap_err();
+        assert!(matches!(error, WaveError::NoMatch(_)), "{error}");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+}
