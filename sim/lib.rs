@@ -8,6 +8,7 @@
 //! | [`launch`]   | launch files: buffers, kernels, expected results                            |
 //! | [`run`]      | drives a machine through a launch file and judges what comes out            |
 //! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
+//! | [`bank`]     | one L2 bank alone, with a driver of your own at its ports                   |
 //! | [`dram`]     | the DRAM channels alone, driven by a trace of requests                      |
 //! | [`readers`]  | what a machine says of itself: waveform, dump, structure counts             |
 //! | [`estimate`] | area, leakage and energy of all that a machine is built of                  |
@@ -15,6 +16,7 @@
 //! | [`trace`]    | what a recorded kernel asks of the memory, and small kernels made up        |
 //! | [`crash`]    | breaches of the model's own rules, as messages                              |
 
+pub mod bank;
 pub mod check;
 pub mod config;
 pub mod crash;

@@ -100,7 +100,7 @@ pub(super) fn markdown(rows: &[Row<'_>], quick: bool) -> String {
     text.push_str(&clocked_table(rows));
     text.push_str(
         "\n## Without time\n\
-         What warps ask of memory, and what they find in caches where each line is there at once ([how](../design.md#caches-without-time)).\n\
+         What warps ask of memory, and what they find in caches where each line is there at once ([how](../checks.md#caches-without-time)).\n\
          *Theirs* are reference figures of other sources of the same algorithms, with their origin in `kernels/suite.csv`: a guide, not a\n\
          target. Lines a load: average and most of a warp instruction.\n\n",
     );

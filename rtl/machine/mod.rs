@@ -3,6 +3,7 @@
 pub mod config;
 mod duel;
 mod host;
+mod places;
 mod side_network;
 mod tracking;
 mod wiring;

@@ -33,8 +33,10 @@ fn links(text: &str) -> Vec<&str> {
 /// Code spans that name one file or folder of the workspace: `rtl/l1/mshr.rs`, but not
 /// `kernels/KEY/launch.toml`, which stands for many.
 fn paths(text: &str) -> Vec<&str> {
-    const FOLDERS: [&str; 10] =
-        ["area", "rtl", "golden", "isa", "waves", "tb", "tests", "kernels", "machines", "designs"];
+    const FOLDERS: [&str; 15] = [
+        "area", "cli", "compiler", "designs", "examples", "golden", "isa", "kernels", "machines", "papers", "rtl",
+        "sim", "tb", "tests", "waves",
+    ];
     let spans = prose(text).flat_map(|line| line.split('`').skip(1).step_by(2));
     let is_path = |span: &&str| {
         let (folder, rest) = span.split_once('/').unwrap_or((span, ""));

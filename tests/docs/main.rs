@@ -8,6 +8,7 @@
 //! |--------------------------------------------------------------------|-----------------|
 //! | the generated parts of README and `docs/` are up to date           | `main`          |
 //! | every field of the configuration is documented, with its source    | `configuration` |
+//! | the examples do what their pages say                               | `examples`      |
 //! | a file with unknown, unused or unclosed parts is refused           | `parts`         |
 //! | links and paths in the documents lead to files                     | `links`         |
 //! | a block has ports and latency; each part too a twin and a bench    | `map`           |
@@ -15,6 +16,7 @@
 
 mod configuration;
 mod dictionary;
+mod examples;
 mod links;
 mod map;
 mod parts;
@@ -110,7 +112,7 @@ fn blocks() -> String {
     for hardware in warpsieve_cli::blocks::hardware() {
         let warpsieve_cli::blocks::Hardware { name, path, purpose, depth, .. } = hardware;
         let name = if depth > 0 { format!("{} {name}", "·".repeat(depth)) } else { format!("**{name}**") };
-        table.push_str(&format!("| {name} | [`{path}`]({path}) | {purpose} |\n"));
+        table.push_str(&format!("| {name} | [`{path}`](../{path}) | {purpose} |\n"));
     }
     table
 }
@@ -136,26 +138,51 @@ fn holds(path: &str, parts: &[Part]) {
     panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test -p warpsieve-cli --test docs writes it again");
 }
 
+/// A file of the workspace as a block of code.
+fn shown(path: &str, language: &str) -> String {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    format!("```{language}\n{text}```\n")
+}
+
+const EXAMPLE: &str = "docs/example/rowsum.toml";
+
+fn compared() -> Part {
+    let arguments = ["compare", EXAMPLE, "--check", "--quiet", "--design-set", "baseline,pric,bypass-all"];
+    Part { name: "example-compare", text: code_block(&first_columns(&printed(&arguments))) }
+}
+
 #[test]
 fn the_readme_shows_what_the_commands_print() {
     let run = ["run", "kernels/syrk/launch.toml"];
-    let file = |name: &str, language: &str| {
-        let text = fs::read_to_string(root().join("docs/example").join(name)).unwrap();
-        format!("```{language}\n{text}```\n")
-    };
-    let example = "docs/example/rowsum.toml";
-    let compare = ["compare", example, "--check", "--quiet", "--design-set", "baseline,pric,bypass-all"];
     let parts = [
-        Part { name: "example-cu", text: file("rowsum.cu", "cpp") },
-        Part { name: "example-toml", text: file("rowsum.toml", "toml") },
-        Part { name: "example-profile", text: code_block(&printed(&["profile", example])) },
-        Part { name: "example-compare", text: code_block(&first_columns(&printed(&compare))) },
+        compared(),
         Part { name: "syrk", text: summary(&run) },
         Part { name: "syrk-pric", text: summary(&[&run[..], &["--design", "pric"]].concat()) },
         Part { name: "effect", text: effect() },
-        Part { name: "blocks", text: blocks() },
     ];
     holds("README.md", &parts);
+}
+
+#[test]
+fn the_readme_stays_short() {
+    let bytes = fs::metadata(root().join("README.md")).unwrap().len();
+    assert!(bytes <= 13 * 1024, "README.md has {bytes} bytes, expected 13 KB at most: details belong in docs/");
+}
+
+#[test]
+fn the_walk_through_shows_the_files_and_what_the_commands_print() {
+    let parts = [
+        compared(),
+        Part { name: "example-cu", text: shown("docs/example/rowsum.cu", "cpp") },
+        Part { name: "example-toml", text: shown(EXAMPLE, "toml") },
+        Part { name: "example-profile", text: code_block(&printed(&["profile", EXAMPLE])) },
+    ];
+    holds("docs/own-kernel.md", &parts);
+}
+
+#[test]
+fn the_page_of_blocks_has_every_block() {
+    holds("docs/blocks.md", &[Part { name: "blocks", text: blocks() }]);
 }
 
 #[test]

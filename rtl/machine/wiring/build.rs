@@ -11,13 +11,12 @@ use crate::kernel::ChanSpec;
 use crate::l1::access::AccessShape;
 use crate::l1::config::Bypass;
 use crate::l1::lsu::{Lsu, LsuPlace};
-use crate::l2::{BankPlace, Coherence, L2Bank, L2Bypass, RecallShape};
+use crate::l2::{Coherence, L2Bank, RecallShape};
 use crate::machine::MachineConfig;
 use crate::machine::duel::Duel;
+use crate::machine::places::bits_for;
 use crate::machine::side_network::{RecallNetwork, SideLinks, SideNetwork};
 use crate::machine::tracking::Tracking;
-use crate::noc::interleave::Interleave;
-use crate::noc::packet::PacketShape;
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, SmCore};
 use crate::throttle::config::Scheme;
@@ -36,11 +35,6 @@ fn dram_rsp_path(config: &MachineConfig, channel: u32) -> String {
     }
 }
 
-/// Bits that number `count` things.
-fn bits_for(count: u32) -> u32 {
-    count.max(2).next_power_of_two().ilog2()
-}
-
 impl Machine {
     /// Wires a machine.
     ///
@@ -51,13 +45,7 @@ impl Machine {
         let broken = config.validate();
         assert!(broken.is_empty(), "configuration was not validated: {}", broken[0]);
         let Some(clocks) = config.clocks() else { unreachable!("validated") };
-        let packets = PacketShape {
-            tracked: config.tracker.is_on(),
-            line_bits: config.line_bits(),
-            line_bytes: config.l1.line_bytes,
-            sm_bits: bits_for(config.num_sms),
-            partition_bits: bits_for(config.num_partitions),
-        };
+        let packets = config.packets();
         let access = AccessShape {
             addr_bits: config.addr_bits,
             pc_bits: PC_BITS,
@@ -65,19 +53,6 @@ impl Machine {
             counts_warps: config.l1.bypass == Bypass::Contentious,
         };
         let is_recalled = config.l2.coherence == Coherence::Sharers;
-        let bank_place = BankPlace {
-            packets: PacketShape { tracked: config.l2.bypass == L2Bypass::Coalesced, ..packets },
-            interleave: config.interleave(config.l2.line_bytes),
-            partition: 0,
-            channels: Interleave::new(
-                config.channels_per_partition,
-                config.interleave_bytes,
-                config.dram.burst_bytes(),
-            ),
-            line_bytes: config.l2.line_bytes,
-            burst_bytes: config.dram.burst_bytes(),
-            coherent_l1s: if is_recalled { config.num_sms } else { 0 },
-        };
         let dram = DramShape { burst_bits: config.burst_bits() };
         let sms = 0..config.num_sms;
         let partitions = 0..config.num_partitions;
@@ -176,7 +151,7 @@ impl Machine {
                 trackers: partitions.clone().map(bank).collect(),
                 to_bank: open(
                     per_partition(&|i| plain(format!("partition{i}.l2.req"), 2, tracker(i), l2(i))),
-                    &bank_place.packets,
+                    &config.bank_place(0).packets,
                 ),
                 from_bank: open(
                     per_partition(&|i| plain(format!("partition{i}.tracker.from_bank"), 2, l2(i), tracker(i))),
@@ -203,11 +178,7 @@ impl Machine {
                 banks: partitions
                     .clone()
                     .map(|partition| {
-                        L2Bank::new(
-                            &format!("partition{partition}.l2"),
-                            &config.l2,
-                            BankPlace { partition, ..bank_place },
-                        )
+                        L2Bank::new(&format!("partition{partition}.l2"), &config.l2, config.bank_place(partition))
                     })
                     .collect(),
                 drams: (0..config.num_channels())

@@ -1,0 +1,59 @@
+//! One L2 bank, driven through its ports: three lines replace one another, with or without candel2018's FRC. The times are
+//! those of its Figure 2: a look-up takes 10 cycles, the L1s 80 to give up a line, memory 110 to bring one.
+//! `cargo run --example one_bank -- 2 frc.vcd` has 2 FRC entries and writes a waveform; try 0 as well.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use miette::{IntoDiagnostic, Result};
+use warpsieve::bank::{BankAlone, DramReply, InvalidateAck, Request};
+use warpsieve::config::{self, Resolved};
+
+/// In which cycle the bank takes a read of which line. Line 0 is there long before the others and has the only way.
+const READS: [(u64, u64); 4] = [(1, 0), (1000, 1), (1090, 2), (1240, 3)];
+const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.sets=1 l2.ways=1 l2.lookup_latency=10 \
+    l2.replacement_flow=transient l2.coherence=sharers l2.frc.swap_latency=0 l2.frc.entries=";
+
+/// Plays the reads. Returns which line is served in which cycle.
+pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {
+    let sets = format!("{SETS}{frc_entries}").split(' ').map(str::to_owned).collect();
+    let config = Resolved::new(&config::Request { machine: "fermi".to_owned(), designs: vec![], sets })?.config;
+    let mut alone = BankAlone::new(&config, 0);
+    let mut reads: VecDeque<_> = READS.map(|(cycle, line)| (cycle - 1, line, alone.line(line))).into();
+    let (mut memory, mut l1s, mut served) = (VecDeque::new(), VecDeque::new(), Vec::new());
+    alone.record(wave, &["l2", "l2.tags[0]"]).into_diagnostic()?;
+    for _ in 0..2000 {
+        let cycle = alone.cycle(|mut ports, at| {
+            if let Some((_, ticket, line)) = reads.pop_front_if(|(due, ..)| *due <= at.cycle) {
+                ports.req.push(at, Request { line, ticket, ..Request::default() });
+            }
+            if ports.dram_req.at(0).peek(at).is_some() {
+                let asked = ports.dram_req.at(0).pop(at);
+                let reply = DramReply { burst: asked.burst, tag: asked.tag, ..DramReply::default() };
+                memory.push_back((at.cycle + 108, reply));
+            }
+            if let Some((_, reply)) = memory.pop_front_if(|(due, _)| *due <= at.cycle) {
+                ports.dram_rsp.at(0).push(at, reply);
+            }
+            if ports.inv.peek(at).is_some() {
+                let leaver = ports.inv.pop(at).leaver;
+                l1s.push_back((at.cycle + 78, InvalidateAck { partition: 0, leaver }));
+            }
+            if let Some((_, answer)) = l1s.pop_front_if(|(due, _)| *due <= at.cycle) {
+                ports.inv_ack.push(at, answer);
+            }
+            if ports.rsp.peek(at).is_some() {
+                served.push((ports.rsp.pop(at).ticket, at.cycle - 2)); // a cycle to the channel, one through it
+            }
+        });
+        cycle.into_diagnostic()?;
+    }
+    alone.finish().into_diagnostic()?;
+    Ok(served)
+}
+
+fn main() -> Result<()> {
+    let [entries, wave] = [(1, "2"), (2, "frc.vcd")].map(|(at, or)| std::env::args().nth(at).unwrap_or(or.to_owned()));
+    play(&entries, wave.as_ref())?.iter().for_each(|(line, cycle)| println!("line {line} is served in cycle {cycle}"));
+    Ok(())
+}

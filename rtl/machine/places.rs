@@ -1,0 +1,40 @@
+//! Widths and places that a configuration gives to blocks which may also be built outside a machine.
+
+use super::MachineConfig;
+use crate::l2::{BankPlace, Coherence, L2Bypass};
+use crate::noc::interleave::Interleave;
+use crate::noc::packet::PacketShape;
+
+/// Bits that number `count` things, one at least.
+pub(super) fn bits_for(count: u32) -> u32 {
+    count.max(2).next_power_of_two().ilog2()
+}
+
+impl MachineConfig {
+    /// Widths of the messages between SMs and partitions.
+    #[must_use]
+    pub fn packets(&self) -> PacketShape {
+        PacketShape {
+            tracked: self.tracker.is_on(),
+            line_bits: self.line_bits(),
+            line_bytes: self.l1.line_bytes,
+            sm_bits: bits_for(self.num_sms),
+            partition_bits: bits_for(self.num_partitions),
+        }
+    }
+
+    /// What the machine fixes for the L2 bank of a partition.
+    #[must_use]
+    pub fn bank_place(&self, partition: u32) -> BankPlace {
+        let burst_bytes = self.dram.burst_bytes();
+        BankPlace {
+            packets: PacketShape { tracked: self.l2.bypass == L2Bypass::Coalesced, ..self.packets() },
+            interleave: self.interleave(self.l2.line_bytes),
+            partition,
+            channels: Interleave::new(self.channels_per_partition, self.interleave_bytes, burst_bytes),
+            line_bytes: self.l2.line_bytes,
+            burst_bytes,
+            coherent_l1s: if self.l2.coherence == Coherence::Sharers { self.num_sms } else { 0 },
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! # One L2 bank, alone
+//! A bank of a machine's configuration with channels at all its ports. What is at the other ends, SMs, DRAM and
+//! L1s, is a function of yours: [`BankAlone::cycle`] calls it once a cycle and lends it the ends. Everything has one clock,
+//! and a channel takes one cycle: what is sent in cycle `c` is seen in `c + 1`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Clocks, Describe, DescribeExt, Mode, Simulator, Sleep, link};
+use rtl::l2::{L2Bank, L2Io, RecallIo, RecallShape};
+use rtl::machine::MachineConfig;
+use rtl::noc::interleave::Interleave;
+use waves::dump::Format;
+use waves::part_file::PartFile;
+use waves::scope::Glob;
+
+pub use rtl::dram::message::{DramReply, DramRequest, DramShape};
+pub use rtl::kernel::{Edge, Rx, RxBank, Tx, TxBank};
+pub use rtl::l2::{Invalidate, InvalidateAck};
+pub use rtl::noc::packet::{Reply, Request, RequestKind};
+
+use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
+
+const BANK: BlockId = BlockId { domain: 0, slot: 0 };
+const DRIVER: BlockId = BlockId { domain: 0, slot: 1 };
+const PERIODS: [u32; 1] = [1];
+/// Beats that a channel holds: enough to send one in every cycle.
+const DEPTH: u32 = 4;
+
+/// The far ends of a bank's channels, lent for one cycle.
+pub struct Ports<'a> {
+    /// Requests of the SMs.
+    pub req: Tx<'a, Request>,
+    /// Replies to them.
+    pub rsp: Rx<'a, Reply>,
+    /// Bursts for each DRAM channel to read or write.
+    pub dram_req: RxBank<'a, DramRequest>,
+    /// Bursts read from each.
+    pub dram_rsp: TxBank<'a, DramReply>,
+    /// Lines that L1s are to give up; silent unless `l2.coherence` is `"sharers"`.
+    pub inv: Rx<'a, Invalidate>,
+    /// Their answers.
+    pub inv_ack: Tx<'a, InvalidateAck>,
+}
+
+/// A bank and its channels.
+struct Wired {
+    bank: L2Bank,
+    recalls: bool,
+    req: Chan<Request>,
+    rsp: Chan<Reply>,
+    dram_req: Vec<Chan<DramRequest>>,
+    dram_rsp: Vec<Chan<DramReply>>,
+    inv: Chan<Invalidate>,
+    inv_ack: Chan<InvalidateAck>,
+}
+
+impl Wired {
+    fn new(config: &MachineConfig, partition: u32) -> Self {
+        let place = config.bank_place(partition);
+        let packets = config.packets();
+        let bursts = DramShape { burst_bits: config.burst_bits() };
+        let recalls = RecallShape {
+            line_bits: packets.line_bits,
+            sm_bits: packets.sm_bits,
+            partition_bits: packets.partition_bits,
+            leaver_bits: u16::BITS,
+        };
+        let channels = 0..config.channels_per_partition;
+        let to_dram = |i| link(&format!("l2.dram_req{i}"), DEPTH, &PERIODS, BANK, DRIVER, bursts);
+        let from_dram = |i| link(&format!("l2.dram_rsp{i}"), DEPTH, &PERIODS, DRIVER, BANK, bursts);
+        Self {
+            bank: L2Bank::new("l2", &config.l2, place),
+            recalls: place.coherent_l1s > 0,
+            req: link("l2.req", DEPTH, &PERIODS, DRIVER, BANK, place.packets),
+            rsp: link("l2.rsp", DEPTH, &PERIODS, BANK, DRIVER, packets),
+            dram_req: channels.clone().map(to_dram).collect(),
+            dram_rsp: channels.map(from_dram).collect(),
+            inv: link("l2.inv", DEPTH, &PERIODS, BANK, DRIVER, recalls),
+            inv_ack: link("l2.inv_ack", DEPTH, &PERIODS, DRIVER, BANK, recalls),
+        }
+    }
+
+    fn step(&mut self, at: &mut Edge<'_>) -> Sleep {
+        let recall = RecallIo { inv: self.inv.tx(), inv_ack: self.inv_ack.rx() };
+        let io = L2Io {
+            req: self.req.rx(),
+            rsp: self.rsp.tx(),
+            dram_req: TxBank(&mut self.dram_req),
+            dram_rsp: RxBank(&mut self.dram_rsp),
+            recall: self.recalls.then_some(recall),
+        };
+        self.bank.eval(io, at)
+    }
+
+    fn far_ends(&mut self) -> Ports<'_> {
+        Ports {
+            req: self.req.tx(),
+            rsp: self.rsp.rx(),
+            dram_req: RxBank(&mut self.dram_req),
+            dram_rsp: TxBank(&mut self.dram_rsp),
+            inv: self.inv.rx(),
+            inv_ack: self.inv_ack.tx(),
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        to.part("l2", |to| {
+            self.req.describe("req", None, to);
+            for (i, channel) in (0..).zip(&self.dram_rsp) {
+                channel.describe("dram_rsp", (self.dram_rsp.len() > 1).then_some(i), to);
+            }
+            if self.recalls {
+                self.inv_ack.describe("inv_ack", None, to);
+            }
+            self.bank.describe(to);
+        });
+    }
+}
+
+/// A bank with somebody at the far ends of its channels.
+struct Driven<'a, D>(&'a mut Wired, D);
+
+impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for Driven<'_, D> {
+    fn population(&self) -> Vec<u8> {
+        vec![2]
+    }
+
+    fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+        if block == BANK {
+            return self.0.step(at);
+        }
+        (self.1)(self.0.far_ends(), at);
+        Sleep::Next
+    }
+
+    fn describe(&self, block: BlockId, to: &mut dyn Describe) {
+        if block == BANK {
+            self.0.describe(to);
+        }
+    }
+}
+
+fn nobody(_: Ports<'_>, _: &mut Edge<'_>) {}
+
+/// One L2 bank with a driver at its ports.
+pub struct BankAlone {
+    wired: Wired,
+    /// How lines of the L1s go round among the partitions.
+    lines: Interleave,
+    partition: u32,
+    sim: Simulator,
+    wave: Option<(Waveform<PartFile>, Changed)>,
+}
+
+impl BankAlone {
+    /// The empty bank of a partition.
+    ///
+    /// # Panics
+    /// If the configuration breaks a rule, which one that was [resolved](crate::config::Resolved) does not.
+    #[must_use]
+    pub fn new(config: &MachineConfig, partition: u32) -> Self {
+        let mut wired = Wired::new(config, partition);
+        let sim = Simulator::new(&PERIODS, &Driven(&mut wired, nobody), Mode::default());
+        Self { wired, lines: config.interleave(config.l1.line_bytes), partition, sim, wave: None }
+    }
+
+    /// Writes a waveform of all cycles that follow, of the signals that the globs choose: VCD or FST as the name ends.
+    /// A cycle is a nanosecond long.
+    ///
+    /// # Errors
+    /// A file that cannot be created, an end that is no format, or a glob that chooses nothing.
+    pub fn record(&mut self, path: &Path, globs: &[&str]) -> Result<(), WaveError> {
+        let globs: Vec<Glob> = globs.iter().map(|glob| glob.parse()).collect::<Result<_, _>>()?;
+        let format = Format::of(path).map_err(io::Error::other)?;
+        let clocks = Clocks::of_periods(&PERIODS);
+        let spec = WaveSpec { format, globs: &globs, ..WaveSpec::of(&clocks, 0) };
+        let shown = Driven(&mut self.wired, nobody);
+        self.wave = Some((Waveform::create(path, &shown, spec)?, Changed::none(&shown)));
+        Ok(())
+    }
+
+    /// One clock edge of the bank and of its driver. Neither sees what the other sends before the next.
+    ///
+    /// # Errors
+    /// If the waveform cannot be written.
+    ///
+    /// # Panics
+    /// If the driver sends into a full channel or takes from an empty one.
+    pub fn cycle(&mut self, driver: impl FnMut(Ports<'_>, &mut Edge<'_>)) -> io::Result<()> {
+        let mut driven = Driven(&mut self.wired, driver);
+        let tick = self.sim.step(&mut driven);
+        if let Some(((wave, changed), tick)) = self.wave.as_mut().zip(tick) {
+            changed.take(&mut self.sim);
+            wave.sample(tick, changed, &driven)?;
+        }
+        Ok(())
+    }
+
+    /// Address of the bank's line with this number, as requests have it. The others belong to other banks.
+    #[must_use]
+    pub fn line(&self, number: u64) -> u64 {
+        self.lines.unit(self.partition, number)
+    }
+
+    /// The bank, with its counters.
+    #[must_use]
+    pub fn bank(&self) -> &L2Bank {
+        &self.wired.bank
+    }
+
+    /// Completes the waveform, and returns the paths of the dump and of its GTKWave save files; none without one.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn finish(self) -> io::Result<Vec<PathBuf>> {
+        let Some((wave, _)) = self.wave else { return Ok(Vec::new()) };
+        let recorded = wave.finish(self.sim.tick())?;
+        Ok(recorded.map(|recorded| recorded.save_all()).transpose()?.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Resolved};
+
+    fn bank(sets: &[&str], partition: u32) -> BankAlone {
+        let sets = sets.iter().map(|&set| set.to_owned()).collect();
+        let request = config::Request { machine: "fermi".to_owned(), sets, ..config::Request::default() };
+        BankAlone::new(&Resolved::new(&request).unwrap().config, partition)
+    }
+
+    /// Reads lines 0 and 1 of the bank, with a memory that holds the burst's number and answers at once. Returns the
+    /// bursts that each channel was asked for, and the first byte of each line.
+    fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
+        let (mut asked, mut read) = ([0, 0], Vec::new());
+        let lines = [alone.line(0), alone.line(1)];
+        for _ in 0..100 {
+            let cycle = alone.cycle(|mut ports, at| {
+                if let Some(&line) = usize::try_from(at.cycle).ok().and_then(|at| lines.get(at)) {
+                    ports.req.push(at, Request { line, ticket: at.cycle, ..Request::default() });
+                }
+                for (channel, asked) in asked.iter_mut().enumerate().take(ports.dram_req.0.len()) {
+                    if ports.dram_req.at(channel).peek(at).is_some() {
+                        let DramRequest { burst, tag, .. } = ports.dram_req.at(channel).pop(at);
+                        let data = [10 * channel as u8 + burst as u8; 64];
+                        ports.dram_rsp.at(channel).push(at, DramReply { burst, tag, data, ..DramReply::default() });
+                        *asked += 1;
+                    }
+                }
+                if ports.rsp.peek(at).is_some() {
+                    let reply = ports.rsp.pop(at);
+                    read.push((reply.ticket, reply.data[0]));
+                }
+            });
+            cycle.unwrap();
+        }
+        assert_eq!(alone.finish().unwrap(), Vec::<PathBuf>::new());
+        (asked, read)
+    }
+
+    #[test]
+    fn lines_of_any_partition_come_from_its_memory() {
+        for partition in [0, 5] {
+            assert_eq!(read_two_lines(bank(&[], partition)), ([4, 0], vec![(0, 0), (1, 2)]));
+        }
+    }
+
+    #[test]
+    fn two_channels_take_the_lines_in_turn() {
+        let (asked, read) = read_two_lines(bank(&["channels_per_partition=2"], 3));
+        assert_eq!((asked, read), ([2, 2], vec![(0, 0), (1, 10)]));
+    }
+
+    #[test]
+    fn a_glob_that_chooses_nothing_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = bank(&[], 0).record(&folder.path().join("x.vcd"), &["l3"]).unwrap_err();
+        assert!(matches!(error, WaveError::NoMatch(_)), "{error}");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,76 @@
+//! The examples: what they find, and the page that shows them.
+
+#[path = "../../examples/machine.rs"]
+#[expect(dead_code, reason = "the test calls what `main` calls")]
+mod machine;
+#[path = "../../examples/one_bank.rs"]
+#[expect(dead_code, reason = "the test calls what `main` calls")]
+mod one_bank;
+
+use super::parts::Part;
+use super::{code_block, holds, root, shown};
+
+/// What `machine` says of a launch file on `fermi`.
+fn reported(launch: &str, design: &str) -> miette::Result<String> {
+    machine::report("fermi", root().join(launch).to_str().unwrap(), design)
+}
+
+/// When each line is served, and the waveform of it.
+fn played(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let wave = folder.path().join("bank.vcd");
+    let served = one_bank::play(frc_entries, &wave).unwrap();
+    (served, std::fs::read_to_string(wave).unwrap())
+}
+
+#[test]
+fn one_bank_serves_the_lines_in_the_cycles_of_figure_2() {
+    // With an FRC a line is served as soon as it is here; without, it waits for the one before it to leave.
+    assert_eq!(played("0").0[1..], [(1, 1200), (2, 1400), (3, 1600)]);
+    assert_eq!(played("2").0[1..], [(1, 1120), (2, 1210), (3, 1360)]);
+}
+
+#[test]
+fn one_bank_leaves_a_waveform_of_the_bank() {
+    let (_, wave) = played("2");
+    for signal in ["frc_misses", "tags[0]"] {
+        assert!(wave.contains(signal), "no {signal}");
+    }
+    // The first change of the reply's cycle, and nothing behind the run.
+    assert!(wave.contains("\n#1010000\n") && !wave.contains("\n#2001000\n"));
+}
+
+#[test]
+fn one_bank_refuses_what_is_no_frc_and_no_waveform() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |entries, name: &str| {
+        let error = one_bank::play(entries, &folder.path().join(name)).unwrap_err();
+        format!("{error:?}")
+    };
+    assert!(refused("3", "x.vcd").contains("expected a power of two"));
+    assert!(refused("2", "x.txt").contains(".vcd"));
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn machine_names_a_design_that_does_not_exist() {
+    let error = format!("{:?}", reported("kernels/syrk/small.toml", "prik").unwrap_err());
+    assert!(error.contains("there is no design `prik`"), "{error}");
+}
+
+#[test]
+fn the_page_about_extending_shows_the_examples_and_what_they_print() {
+    let line = |(line, cycle): &(u64, u64)| format!("line {line} is served in cycle {cycle}");
+    let lines = |entries| {
+        let served: Vec<_> = played(entries).0.iter().map(line).collect();
+        format!("{entries} entries\n{}", served.join("\n"))
+    };
+    let printed = reported("kernels/syrk/launch.toml", "pric").unwrap();
+    let parts = [
+        Part { name: "machine", text: shown("examples/machine.rs", "rust") },
+        Part { name: "machine-prints", text: code_block(&printed) },
+        Part { name: "one-bank", text: shown("examples/one_bank.rs", "rust") },
+        Part { name: "one-bank-prints", text: code_block(&format!("{}\n{}", lines("0"), lines("2"))) },
+    ];
+    holds("docs/extending.md", &parts);
+}
