@@ -11,8 +11,10 @@
 //! Area: the comparators that tell which lanes are the first in their lines, one for each pair of lanes; the sums of
 //! these lanes and, in the core, of the resident warps; a constant for each number of lines.
 
-use super::access::LANES;
-use crate::kernel::{Describe, Logic};
+use super::super::access::LANES;
+use super::super::coalescer::LineAccess;
+use super::{Hooks, View};
+use crate::kernel::{Describe, Edge, Logic};
 
 /// Warps that an SM has at most.
 const MAX_WARPS: u32 = 64;
@@ -60,6 +62,16 @@ fn sum(bits: u32, name: &'static str, to: &mut dyn Describe) {
         for _ in 0..bits >> level {
             to.logic(name, Logic::Adder { width: level });
         }
+    }
+}
+
+/// The scheme: loads that contend go past if they would have to bring their line.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Contentious;
+
+impl Hooks for Contentious {
+    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+        head.contends && view.is_absent(head.line)
     }
 }
 
