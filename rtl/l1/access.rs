@@ -6,7 +6,7 @@
 //! A field that has no meaning for the access at hand holds whatever it held before: the sender
 //! does not clear it, the receiver does not look at it.
 
-use super::contention::WARP_BITS;
+use super::bypass::contention::WARP_BITS;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 

@@ -21,16 +21,14 @@
 
 mod choice;
 
-use std::sync::Arc;
-
 use super::access::{AccessKind, MemorySpace};
+use super::bypass::Schemes;
 use super::coalescer::LineAccess;
-use super::config::{Bypass, CacheConfig, FailOrder, L1Config, ProfileScope, StoreHit};
+use super::config::{CacheConfig, FailOrder, L1Config, StoreHit};
 use super::decoupled::Moves;
 use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, Waiter};
-use super::pdp::Pdp;
 use super::pending::Pending;
 use super::replacement::Source;
 use super::stats::L1Stats;
@@ -39,7 +37,6 @@ use super::tags::{Probe, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
-use crate::cells::streaming::Streaming;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
@@ -93,21 +90,14 @@ pub(super) struct Cache {
     /// Every byte of a line.
     whole: u128,
     mshr: Mshr,
-    /// Closes the L1D to loads that it is of no use to.
-    streaming: Option<Box<Streaming>>,
+    /// Send loads past it.
+    schemes: Schemes,
     /// Notices the lines that warps lose, for the throttle.
     victims: Option<Box<Victims>>,
     /// The warp of the last miss had lost the line.
     lost: bool,
     /// Set of the last access, which tells a refused one what to wait for.
     pub probed: u32,
-    /// Of an L1D that protects its lines.
-    pdp: Option<Pdp>,
-    /// The lines that the L1D admits in this kernel, in order: knowledge of an earlier run, no hardware.
-    admitted: Option<Arc<[u64]>>,
-    is_profiled: bool,
-    /// Loads that contend go past the L1D.
-    is_spared: bool,
     /// A line that is written on its way stays when it arrives.
     keeps_overtaken: bool,
     /// A global store changes the copy.
@@ -140,9 +130,10 @@ impl Cache {
             CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits, is_recalled),
             CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits, is_recalled),
         };
-        let is_streaming = id == CacheId::L1d && l1.bypass == Bypass::Streaming;
-        let is_profiled = id == CacheId::L1d && l1.profiled.scope != ProfileScope::None;
-        let protects = id == CacheId::L1d && l1.protecting_distance > 0;
+        let schemes = match id {
+            CacheId::L1d => Schemes::new(&path, l1),
+            CacheId::Const | CacheId::Texture => Schemes::default(),
+        };
         Self {
             id,
             fail_order: l1.fail_order,
@@ -151,14 +142,10 @@ impl Cache {
             ways,
             whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
             mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
-            streaming: is_streaming.then(|| Box::new(Streaming::new(&l1.streaming, true))),
+            schemes,
             victims: None,
             lost: false,
             probed: 0,
-            pdp: protects.then(|| Pdp::new(&path, (sets, ways), l1.protecting_distance as u8)),
-            admitted: None,
-            is_profiled,
-            is_spared: id == CacheId::L1d && l1.bypass == Bypass::Contentious,
             keeps_overtaken: false,
             updates: id == CacheId::L1d && l1.store_hit == StoreHit::Update,
             notifies: id == CacheId::L1d && is_tracked,
@@ -194,7 +181,7 @@ impl Cache {
         if let Some(victims) = &mut self.victims {
             victims.record();
         }
-        self.pdp.iter_mut().for_each(Pdp::record);
+        self.schemes.record();
     }
 
     /// True if no line is on its way.
@@ -212,7 +199,7 @@ impl Cache {
         if let Some(victims) = &mut self.victims {
             victims.clear();
         }
-        self.pdp.iter_mut().for_each(Pdp::clear);
+        self.schemes.clear();
     }
 
     /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
@@ -280,25 +267,13 @@ impl Cache {
     /// The way that gives way to a miss.
     #[inline(always)]
     fn victim(&self, set: u32, line: u64) -> Option<Victim> {
-        match &self.pdp {
-            None => self.tags.victim(set, line),
-            Some(pdp) => self.unprotected(pdp, set),
-        }
+        if self.schemes.is_empty() { self.tags.victim(set, line) } else { self.chosen_victim(set, line) }
     }
 
-    /// The same where lines are protected, but from a local load that found them all so.
+    /// The same where a scheme may know better.
     #[inline(never)]
-    fn unprotected(&self, pdp: &Pdp, set: u32) -> Option<Victim> {
-        let tags = self.tags.as_plain()?;
-        tags.victim_among(set, |way| pdp.is_free(set, way)).or_else(|| tags.victim(set))
-    }
-
-    /// An access was served by a way of its set, or is to be.
-    #[inline]
-    fn served(&mut self, at: &Edge<'_>, set: u32, way: u32) {
-        if let Some(pdp) = &mut self.pdp {
-            pdp.age(at, set, Some(way));
-        }
+    fn chosen_victim(&self, set: u32, line: u64) -> Option<Victim> {
+        self.schemes.victim(&self.tags, set).or_else(|| self.tags.victim(set, line))
     }
 
     /// The status function of a load (khairy2015 section 3.1).
@@ -309,26 +284,41 @@ impl Cache {
         queue: &mut MissQueue,
         pending: &mut Pending,
     ) -> Outcome {
+        let set = self.tags.set_of(request.line);
+        self.probed = set;
+        let (outcome, way) = self.look_up(at, set, request, queue, pending);
+        if !self.schemes.is_empty() {
+            self.schemes.served(at, (set, way), outcome);
+        }
+        outcome
+    }
+
+    /// What becomes of the load, and the way that serves it or is to.
+    #[inline(always)]
+    fn look_up(
+        &mut self,
+        at: &Edge<'_>,
+        set: u32,
+        request: &LineAccess,
+        queue: &mut MissQueue,
+        pending: &mut Pending,
+    ) -> (Outcome, Option<u32>) {
         let line = request.line;
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
-        let set = self.tags.set_of(line);
-        self.probed = set;
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
                 self.tags.touch(at, set, way, false);
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
-                self.served(at, set, way);
-                Outcome::Hit
+                (Outcome::Hit, Some(way))
             }
             Probe::Reserved { way } => {
                 let Lookup::Open(entry) = self.mshr.lookup(line) else {
-                    return Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8);
+                    return (Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8), None);
                 };
                 self.mshr.merge(entry, waiter);
                 self.tags.touch(at, set, way, false);
-                self.served(at, set, way);
-                Outcome::HitPending
+                (Outcome::HitPending, Some(way))
             }
             probe @ (Probe::Absent | Probe::Hollow { .. }) => {
                 let victim = match probe {
@@ -340,9 +330,10 @@ impl Cache {
                 let queue_full = queue.room() < needed;
                 match (victim, entry) {
                     (Some(victim), Some(entry)) if !queue_full => {
-                        Outcome::Miss(self.allocate(at, (set, victim), entry, request, queue))
+                        let gone = self.allocate(at, (set, victim), entry, request, queue);
+                        (Outcome::Miss(gone), Some(victim.way))
                     }
-                    _ => self.refuse(victim.is_none(), entry.is_none(), queue_full),
+                    _ => (self.refuse(victim.is_none(), entry.is_none(), queue_full), None),
                 }
             }
         }
@@ -388,7 +379,6 @@ impl Cache {
             self.lost = victims.missed(at, (set, victim.way), gone, (warp, line));
         }
         self.tags.claim(at, set, victim, Source { line, pc });
-        self.served(at, set, victim.way);
         self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
             entry.kind = MissKind::Read;
@@ -547,14 +537,10 @@ impl Cache {
             ways: _,
             whole: _,
             mshr,
-            streaming,
+            schemes,
             victims,
             lost: _,
             probed: _,
-            pdp,
-            admitted: _,
-            is_profiled: _,
-            is_spared: _,
             keeps_overtaken: _,
             updates: _,
             notifies: _,
@@ -563,12 +549,7 @@ impl Cache {
         to.part("tags", |to| tags.describe(to));
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
-        if let Some(pdp) = pdp {
-            to.part("pdp", |to| pdp.describe(to));
-        }
-        if let Some(streaming) = streaming {
-            to.part("streaming", |to| streaming.describe(to));
-        }
+        schemes.describe(to);
         if let Some(victims) = victims {
             to.part("victims", |to| victims.describe(to));
         }

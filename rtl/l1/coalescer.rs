@@ -16,7 +16,7 @@
 //! serves lanes of one half of the line and carries the values to compare in the other half.
 //!
 //! Constants: one word a request goes to all lanes that name it, as a constant cache broadcasts.
-//! Where loads are judged, [`super::contention`] counts the lines of an instruction as it is taken, and each of its
+//! Where loads are judged, [`super::bypass::contention`] counts the lines of an instruction as it is taken, and each of its
 //! requests says what came of it.
 //! Area: 32 comparators of a line address, one priority encoder over the lanes.
 //!
@@ -25,7 +25,7 @@
 use isa::lanes::AtomicFn;
 
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use super::contention::Contention;
+use super::bypass::contention::Contention;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Logic, Payload};
 use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES, SECTORS};
@@ -175,9 +175,9 @@ impl Coalescer {
         }
     }
 
-    /// Has loads say whether they contend for an L1D of so many lines.
-    pub fn judge_contention(&mut self, lines: u32) {
-        self.contention = Some(Contention::new(lines, self.line_bits));
+    /// Has loads say whether they contend for the L1D, as a test says.
+    pub fn judge(&mut self, contention: Contention) {
+        self.contention = Some(contention);
     }
 
     /// Whether the instruction that was taken last contends; `None` if that is not judged.

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bypass::pdp::DISTANCE_BITS;
 use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
-use super::pdp::DISTANCE_BITS;
 use super::replacement::ReplacementConfig;
 use crate::cells::streaming::StreamingConfig;
 use crate::config::Rules;
@@ -35,6 +35,14 @@ pub enum Bypass {
     /// Global loads that miss, of instructions that touch as many lines as each resident warp has of the
     /// cache, or more (anssari2012 section 3.3).
     Contentious,
+}
+
+impl Bypass {
+    /// Whether loads are judged as they are coalesced, for which the core counts resident warps.
+    #[must_use]
+    pub fn judges(self) -> bool {
+        self == Self::Contentious
+    }
 }
 
 /// What a global store does to the copy of its line.
@@ -138,6 +146,12 @@ impl L1Config {
     pub fn cache(&self) -> CacheConfig {
         let &Self { sets, ways, mshr_entries, mshr_merges, ref index, .. } = self;
         CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone() }
+    }
+
+    /// Whether probing the tags takes a cycle more.
+    #[must_use]
+    pub fn probes_twice(&self) -> bool {
+        self.organisation == Organisation::Decoupled && self.decoupled.probe_extra > 0
     }
 
     /// Checks every field.

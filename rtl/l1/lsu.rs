@@ -36,12 +36,13 @@ mod ports;
 pub use ports::{DuelIo, LsuIo, LsuPlace};
 
 use super::access::{AccessKind, MemorySpace};
+use super::bypass;
 use super::cache::{CACHES, Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
-use super::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
+use super::config::{CacheConfig, L1Config, LsuConfig};
 use super::loads::LoadStats;
 use super::miss_queue::{MissKind, MissQueue};
-use super::mrpb::{AccessQueue, StallBypass};
+use super::mrpb::AccessQueue;
 use super::mshr::Waiter;
 use super::pending::Pending;
 use super::ticket;
@@ -91,7 +92,8 @@ impl Encoding for Shown {
 #[derive(Clone, Debug)]
 pub struct Lsu {
     place: LsuPlace,
-    bypass: Bypass,
+    /// Every global load goes past the L1D.
+    sends_all: bool,
     /// A load on the bypass path reads the sectors that it touches, not the line.
     by_sector: bool,
     /// Every sector of a line.
@@ -100,8 +102,6 @@ pub struct Lsu {
     pending: Pending,
     /// Line requests on their way to the tags.
     queue: AccessQueue,
-    /// Which loads go past the L1D instead of waiting.
-    stall_bypass: StallBypass,
     /// Whether a scheme decides cycle by cycle what is at the head, or which way it goes.
     chooses: bool,
     /// The head of the queue goes past the cache: follows from it, kept for the host's speed.
@@ -131,7 +131,7 @@ pub struct Lsu {
     shown: Shown,
     /// The head's refusal, if it was refused when it was probed last.
     refused: Option<Refusal>,
-    /// A scheme wants to know what becomes of the loads of the L1D.
+    /// The throttle is to learn what becomes of the loads of the L1D.
     monitored: bool,
     /// What the throttle is to learn of this cycle.
     missed: Option<Miss>,
@@ -171,28 +171,29 @@ impl Lsu {
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, &place);
         let below = |name| format!("{}.{name}", place.path);
-        let judged = l1.bypass == Bypass::Contentious;
+        let judge = bypass::judge(l1, place.line_bits);
+        let judged = judge.is_some();
         let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged };
         let by_sector = l1.bypass_sectors != 0;
         let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector);
-        if judged {
-            coalescer.judge_contention(l1.sets * l1.ways);
+        if let Some(judge) = judge {
+            coalescer.judge(judge);
         }
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
-        let mut unit = Self {
-            bypass: l1.bypass,
+        let queue = AccessQueue::new(lsu.access_queue, &l1.mrpb, shape);
+        Self {
+            sends_all: l1d.sends_all(),
             by_sector,
             whole: sectors_of(l1.line_bytes),
             coalescer,
             pending: Pending::new(lsu.slots, l1.line_bytes, place.access),
-            queue: AccessQueue::new(lsu.access_queue, &l1.mrpb, shape),
-            stall_bypass: l1.mrpb.bypass,
-            chooses: false,
+            chooses: queue.selects() || l1d.chooses(),
+            queue,
             head_bypasses: false,
-            probes_twice: l1.organisation == Organisation::Decoupled && l1.decoupled.probe_extra > 0,
+            probes_twice: l1.probes_twice(),
             probing: false,
             starts_original,
             told: (0, 0),
@@ -209,14 +210,11 @@ impl Lsu {
             loads: Vec::new(),
             shown: Shown::Idle,
             refused: None,
-            monitored: l1.bypass == Bypass::Streaming,
+            monitored: false,
             missed: None,
             watch: None,
             place,
-        };
-        let choosy = unit.queue.selects() || l1.mrpb.bypass != StallBypass::None;
-        unit.chooses = choosy || unit.caches[CacheId::L1d as usize].chooses();
-        unit
+        }
     }
 
     /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
@@ -278,9 +276,7 @@ impl Lsu {
     #[inline(never)]
     fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
-            head.kind == AccessKind::Load
-                && head.space == MemorySpace::Global
-                && (head.uncached || self.bypass == Bypass::All)
+            head.kind == AccessKind::Load && head.space == MemorySpace::Global && (head.uncached || self.sends_all)
         })
     }
 
@@ -308,15 +304,7 @@ impl Lsu {
 
     fn sends_past(&mut self, at: &Edge<'_>) -> bool {
         let Some(head) = self.queue.front() else { return false };
-        self.caches[CacheId::L1d as usize].sends_past(at, head) || self.gives_way(head)
-    }
-
-    /// Whether a load goes past the L1D because it would have to wait there.
-    fn gives_way(&self, head: &LineAccess) -> bool {
-        head.kind == AccessKind::Load
-            && head.space == MemorySpace::Global
-            && self.stall_bypass != StallBypass::None
-            && self.stall_bypass.covers(self.caches[CacheId::L1d as usize].failing(head.line, &self.miss_queue))
+        self.caches[CacheId::L1d as usize].sends_past(at, head, &self.miss_queue)
     }
 
     /// True if step 5 has a line request and room for it.
@@ -473,10 +461,8 @@ impl Lsu {
                 load.count(outcome);
             }
             if self.monitored && id == CacheId::L1d {
-                let cache = &mut self.caches[id as usize];
-                cache.looked_up(outcome);
                 let missed = matches!(outcome, Outcome::Miss(_));
-                self.missed = missed.then(|| Miss { warp, lost: cache.had_lost() });
+                self.missed = missed.then(|| Miss { warp, lost: self.caches[id as usize].had_lost() });
             }
         }
         self.count(at.cycle, id, kind, outcome)
@@ -614,13 +600,12 @@ impl Block for Lsu {
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
             place: _,
-            bypass: _,
+            sends_all: _,
             by_sector: _,
             whole: _,
             coalescer,
             pending,
             queue,
-            stall_bypass: _,
             chooses: _,
             head_bypasses: _,
             probes_twice,

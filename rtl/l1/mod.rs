@@ -1,10 +1,10 @@
 //! The load-store unit with its caches: L1 data, constants, texture.
 
 pub mod access;
+pub mod bypass;
 pub mod cache;
 pub mod coalescer;
 pub mod config;
-pub mod contention;
 pub mod decoupled;
 pub mod dueling;
 pub mod loads;
@@ -12,7 +12,6 @@ pub mod lsu;
 pub mod miss_queue;
 pub mod mrpb;
 pub mod mshr;
-pub mod pdp;
 pub mod pending;
 pub mod replacement;
 pub mod stats;

@@ -64,6 +64,18 @@ impl TagStore {
         }
     }
 
+    /// Admits every load, or as the threshold says: decoupled tags alone know the difference.
+    pub fn set_original(&mut self, original: bool) {
+        if let Self::Decoupled(tags) = self {
+            tags.set_original(original);
+        }
+    }
+
+    /// Whether decoupled tags admit every load, and are no more than the baseline's.
+    pub fn is_original(&self) -> bool {
+        self.decoupled().is_some_and(Decoupled::is_original)
+    }
+
     /// Lines that got or lost a place; none in ordinary tags.
     pub fn moves(&self) -> Moves {
         self.decoupled().map(Decoupled::moves).unwrap_or_default()

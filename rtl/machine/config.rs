@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Rules, Violation};
 use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
-use crate::l1::config::{Bypass, CacheConfig, L1Config, LsuConfig, Organisation};
+use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l1::replacement::ReplacementConfig;
 use crate::l2::config::{Coherence, L2Bypass, L2Config};
@@ -150,7 +150,7 @@ impl MachineConfig {
         let Self { sm, l1, .. } = self;
         l1.validate(rules);
         rules.expect(
-            l1.bypass != Bypass::Contentious || sm.halves() == 1,
+            !l1.bypass.judges() || sm.halves() == 1,
             "bypass",
             "contentious",
             "another with sm.warp_lanes = 64",

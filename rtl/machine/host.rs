@@ -325,7 +325,7 @@ impl Machine {
     pub fn admit(&mut self, lines: &[Arc<[u64]>]) {
         assert_eq!(lines.len(), self.lsus.len(), "a list of lines for each SM");
         for (lsu, lines) in self.lsus.iter_mut().zip(lines) {
-            lsu.admit(Arc::clone(lines));
+            lsu.admit(lines);
         }
     }
 

@@ -128,7 +128,7 @@ impl Lockstep {
             admitted: None,
             line_bytes,
             lines,
-            judges: l1.bypass == Bypass::Contentious,
+            judges: l1.bypass.judges(),
             judged: None,
             contending: 0,
         })

@@ -11,7 +11,6 @@ use golden::memory::FlatMemory;
 use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
-use rtl::l1::config::Bypass;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::throttle::config::Scheme;
 
@@ -72,7 +71,7 @@ impl Shadow {
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
             model: MemoryModel::new(config),
             memory,
-            judges: config.l1.bypass == Bypass::Contentious,
+            judges: config.l1.bypass.judges(),
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
             duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
             streams: vec![Default::default(); config.num_sms as usize],

@@ -267,7 +267,7 @@ pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
 pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<String> {
     let profiled = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 };
     let mut player = Player::new(&L1Config { profiled, ..l1() });
-    player.lsu.admit(lines.into());
+    player.lsu.admit(&lines.into());
     player.lockstep.admit(lines);
     player.outcomes(script)
 }

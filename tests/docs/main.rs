@@ -1,7 +1,7 @@
 //! The documentation agrees with the code.
 //!
 //! What can be printed is not typed: between `<!-- generated: NAME -->` and `<!-- end -->` a
-//! document holds what the code prints, and `UPDATE_DOCS=1 cargo test -p warpsieve-cli --test docs` writes it
+//! document holds what the code prints, and `UPDATE_DOCS=1 cargo test --workspace --test docs` writes it
 //! again.
 //!
 //! | testpoint                                                          | file            |
@@ -135,7 +135,7 @@ fn holds(path: &str, parts: &[Part]) {
     };
     let first = old.lines().zip(new.lines()).enumerate().find_map(differs);
     let first = first.unwrap_or_else(|| "one is longer".to_owned());
-    panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test -p warpsieve-cli --test docs writes it again");
+    panic!("{path} is out of date, {first}\nUPDATE_DOCS=1 cargo test --workspace --test docs writes it again");
 }
 
 /// A file of the workspace as a block of code.

@@ -15,11 +15,11 @@ impl Lsu {
     /// Serves the throttle of a core with so many warps.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
         let path = format!("{}.victims", self.place.path);
-        self.monitored |= throttle.scheme != Scheme::None;
+        self.monitored = throttle.scheme != Scheme::None;
         let l1d = &mut self.caches[CacheId::L1d as usize];
         match throttle.scheme {
             Scheme::None => {}
-            Scheme::DwtCs => l1d.follow_periods(l1),
+            Scheme::DwtCs => l1d.follow_periods(),
             Scheme::Ccws => {
                 let place = (l1.sets, l1.ways);
                 l1d.track_victims(Victims::new(&throttle.ccws, &path, place, warps, self.place.line_bits));
@@ -57,7 +57,7 @@ impl Lsu {
     }
 
     /// Has the L1D admit these lines alone from now on, which are in order.
-    pub fn admit(&mut self, lines: Arc<[u64]>) {
+    pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.caches[CacheId::L1d as usize].admit(lines);
     }
 

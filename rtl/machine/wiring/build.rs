@@ -9,7 +9,6 @@ use crate::dram::channel::DramChannel;
 use crate::dram::message::DramShape;
 use crate::kernel::ChanSpec;
 use crate::l1::access::AccessShape;
-use crate::l1::config::Bypass;
 use crate::l1::lsu::{Lsu, LsuPlace};
 use crate::l2::{Coherence, L2Bank, RecallShape};
 use crate::machine::MachineConfig;
@@ -50,7 +49,7 @@ impl Machine {
             addr_bits: config.addr_bits,
             pc_bits: PC_BITS,
             halves: config.sm.halves(),
-            counts_warps: config.l1.bypass == Bypass::Contentious,
+            counts_warps: config.l1.bypass.judges(),
         };
         let is_recalled = config.l2.coherence == Coherence::Sharers;
         let dram = DramShape { burst_bits: config.burst_bits() };

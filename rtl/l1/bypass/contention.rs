@@ -14,8 +14,10 @@
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/hybrid/mod.rs`.
 
-use super::access::LANES;
-use crate::kernel::{Describe, Logic};
+use super::super::access::LANES;
+use super::super::coalescer::LineAccess;
+use super::{Hooks, View};
+use crate::kernel::{Describe, Edge, Logic};
 
 /// Warps that an SM has at most.
 const MAX_WARPS: u32 = 64;
@@ -63,6 +65,16 @@ fn sum(bits: u32, name: &'static str, to: &mut dyn Describe) {
         for _ in 0..bits >> level {
             to.logic(name, Logic::Adder { width: level });
         }
+    }
+}
+
+/// The scheme: loads that contend go past if they would have to bring their line.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Contentious;
+
+impl Hooks for Contentious {
+    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+        head.contends && view.is_absent(head.line)
     }
 }
 

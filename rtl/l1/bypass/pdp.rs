@@ -4,7 +4,7 @@
 //!
 //! | port           | dir | payload  | contract                                                        |
 //! |----------------|-----|----------|-----------------------------------------------------------------|
-//! | `read`         | in  | set      | once a cycle, ahead of `is_free`                                 |
+//! | `sends_past`   | in  | line     | reads the set, once a cycle                                     |
 //! | `is_free`      | out | set, way | the way's line is not protected from the access under way       |
 //! | `age`          | in  | set, way | an access was accepted: all lines age, that of `way` is renewed |
 //!
@@ -14,6 +14,12 @@
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: `tb/l1/schemes.rs`.
 
+use super::super::access::MemorySpace;
+use super::super::coalescer::LineAccess;
+use super::super::tag_store::TagStore;
+use super::super::tags::Victim;
+use super::super::watch::Outcome;
+use super::{Hooks, Past, View};
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
@@ -34,14 +40,13 @@ impl Payload for Left {
 
 /// The distances of all lines.
 #[derive(Clone, Debug)]
-pub struct Pdp {
+pub(in super::super) struct Pdp {
     distance: u8,
     left: Array<Left>,
 }
 
 impl Pdp {
     /// Distances of a cache at `path`; every line begins unprotected.
-    #[must_use]
     pub fn new(path: &str, (sets, ways): (u32, u32), distance: u8) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.pdp"),
@@ -55,20 +60,14 @@ impl Pdp {
         Self { distance, left: Array::new(spec, ()) }
     }
 
-    /// Reads a set for the access of this cycle.
-    pub fn read(&self, at: &Edge<'_>, set: u32) {
-        let _ = self.left.read(at, set);
-    }
-
     /// Whether a way of the set that was read may give its line away: its last access of protection is the
     /// one under way.
-    #[must_use]
-    pub fn is_free(&self, set: u32, way: u32) -> bool {
+    fn is_free(&self, set: u32, way: u32) -> bool {
         self.left.row(set)[way as usize].0 <= 1
     }
 
     /// Ages a set by one access, which was served by `way` or by none.
-    pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
+    fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {
             row.iter_mut().for_each(|left| left.0 = left.0.saturating_sub(1));
@@ -77,23 +76,51 @@ impl Pdp {
             }
         });
     }
+}
 
-    /// Forgets everything (kernel end).
-    pub fn clear(&mut self) {
+impl Hooks for Pdp {
+    /// A global load goes past that is not here and finds every other line of its set protected.
+    fn sends_past(&self, at: &Edge<'_>, &LineAccess { space, line, .. }: &LineAccess, view: &View<'_>) -> bool {
+        let Some(tags) = view.tags().as_plain() else { return false };
+        let set = tags.set_of(line);
+        let _ = self.left.read(at, set);
+        space == MemorySpace::Global
+            && view.is_absent(line)
+            && tags.victim_among(set, |way| self.is_free(set, way)).is_none()
+    }
+
+    /// A local load that finds them all protected takes the place of any.
+    fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
+        tags.as_plain()?.victim_among(set, |way| self.is_free(set, way))
+    }
+
+    fn served(&mut self, at: &Edge<'_>, (set, way): (u32, Option<u32>), _outcome: Outcome) {
+        if way.is_some() {
+            self.age(at, set, way);
+        }
+    }
+
+    fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
+        self.age(at, tags.set_of(request.line), None);
+        Past::default()
+    }
+
+    fn clear(&mut self) {
         self.left.clear_with(|_, _| Left::default());
     }
 
-    /// Starts to keep a digest.
-    pub fn record(&mut self) {
+    fn record(&mut self) {
         self.left.record();
     }
 
-    /// Lists the counters and what counts them down.
-    pub fn describe(&self, to: &mut dyn Describe) {
+    /// The counters and what counts them down.
+    fn describe(&self, to: &mut dyn Describe) {
         let Self { distance: _, left } = self;
-        to.array("left", left);
-        for way in 0..left.spec().columns {
-            to.parts("age", way, |to| to.logic("step", Logic::Adder { width: DISTANCE_BITS }));
-        }
+        to.part("pdp", |to| {
+            to.array("left", left);
+            for way in 0..left.spec().columns {
+                to.parts("age", way, |to| to.logic("step", Logic::Adder { width: DISTANCE_BITS }));
+            }
+        });
     }
 }

@@ -1,0 +1,82 @@
+//! # Loads of a closed cache
+//! While nearly all loads miss, they go past; the tags go on without data and show when the cache would be of use
+//! again (khairy2015 section 4.1). When to close and to open is the monitor's decision.
+
+use super::super::access::MemorySpace;
+use super::super::coalescer::LineAccess;
+use super::super::tag_store::TagStore;
+use super::super::tags::Probe;
+use super::super::watch::Outcome;
+use super::{Hooks, Past, View};
+use crate::cells::streaming::{Streaming, StreamingConfig};
+use crate::kernel::{Describe, DescribeExt, Edge};
+
+/// The scheme.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Closing {
+    config: StreamingConfig,
+    monitor: Streaming,
+}
+
+impl Closing {
+    /// Of an open cache, with periods of its own.
+    pub fn new(config: &StreamingConfig) -> Self {
+        Self { config: config.clone(), monitor: Streaming::new(config, true) }
+    }
+
+    /// After a period: if the cache has `opened`, tags without data may have to go.
+    fn reopen(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
+        if opened && self.monitor.flushes() {
+            tags.drop_hollow(at);
+        }
+    }
+}
+
+impl Hooks for Closing {
+    fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
+        let opened = self.monitor.reach(at.cycle);
+        self.reopen(at, opened, tags);
+    }
+
+    fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
+        head.space == MemorySpace::Global && self.monitor.is_closed()
+    }
+
+    fn served(&mut self, _at: &Edge<'_>, _place: (u32, Option<u32>), outcome: Outcome) {
+        if !matches!(outcome, Outcome::Refused(..)) {
+            self.monitor.count(matches!(outcome, Outcome::Miss(_)));
+        }
+    }
+
+    /// Leaves the tag of the line.
+    fn went_past(&mut self, at: &Edge<'_>, &LineAccess { line, .. }: &LineAccess, tags: &mut TagStore) -> Past {
+        let set = tags.set_of(line);
+        let past = match tags.probe(at, set, line) {
+            Probe::Present { way, .. } | Probe::Hollow { way } | Probe::Reserved { way } => {
+                tags.touch(at, set, way, false);
+                Past::default()
+            }
+            Probe::Absent => Past { missed: true, evicted: tags.note(at, set, line) },
+        };
+        self.monitor.count(past.missed);
+        past
+    }
+
+    fn next_choice(&self) -> Option<u64> {
+        self.monitor.ends()
+    }
+
+    fn follow_periods(&mut self) {
+        self.monitor = Streaming::new(&self.config, false);
+    }
+
+    fn end_period(&mut self, at: &Edge<'_>, may_close: bool, tags: &mut TagStore) {
+        let opened = self.monitor.end_period(may_close);
+        self.reopen(at, opened, tags);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: _, monitor } = self;
+        to.part("streaming", |to| monitor.describe(to));
+    }
+}
