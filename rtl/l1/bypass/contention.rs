@@ -13,6 +13,7 @@
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/hybrid/mod.rs`.
+//! Bench: `tb/l1/contention.rs`.
 
 use super::super::access::LANES;
 use super::super::coalescer::LineAccess;

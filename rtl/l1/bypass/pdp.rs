@@ -12,6 +12,7 @@
 //! and a refused load changes nothing.
 //!
 //! Part of `rtl/l1/cache.rs`.
+//! Twin: `golden/l1/pdp.rs`.
 //! Bench: `tb/l1/schemes.rs`.
 
 use super::super::access::MemorySpace;
