@@ -455,7 +455,9 @@ impl Lsu {
             self.shown = Shown::Stall;
             return false;
         };
-        self.show(queue_used, outcome);
+        if self.watch.is_some() {
+            self.show(queue_used, outcome);
+        }
         if kind == AccessKind::Load {
             if let Some(load) = self.loads.get_mut(pc as usize) {
                 load.count(outcome);
@@ -469,6 +471,7 @@ impl Lsu {
     }
 
     /// Tells whoever watches what became of the head.
+    #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.watch, self.queue.front()) else { return };
         let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;

@@ -1,6 +1,6 @@
 //! # Which loads go past a cache
 //! A load goes past for its instruction, or because a scheme says so. A scheme is one file here: its state and what
-//! [`Hooks`] asks of it. Cache and LSU know the hooks alone.
+//! `Hooks` asks of it. Cache and LSU know the hooks alone.
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
@@ -14,7 +14,7 @@
 //! | `end_period`  | the throttle says that a period has ended                                        |
 //! | `clear`, `record`, `describe` | kernel end, digests, waves and counts                            |
 //!
-//! Several schemes of a cache are asked in the order of [`Schemes::new`]; a load goes past if one of them sends it.
+//! Several schemes of a cache are asked in the order of `Schemes::new`; a load goes past if one of them sends it.
 
 mod all;
 pub mod contention;
