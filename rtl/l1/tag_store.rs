@@ -2,7 +2,7 @@
 //! The L1D's tags are those of an ordinary cache or the decoupled ones of li2015 section 4; to the
 //! rest of the cache both look alike, way for way of the data. Which one it is never changes.
 
-use super::config::{Bypass, L1Config, Organisation};
+use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
 use super::replacement::{ReplacementConfig, Source};
 use super::tags::{Probe, Tags, Victim};
@@ -30,7 +30,7 @@ impl TagStore {
         let (geometry, policy) = ((l1.sets, l1.ways), l1.replacement);
         match l1.organisation {
             Organisation::Plain => {
-                let hollow = l1.bypass == Bypass::Streaming;
+                let hollow = l1.bypass.keeps_tags();
                 Self::Plain(Tags::new(path, geometry, (policy, hollow), index, line_bits, is_recalled))
             }
             Organisation::Decoupled => {

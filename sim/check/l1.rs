@@ -22,7 +22,8 @@ use rtl::cells::streaming::Reopen;
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
+use rtl::l1::bypass::{BypassConfig, PdpConfig};
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
@@ -85,13 +86,19 @@ impl Lockstep {
     ) -> Result<Self, IndexError> {
         let filter =
             (l1.organisation == Organisation::Decoupled).then(|| filter(&l1.decoupled, l1.dueling.starts_original(sm)));
-        let streaming = (l1.bypass == Bypass::Streaming).then(|| streaming::Config {
-            period: own_periods.then_some(l1.streaming.period.into()),
-            miss_percent: l1.streaming.miss_percent as usize,
-            min_accesses: l1.streaming.min_accesses as usize,
-            flush: l1.streaming.reopen == Reopen::Flush,
-        });
-        let protecting_distance = l1.protecting_distance.into();
+        let streaming = match &l1.bypass {
+            BypassConfig::Streaming(config) => Some(streaming::Config {
+                period: own_periods.then_some(config.period.into()),
+                miss_percent: config.miss_percent as usize,
+                min_accesses: config.min_accesses as usize,
+                flush: config.reopen == Reopen::Flush,
+            }),
+            _ => None,
+        };
+        let protecting_distance = match &l1.bypass {
+            BypassConfig::Pdp(PdpConfig { distance }) => u64::from(*distance),
+            _ => 0,
+        };
         let twin = |cache: &CacheConfig, policy: Policy, (filter, streaming, protecting_distance)| {
             Ok(Cache::new(Config {
                 index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
@@ -497,7 +504,7 @@ mod tests {
 
     #[test]
     fn loads_that_contend_are_followed_to_their_misses() {
-        let l1 = L1Config { bypass: Bypass::Contentious, ..l1() };
+        let l1 = L1Config { bypass: BypassConfig::Contentious, ..l1() };
         let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
         // One line of two is no part of which two warps have more.

@@ -10,6 +10,23 @@ use super::suggest::suggestion;
 /// The key that makes a table one value.
 const KIND: &str = "kind";
 
+/// Keys that became those of a kind, and how what they said is written now.
+const MOVED: &[(&str, &str)] = &[
+    (
+        "l1.protecting_distance",
+        "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }",
+    ),
+    (
+        "l1.streaming",
+        "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"streaming\", period = 10_000, miss_percent = 90, \
+         min_accesses = 32, reopen = \"miss\" }",
+    ),
+    (
+        "l1.profiled",
+        "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 }",
+    ),
+];
+
 /// One field: a scalar, an array, or a table with a `kind`.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
@@ -163,6 +180,10 @@ impl Overlay<'_> {
 
     /// What may have been meant by an unknown key: the same key in other groups, or one like it here.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
+        let path = joined(group, name);
+        if let Some((_, now)) = MOVED.iter().find(|(old, _)| *old == path) {
+            return (*now).to_owned();
+        }
         let same = fields.iter().filter(|field| field.path.rsplit('.').next() == Some(name));
         let same: Vec<_> = same.map(|field| format!("`{}`", field.path)).collect();
         if !same.is_empty() {
@@ -226,7 +247,11 @@ impl Overlay<'_> {
             (old, _) if old.same_type(&value) => Some(value),
             (old, _) => {
                 let message = format!("`{}` is {}, expected {}", field.path, shown(&value), legal(old));
-                self.refuse(given.span(), message, None);
+                let help = (old.is_table() && value.is_str()).then(|| {
+                    let (path, kind) = (&field.path, shown(&value));
+                    format!("the name is the kind, with the keys of that kind beside it: {path} = {{ kind = {kind}, ... }}")
+                });
+                self.refuse(given.span(), message, help);
                 None
             }
         }

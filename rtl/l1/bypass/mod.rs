@@ -14,34 +14,119 @@
 //! | `end_period`  | the throttle says that a period has ended                                        |
 //! | `clear`, `record`, `describe` | kernel end, digests, waves and counts                            |
 //!
-//! Several schemes of a cache are asked in the order of `Schemes::new`; a load goes past if one of them sends it.
+//! The slot `l1.bypass` holds one scheme ([`BypassConfig`]). Decoupled tags and MRPB bring one of their own: a load goes
+//! past if any of them sends it.
 
 mod all;
 pub mod contention;
 mod decoupled;
 mod give_way;
-pub mod pdp;
+mod pdp;
 mod profiled;
 mod streaming;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use self::all::All;
 use self::contention::{Contention, Contentious};
 use self::decoupled::Uncounted;
 use self::give_way::GiveWay;
+pub use self::pdp::PdpConfig;
 use self::pdp::Pdp;
+pub use self::profiled::{ProfileScope, ProfiledConfig};
 use self::profiled::Profiled;
 use self::streaming::Closing;
 use super::cache::Cache;
 use super::coalescer::LineAccess;
-use super::config::{Bypass, L1Config, Organisation, ProfileScope};
+use super::config::{L1Config, Organisation};
 use super::miss_queue::MissQueue;
 use super::mrpb::StallBypass;
+use super::replacement::ReplacementConfig;
 use super::tag_store::TagStore;
 use super::tags::{Probe, Victim};
 use super::watch::Outcome;
+use crate::cells::streaming::StreamingConfig;
+use crate::config::Rules;
 use crate::kernel::{Describe, Edge};
+
+/// Which loads go past the L1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BypassConfig {
+    /// Those whose instruction says so.
+    None,
+    /// Every global load (li2015 section 6.1, BALL).
+    All,
+    /// Every global load while nearly all of them miss (khairy2015 section 4.1).
+    Streaming(StreamingConfig),
+    /// Global loads that miss, of instructions that touch as many lines as each resident warp has of the
+    /// cache, or more (anssari2012 section 3.3).
+    Contentious,
+    /// Global loads that find every line of their set protected, each for some accesses after its last one (li2015
+    /// section 3.1).
+    Pdp(PdpConfig),
+    /// Global loads of lines that an earlier run did not ask for often enough (li2015 section 6.1, Profiled-BYPASS).
+    Profiled(ProfiledConfig),
+}
+
+impl BypassConfig {
+    /// Its name in a configuration.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::All => "all",
+            Self::Streaming(_) => "streaming",
+            Self::Contentious => "contentious",
+            Self::Pdp(_) => "pdp",
+            Self::Profiled(_) => "profiled",
+        }
+    }
+
+    /// Whether loads are judged as they are coalesced, for which the core counts resident warps.
+    #[must_use]
+    pub fn judges(&self) -> bool {
+        matches!(self, Self::Contentious)
+    }
+
+    /// Whether tags outlive their data.
+    #[must_use]
+    pub fn keeps_tags(&self) -> bool {
+        matches!(self, Self::Streaming(_))
+    }
+
+    /// Whether it goes by the order in which the lines of a set were used.
+    fn needs_lru(&self) -> bool {
+        matches!(self, Self::Streaming(_) | Self::Pdp(_))
+    }
+
+    /// Checks its keys, and whether it fits the cache.
+    pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
+        let decides = !matches!(self, Self::None | Self::All);
+        rules.expect(
+            !decides || l1.organisation == Organisation::Plain,
+            "bypass",
+            self.name(),
+            "none or all with l1.organisation = \"decoupled\"",
+            "one scheme decides which loads go past",
+        );
+        rules.expect(
+            !self.needs_lru() || l1.replacement == ReplacementConfig::Lru,
+            "bypass",
+            self.name(),
+            "another with an l1.replacement other than lru",
+            "it goes by the order of uses",
+        );
+        rules.group("bypass", |rules| match self {
+            Self::None | Self::All | Self::Contentious => {}
+            Self::Streaming(config) => config.validate(rules),
+            Self::Pdp(config) => config.validate(rules),
+            Self::Profiled(config) => config.validate(rules),
+        });
+    }
+}
 
 /// What a scheme sees of the cache before the status function does anything.
 pub(super) struct View<'a> {
@@ -101,11 +186,6 @@ pub(super) trait Hooks {
 
     /// The status function accepted a load or refused it; `place` is its set, and the way that serves it or is to.
     fn served(&mut self, _at: &Edge<'_>, _place: (u32, Option<u32>), _outcome: Outcome) {}
-
-    /// Whether loads of a line are none of the cache's accesses: of one that goes past, nobody else hears.
-    fn keeps_out(&self, _line: u64) -> bool {
-        false
-    }
 
     /// A load that was chosen to go past has left on the bypass path.
     fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> Past {
@@ -170,23 +250,18 @@ pub(super) struct Schemes(Box<[Scheme]>);
 impl Schemes {
     /// Those of the L1D at `path`.
     pub fn new(path: &str, l1: &L1Config) -> Self {
-        let by_kind = match l1.bypass {
-            Bypass::None => None,
-            Bypass::All => Some(Scheme::All(All)),
-            Bypass::Streaming => Some(Scheme::Streaming(Box::new(Closing::new(&l1.streaming)))),
-            Bypass::Contentious => Some(Scheme::Contention(Contentious)),
+        let scheme = match &l1.bypass {
+            BypassConfig::None => None,
+            BypassConfig::All => Some(Scheme::All(All)),
+            BypassConfig::Streaming(config) => Some(Scheme::Streaming(Box::new(Closing::new(config)))),
+            BypassConfig::Contentious => Some(Scheme::Contention(Contentious)),
+            BypassConfig::Pdp(config) => Some(Scheme::Pdp(Box::new(Pdp::new(path, (l1.sets, l1.ways), config)))),
+            BypassConfig::Profiled(_) => Some(Scheme::Profiled(Profiled::default())),
         };
-        let decoupled = l1.organisation == Organisation::Decoupled;
-        let profiled = l1.profiled.scope != ProfileScope::None;
-        let pdp = || Scheme::Pdp(Box::new(Pdp::new(path, (l1.sets, l1.ways), l1.protecting_distance as u8)));
-        let give_way = Scheme::GiveWay(GiveWay::new(l1.mrpb.bypass));
-        let schemes = [
-            profiled.then(|| Scheme::Profiled(Profiled::default())),
-            decoupled.then_some(Scheme::Decoupled(Uncounted)),
-            by_kind,
-            (l1.protecting_distance > 0).then(pdp),
-            (l1.mrpb.bypass != StallBypass::None).then_some(give_way),
-        ];
+        let decoupled = (l1.organisation == Organisation::Decoupled).then_some(Scheme::Decoupled(Uncounted));
+        let gives_way = l1.mrpb.bypass != StallBypass::None;
+        let give_way = gives_way.then(|| Scheme::GiveWay(GiveWay::new(l1.mrpb.bypass)));
+        let schemes = [decoupled, scheme, give_way];
         Self(schemes.into_iter().flatten().collect())
     }
 
@@ -229,9 +304,6 @@ impl Schemes {
     /// See [`Hooks::went_past`].
     pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
         let mut past = Past::default();
-        if self.0.iter().any(|scheme| call!(scheme, s => s.keeps_out(request.line))) {
-            return past;
-        }
         for scheme in &mut self.0 {
             let Past { missed, evicted } = call!(scheme, s => s.went_past(at, request, tags));
             past.missed |= missed;

@@ -15,18 +15,37 @@
 //! Twin: `golden/l1/pdp.rs`.
 //! Bench: `tb/l1/schemes.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
 use super::super::tags::Victim;
 use super::super::watch::Outcome;
 use super::{Hooks, Past, View};
+use crate::config::Rules;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
 
 /// Bits of a distance: up to 255 accesses.
-pub const DISTANCE_BITS: u32 = 8;
+const DISTANCE_BITS: u32 = 8;
+
+/// How long lines are protected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PdpConfig {
+    /// Accesses to its set for which a line is protected: 1 to 255.
+    pub distance: u32,
+}
+
+impl PdpConfig {
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        let most = (1 << DISTANCE_BITS) - 1;
+        rules.range("distance", u64::from(self.distance), 1..=most, "a line counts in 8 bits");
+    }
+}
 
 /// Accesses for which a line is still protected, the next one included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,7 +67,7 @@ pub(in super::super) struct Pdp {
 
 impl Pdp {
     /// Distances of a cache at `path`; every line begins unprotected.
-    pub fn new(path: &str, (sets, ways): (u32, u32), distance: u8) -> Self {
+    pub fn new(path: &str, (sets, ways): (u32, u32), config: &PdpConfig) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.pdp"),
             storage: Storage::Sram,
@@ -58,7 +77,7 @@ impl Pdp {
             writes: 1,
             collide: Collide::New,
         };
-        Self { distance, left: Array::new(spec, ()) }
+        Self { distance: config.distance as u8, left: Array::new(spec, ()) }
     }
 
     /// Whether a way of the set that was read may give its line away: its last access of protection is the

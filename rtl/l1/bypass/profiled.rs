@@ -4,10 +4,43 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
 use super::{Hooks, View};
+use crate::config::Rules;
 use crate::kernel::Edge;
+
+/// Whose requests count towards the lines that a profile admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileScope {
+    /// Those of the SM.
+    Local,
+    /// Those of all SMs.
+    Global,
+    /// Either of them.
+    Either,
+}
+
+/// Loads that go through the L1 because an earlier run asked for their lines often enough.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfiledConfig {
+    /// Whose requests count.
+    pub scope: ProfileScope,
+    /// Requests of a kernel launch from which on a line is admitted.
+    pub threshold: u32,
+}
+
+impl ProfiledConfig {
+    /// Checks every field.
+    pub fn validate(&self, rules: &mut Rules) {
+        let threshold = u64::from(self.threshold);
+        rules.range("threshold", threshold, 1..=1 << 20, "a line that is never asked for is in no profile");
+    }
+}
 
 /// The scheme.
 #[derive(Clone, Debug, Default)]
@@ -18,11 +51,8 @@ pub(in super::super) struct Profiled {
 
 impl Hooks for Profiled {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
-        head.space == MemorySpace::Global && self.keeps_out(head.line)
-    }
-
-    fn keeps_out(&self, line: u64) -> bool {
-        self.admitted.as_ref().is_some_and(|lines| lines.binary_search(&line).is_err())
+        let is_kept_out = |lines: &Arc<[u64]>| lines.binary_search(&head.line).is_err();
+        head.space == MemorySpace::Global && self.admitted.as_ref().is_some_and(is_kept_out)
     }
 
     fn admit(&mut self, lines: &Arc<[u64]>) {
