@@ -115,7 +115,7 @@ impl L1Config {
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
         rules.expect(
             self.mrpb.bypass == StallBypass::None
-                || self.organisation == Organisation::Plain && !matches!(self.bypass, BypassConfig::Streaming(_)),
+                || self.organisation == Organisation::Plain && !self.bypass.keeps_tags(),
             "mrpb.bypass",
             "set",
             "not set with l1.organisation = \"decoupled\" or an l1.bypass of kind streaming",

@@ -12,10 +12,7 @@ const KIND: &str = "kind";
 
 /// Keys that became those of a kind, and how what they said is written now.
 const MOVED: &[(&str, &str)] = &[
-    (
-        "l1.protecting_distance",
-        "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }",
-    ),
+    ("l1.protecting_distance", "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }"),
     (
         "l1.streaming",
         "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"streaming\", period = 10_000, miss_percent = 90, \
@@ -226,10 +223,20 @@ impl Overlay<'_> {
 
     /// Whether the field, or one of the keys given of it, was given before: one of the two would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !table.contains_key(KIND)) {
+        // A kind alone leaves the other keys of that kind to be given after it, but not ahead of it.
+        let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
+        let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => table.iter().map(|(key, value)| (joined(path, key.get_ref()), value.span())).collect(),
             None => vec![(path.to_owned(), given.span())],
         };
+        let kind = joined(path, KIND);
+        if let Some((_, span)) = keys.iter().find(|(key, _)| *key == kind)
+            && let Some(earlier) = self.given.iter().find(|other| **other != kind && is_within(other, path))
+        {
+            let message = format!("`{kind}` is given after `{earlier}`, which it would undo");
+            self.refuse(span.clone(), message, Some("give the kind first".to_owned()));
+            return true;
+        }
         let is_twice = |key: &str| self.given.iter().any(|other| is_within(key, other) || is_within(other, key));
         let twice = keys.iter().find(|(key, _)| is_twice(key)).cloned();
         self.given.extend(keys.into_iter().map(|(key, _)| key));
@@ -249,7 +256,9 @@ impl Overlay<'_> {
                 let message = format!("`{}` is {}, expected {}", field.path, shown(&value), legal(old));
                 let help = (old.is_table() && value.is_str()).then(|| {
                     let (path, kind) = (&field.path, shown(&value));
-                    format!("the name is the kind, with the keys of that kind beside it: {path} = {{ kind = {kind}, ... }}")
+                    format!(
+                        "the name is the kind, with the keys of that kind beside it: {path} = {{ kind = {kind}, ... }}"
+                    )
                 });
                 self.refuse(given.span(), message, help);
                 None
@@ -271,14 +280,9 @@ impl Overlay<'_> {
                     self.refuse(given.span(), message, None);
                     is_legal = false;
                 }
+                // A key that the kind has by default, or does not know: its type says which.
                 None => {
-                    let keys: Vec<&str> = old.keys().map(String::as_str).collect();
-                    let kind = old.get(KIND).map(shown).unwrap_or_default();
-                    let message = format!("unknown key `{path}.{name}`: `{path}` is of kind {kind}");
-                    let whole = format!("for another kind state the whole table: {path} = {{ kind = \"...\", ... }}");
-                    let help = format!("{}; {whole}", suggestion(name, "legal keys", &keys));
-                    self.refuse(key.span(), message, Some(help));
-                    is_legal = false;
+                    table.insert(name.to_owned(), value);
                 }
             }
         }

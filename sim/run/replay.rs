@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use golden::memory::FlatMemory;
-use rtl::l1::bypass::BypassConfig;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::KernelImage;
 use trace::{Command, KernelTrace, KernelsList, Warning};
@@ -106,7 +105,7 @@ pub fn replay(
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
-    if matches!(config.l1.bypass, BypassConfig::Profiled(_)) {
+    if config.l1.bypass.profile().is_some() {
         let reason = "a trace cannot be run ahead, as an l1.bypass of kind profiled asks for, expected another";
         return Err(RunError::input(&recording.path, &reason));
     }

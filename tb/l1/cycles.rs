@@ -28,7 +28,8 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::bypass::{BypassConfig, ProfileScope, ProfiledConfig};
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
@@ -266,7 +267,7 @@ pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
 
 /// The same where a profile admits some lines.
 pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<String> {
-    let bypass = BypassConfig::Profiled(ProfiledConfig { scope: ProfileScope::Local, threshold: 1 });
+    let bypass = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 }.into();
     let mut player = Player::new(&L1Config { bypass, ..l1() });
     player.lsu.admit(&lines.into());
     player.lockstep.admit(lines);
@@ -305,7 +306,7 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
 #[test]
 fn a_load_that_contends_hits_like_any_other_and_goes_past_by_sector_if_it_misses() {
     expect(
-        &L1Config { bypass: BypassConfig::Contentious, bypass_sectors: SECTOR_BYTES, ..l1() },
+        &L1Config { bypass: Contentious {}.into(), bypass_sectors: SECTOR_BYTES, ..l1() },
         &[
             (3, Spread(5, 1, 1)),
             (8, Answer(5, 0x55)),

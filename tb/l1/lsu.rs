@@ -26,8 +26,12 @@ use rtl::config::Rules;
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::bypass::BypassConfig;
+use rtl::l1::bypass::all::All;
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::none::NoScheme;
+use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::cache::CacheId;
-use rtl::l1::bypass::{BypassConfig, PdpConfig};
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
@@ -66,22 +70,19 @@ fn case(seed: u64, length: usize) -> Case {
         IndexConfig::Linear
     };
     let streaming = || {
-        BypassConfig::Streaming(StreamingConfig {
-            period: 40 + (mix(seed, 81) % 361) as u32,
-            miss_percent: 30 + (mix(seed, 82) % 61) as u32,
-            min_accesses: 1 + (mix(seed, 83) % 8) as u32,
-            reopen: if mix(seed, 84) % 2 == 0 { Reopen::Miss } else { Reopen::Flush },
-        })
+        let (period, miss_percent) = (40 + (mix(seed, 81) % 361) as u32, 30 + (mix(seed, 82) % 61) as u32);
+        let reopen = if mix(seed, 84) % 2 == 0 { Reopen::Miss } else { Reopen::Flush };
+        StreamingConfig { period, miss_percent, min_accesses: 1 + (mix(seed, 83) % 8) as u32, reopen }
     };
-    let bypass = match pick(0, 8) {
-        0 => BypassConfig::All,
-        1 | 2 => streaming(),
-        3 | 4 => BypassConfig::None,
-        5 | 6 => BypassConfig::Contentious,
-        _ => BypassConfig::Pdp(PdpConfig { distance: [1, 3, 6][mix(seed, 70) as usize % 3] }),
+    let bypass: BypassConfig = match pick(0, 8) {
+        0 => All {}.into(),
+        1 | 2 => streaming().into(),
+        3 | 4 => NoScheme {}.into(),
+        5 | 6 => Contentious {}.into(),
+        _ => PdpConfig { distance: [1, 3, 6][mix(seed, 70) as usize % 3] }.into(),
     };
     let mut mrpb = mrpb(seed);
-    if matches!(bypass, BypassConfig::Streaming(_)) {
+    if bypass.keeps_tags() {
         mrpb.bypass = StallBypass::None;
     }
     let l1 = L1Config {
@@ -119,9 +120,9 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     let pick = |n: u64, most: u64| mix(seed, 1000 + n) % (most + 1);
     let l1 = &mut case.l1;
     l1.bypass = match pick(0, 9) {
-        0 => BypassConfig::All,
-        1 | 2 => BypassConfig::Pdp(PdpConfig { distance: 1 + pick(13, 5) as u32 }),
-        _ => BypassConfig::None,
+        0 => All {}.into(),
+        1 | 2 => PdpConfig { distance: 1 + pick(13, 5) as u32 }.into(),
+        _ => NoScheme {}.into(),
     };
     let signature = if pick(1, 1) == 0 { Signature::Pc } else { Signature::Region };
     l1.replacement = match pick(2, 5) {
@@ -135,8 +136,8 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         _ => ReplacementConfig::Lru,
     };
     let is_decoupled = pick(4, 3) != 0;
-    if matches!(l1.bypass, BypassConfig::Pdp(_)) && (is_decoupled || l1.replacement != ReplacementConfig::Lru) {
-        l1.bypass = BypassConfig::None;
+    if l1.bypass.needs_lru() && (is_decoupled || l1.replacement != ReplacementConfig::Lru) {
+        l1.bypass = NoScheme {}.into();
     }
     if !is_decoupled {
         return case;

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
+#[cfg(test)]
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::index::IndexConfig;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Sleep, Tx, digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
-use rtl::l1::bypass::BypassConfig;
+use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
@@ -63,7 +64,7 @@ pub fn l1() -> L1Config {
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
         store_hit: StoreHit::Evict,
-        bypass: BypassConfig::None,
+        bypass: NoScheme {}.into(),
         bypass_sectors: 0,
         index: IndexConfig::Linear,
         replacement: ReplacementConfig::Lru,
@@ -75,6 +76,7 @@ pub fn l1() -> L1Config {
 }
 
 /// A streaming monitor for tests.
+#[cfg(test)]
 pub const STREAMING: StreamingConfig =
     StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss };
 

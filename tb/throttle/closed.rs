@@ -3,7 +3,6 @@
 use rtl::cells::streaming::StreamingConfig;
 use rtl::kernel::{BlockId, Edge, Wake};
 use rtl::l1::access::{AccessKind, WarpAccess};
-use rtl::l1::bypass::BypassConfig;
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::noc::packet::{Reply, ReplyKind};
@@ -28,7 +27,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let streaming = StreamingConfig { miss_percent: 90, ..rig::STREAMING };
-        let l1 = L1Config { sets: 4, bypass: BypassConfig::Streaming(streaming), ..rig::l1() };
+        let l1 = L1Config { sets: 4, bypass: streaming.into(), ..rig::l1() };
         let throttle =
             ThrottleConfig { scheme: Scheme::DwtCs, dwt: DwtConfig::KHAIRY2015, ccws: CcwsConfig::KHAIRY2015 };
         let others = CacheConfig { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, index: l1.index.clone() };

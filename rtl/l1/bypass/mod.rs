@@ -1,10 +1,9 @@
 //! # Which loads go past a cache
-//! A load goes past for its instruction, or because a scheme says so. A scheme is one file here: its state and what
-//! `Hooks` asks of it. Cache and LSU know the hooks alone.
+//! A load goes past for its instruction, or because a scheme says so. A scheme is one file here: its configuration, its
+//! state and what `Hooks` asks of it. Cache and LSU know the hooks alone.
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
-//! | `sends_all`   | once: every global load goes past, and nobody has to ask                         |
 //! | `start`       | in each cycle with a head at the L1D, ahead of `sends_past`                      |
 //! | `sends_past`  | the load at the head, before the status function                                 |
 //! | `victim`      | a miss looks for a way                                                           |
@@ -14,143 +13,142 @@
 //! | `end_period`  | the throttle says that a period has ended                                        |
 //! | `clear`, `record`, `describe` | kernel end, digests, waves and counts                            |
 //!
-//! The slot `l1.bypass` holds one scheme ([`BypassConfig`]). Decoupled tags and MRPB bring one of their own: a load goes
-//! past if any of them sends it.
+//! The slot `l1.bypass` holds one scheme. Decoupled tags and MRPB bring one of their own: a load goes past if any of
+//! them sends it.
 
-mod all;
-pub mod contention;
-mod decoupled;
-mod give_way;
-mod pdp;
-mod profiled;
-mod streaming;
+automod::dir!(pub "l1/bypass");
 
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use self::all::All;
-use self::contention::{Contention, Contentious};
+use self::contention::Contention;
 use self::decoupled::Uncounted;
 use self::give_way::GiveWay;
-pub use self::pdp::PdpConfig;
-use self::pdp::Pdp;
-pub use self::profiled::{ProfileScope, ProfiledConfig};
-use self::profiled::Profiled;
-use self::streaming::Closing;
+use self::profiled::ProfiledConfig;
 use super::cache::Cache;
-use super::coalescer::LineAccess;
 use super::config::{L1Config, Organisation};
 use super::miss_queue::MissQueue;
 use super::mrpb::StallBypass;
 use super::replacement::ReplacementConfig;
-use super::tag_store::TagStore;
-use super::tags::{Probe, Victim};
-use super::watch::Outcome;
-use crate::cells::streaming::StreamingConfig;
+use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge};
 
-/// Which loads go past the L1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum BypassConfig {
-    /// Those whose instruction says so.
-    None,
-    /// Every global load (li2015 section 6.1, BALL).
-    All,
-    /// Every global load while nearly all of them miss (khairy2015 section 4.1).
-    Streaming(StreamingConfig),
-    /// Global loads that miss, of instructions that touch as many lines as each resident warp has of the
-    /// cache, or more (anssari2012 section 3.3).
-    Contentious,
-    /// Global loads that find every line of their set protected, each for some accesses after its last one (li2015
-    /// section 3.1).
-    Pdp(PdpConfig),
-    /// Global loads of lines that an earlier run did not ask for often enough (li2015 section 6.1, Profiled-BYPASS).
-    Profiled(ProfiledConfig),
-}
+pub use super::coalescer::LineAccess;
+pub use super::tag_store::TagStore;
+pub use super::tags::{Probe, Victim};
+pub use super::watch::Outcome;
 
-impl BypassConfig {
-    /// Its name in a configuration.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::All => "all",
-            Self::Streaming(_) => "streaming",
-            Self::Contentious => "contentious",
-            Self::Pdp(_) => "pdp",
-            Self::Profiled(_) => "profiled",
-        }
-    }
+/// The configuration of a scheme: its keys in `l1.bypass`, beside `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// The hardware of it in one cache; `None` where there is nothing to decide.
+    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Whether loads are judged as they are coalesced, for which the core counts resident warps.
-    #[must_use]
-    pub fn judges(&self) -> bool {
-        matches!(self, Self::Contentious)
+    /// Checks its keys.
+    fn validate(&self, _rules: &mut Rules) {}
+
+    /// Whether every global load goes past, whatever is in the cache.
+    fn sends_all(&self) -> bool {
+        false
     }
 
     /// Whether tags outlive their data.
-    #[must_use]
-    pub fn keeps_tags(&self) -> bool {
-        matches!(self, Self::Streaming(_))
+    fn keeps_tags(&self) -> bool {
+        false
     }
 
     /// Whether it goes by the order in which the lines of a set were used.
     fn needs_lru(&self) -> bool {
-        matches!(self, Self::Streaming(_) | Self::Pdp(_))
+        false
     }
 
+    /// Whether loads are judged by contention as they are coalesced, for which the core counts resident warps.
+    fn judges(&self) -> bool {
+        false
+    }
+
+    /// The profile that it goes by, if it does.
+    fn profile(&self) -> Option<&ProfiledConfig> {
+        None
+    }
+}
+
+/// The slot.
+pub type BypassConfig = Choice<dyn Scheme>;
+
+impl<S: Scheme + 'static> From<S> for BypassConfig {
+    fn from(scheme: S) -> Self {
+        Self::new(Arc::new(scheme))
+    }
+}
+
+impl BypassConfig {
     /// Checks its keys, and whether it fits the cache.
     pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
-        let decides = !matches!(self, Self::None | Self::All);
+        let kind = self.typetag_name();
         rules.expect(
-            !decides || l1.organisation == Organisation::Plain,
+            !self.decides(l1) || l1.organisation == Organisation::Plain,
             "bypass",
-            self.name(),
+            kind,
             "none or all with l1.organisation = \"decoupled\"",
             "one scheme decides which loads go past",
         );
         rules.expect(
             !self.needs_lru() || l1.replacement == ReplacementConfig::Lru,
             "bypass",
-            self.name(),
+            kind,
             "another with an l1.replacement other than lru",
             "it goes by the order of uses",
         );
-        rules.group("bypass", |rules| match self {
-            Self::None | Self::All | Self::Contentious => {}
-            Self::Streaming(config) => config.validate(rules),
-            Self::Pdp(config) => config.validate(rules),
-            Self::Profiled(config) => config.validate(rules),
-        });
+        rules.group("bypass", |rules| Scheme::validate(&**self, rules));
+    }
+
+    /// Whether it decides load by load.
+    fn decides(&self, l1: &L1Config) -> bool {
+        self.hardware(&Place { path: "", sets: l1.sets, ways: l1.ways }).is_some()
     }
 }
 
+/// The cache that a scheme is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Path of the cache: `sm3.l1`.
+    pub path: &'a str,
+    /// Its sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+}
+
 /// What a scheme sees of the cache before the status function does anything.
-pub(super) struct View<'a> {
+#[derive(Debug)]
+pub struct View<'a> {
     cache: &'a Cache,
     queue: &'a MissQueue,
 }
 
 impl<'a> View<'a> {
     /// The cache, and the queue that its misses go to.
-    pub fn new(cache: &'a Cache, queue: &'a MissQueue) -> Self {
+    pub(super) fn new(cache: &'a Cache, queue: &'a MissQueue) -> Self {
         Self { cache, queue }
     }
 
     /// Its tags.
+    #[must_use]
     pub fn tags(&self) -> &TagStore {
         self.cache.tags()
     }
 
     /// Whether ordinary tags know nothing of a line: it is neither here nor on its way.
+    #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.look(tags.set_of(line), line) == Probe::Absent)
     }
 
     /// The conditions for which a load of the line would be refused now, a bit each.
+    #[must_use]
     pub fn fails(&self, line: u64) -> u8 {
         self.cache.failing(line, self.queue)
     }
@@ -158,7 +156,7 @@ impl<'a> View<'a> {
 
 /// What a load on the bypass path met among tags that go on without data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Past {
+pub struct Past {
     /// It would have missed.
     pub missed: bool,
     /// Its tag took the place of a line.
@@ -166,12 +164,7 @@ pub(super) struct Past {
 }
 
 /// What the cache and the LSU ask of a scheme. Only loads of the cache are shown to it.
-pub(super) trait Hooks {
-    /// Whether every global load goes past, whatever is in the cache.
-    fn sends_all(&self) -> bool {
-        false
-    }
-
+pub trait Hooks: Debug + Send {
     /// A cycle begins in which something is at the head.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
 
@@ -185,7 +178,7 @@ pub(super) trait Hooks {
     }
 
     /// The status function accepted a load or refused it; `place` is its set, and the way that serves it or is to.
-    fn served(&mut self, _at: &Edge<'_>, _place: (u32, Option<u32>), _outcome: Outcome) {}
+    fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
     /// A load that was chosen to go past has left on the bypass path.
     fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> Past {
@@ -216,53 +209,19 @@ pub(super) trait Hooks {
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// A scheme.
-#[derive(Clone, Debug)]
-pub(super) enum Scheme {
-    All(All),
-    Streaming(Box<Closing>),
-    Decoupled(Uncounted),
-    Profiled(Profiled),
-    Contention(Contentious),
-    Pdp(Box<Pdp>),
-    GiveWay(GiveWay),
-}
-
-/// Calls a hook of whichever scheme it is, statically.
-macro_rules! call {
-    ($of:expr, $scheme:ident => $hook:expr) => {
-        match $of {
-            Scheme::All($scheme) => $hook,
-            Scheme::Streaming($scheme) => $hook,
-            Scheme::Decoupled($scheme) => $hook,
-            Scheme::Profiled($scheme) => $hook,
-            Scheme::Contention($scheme) => $hook,
-            Scheme::Pdp($scheme) => $hook,
-            Scheme::GiveWay($scheme) => $hook,
-        }
-    };
-}
-
 /// The schemes of a cache: most have none.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Schemes(Box<[Scheme]>);
+#[derive(Debug, Default)]
+pub(super) struct Schemes(Box<[Box<dyn Hooks>]>);
 
 impl Schemes {
     /// Those of the L1D at `path`.
     pub fn new(path: &str, l1: &L1Config) -> Self {
-        let scheme = match &l1.bypass {
-            BypassConfig::None => None,
-            BypassConfig::All => Some(Scheme::All(All)),
-            BypassConfig::Streaming(config) => Some(Scheme::Streaming(Box::new(Closing::new(config)))),
-            BypassConfig::Contentious => Some(Scheme::Contention(Contentious)),
-            BypassConfig::Pdp(config) => Some(Scheme::Pdp(Box::new(Pdp::new(path, (l1.sets, l1.ways), config)))),
-            BypassConfig::Profiled(_) => Some(Scheme::Profiled(Profiled::default())),
-        };
-        let decoupled = (l1.organisation == Organisation::Decoupled).then_some(Scheme::Decoupled(Uncounted));
+        let is_decoupled = l1.organisation == Organisation::Decoupled;
+        let decoupled = is_decoupled.then(|| Box::new(Uncounted) as Box<dyn Hooks>);
+        let chosen = l1.bypass.hardware(&Place { path, sets: l1.sets, ways: l1.ways });
         let gives_way = l1.mrpb.bypass != StallBypass::None;
-        let give_way = gives_way.then(|| Scheme::GiveWay(GiveWay::new(l1.mrpb.bypass)));
-        let schemes = [decoupled, scheme, give_way];
-        Self(schemes.into_iter().flatten().collect())
+        let give_way = gives_way.then(|| Box::new(GiveWay::new(l1.mrpb.bypass)) as Box<dyn Hooks>);
+        Self([decoupled, chosen, give_way].into_iter().flatten().collect())
     }
 
     /// True if there is none, which every other method may leave to its caller to ask first.
@@ -271,41 +230,31 @@ impl Schemes {
         self.0.is_empty()
     }
 
-    /// See [`Hooks::sends_all`].
-    pub fn sends_all(&self) -> bool {
-        self.0.iter().any(|scheme| call!(scheme, s => s.sends_all()))
-    }
-
-    /// Whether the head has to be shown to them in each cycle.
-    pub fn choose(&self) -> bool {
-        self.0.iter().any(|scheme| !call!(scheme, s => s.sends_all()))
-    }
-
     /// See [`Hooks::start`].
     pub fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.start(at, tags)));
+        self.0.iter_mut().for_each(|scheme| scheme.start(at, tags));
     }
 
     /// See [`Hooks::sends_past`].
     pub fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        self.0.iter().any(|scheme| call!(scheme, s => s.sends_past(at, head, view)))
+        self.0.iter().any(|scheme| scheme.sends_past(at, head, view))
     }
 
     /// See [`Hooks::victim`].
     pub fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
-        self.0.iter().find_map(|scheme| call!(scheme, s => s.victim(tags, set)))
+        self.0.iter().find_map(|scheme| scheme.victim(tags, set))
     }
 
     /// See [`Hooks::served`].
-    pub fn served(&mut self, at: &Edge<'_>, place: (u32, Option<u32>), outcome: Outcome) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.served(at, place, outcome)));
+    pub fn served(&mut self, at: &Edge<'_>, load: &LineAccess, place: (u32, Option<u32>), outcome: Outcome) {
+        self.0.iter_mut().for_each(|scheme| scheme.served(at, load, place, outcome));
     }
 
     /// See [`Hooks::went_past`].
     pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
         let mut past = Past::default();
         for scheme in &mut self.0 {
-            let Past { missed, evicted } = call!(scheme, s => s.went_past(at, request, tags));
+            let Past { missed, evicted } = scheme.went_past(at, request, tags);
             past.missed |= missed;
             past.evicted |= evicted;
         }
@@ -314,37 +263,37 @@ impl Schemes {
 
     /// See [`Hooks::next_choice`].
     pub fn next_choice(&self) -> Option<u64> {
-        self.0.iter().filter_map(|scheme| call!(scheme, s => s.next_choice())).min()
+        self.0.iter().filter_map(|scheme| scheme.next_choice()).min()
     }
 
     /// See [`Hooks::follow_periods`].
     pub fn follow_periods(&mut self) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.follow_periods()));
+        self.0.iter_mut().for_each(|scheme| scheme.follow_periods());
     }
 
     /// See [`Hooks::end_period`].
     pub fn end_period(&mut self, at: &Edge<'_>, may_close: bool, tags: &mut TagStore) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.end_period(at, may_close, tags)));
+        self.0.iter_mut().for_each(|scheme| scheme.end_period(at, may_close, tags));
     }
 
     /// See [`Hooks::admit`].
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.admit(lines)));
+        self.0.iter_mut().for_each(|scheme| scheme.admit(lines));
     }
 
     /// See [`Hooks::clear`].
     pub fn clear(&mut self) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.clear()));
+        self.0.iter_mut().for_each(|scheme| scheme.clear());
     }
 
     /// See [`Hooks::record`].
     pub fn record(&mut self) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.record()));
+        self.0.iter_mut().for_each(|scheme| scheme.record());
     }
 
     /// See [`Hooks::describe`].
     pub fn describe(&self, to: &mut dyn Describe) {
-        self.0.iter().for_each(|scheme| call!(scheme, s => s.describe(to)));
+        self.0.iter().for_each(|scheme| scheme.describe(to));
     }
 }
 

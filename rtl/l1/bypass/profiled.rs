@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
-use super::{Hooks, View};
+use super::{Hooks, Place, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::Edge;
 
@@ -26,7 +26,7 @@ pub enum ProfileScope {
 
 /// Loads that go through the L1 because an earlier run asked for their lines often enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct ProfiledConfig {
     /// Whose requests count.
     pub scope: ProfileScope,
@@ -34,9 +34,23 @@ pub struct ProfiledConfig {
     pub threshold: u32,
 }
 
-impl ProfiledConfig {
-    /// Checks every field.
-    pub fn validate(&self, rules: &mut Rules) {
+impl Default for ProfiledConfig {
+    fn default() -> Self {
+        Self { scope: ProfileScope::Either, threshold: 2 }
+    }
+}
+
+#[typetag::serde(name = "profiled")]
+impl Scheme for ProfiledConfig {
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Profiled::default()))
+    }
+
+    fn profile(&self) -> Option<&ProfiledConfig> {
+        Some(self)
+    }
+
+    fn validate(&self, rules: &mut Rules) {
         let threshold = u64::from(self.threshold);
         rules.range("threshold", threshold, 1..=1 << 20, "a line that is never asked for is in no profile");
     }
@@ -44,7 +58,7 @@ impl ProfiledConfig {
 
 /// The scheme.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Profiled {
+struct Profiled {
     /// The lines admitted in this kernel, in order; all, until the host says which.
     admitted: Option<Arc<[u64]>>,
 }

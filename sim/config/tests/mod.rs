@@ -5,7 +5,7 @@ mod refused;
 use std::path::Path;
 
 use rtl::index::IndexConfig;
-use rtl::l1::bypass::BypassConfig;
+use rtl::l1::bypass::none::NoScheme;
 use rtl::l2::L2Bypass;
 
 use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
@@ -113,7 +113,7 @@ fn a_single_key_of_a_table_with_a_kind_can_be_set() {
 #[test]
 fn set_goes_on_top_of_designs() {
     let config = fermi(&["bypass-all"], &["l1.bypass.kind=none", "l1.ways = 16"]).unwrap().config;
-    assert_eq!((config.l1.bypass, config.l1.ways), (BypassConfig::None, 16));
+    assert_eq!((config.l1.bypass, config.l1.ways), (NoScheme {}.into(), 16));
 }
 
 #[test]
