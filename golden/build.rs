@@ -1,5 +1,7 @@
 //! The folders of schemes are listed as the crate is compiled: a new file there must make it be compiled again.
 
 fn main() {
-    println!("cargo:rerun-if-changed=l1/bypass");
+    for folder in ["index", "l1/bypass", "l1/replacement"] {
+        println!("cargo:rerun-if-changed={folder}");
+    }
 }

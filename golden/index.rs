@@ -5,6 +5,8 @@
 //! A number stands for the polynomial whose coefficient of `x^k` is its bit `k`: addition is XOR,
 //! and division is the school method.
 
+automod::dir!(pub "index");
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -133,6 +135,34 @@ pub enum Function {
         /// 5 (32 sets) or 6 (64 sets).
         bits: u32,
     },
+    /// Any other.
+    By(By),
+}
+
+/// An index function that is none of those above.
+#[derive(Clone, Copy, Debug)]
+pub struct By {
+    /// Index bits, 0 to 12.
+    pub bits: u32,
+    /// A number that its scheme is configured with.
+    pub key: u64,
+    /// The set of a line, of so many index bits, by that number.
+    pub set: fn(line: u64, bits: u32, key: u64) -> usize,
+}
+
+impl PartialEq for By {
+    fn eq(&self, other: &Self) -> bool {
+        (self.bits, self.key) == (other.bits, other.key) && std::ptr::fn_addr_eq(self.set, other.set)
+    }
+}
+
+impl Eq for By {}
+
+/// The keys of an index function, found by the `kind` of its hardware.
+#[typetag::deserialize(tag = "kind")]
+pub trait Scheme: fmt::Debug {
+    /// The function for an index of so many bits, and the bits of a byte address that take part.
+    fn function(&self, bits: u32) -> (Function, u32);
 }
 
 /// A set index function over byte addresses.
@@ -173,7 +203,9 @@ impl SetIndex {
             ));
         }
         match function {
-            Function::Linear { bits } if bits > 12 => fault(format!("linear index of {bits} bits, expected 0 to 12")),
+            Function::Linear { bits } | Function::By(By { bits, .. }) if bits > 12 => {
+                fault(format!("index of {bits} bits, expected 0 to 12"))
+            }
             Function::Poly { modulus, .. }
                 if modulus != Poly::ONE
                     && (!matches!(modulus.degree(), Some(1..=12))
@@ -202,7 +234,7 @@ impl SetIndex {
     /// The number of index bits.
     pub fn bits(&self) -> u32 {
         match self.function {
-            Function::Linear { bits } | Function::Fermi { bits } => bits,
+            Function::Linear { bits } | Function::Fermi { bits } | Function::By(By { bits, .. }) => bits,
             Function::Poly { modulus, .. } => modulus.degree().unwrap_or(0),
         }
     }
@@ -215,6 +247,7 @@ impl SetIndex {
         let bit = |k: u32| (address >> k & 1) as usize;
         match self.function {
             Function::Linear { .. } => line as usize % self.sets(),
+            Function::By(By { bits, key, set }) => set(line, bits, key) % self.sets(),
             Function::Poly { modulus, reversed } => {
                 let rest = Poly(u128::from(line)).modulo(modulus).0 as usize;
                 if reversed { rest.reverse_bits().unbounded_shr(usize::BITS - self.bits()) } else { rest }

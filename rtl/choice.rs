@@ -8,6 +8,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// The cache that a scheme is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Path of the cache: `sm3.l1`.
+    pub path: &'a str,
+    /// Its sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+}
+
 /// The scheme in a slot; `S` is the trait of the slot.
 pub struct Choice<S: ?Sized>(Arc<S>);
 

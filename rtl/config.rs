@@ -59,6 +59,19 @@ impl Rules {
         }
     }
 
+    /// True if nothing is violated so far.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Takes over what others found, whose paths lie below the group that is open.
+    pub fn merge(&mut self, others: Self) {
+        for Violation { path, value, legal, why } in others.found {
+            self.violated(&path, value, legal, why);
+        }
+    }
+
     /// All violations found.
     #[must_use]
     pub fn into_violations(self) -> Vec<Violation> {

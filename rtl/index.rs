@@ -1,7 +1,7 @@
 //! # XOR index unit
 //! Turns a line address into a set index. Every function here is linear over GF(2): index bit `j`
 //! is the exclusive or of a fixed selection of line-address bits, one XOR tree an output. The
-//! selections are the rows of a matrix H; plain bit selection, the pseudo-random interleaving of
+//! selections are the rows of a matrix H. A function is a file of `rtl/index` that gives the columns of H; plain bit selection, the pseudo-random interleaving of
 //! khairy2015 (section 4.3) and the set hash of GPGPU-Sim's Fermi model differ in H only.
 //!
 //! | port    | dir | payload      | contract                                   |
@@ -16,77 +16,72 @@
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 
-mod polynomial;
+automod::dir!(pub "index");
+
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 
 pub use polynomial::{is_irreducible, polynomial_for};
 
-use serde::{Deserialize, Serialize};
-
+use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
-/// Which index function a cache uses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum IndexConfig {
-    /// The low bits of the line address.
-    Linear,
-    /// Line address modulo an irreducible polynomial (khairy2015 section 4.3, PRIC).
-    IPoly {
-        /// The polynomial in decimal, bit `k` the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`. In a configuration, 0
-        /// stands for that of a table whose degree fits the number of sets: 37 for 32, 67 for 64.
-        polynomial: u32,
-        /// Byte-address bits that take part, from bit 0: 27 as in khairy2015 Figure 7, or all.
-        addr_bits: u32,
-        /// Index bits in reverse order, as in khairy2015 Figure 5(b).
-        reversed: bool,
-    },
-    /// The L1 set hash of GPGPU-Sim's Fermi model, for 32 or 64 sets of 128-byte lines.
-    Fermi,
+/// The shape of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bits of it: the log2 of the sets.
+    pub bits: u32,
+    /// Bits of a byte address below the line address.
+    pub offset: u32,
 }
 
-/// Address bits that the Fermi hash folds into index bits 0 to 4.
-const FERMI_FOLD: [u32; 5] = [13, 14, 15, 17, 19];
+/// A set index function: its keys in the `index` of a cache, beside `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Function: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// Column `k` of H: the index bits that bit `k` of a line address flips.
+    fn column(&self, k: u32, shape: Shape) -> u16;
+
+    /// Checks its keys against the cache it indexes.
+    fn validate(&self, _sets: u32, _line_bytes: u32, _rules: &mut Rules) {}
+}
+
+/// The slot.
+pub type IndexConfig = Choice<dyn Function>;
+
+impl<F: Function + 'static> From<F> for IndexConfig {
+    fn from(function: F) -> Self {
+        Self::new(Arc::new(function))
+    }
+}
 
 impl IndexConfig {
     /// Checks the function against the cache it indexes.
     pub fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
-        match self {
-            Self::Linear => {}
-            Self::IPoly { polynomial, addr_bits, reversed: _ } => {
-                let degree = polynomial.checked_ilog2().unwrap_or(0);
-                let of_table = polynomial_for(sets);
-                let fits = match of_table {
-                    Some(fits) => format!("degree {}, such as {fits}, or 0 for that", fits.ilog2()),
-                    None => "another function: polynomials are for 1 to 4096 sets".to_owned(),
-                };
-                let has_degree = of_table.is_some() && *polynomial > 0 && 1 << degree == sets;
-                let given = format!("{polynomial} (degree {degree})");
-                rules.expect(has_degree, "polynomial", given, &fits, "the degree is the number of index bits");
-                rules.expect(
-                    !has_degree || *polynomial == 1 || *polynomial != 2 && is_irreducible(*polynomial),
-                    "polynomial",
-                    polynomial,
-                    "an irreducible polynomial other than x",
-                    "a reducible one maps some strides onto few sets, and x ignores all bits but one",
-                );
-                let least = line_bytes.max(1).ilog2() + sets.max(1).ilog2();
-                rules.range(
-                    "addr_bits",
-                    u64::from(*addr_bits),
-                    u64::from(least)..=64,
-                    "the address must hold the line offset and the index bits",
-                );
-            }
-            Self::Fermi => rules.expect(
-                matches!(sets, 32 | 64) && line_bytes == 128,
-                "kind",
-                format!("fermi with {sets} sets of {line_bytes} bytes"),
-                "32 or 64 sets of 128 bytes",
-                "the hash is only known for these",
-            ),
-        }
+        let mut own = Rules::default();
+        Function::validate(&**self, sets, line_bytes, &mut own);
+        let is_legal = own.is_kept();
+        rules.merge(own);
+        let shape = Shape { bits: sets.ilog2(), offset: line_bytes.max(1).ilog2() };
+        rules.expect(
+            !is_legal || is_one_to_one(|k| self.column(k, shape), shape.bits),
+            "kind",
+            self.typetag_name(),
+            "a function that maps the low bits of a line address one to one onto the sets",
+            "the tag is the line address above its index bits",
+        );
     }
+}
+
+/// Whether columns 0 to `bits` are independent: Gauss's elimination, a pivot for each.
+fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
+    let mut pivots: Vec<u16> = Vec::new();
+    (0..bits).all(|k| {
+        let rest = pivots.iter().fold(column(k), |rest, pivot| rest.min(rest ^ pivot));
+        pivots.push(rest);
+        rest != 0 && rest.ilog2() < bits
+    })
 }
 
 /// The index unit: the rows of H, and the same function as tables for the host.
@@ -112,19 +107,7 @@ impl IndexUnit {
     pub fn new(config: &IndexConfig, sets: u32, line_bytes: u32, line_bits: u32) -> Self {
         let bits = sets.ilog2();
         let offset = line_bytes.ilog2();
-        let columns: Vec<u16> = (0..line_bits)
-            .map(|k| match *config {
-                IndexConfig::Linear => identity(k, bits),
-                IndexConfig::IPoly { polynomial, addr_bits, reversed } => {
-                    let column = if k + offset < addr_bits { polynomial::power_of_x(k, polynomial) } else { 0 };
-                    if reversed { column.reverse_bits().unbounded_shr(16 - bits) } else { column }
-                }
-                IndexConfig::Fermi => {
-                    let fold = FERMI_FOLD.iter().position(|&bit| bit == k + offset);
-                    identity(k, bits) ^ fold.map_or(0, |j| 1 << j)
-                }
-            })
-            .collect();
+        let columns: Vec<u16> = (0..line_bits).map(|k| config.column(k, Shape { bits, offset })).collect();
         let row = |j: u32| columns.iter().enumerate().fold(0, |row, (k, h)| row | u64::from(h >> j & 1) << k);
         let table = |byte: usize| {
             let mut table = [0; 256];
@@ -214,17 +197,21 @@ impl IndexUnit {
     }
 }
 
+/// The bit of the index that takes bit `k` of a line address as it is.
 fn identity(k: u32, bits: u32) -> u16 {
     if k < bits { 1 << k } else { 0 }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::fermi::Fermi;
+    use super::i_poly::IPoly;
+    use super::linear::Linear;
     use super::*;
 
     fn poly(polynomial: u32, addr_bits: u32, reversed: bool, line_bytes: u32, line_bits: u32) -> IndexUnit {
         let sets = 1 << polynomial.ilog2();
-        let config = IndexConfig::IPoly { polynomial, addr_bits, reversed };
+        let config: IndexConfig = IPoly { polynomial, addr_bits, reversed }.into();
         let mut rules = Rules::default();
         config.validate(sets, line_bytes, &mut rules);
         assert!(rules.into_violations().is_empty());
@@ -273,8 +260,8 @@ mod tests {
 
     #[test]
     fn strides_spread_over_the_sets_as_published() {
-        let linear = IndexUnit::new(&IndexConfig::Linear, 32, 128, 25);
-        let fermi = IndexUnit::new(&IndexConfig::Fermi, 32, 128, 25);
+        let linear = IndexUnit::new(&Linear {}.into(), 32, 128, 25);
+        let fermi = IndexUnit::new(&Fermi {}.into(), 32, 128, 25);
         let pric = poly(37, 32, false, 128, 25);
         let sets = |unit: &IndexUnit, stride: u64| {
             (0..32).fold(0u32, |seen, i| seen | 1 << unit.index(i * stride)).count_ones()
@@ -300,9 +287,9 @@ mod tests {
 
     #[test]
     fn what_the_host_computes_is_the_parity_of_each_row() {
-        let fermi = IndexUnit::new(&IndexConfig::Fermi, 32, 128, 25);
-        let wide = IndexUnit::new(&IndexConfig::Linear, 64, 32, 27);
-        for unit in [IndexUnit::new(&IndexConfig::Linear, 32, 128, 25), wide, fermi, poly(37, 27, true, 128, 25)] {
+        let fermi = IndexUnit::new(&Fermi {}.into(), 32, 128, 25);
+        let wide = IndexUnit::new(&Linear {}.into(), 64, 32, 27);
+        for unit in [IndexUnit::new(&Linear {}.into(), 32, 128, 25), wide, fermi, poly(37, 27, true, 128, 25)] {
             for line in (0..1u64 << 25).step_by(4093) {
                 let parity = |j: u32| (line & unit.row(j as usize)).count_ones() & 1;
                 let index = (0..unit.bits()).fold(0, |index, j| index | parity(j) << j);
@@ -329,7 +316,7 @@ mod tests {
     fn a_reducible_polynomial_and_one_of_the_wrong_degree_are_refused() {
         let check = |polynomial, sets| {
             let mut rules = Rules::default();
-            IndexConfig::IPoly { polynomial, addr_bits: 32, reversed: false }.validate(sets, 128, &mut rules);
+            IndexConfig::from(IPoly { polynomial, addr_bits: 32, reversed: false }).validate(sets, 128, &mut rules);
             rules.into_violations()
         };
         let texts = |polynomial, sets| check(polynomial, sets).iter().map(ToString::to_string).collect::<Vec<_>>();

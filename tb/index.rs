@@ -13,6 +13,9 @@
 
 use golden::index::{Poly, SetIndex, irreducible_polynomials};
 use rtl::config::Rules;
+use rtl::index::fermi::Fermi;
+use rtl::index::i_poly::IPoly;
+use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit};
 use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
@@ -33,7 +36,7 @@ fn polynomials() -> impl Iterator<Item = (IndexConfig, u32)> {
         let degree = polynomial.ilog2();
         // All address widths from the least to all 32 bits, both orders of the index bits.
         let addr_bits = 32 - i % (LINE_BITS - degree + 1);
-        (IndexConfig::IPoly { polynomial, addr_bits, reversed: i % 3 == 0 }, 1 << degree)
+        (IPoly { polynomial, addr_bits, reversed: i % 3 == 0 }.into(), 1 << degree)
     })
 }
 
@@ -69,7 +72,7 @@ fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
         [52, 48, 54, 50, 53, 49, 55, 51],
         [57, 61, 59, 63, 56, 60, 58, 62],
     ];
-    let config = IndexConfig::IPoly { polynomial: 13, addr_bits: 6, reversed: true };
+    let config = IPoly { polynomial: 13, addr_bits: 6, reversed: true }.into();
     let unit = IndexUnit::new(&config, 8, 1, 6);
     let golden = set_index(&config, 8, 1).unwrap();
     for row in FIGURE {
@@ -81,7 +84,7 @@ fn figure_5b_of_khairy2015_holds_for_all_64_addresses() {
 
 #[test]
 fn figure_7_of_khairy2015_holds_for_the_trees_and_their_fan_ins() {
-    let config = IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false };
+    let config = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
     let (unit, _) = pair(&config, 32);
     let equations: [&[u32]; 5] = [
         &[7, 12, 15, 17, 18, 21, 22, 23, 24, 25],
@@ -111,22 +114,22 @@ fn every_tree_has_the_inputs_on_which_the_golden_function_depends() {
 
 #[test]
 fn linear_and_fermi_indices_and_those_of_one_set_are_those_of_the_golden_functions() {
-    let linear = (0..=12).map(|bits| (IndexConfig::Linear, 1 << bits));
-    let one_set = [false, true].map(|reversed| (IndexConfig::IPoly { polynomial: 1, addr_bits: 32, reversed }, 1));
-    for (config, sets) in linear.chain(one_set).chain([(IndexConfig::Fermi, 32), (IndexConfig::Fermi, 64)]) {
+    let linear = (0..=12).map(|bits| (Linear {}.into(), 1 << bits));
+    let one_set = [false, true].map(|reversed| (IPoly { polynomial: 1, addr_bits: 32, reversed }.into(), 1));
+    for (config, sets) in linear.chain(one_set).chain([(Fermi {}.into(), 32), (Fermi {}.into(), 64)]) {
         let (unit, golden) = pair(&config, sets);
         for line in lines(2000) {
             assert_eq!(unit.index(line) as usize, golden.set_of_line(line), "{config:?}, line {line:#x}");
         }
-        let fermi = config == IndexConfig::Fermi;
+        let fermi = config == Fermi {}.into();
         assert_eq!(trees(&unit).len(), if fermi { 5 } else { 0 }, "a wire is no tree: {config:?} of {sets} sets");
     }
 }
 
 #[test]
 fn the_low_bits_of_a_line_are_recovered_from_its_set_and_its_upper_bits() {
-    let one_set = IndexConfig::IPoly { polynomial: 1, addr_bits: 32, reversed: true };
-    let fixed = [(IndexConfig::Linear, 1), (one_set, 1), (IndexConfig::Linear, 64), (IndexConfig::Fermi, 64)];
+    let one_set = IPoly { polynomial: 1, addr_bits: 32, reversed: true }.into();
+    let fixed = [(Linear {}.into(), 1), (one_set, 1), (Linear {}.into(), 64), (Fermi {}.into(), 64)];
     for (config, sets) in polynomials().chain(fixed) {
         let (unit, _) = pair(&config, sets);
         for line in lines(50) {
@@ -140,7 +143,7 @@ fn the_low_bits_of_a_line_are_recovered_from_its_set_and_its_upper_bits() {
 #[test]
 fn both_refuse_the_same_polynomials() {
     for polynomial in 0..1u32 << 13 {
-        let config = IndexConfig::IPoly { polynomial, addr_bits: 32, reversed: false };
+        let config: IndexConfig = IPoly { polynomial, addr_bits: 32, reversed: false }.into();
         let sets = 1 << polynomial.checked_ilog2().unwrap_or(0);
         let mut rules = Rules::default();
         config.validate(sets, LINE_BYTES, &mut rules);

@@ -20,7 +20,8 @@ use super::event::{
     WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict};
-use super::replacement::{Newcomer, Policy, Replacement};
+use super::replacement::lru::Lru;
+use super::replacement::{Newcomer, Replacement};
 use crate::index::SetIndex;
 
 /// Geometry of the cache.
@@ -38,8 +39,6 @@ pub struct Config {
     pub miss_queue: usize,
     /// Which failing condition is reported first.
     pub fail_order: FailOrder,
-    /// Which line makes room.
-    pub policy: Policy,
     /// Which lines are let in, if not all.
     pub filter: Option<decoupled::Config>,
     /// A global store changes the copy, too.
@@ -66,7 +65,7 @@ pub struct Cache<W> {
     config: Config,
     /// Per set: lines from least to most recently used.
     sets: Vec<Vec<(u64, Status)>>,
-    replacement: Replacement,
+    replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
     /// They send loads past it.
@@ -92,12 +91,22 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         Cache {
             config,
             sets: vec![Vec::new(); sets],
-            replacement: Replacement::new(config.policy, sets),
+            replacement: Box::new(Lru {}),
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
             schemes: Vec::new(),
             keeps_overtaken: false,
         }
+    }
+
+    /// Its index function.
+    pub fn index(&self) -> SetIndex {
+        self.config.index
+    }
+
+    /// Lines make room by a policy, which is LRU without.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.replacement = policy;
     }
 
     /// Loads that a scheme sends there go past from now on.
@@ -110,9 +119,14 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.schemes.iter_mut().for_each(|scheme| scheme.admit(lines));
     }
 
-    /// Whether an instruction contends, if a scheme asks.
-    pub fn contends(&self, touched: usize, resident: usize) -> Option<bool> {
-        self.schemes.iter().find_map(|scheme| scheme.contends(touched, resident))
+    /// Whether a scheme asks which instructions contend.
+    pub fn judges(&self) -> bool {
+        self.schemes.iter().any(|scheme| scheme.judges())
+    }
+
+    /// Whether an instruction contends that touches so many lines while so many warps are resident.
+    pub fn contends(&self, touched: usize, resident: usize) -> bool {
+        self.schemes.iter().any(|scheme| scheme.contends(touched, resident))
     }
 
     /// Lines that give way are told of from now on.
@@ -383,7 +397,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         }
         let may_go = |is_free: &dyn Fn(u64) -> bool| {
             let free = set.iter().filter(|(line, status)| !matches!(status, Status::Reserved { .. }) && is_free(*line));
-            self.replacement.victim(free.map(|(line, _)| *line))
+            self.replacement.victim(&mut free.map(|(line, _)| *line))
         };
         // Only a local load is here when all are protected: a global one goes past.
         let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));

@@ -6,7 +6,6 @@ use super::*;
 use crate::index::Function;
 use crate::l1::cache::{self, Cache};
 use crate::l1::event::{Event, FailOrder, Load as L1Load, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
-use crate::l1::replacement::Policy;
 use crate::l2::bank::{self as l2, Bank, Banks};
 
 const BASE: u64 = 0x10_0000;
@@ -221,7 +220,6 @@ proptest! {
             mshr_slots: 1,
             miss_queue: 8,
             fail_order: FailOrder::MshrFirst,
-            policy: Policy::Lru,
             filter: None,
             updates: false,
             notifies: false,

@@ -1,6 +1,8 @@
 //! Figures 5 and 7: in which sets sequential and pseudo-random interleaving put lines, and the equations of
 //! the latter.
 
+use rtl::index::i_poly::IPoly;
+use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit};
 
 use crate::Halt;
@@ -29,8 +31,8 @@ const OFFSET: u32 = 7;
 
 pub(in super::super) fn fig5() -> Result<Page, Halt> {
     let small = |config: &IndexConfig| IndexUnit::new(config, SETS, 1, LINES.ilog2());
-    let sequential = small(&IndexConfig::Linear);
-    let pseudo_random = small(&IndexConfig::IPoly { polynomial: 13, addr_bits: LINES.ilog2(), reversed: true });
+    let sequential = small(&Linear {}.into());
+    let pseudo_random = small(&IPoly { polynomial: 13, addr_bits: LINES.ilog2(), reversed: true }.into());
     let in_place = |unit: &IndexUnit, published: &dyn Fn(usize) -> u64| {
         (0..LINES as usize).filter(|&at| u64::from(unit.index(published(at))) == at as u64 % u64::from(SETS)).count()
     };
@@ -38,7 +40,7 @@ pub(in super::super) fn fig5() -> Result<Page, Halt> {
     let exact = |what: &str, ours: usize, published: &str| {
         Row::claim(Class::Exact, what, &ours.to_string(), published, ours.to_string() == published)
     };
-    let pric = IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false };
+    let pric = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
     let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);
     let mut rows = vec![
         exact("lines in their sets, Figure 5(a)", in_place(&sequential, &|at| at as u64), &all),

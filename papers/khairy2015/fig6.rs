@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rtl::index::{IndexConfig, IndexUnit};
+use rtl::index::IndexUnit;
+use rtl::index::linear::Linear;
 
 use crate::Halt;
 use crate::chart::{Chart, Form, Series};
@@ -36,7 +37,7 @@ pub(in super::super) fn fig6() -> Result<Page, Halt> {
     let all = multiples.iter().filter(|length| met(&pric, **length) > 1).count();
     let odd = LENGTHS.filter(|length| length % 2 == 1);
     let spread = odd.clone().filter(|length| met(&linear, *length) == sets as usize).count();
-    let small = IndexUnit::new(&IndexConfig::Linear, 8, 1, 6);
+    let small = IndexUnit::new(&Linear {}.into(), 8, 1, 6);
     let stride_2: BTreeSet<_> = (0..8).map(|n| small.index(2 * n)).collect();
     let exact = |what: &str, ours: String, published: String| {
         let passed = ours == published;

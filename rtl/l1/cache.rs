@@ -37,6 +37,7 @@ use super::tags::{Probe, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
+use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
@@ -128,7 +129,9 @@ impl Cache {
         let index = IndexUnit::new(index, sets, line_bytes, line_bits);
         let tags = match id {
             CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits, is_recalled),
-            CacheId::Const | CacheId::Texture => TagStore::plain(&path, (sets, ways), index, line_bits, is_recalled),
+            CacheId::Const | CacheId::Texture => {
+                TagStore::plain(&Place { path: &path, sets, ways }, index, line_bits, is_recalled)
+            }
         };
         let schemes = match id {
             CacheId::L1d => Schemes::new(&path, l1),

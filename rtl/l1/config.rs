@@ -7,6 +7,7 @@ use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
 use super::replacement::ReplacementConfig;
+use crate::choice::Place;
 use crate::config::Rules;
 use crate::index::IndexConfig;
 use crate::noc::packet::SECTOR_BYTES;
@@ -86,6 +87,11 @@ impl L1Config {
     pub fn cache(&self) -> CacheConfig {
         let &Self { sets, ways, mshr_entries, mshr_merges, ref index, .. } = self;
         CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone() }
+    }
+
+    /// Where its schemes are.
+    pub(super) fn place<'a>(&self, path: &'a str) -> Place<'a> {
+        Place { path, sets: self.sets, ways: self.ways }
     }
 
     /// Whether probing the tags takes a cycle more.

@@ -32,8 +32,9 @@
 mod config;
 mod entry;
 
-use super::replacement::{Replacement, ReplacementConfig, Source};
+use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source};
 use super::tags::{Probe, Victim};
+use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage};
 
@@ -50,7 +51,7 @@ pub struct Moves {
 }
 
 /// The tag store.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Decoupled {
     config: DecoupledConfig,
     tags: Array<Tag>,
@@ -68,14 +69,14 @@ impl Decoupled {
     /// All tags empty, all places free; `is_recalled` gives recalls ports of their own.
     #[must_use]
     pub fn new(
-        path: &str,
-        (sets, ways): (u32, u32),
+        place: &Place<'_>,
         config: &DecoupledConfig,
-        policy: ReplacementConfig,
+        policy: &ReplacementConfig,
         index: IndexUnit,
         line_bits: u32,
         is_recalled: bool,
     ) -> Self {
+        let &Place { path, sets, ways } = place;
         let spec = |name: &str, columns| ArraySpec {
             path: format!("{path}.tags.{name}"),
             storage: Storage::Sram,
@@ -95,7 +96,7 @@ impl Decoupled {
             tags: Array::new(spec("entries", config.tag_ways), shape),
             lines: Array::new(spec("lines", ways), policy.rank(ways)),
             free: Array::new(spec("free", 1), u32::BITS - ways.leading_zeros()),
-            replacement: Replacement::new(policy, path, sets, ways),
+            replacement: Replacement::new(policy, place),
             index,
             line_bits,
             original: false,
@@ -207,7 +208,6 @@ impl Decoupled {
     #[inline(never)]
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
         let owner = self.owner_of(at, set, way);
-        self.replacement.learn(at, set, way);
         self.tags.update_row(at, set, |row| {
             promote(row, owner);
             let tag = &mut row[owner];
@@ -217,7 +217,8 @@ impl Decoupled {
                 tag.rc = next(tag.rc);
             }
         });
-        self.lines.update_row(at, set, |row| self.replacement.touch(row, way as usize));
+        let Self { lines, replacement, .. } = self;
+        lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
     }
 
     /// Reserves the place of a victim for a line that is admitted.
@@ -237,12 +238,13 @@ impl Decoupled {
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
-        let rank = self.replacement.start(at, (set, way), holds, source);
-        self.lines.update_row(at, set, |row| {
-            let tags = self.tags.row(set);
+        let newcomer = Newcomer { set, way, evicts: holds, source };
+        let Self { lines, tags, replacement, .. } = self;
+        lines.update_row(at, set, |row| {
+            let tags = tags.row(set);
             let might_have_gone =
                 |other: usize, _: &Line| tags.iter().any(|tag| tag.status.may_go() && usize::from(tag.pos) == other);
-            self.replacement.insert(row, way as usize, rank, holds, might_have_gone);
+            replacement.came(at, &newcomer, row, might_have_gone);
             row[way as usize].inv_on_fill = false;
         });
         let (tag, emptied) = (source.line >> self.index.bits(), self.without_place());

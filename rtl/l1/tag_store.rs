@@ -4,13 +4,15 @@
 
 use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
-use super::replacement::{ReplacementConfig, Source};
+use super::replacement::Source;
+use super::replacement::lru::Lru;
 use super::tags::{Probe, Tags, Victim};
+use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{Describe, Edge};
 
 /// The tags of a cache.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "ordinary tags, which most accesses meet, take no detour over a box")]
 pub enum TagStore {
     /// As many tags as lines.
@@ -21,21 +23,21 @@ pub enum TagStore {
 
 impl TagStore {
     /// The tags of a read-only cache at `path`.
-    pub(super) fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
-        Self::Plain(Tags::new(path, geometry, (ReplacementConfig::Lru, false), index, line_bits, is_recalled))
+    pub(super) fn plain(place: &Place<'_>, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
+        Self::Plain(Tags::new(place, (&Lru {}.into(), false), index, line_bits, is_recalled))
     }
 
     /// The tags of the L1D at `path`.
     pub(super) fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
-        let (geometry, policy) = ((l1.sets, l1.ways), l1.replacement);
+        let (place, policy) = (l1.place(path), &l1.replacement);
         match l1.organisation {
             Organisation::Plain => {
                 let hollow = l1.bypass.keeps_tags();
-                Self::Plain(Tags::new(path, geometry, (policy, hollow), index, line_bits, is_recalled))
+                Self::Plain(Tags::new(&place, (policy, hollow), index, line_bits, is_recalled))
             }
             Organisation::Decoupled => {
                 let config = &l1.decoupled;
-                Self::Decoupled(Box::new(Decoupled::new(path, geometry, config, policy, index, line_bits, is_recalled)))
+                Self::Decoupled(Box::new(Decoupled::new(&place, config, policy, index, line_bits, is_recalled)))
             }
         }
     }

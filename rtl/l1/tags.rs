@@ -18,7 +18,8 @@
 //! Twin: `golden/l1/cache.rs`.
 //! Bench: `tb/l1/lsu.rs` and `tb/l1/streams.rs`.
 
-use super::replacement::{RankShape, Ranked, Replacement, ReplacementConfig, Source};
+use super::replacement::{Newcomer, RankShape, Ranked, Replacement, ReplacementConfig, Source};
+use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
@@ -129,7 +130,7 @@ pub enum Probe {
 }
 
 /// The tag store.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Tags {
     entries: Array<TagEntry>,
     replacement: Replacement,
@@ -142,13 +143,13 @@ impl Tags {
     /// of their own.
     #[must_use]
     pub fn new(
-        path: &str,
-        (sets, ways): (u32, u32),
-        (policy, hollow): (ReplacementConfig, bool),
+        place: &Place<'_>,
+        (policy, hollow): (&ReplacementConfig, bool),
         index: IndexUnit,
         line_bits: u32,
         is_recalled: bool,
     ) -> Self {
+        let &Place { path, sets, ways } = place;
         let spec = ArraySpec {
             path: format!("{path}.tags"),
             storage: Storage::Sram,
@@ -159,7 +160,7 @@ impl Tags {
             collide: Collide::New,
         };
         let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };
-        let replacement = Replacement::new(policy, path, sets, ways);
+        let replacement = Replacement::new(policy, place);
         let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits };
         tags.clear();
         tags
@@ -228,13 +229,13 @@ impl Tags {
 
     /// A way was used, and is modified if it was stored to.
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
-        self.replacement.learn(at, set, way);
-        if !stored && self.entries.row(set)[way as usize].rank == 0 {
+        let Self { entries, replacement, .. } = self;
+        if replacement.is_order() && !stored && entries.row(set)[way as usize].rank == 0 {
             // Already the one used last: what is written is what was there.
-            return self.entries.take_writes(at, 1);
+            return entries.take_writes(at, 1);
         }
-        self.entries.update_row(at, set, |row| {
-            self.replacement.touch(row, way as usize);
+        entries.update_row(at, set, |row| {
+            replacement.used(at, set, row, way as usize);
             if stored {
                 row[way as usize].status = Status::Modified;
             }
@@ -245,9 +246,10 @@ impl Tags {
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
-        let rank = self.replacement.start(at, (set, way), holds, source);
-        self.entries.update_row(at, set, |row| {
-            self.replacement.insert(row, way as usize, rank, holds, |_, entry| {
+        let newcomer = Newcomer { set, way, evicts: holds, source };
+        let Self { entries, replacement, .. } = self;
+        entries.update_row(at, set, |row| {
+            replacement.came(at, &newcomer, row, |_, entry| {
                 matches!(entry.status, Status::Valid | Status::Modified | Status::Hollow)
             });
             let entry = &mut row[way as usize];
@@ -269,8 +271,9 @@ impl Tags {
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
-        self.entries.update_row(at, set, |row| {
-            self.replacement.touch(row, way);
+        let Self { entries, replacement, .. } = self;
+        entries.update_row(at, set, |row| {
+            replacement.used(at, set, row, way);
             let entry = &mut row[way];
             *entry = TagEntry { status: Status::Hollow, tag, inv_on_fill: false, rank: entry.rank };
         });

@@ -10,7 +10,6 @@ use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
-use crate::l1::replacement::ReplacementConfig;
 use crate::l2::config::{Coherence, L2Bypass, L2Config};
 use crate::noc::interleave::Interleave;
 use crate::noc::xbar::XbarConfig;
@@ -178,8 +177,7 @@ impl MachineConfig {
             why,
         );
         let why = "its table learns from the uses of the L1's own SM, and has no port for those of others";
-        let is_ship = matches!(l1.replacement, ReplacementConfig::Ship { .. });
-        rules.expect(!is_ship, "scheme", "not off", "off with l1.replacement = \"ship\"", why);
+        rules.expect(!l1.replacement.learns(), "scheme", "not off", "off with l1.replacement = \"ship\"", why);
     }
 
     fn validate_throttle(&self, rules: &mut Rules) {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use golden::index::{Function, IndexError, Poly, SetIndex};
+use golden::index::SetIndex;
 use golden::l1::bypass::give_way::GiveWay;
 use golden::l1::bypass::{Bypass, Place, Scheme};
 use golden::l1::cache::{Cache, Config};
@@ -16,7 +16,7 @@ use golden::l1::event::{
     Outcome as TwinOutcome, RecallOutcome, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::Replay;
-use golden::l1::replacement::Policy;
+use golden::l1::replacement::{self, Replacement};
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
@@ -24,7 +24,6 @@ use rtl::l1::config::{CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
-use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
 use super::twin::twin;
@@ -70,19 +69,19 @@ impl Lockstep {
     /// decides when a streaming monitor's periods end is itself or somebody else.
     ///
     /// # Errors
-    /// If the index function does not fit the geometry.
+    /// If the index function of a read-only cache has no twin, or does not fit the geometry.
     pub fn new(
         path: &str,
         sm: u8,
         l1: &L1Config,
         read_only: [&CacheConfig; 2],
         own_periods: bool,
-    ) -> Result<Self, IndexError> {
+    ) -> Result<Self, String> {
         let filter =
             (l1.organisation == Organisation::Decoupled).then(|| filter(&l1.decoupled, l1.dueling.starts_original(sm)));
-        let twin = |cache: &CacheConfig, policy: Policy, filter| {
-            Ok(Cache::new(Config {
-                index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
+        let twin = |cache: &CacheConfig, index, filter| {
+            Cache::new(Config {
+                index,
                 ways: cache.ways as usize,
                 mshr_entries: cache.mshr_entries as usize,
                 mshr_slots: cache.mshr_merges as usize,
@@ -91,19 +90,24 @@ impl Lockstep {
                     FailOrder::MshrFirst => TwinOrder::MshrFirst,
                     FailOrder::QueueFirst => TwinOrder::QueueFirst,
                 },
-                policy,
                 filter,
                 updates: l1.store_hit == StoreHit::Update,
                 notifies: false,
-            }))
+            })
         };
+        let index_of = |cache: &CacheConfig| set_index(&cache.index, cache.sets, l1.line_bytes);
         let [constants, texels] = read_only;
-        let mut l1d = twin(&l1.cache(), policy(l1.replacement), filter)?;
-        let schemes = schemes(l1, own_periods);
-        let blind = schemes.as_ref().err().cloned();
-        schemes.into_iter().flatten().for_each(|scheme| l1d.bypass(scheme));
-        let plain = |cache| twin(cache, Policy::Lru, None);
-        let twins = [l1d, plain(constants)?, plain(texels)?];
+        let texels = twin(texels, index_of(texels)?, None);
+        let constants = twin(constants, index_of(constants)?, None);
+        // A scheme without a twin leaves the L1D to itself.
+        let l1d = index_of(&l1.cache()).map_err(|reason| format!("l1.index: {reason}")).and_then(|index| {
+            let mut l1d = twin(&l1.cache(), index, filter);
+            l1d.replace_by(policy(l1)?);
+            schemes(l1, own_periods)?.into_iter().for_each(|scheme| l1d.bypass(scheme));
+            Ok(l1d)
+        });
+        let blind = l1d.as_ref().err().cloned();
+        let twins = [l1d.unwrap_or_else(|_| twin(&l1.cache(), constants.index(), None)), constants, texels];
         Ok(Self { path: path.to_owned(), twins, blind, line_bytes: l1.line_bytes, judged: None, contending: 0 })
     }
 
@@ -118,10 +122,10 @@ impl Lockstep {
     pub fn take(&mut self, access: &WarpAccess) {
         let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
         let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
-        let touched = coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
+        let touched = || coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
         let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident > 0;
-        let contends = self.twins[CacheId::L1d as usize].contends(touched, resident.into());
-        self.judged = contends.map(|contends| is_judged && contends);
+        let l1d = &self.twins[CacheId::L1d as usize];
+        self.judged = l1d.judges().then(|| is_judged && l1d.contends(touched(), resident.into()));
     }
 
     /// The L1D keeps lines that are written on their way.
@@ -272,6 +276,12 @@ impl Lockstep {
     }
 }
 
+/// The twin of the L1D's replacement policy.
+fn policy(l1: &L1Config) -> Result<Box<dyn Replacement>, String> {
+    let scheme: Box<dyn replacement::Scheme> = twin(&l1.replacement).map_err(|r| format!("l1.replacement: {r}"))?;
+    Ok(scheme.twin(l1.sets as usize))
+}
+
 /// The twins of the schemes that send loads past an L1D; of the decoupled tags the cache's twin knows itself.
 fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, String> {
     let place = Place { lines: (l1.sets * l1.ways) as usize, own_periods };
@@ -290,17 +300,6 @@ fn space_of(space: MemorySpace) -> Space {
     match space {
         MemorySpace::Local => Space::Local,
         MemorySpace::Global | MemorySpace::Const | MemorySpace::Texture => Space::Global,
-    }
-}
-
-fn policy(config: ReplacementConfig) -> Policy {
-    match config {
-        ReplacementConfig::Lru => Policy::Lru,
-        ReplacementConfig::Srrip => Policy::Srrip,
-        ReplacementConfig::Brrip => Policy::Brrip,
-        ReplacementConfig::Drrip => Policy::Drrip,
-        ReplacementConfig::Ship { signature: Signature::Pc, bits } => Policy::ShipByPc { bits },
-        ReplacementConfig::Ship { signature: Signature::Region, bits } => Policy::ShipByRegion { bits },
     }
 }
 
@@ -331,17 +330,11 @@ fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
 /// The twin's index function for a cache of `sets` sets.
 ///
 /// # Errors
-/// If the function does not fit the geometry.
-pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, IndexError> {
-    let bits = sets.ilog2();
-    let (function, address_bits) = match *index {
-        IndexConfig::Linear => (Function::Linear { bits }, 64),
-        IndexConfig::IPoly { polynomial, addr_bits, reversed } => {
-            (Function::Poly { modulus: Poly(polynomial.into()), reversed }, addr_bits)
-        }
-        IndexConfig::Fermi => (Function::Fermi { bits }, 64),
-    };
-    SetIndex::new(function, line_bytes.ilog2(), address_bits)
+/// If the function has no twin, or does not fit the geometry.
+pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, String> {
+    let scheme: Box<dyn golden::index::Scheme> = twin(index)?;
+    let (function, address_bits) = scheme.function(sets.ilog2());
+    SetIndex::new(function, line_bytes.ilog2(), address_bits).map_err(|e| e.to_string())
 }
 
 fn loaded(outcome: Outcome) -> Result<LoadOutcome, String> {
@@ -438,7 +431,7 @@ mod tests {
     fn a_false_hit_is_reported_with_cycle_path_and_state() {
         let error = lockstep().step(118, &load_of(7, Outcome::Hit)).unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("cycle 118, sm3.l1: Load { line: 7,"), "{text}");
+        assert!(text.starts_with("cycle 118, sm3.l1: Load { load: Load { line: 7,"), "{text}");
         assert!(text.contains("the cache says Load(Hit), the twin Load(Miss { victim: None })"), "{text}");
         assert!(text.contains("0 of 2 MSHR entries in use"), "{text}");
     }

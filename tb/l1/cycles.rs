@@ -25,7 +25,7 @@
 
 use std::ops::Range;
 
-use rtl::index::IndexConfig;
+use rtl::index::linear::Linear;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
 use rtl::l1::bypass::contention::Contentious;
@@ -60,8 +60,9 @@ pub(super) enum Act {
 use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Spread, Store, TextureLoad, Uncached};
 
 /// One set of one way, one MSHR entry of two waiters.
-const READ_ONLY: CacheConfig =
-    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 2, index: IndexConfig::Linear };
+fn read_only() -> CacheConfig {
+    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 2, index: Linear {}.into() }
+}
 
 const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };
 /// From `core_req` being sent to the probe.
@@ -86,12 +87,12 @@ struct Player {
 
 impl Player {
     fn new(l1: &L1Config) -> Self {
-        let mut lsu = rig::lsu(l1, [&READ_ONLY; 2], &LSU);
+        let mut lsu = rig::lsu(l1, [&read_only(); 2], &LSU);
         lsu.observe();
         Self {
             lsu,
             links: Links::new(16, [1, 1], l1.line_bytes),
-            lockstep: Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2], true).unwrap(),
+            lockstep: Lockstep::new("sm3.l1", 3, l1, [&read_only(); 2], true).unwrap(),
             wake: Wake::new(&[1, 1]),
             cycle: 0,
             warps: 0,

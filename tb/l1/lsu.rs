@@ -23,7 +23,8 @@ use proptest::prelude::*;
 use rtl::cells::atomic::AtomicOp;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::config::Rules;
-use rtl::index::IndexConfig;
+use rtl::index::i_poly::IPoly;
+use rtl::index::linear::Linear;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::bypass::BypassConfig;
@@ -35,7 +36,11 @@ use rtl::l1::cache::CacheId;
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
-use rtl::l1::replacement::{ReplacementConfig, Signature};
+use rtl::l1::replacement::brrip::Brrip;
+use rtl::l1::replacement::drrip::Drrip;
+use rtl::l1::replacement::lru::Lru;
+use rtl::l1::replacement::ship::{ShipConfig, Signature};
+use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
@@ -65,9 +70,9 @@ fn case(seed: u64, length: usize) -> Case {
     let sets = 1 << pick(0, 2);
     let polynomial = [0, 3, 7][(sets as u32).ilog2() as usize];
     let index = if polynomial != 0 && pick(0, 1) == 1 {
-        IndexConfig::IPoly { polynomial, addr_bits: rig::ADDR_BITS, reversed: pick(0, 1) == 1 }
+        IPoly { polynomial, addr_bits: rig::ADDR_BITS, reversed: pick(0, 1) == 1 }.into()
     } else {
-        IndexConfig::Linear
+        Linear {}.into()
     };
     let streaming = || {
         let (period, miss_percent) = (40 + (mix(seed, 81) % 361) as u32, 30 + (mix(seed, 82) % 61) as u32);
@@ -108,7 +113,7 @@ fn case(seed: u64, length: usize) -> Case {
             ways: pick(1, 1, 3),
             mshr_entries: pick(2, 1, 3),
             mshr_merges: pick(3, 1, 3),
-            index: IndexConfig::Linear,
+            index: Linear {}.into(),
         }
     });
     Case { l1, read_only, lsu, seed, length }
@@ -126,17 +131,17 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     };
     let signature = if pick(1, 1) == 0 { Signature::Pc } else { Signature::Region };
     l1.replacement = match pick(2, 5) {
-        0 => ReplacementConfig::Srrip,
-        1 => ReplacementConfig::Brrip,
-        2 => ReplacementConfig::Ship { signature, bits: 1 + pick(3, 7) as u32 },
+        0 => Srrip {}.into(),
+        1 => Brrip {}.into(),
+        2 => ShipConfig { signature, bits: 1 + pick(3, 7) as u32 }.into(),
         3 => {
-            (l1.sets, l1.index) = (8, IndexConfig::Linear);
-            ReplacementConfig::Drrip
+            (l1.sets, l1.index) = (8, Linear {}.into());
+            Drrip {}.into()
         }
-        _ => ReplacementConfig::Lru,
+        _ => Lru {}.into(),
     };
     let is_decoupled = pick(4, 3) != 0;
-    if l1.bypass.needs_lru() && (is_decoupled || l1.replacement != ReplacementConfig::Lru) {
+    if l1.bypass.needs_lru() && (is_decoupled || l1.replacement != Lru {}.into()) {
         l1.bypass = NoScheme {}.into();
     }
     if !is_decoupled {

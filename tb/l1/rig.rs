@@ -9,7 +9,7 @@ use std::hash::Hasher;
 
 #[cfg(test)]
 use rtl::cells::streaming::{Reopen, StreamingConfig};
-use rtl::index::IndexConfig;
+use rtl::index::linear::Linear;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Sleep, Tx, digest_of,
 };
@@ -20,7 +20,7 @@ use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
-use rtl::l1::replacement::ReplacementConfig;
+use rtl::l1::replacement::lru::Lru;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
@@ -66,8 +66,8 @@ pub fn l1() -> L1Config {
         store_hit: StoreHit::Evict,
         bypass: NoScheme {}.into(),
         bypass_sectors: 0,
-        index: IndexConfig::Linear,
-        replacement: ReplacementConfig::Lru,
+        index: Linear {}.into(),
+        replacement: Lru {}.into(),
         organisation: Organisation::Plain,
         decoupled: DecoupledConfig::LI2015,
         dueling: DuelingConfig::OFF,

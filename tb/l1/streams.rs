@@ -10,12 +10,16 @@
 //! | sleeping and evaluating all agree beat for beat                  | `streams_go_alike_*`      |
 //! | a probe of two stages takes a cycle but no throughput            | `a_longer_probe_*`        |
 
-use rtl::index::IndexConfig;
+use rtl::index::linear::Linear;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
-use rtl::l1::replacement::{ReplacementConfig, Signature};
+use rtl::l1::replacement::brrip::Brrip;
+use rtl::l1::replacement::drrip::Drrip;
+use rtl::l1::replacement::lru::Lru;
+use rtl::l1::replacement::ship::{ShipConfig, Signature};
+use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 use rtl::noc::packet::LINE_BYTES;
 
@@ -29,8 +33,9 @@ const FIRST_LOCAL: u64 = 1 << 24;
 /// Lines that are touched once or a few times lie above the hot ones.
 const FIRST_COLD: u64 = 1 << 12;
 /// The caches of constants and texels, which the streams leave alone.
-const READ_ONLY: CacheConfig =
-    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 1, index: IndexConfig::Linear };
+fn read_only() -> CacheConfig {
+    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 1, index: Linear {}.into() }
+}
 /// Cycles without end in sight, for each instruction.
 const MAX_CYCLES: u64 = 100_000;
 
@@ -76,8 +81,8 @@ impl Stream {
     pub fn run(&self, mode: Mode) -> Ended {
         let Self { l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
-        let mut rig = Rig::new(rig::lsu(l1, [&READ_ONLY; 2], &lsu_config), program.clone(), *manners, l1.line_bytes);
-        let lockstep = Lockstep::new("sm3.l1", 3, l1, [&READ_ONLY; 2], true);
+        let mut rig = Rig::new(rig::lsu(l1, [&read_only(); 2], &lsu_config), program.clone(), *manners, l1.line_bytes);
+        let lockstep = Lockstep::new("sm3.l1", 3, l1, [&read_only(); 2], true);
         let mut lockstep = lockstep.unwrap_or_else(|error| panic!("{error}\n{l1:?}"));
         let mut scoreboard = Scoreboard::new(program.clone(), l1.line_bytes as usize);
         let mut sim = rig.simulator(Mode { digest: true, ..mode });
@@ -113,11 +118,11 @@ fn l1(random: &mut Random) -> L1Config {
     let sets = 8 << random.below(3);
     let signature = if random.percent(50) { Signature::Pc } else { Signature::Region };
     let replacement = match random.below(8) {
-        0 => ReplacementConfig::Srrip,
-        1 => ReplacementConfig::Brrip,
-        2 => ReplacementConfig::Drrip,
-        3 => ReplacementConfig::Ship { signature, bits: 8 },
-        _ => ReplacementConfig::Lru,
+        0 => Srrip {}.into(),
+        1 => Brrip {}.into(),
+        2 => Drrip {}.into(),
+        3 => ShipConfig { signature, bits: 8 }.into(),
+        _ => Lru {}.into(),
     };
     L1Config {
         sets,

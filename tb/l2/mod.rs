@@ -50,6 +50,8 @@ use memory::{Memory, MemoryIo};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
+use rtl::index::i_poly::IPoly;
+use rtl::index::linear::Linear;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::{
     BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo,
@@ -110,7 +112,7 @@ fn small_config() -> L2Config {
         ways: 2,
         line_bytes: 128,
         split_requests: 4,
-        index: IndexConfig::Linear,
+        index: Linear {}.into(),
         lookup_latency: 1,
         mshr_entries: 4,
         mshr_merges: 4,
@@ -133,9 +135,9 @@ fn small_config() -> L2Config {
 /// An index function for a bank of `sets` sets.
 fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
     if sets == 4 && random.percent(50) {
-        IndexConfig::IPoly { polynomial: 7, addr_bits: 30, reversed: false }
+        IPoly { polynomial: 7, addr_bits: 30, reversed: false }.into()
     } else {
-        IndexConfig::Linear
+        Linear {}.into()
     }
 }
 

@@ -30,7 +30,11 @@ impl Bypass for Contention {
         if load.contends && !contents.knows(load.line) { Way::Past } else { Way::Through }
     }
 
-    fn contends(&self, touched: usize, resident: usize) -> Option<bool> {
-        Some(is_contentious(self.lines, touched, resident))
+    fn judges(&self) -> bool {
+        true
+    }
+
+    fn contends(&self, touched: usize, resident: usize) -> bool {
+        is_contentious(self.lines, touched, resident)
     }
 }

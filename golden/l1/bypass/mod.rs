@@ -81,10 +81,14 @@ pub trait Bypass: Debug + Send {
         false
     }
 
-    /// Whether an instruction contends that touches so many lines while so many warps are resident; `None` if the
-    /// scheme does not ask.
-    fn contends(&self, _touched: usize, _resident: usize) -> Option<bool> {
-        None
+    /// Whether it asks which instructions contend.
+    fn judges(&self) -> bool {
+        false
+    }
+
+    /// Whether an instruction contends that touches so many lines while so many warps are resident.
+    fn contends(&self, _touched: usize, _resident: usize) -> bool {
+        false
     }
 
     /// These lines are worth a place.

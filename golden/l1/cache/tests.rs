@@ -22,7 +22,6 @@ fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
         mshr_slots: 2,
         miss_queue: 8,
         fail_order: FailOrder::MshrFirst,
-        policy: Policy::Lru,
         filter: None,
         updates: false,
         notifies: false,
@@ -312,7 +311,7 @@ fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let error = cache.check(event, &Outcome::Load(LoadOutcome::Hit)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Load { line: 2, pc: 0, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
+        "Load { load: Load { line: 2, pc: 0, space: Global, contends: false }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
          Load(Miss { victim: None }); set 0 holds, oldest first, [0x1 Valid]; \
          0 of 4 MSHR entries in use"
     );

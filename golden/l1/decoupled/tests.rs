@@ -2,7 +2,6 @@ use super::*;
 use crate::index::{Function, SetIndex};
 use crate::l1::cache::{Cache, Config as CacheConfig};
 use crate::l1::event::{Event, FailOrder, Load, LoadOutcome, Outcome, Space, WriteOutcome};
-use crate::l1::replacement::Policy;
 
 const LI2015: Config = Config {
     tags: 8,
@@ -23,7 +22,6 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
         mshr_slots: 4,
         miss_queue: 8,
         fail_order: FailOrder::MshrFirst,
-        policy: Policy::Lru,
         filter,
         updates: false,
         notifies: false,

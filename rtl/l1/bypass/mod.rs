@@ -30,8 +30,8 @@ use super::cache::Cache;
 use super::config::{L1Config, Organisation};
 use super::miss_queue::MissQueue;
 use super::mrpb::StallBypass;
-use super::replacement::ReplacementConfig;
 use crate::choice::Choice;
+pub use crate::choice::Place;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge};
 
@@ -96,7 +96,7 @@ impl BypassConfig {
             "one scheme decides which loads go past",
         );
         rules.expect(
-            !self.needs_lru() || l1.replacement == ReplacementConfig::Lru,
+            !self.needs_lru() || l1.replacement.hardware(&l1.place("")).is_none(),
             "bypass",
             kind,
             "another with an l1.replacement other than lru",
@@ -107,19 +107,8 @@ impl BypassConfig {
 
     /// Whether it decides load by load.
     fn decides(&self, l1: &L1Config) -> bool {
-        self.hardware(&Place { path: "", sets: l1.sets, ways: l1.ways }).is_some()
+        self.hardware(&l1.place("")).is_some()
     }
-}
-
-/// The cache that a scheme is for.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
-    /// Path of the cache: `sm3.l1`.
-    pub path: &'a str,
-    /// Its sets.
-    pub sets: u32,
-    /// Lines of a set.
-    pub ways: u32,
 }
 
 /// What a scheme sees of the cache before the status function does anything.
@@ -218,7 +207,7 @@ impl Schemes {
     pub fn new(path: &str, l1: &L1Config) -> Self {
         let is_decoupled = l1.organisation == Organisation::Decoupled;
         let decoupled = is_decoupled.then(|| Box::new(Uncounted) as Box<dyn Hooks>);
-        let chosen = l1.bypass.hardware(&Place { path, sets: l1.sets, ways: l1.ways });
+        let chosen = l1.bypass.hardware(&l1.place(path));
         let gives_way = l1.mrpb.bypass != StallBypass::None;
         let give_way = gives_way.then(|| Box::new(GiveWay::new(l1.mrpb.bypass)) as Box<dyn Hooks>);
         Self([decoupled, chosen, give_way].into_iter().flatten().collect())

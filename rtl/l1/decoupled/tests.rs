@@ -1,11 +1,13 @@
 use super::*;
-use crate::index::IndexConfig;
+use crate::index::linear::Linear;
 use crate::kernel::{Wake, width_of};
+use crate::l1::replacement::lru::Lru;
 
 /// One set of four lines.
 fn one_set(config: DecoupledConfig) -> Decoupled {
-    let index = IndexUnit::new(&IndexConfig::Linear, 1, 128, 25);
-    Decoupled::new("l1", (1, 4), &config, ReplacementConfig::Lru, index, 25, false)
+    let index = IndexUnit::new(&Linear {}.into(), 1, 128, 25);
+    let place = Place { path: "l1", sets: 1, ways: 4 };
+    Decoupled::new(&place, &config, &Lru {}.into(), index, 25, false)
 }
 
 /// A bench around a tag store: one access a cycle, fills at once.

@@ -4,7 +4,8 @@ mod refused;
 
 use std::path::Path;
 
-use rtl::index::IndexConfig;
+use rtl::index::i_poly::IPoly;
+use rtl::index::linear::Linear;
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l2::L2Bypass;
 
@@ -71,8 +72,8 @@ fn baseline_changes_nothing() {
 #[test]
 fn a_design_replaces_a_table_with_a_kind_as_a_whole() {
     let config = fermi(&["pric"], &[]).unwrap().config;
-    assert_eq!(config.l1.index, IndexConfig::IPoly { polynomial: 37, addr_bits: 32, reversed: false });
-    assert_eq!(config.l2.index, IndexConfig::Linear);
+    assert_eq!(config.l1.index, IPoly { polynomial: 37, addr_bits: 32, reversed: false }.into());
+    assert_eq!(config.l2.index, Linear {}.into());
 }
 
 #[test]
@@ -80,10 +81,8 @@ fn an_open_polynomial_follows_the_number_of_sets() {
     let polynomial = |machine: &str, designs: &[&str], sets: &[&str]| {
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
-        match Resolved::new(&request).unwrap().config.l1.index {
-            IndexConfig::IPoly { polynomial, .. } => polynomial,
-            other => panic!("{other:?}"),
-        }
+        let index = Resolved::new(&request).unwrap().fields.get("l1.index").unwrap().value.clone();
+        index.get("polynomial").and_then(toml::Value::as_integer).unwrap()
     };
     for (sets, expected) in [(1, 1), (2, 3), (8, 13), (16, 19), (32, 37), (64, 67), (128, 131), (4096, 4179)] {
         assert_eq!(polynomial("fermi", &["pric"], &[&format!("l1.sets={sets}")]), expected, "{sets} sets");
@@ -107,7 +106,7 @@ fn a_polynomial_that_follows_is_the_same_configuration_as_one_that_is_stated() {
 #[test]
 fn a_single_key_of_a_table_with_a_kind_can_be_set() {
     let config = fermi(&["pric"], &["l1.index.addr_bits=27"]).unwrap().config;
-    assert_eq!(config.l1.index, IndexConfig::IPoly { polynomial: 37, addr_bits: 27, reversed: false });
+    assert_eq!(config.l1.index, IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into());
 }
 
 #[test]

@@ -1,0 +1,16 @@
+//! # The set hash of NVIDIA Fermi
+
+use serde::Deserialize;
+
+use super::{Function, Scheme};
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Fermi {}
+
+#[typetag::deserialize(name = "fermi")]
+impl Scheme for Fermi {
+    fn function(&self, bits: u32) -> (Function, u32) {
+        (Function::Fermi { bits }, 64)
+    }
+}

@@ -1,0 +1,16 @@
+//! # The low bits
+
+use serde::Deserialize;
+
+use super::{Function, Scheme};
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Linear {}
+
+#[typetag::deserialize(name = "linear")]
+impl Scheme for Linear {
+    fn function(&self, bits: u32) -> (Function, u32) {
+        (Function::Linear { bits }, 64)
+    }
+}

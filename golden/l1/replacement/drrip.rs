@@ -1,0 +1,44 @@
+//! # The better of static and bimodal prediction
+
+use serde::Deserialize;
+
+use super::brrip::Bimodal;
+use super::intervals::{Intervals, LONG, Start};
+use super::{Replacement, Scheme};
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Drrip {}
+
+#[typetag::deserialize(name = "drrip")]
+impl Scheme for Drrip {
+    fn twin(&self, sets: usize) -> Box<dyn Replacement> {
+        Box::new(Intervals::new(Dynamic { sets, bimodal: Bimodal::default(), balance: 0 }))
+    }
+}
+
+/// The duel.
+#[derive(Clone, Copy, Debug)]
+struct Dynamic {
+    sets: usize,
+    bimodal: Bimodal,
+    /// Misses of static leaders less those of bimodal ones, from -512 to 511.
+    balance: i32,
+}
+
+impl Start for Dynamic {
+    fn first(&mut self, set: usize, _source: u64) -> u8 {
+        let turn = set % (self.sets / 2);
+        if turn == 0 {
+            self.balance = (self.balance + 1).min(511);
+            LONG
+        } else if turn == self.sets / 4 {
+            self.balance = (self.balance - 1).max(-512);
+            self.bimodal.next()
+        } else if self.balance >= 0 {
+            self.bimodal.next()
+        } else {
+            LONG
+        }
+    }
+}

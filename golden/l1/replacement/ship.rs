@@ -1,0 +1,70 @@
+//! # Signature-based hit prediction
+//! What has been learnt goes by signature.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::intervals::{FAR, Intervals, LONG, Start};
+use super::{Newcomer, Replacement, Scheme};
+
+/// What judges lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signature {
+    /// The instruction that loads them.
+    Pc,
+    /// The 16 KB of memory that they lie in.
+    Region,
+}
+
+/// Its keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    signature: Signature,
+    bits: u32,
+}
+
+#[typetag::deserialize(name = "ship")]
+impl Scheme for Keys {
+    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+        Box::new(Intervals::new(Ship { keys: *self, fates: BTreeMap::new() }))
+    }
+}
+
+/// The policy.
+#[derive(Clone, Debug)]
+struct Ship {
+    keys: Keys,
+    /// Reuse less disuse of each signature, 1 if nothing is known.
+    fates: BTreeMap<u64, i32>,
+}
+
+impl Start for Ship {
+    fn source(&self, newcomer: Newcomer) -> u64 {
+        let value = match self.keys.signature {
+            Signature::Pc => u64::from(newcomer.pc),
+            Signature::Region => newcomer.line / 128,
+        };
+        let (mut folded, mut rest) = (0, value);
+        while rest > 0 {
+            folded ^= rest % (1 << self.keys.bits);
+            rest >>= self.keys.bits;
+        }
+        folded
+    }
+
+    fn first(&mut self, _set: usize, source: u64) -> u8 {
+        if self.fates.get(&source).is_some_and(|fate| *fate == 0) { FAR } else { LONG }
+    }
+
+    fn used(&mut self, source: u64) {
+        let fate = self.fates.entry(source).or_insert(1);
+        *fate = (*fate + 1).min(7);
+    }
+
+    fn unused(&mut self, source: u64) {
+        let fate = self.fates.entry(source).or_insert(1);
+        *fate = (*fate - 1).max(0);
+    }
+}

@@ -1,0 +1,23 @@
+//! # Static re-reference interval prediction
+
+use serde::Deserialize;
+
+use super::intervals::{Intervals, LONG, Start};
+use super::{Replacement, Scheme};
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Srrip {}
+
+#[typetag::deserialize(name = "srrip")]
+impl Scheme for Srrip {
+    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+        Box::new(Intervals::new(*self))
+    }
+}
+
+impl Start for Srrip {
+    fn first(&mut self, _set: usize, _source: u64) -> u8 {
+        LONG
+    }
+}

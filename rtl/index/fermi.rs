@@ -1,0 +1,33 @@
+//! # The L1 set hash of GPGPU-Sim's Fermi model
+//! The low bits, with five upper ones folded in; known for 32 or 64 sets of 128-byte lines.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Function, Shape, identity};
+use crate::config::Rules;
+
+/// Address bits that are folded into index bits 0 to 4.
+const FOLD: [u32; 5] = [13, 14, 15, 17, 19];
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fermi {}
+
+#[typetag::serde(name = "fermi")]
+impl Function for Fermi {
+    fn column(&self, k: u32, Shape { bits, offset }: Shape) -> u16 {
+        let fold = FOLD.iter().position(|&bit| bit == k + offset);
+        identity(k, bits) ^ fold.map_or(0, |j| 1 << j)
+    }
+
+    fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
+        rules.expect(
+            matches!(sets, 32 | 64) && line_bytes == 128,
+            "kind",
+            format!("fermi with {sets} sets of {line_bytes} bytes"),
+            "32 or 64 sets of 128 bytes",
+            "the hash is only known for these",
+        );
+    }
+}

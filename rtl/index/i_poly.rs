@@ -1,0 +1,60 @@
+//! # Line address modulo an irreducible polynomial
+//! The pseudo-random interleaving of khairy2015 section 4.3 (PRIC).
+
+use serde::{Deserialize, Serialize};
+
+use super::polynomial::{is_irreducible, polynomial_for, power_of_x};
+use super::{Function, Shape};
+use crate::config::Rules;
+
+/// Its keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IPoly {
+    /// The polynomial in decimal, bit `k` the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`. In a configuration, 0
+    /// stands for that of a table whose degree fits the number of sets: 37 for 32, 67 for 64.
+    pub polynomial: u32,
+    /// Byte-address bits that take part, from bit 0: 27 as in khairy2015 Figure 7, or all.
+    pub addr_bits: u32,
+    /// Index bits in reverse order, as in khairy2015 Figure 5(b).
+    pub reversed: bool,
+}
+
+/// All bits of an address of 32.
+impl Default for IPoly {
+    fn default() -> Self {
+        Self { polynomial: 0, addr_bits: 32, reversed: false }
+    }
+}
+
+#[typetag::serde(name = "i-poly")]
+impl Function for IPoly {
+    fn column(&self, k: u32, Shape { bits, offset }: Shape) -> u16 {
+        let &Self { polynomial, addr_bits, reversed } = self;
+        let column = if k + offset < addr_bits { power_of_x(k, polynomial) } else { 0 };
+        if reversed { column.reverse_bits().unbounded_shr(16 - bits) } else { column }
+    }
+
+    fn validate(&self, sets: u32, line_bytes: u32, rules: &mut Rules) {
+        let &Self { polynomial, addr_bits, reversed: _ } = self;
+        let degree = polynomial.checked_ilog2().unwrap_or(0);
+        let of_table = polynomial_for(sets);
+        let fits = match of_table {
+            Some(fits) => format!("degree {}, such as {fits}, or 0 for that", fits.ilog2()),
+            None => "another function: polynomials are for 1 to 4096 sets".to_owned(),
+        };
+        let has_degree = of_table.is_some() && polynomial > 0 && 1 << degree == sets;
+        let given = format!("{polynomial} (degree {degree})");
+        rules.expect(has_degree, "polynomial", given, &fits, "the degree is the number of index bits");
+        rules.expect(
+            !has_degree || polynomial == 1 || polynomial != 2 && is_irreducible(polynomial),
+            "polynomial",
+            polynomial,
+            "an irreducible polynomial other than x",
+            "a reducible one maps some strides onto few sets, and x ignores all bits but one",
+        );
+        let least = line_bytes.max(1).ilog2() + sets.max(1).ilog2();
+        let why = "the address must hold the line offset and the index bits";
+        rules.range("addr_bits", u64::from(addr_bits), u64::from(least)..=64, why);
+    }
+}

@@ -1,0 +1,18 @@
+//! # The low bits of a line address
+//! GPGPU-Sim's default, and the baseline of every paper.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Function, Shape, identity};
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Linear {}
+
+#[typetag::serde(name = "linear")]
+impl Function for Linear {
+    fn column(&self, k: u32, shape: Shape) -> u16 {
+        identity(k, shape.bits)
+    }
+}

@@ -1,0 +1,48 @@
+//! # Bimodal re-reference interval prediction
+//! Lines start at 3, every 32nd at 2.
+
+use serde::{Deserialize, Serialize};
+
+use super::rrip::{Bimodal, RANK, Rrip, Start};
+use super::{Hooks, Newcomer, RankShape, Scheme};
+use crate::choice::Place;
+use crate::kernel::{Describe, Edge};
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Brrip {}
+
+#[typetag::serde(name = "brrip")]
+impl Scheme for Brrip {
+    fn rank(&self, _ways: u32) -> RankShape {
+        RANK
+    }
+
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Rrip(Bimodal::default())))
+    }
+}
+
+impl Start for Bimodal {
+    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> u8 {
+        self.next()
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        Self::describe(*self, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{ANY, Bench};
+    use super::*;
+
+    #[test]
+    fn brrip_starts_every_32nd_line_nearer() {
+        let mut bench = Bench::new(Brrip {}, 1);
+        let near: Vec<_> = (1..=96).filter(|_| bench.start((0, 0), false, ANY) == 2).collect();
+        assert_eq!(near, [32, 64, 96]);
+    }
+}

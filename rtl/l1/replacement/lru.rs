@@ -1,0 +1,23 @@
+//! # The line used longest ago makes room (li2015 section 2.2)
+//! A rank is a place in the order of uses, which every use and every new line renews.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hooks, RankShape, Scheme};
+use crate::choice::Place;
+
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lru {}
+
+#[typetag::serde(name = "lru")]
+impl Scheme for Lru {
+    fn rank(&self, ways: u32) -> RankShape {
+        RankShape { name: "lru", bits: ways.next_power_of_two().ilog2() }
+    }
+
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        None
+    }
+}

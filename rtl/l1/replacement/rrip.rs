@@ -1,0 +1,84 @@
+//! # Re-reference interval prediction
+//! What the policies of this family share: a rank of two bits predicts how far off the next use of a line is. A use sets
+//! it to 0. Before a line gives way, the lines that might have gone instead rise as far as it had left to the top; lines
+//! on their way neither go nor rise. Policies differ in where a new line starts.
+
+use std::fmt::Debug;
+
+use super::{Hooks, Newcomer, RankShape};
+use crate::kernel::{Describe, Edge, FieldsExt};
+
+/// Name and width of a rank.
+pub const RANK: RankShape = RankShape { name: "rrpv", bits: 2 };
+/// Highest rank: used again, if at all, in the distant future.
+pub const DISTANT: u8 = 3;
+/// Where static prediction lets a line start.
+pub const LONG: u8 = 2;
+
+/// Where new lines start.
+pub trait Start: Debug + Send {
+    /// A line was used.
+    fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
+
+    /// The rank of a new line.
+    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> u8;
+
+    /// Starts to keep digests of arrays.
+    fn record(&mut self) {}
+
+    /// Lists registers, arrays and logic.
+    fn describe(&self, _to: &mut dyn Describe) {}
+}
+
+/// A policy of the family.
+#[derive(Debug)]
+pub struct Rrip<S>(pub S);
+
+impl<S: Start> Hooks for Rrip<S> {
+    fn reset(&self, _way: u32) -> u8 {
+        DISTANT
+    }
+
+    fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
+        self.0.used(at, (set, way));
+        ranks[way as usize] = 0;
+    }
+
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &[bool], ranks: &mut [u8]) {
+        let rank = self.0.start(at, newcomer);
+        let way = newcomer.way as usize;
+        let rise = if newcomer.evicts { DISTANT - ranks[way] } else { 0 };
+        for (rank, _) in ranks.iter_mut().zip(may_go).filter(|(_, may_go)| **may_go) {
+            *rank += rise;
+        }
+        ranks[way] = rank;
+    }
+
+    fn record(&mut self) {
+        self.0.record();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.0.describe(to);
+    }
+}
+
+/// Bits of the count of bimodal insertions, of which one a round starts at [`LONG`].
+const BIMODAL_BITS: u32 = 5;
+
+/// Insertions modulo 32.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bimodal(u8);
+
+impl Bimodal {
+    /// Where the next line starts.
+    pub fn next(&mut self) -> u8 {
+        self.0 = (self.0 + 1) % (1 << BIMODAL_BITS);
+        if self.0 == 0 { LONG } else { DISTANT }
+    }
+
+    /// Lists the count.
+    pub fn describe(self, to: &mut dyn Describe) {
+        to.sized("bimodal", u64::from(self.0), BIMODAL_BITS);
+    }
+}

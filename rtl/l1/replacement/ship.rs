@@ -1,0 +1,196 @@
+//! # Signature-based hit prediction
+//! Static prediction, but a line starts at 3 if no line of the same source was used lately.
+
+use serde::{Deserialize, Serialize};
+
+use super::rrip::{DISTANT, LONG, RANK, Rrip, Start};
+use super::{Hooks, Newcomer, RankShape, Scheme};
+use crate::choice::Place;
+use crate::config::Rules;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+};
+
+/// Lines of a region of 16 KB, as log2.
+const REGION_LINES_LOG2: u32 = 7;
+
+/// What tells the sources of lines apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signature {
+    /// The load instruction.
+    Pc,
+    /// The 16 KB of memory that the line lies in.
+    Region,
+}
+
+/// Its keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShipConfig {
+    /// What tells sources apart.
+    pub signature: Signature,
+    /// Bits of a signature: so many counters, two to its power, of three bits.
+    pub bits: u32,
+}
+
+#[typetag::serde(name = "ship")]
+impl Scheme for ShipConfig {
+    fn rank(&self, _ways: u32) -> RankShape {
+        RANK
+    }
+
+    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Rrip(Ship::new(self, place))))
+    }
+
+    fn validate(&self, _sets: u32, rules: &mut Rules) {
+        rules.range("bits", u64::from(self.bits), 1..=16, "each signature has a counter");
+    }
+
+    fn learns(&self) -> bool {
+        true
+    }
+}
+
+/// The policy: uses of lines by their sources.
+#[derive(Clone, Debug)]
+struct Ship {
+    signature: Signature,
+    bits: u32,
+    counters: Array<Counter>,
+    lines: Array<Origin>,
+}
+
+/// How lines of one signature fared: up with every use, down with every line that went unused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Counter(u8);
+
+const COUNTER_BITS: u32 = 3;
+const COUNTER_MAX: u8 = (1 << COUNTER_BITS) - 1;
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl Payload for Counter {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self(count) = self;
+        to.sized("count", u64::from(*count), COUNTER_BITS);
+    }
+}
+
+/// Where a line came from, and whether it was used since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Origin {
+    signature: u32,
+    used: bool,
+}
+
+impl Payload for Origin {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
+        let Self { signature, used } = self;
+        to.sized("signature", u64::from(*signature), *bits);
+        to.flag("used", *used);
+    }
+}
+
+impl Ship {
+    fn new(&ShipConfig { signature, bits }: &ShipConfig, &Place { path, sets, ways }: &Place<'_>) -> Self {
+        let spec = |name: &str, rows, columns| ArraySpec {
+            path: format!("{path}.tags.ship.{name}"),
+            storage: Storage::Sram,
+            rows,
+            columns,
+            reads: 1,
+            writes: 1,
+            collide: Collide::New,
+        };
+        Self {
+            signature,
+            bits,
+            counters: Array::new(spec("counters", 1 << bits, 1), ()),
+            lines: Array::new(spec("lines", sets, ways), bits),
+        }
+    }
+
+}
+
+impl Start for Ship {
+    fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32)) {
+        let Origin { signature, .. } = *self.lines.read_cell(at, set, way);
+        self.lines.update(at, set, way, |line| line.used = true);
+        self.counters.update(at, signature, 0, |counter| counter.0 = (counter.0 + 1).min(COUNTER_MAX));
+    }
+
+    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> u8 {
+        let &Newcomer { set, way, evicts, source } = newcomer;
+        let old = *self.lines.read_cell(at, set, way);
+        if evicts && !old.used {
+            self.counters.update(at, old.signature, 0, |counter| counter.0 = counter.0.saturating_sub(1));
+        }
+        let signature = match self.signature {
+            Signature::Pc => fold(u64::from(source.pc), self.bits),
+            Signature::Region => fold(source.line >> REGION_LINES_LOG2, self.bits),
+        };
+        self.lines.update(at, set, way, |line| *line = Origin { signature, used: false });
+        if self.counters.read_cell(at, signature, 0).0 != 0 { LONG } else { DISTANT }
+    }
+
+    fn record(&mut self) {
+        self.counters.record();
+        self.lines.record();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { signature: _, bits: _, counters, lines } = self;
+        to.part("ship", |to| {
+            to.array("counters", counters);
+            to.array("lines", lines);
+            to.logic("count", Logic::Adder { width: COUNTER_BITS });
+        });
+    }
+}
+
+/// The exclusive or of all pieces of so many bits.
+fn fold(value: u64, bits: u32) -> u32 {
+    let pieces = (0..u64::BITS).step_by(bits as usize);
+    pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & ((1 << bits) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Source;
+    use super::super::bench::Bench;
+    use super::*;
+
+    #[test]
+    fn ship_starts_lines_of_an_instruction_far_once_one_went_unused() {
+        let mut bench = Bench::new(ShipConfig { signature: Signature::Pc, bits: 8 }, 1);
+        let from = |pc: u32| Source { line: 0, pc };
+        assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
+        // The line of 7 goes unused; that of 9 was used.
+        bench.used(0, 1, [0; 4]);
+        assert_eq!(bench.start((0, 0), true, from(7)), 3);
+        assert_eq!(bench.start((0, 1), true, from(9)), 2);
+    }
+
+    #[test]
+    fn ship_by_region_tells_16_kilobytes_apart() {
+        let mut bench = Bench::new(ShipConfig { signature: Signature::Region, bits: 8 }, 1);
+        let from = |line: u64| Source { line, pc: 0 };
+        bench.start((0, 0), false, from(0));
+        assert_eq!(bench.start((0, 0), true, from(127)), 3);
+        assert_eq!(bench.start((0, 0), false, from(128)), 2);
+    }
+
+    #[test]
+    fn a_signature_folds_all_bits() {
+        assert_eq!(fold(0x1_02ff, 8), 0x01 ^ 0x02 ^ 0xff);
+        assert_eq!(fold(u64::MAX, 16), 0);
+    }
+}

@@ -1,0 +1,44 @@
+//! # Static re-reference interval prediction
+//! Every line starts at 2.
+
+use serde::{Deserialize, Serialize};
+
+use super::rrip::{LONG, RANK, Rrip, Start};
+use super::{Hooks, Newcomer, RankShape, Scheme};
+use crate::choice::Place;
+use crate::kernel::Edge;
+
+/// It has no keys, and learns nothing.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Srrip {}
+
+#[typetag::serde(name = "srrip")]
+impl Scheme for Srrip {
+    fn rank(&self, _ways: u32) -> RankShape {
+        RANK
+    }
+
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Rrip(*self)))
+    }
+}
+
+impl Start for Srrip {
+    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> u8 {
+        LONG
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{ANY, Bench};
+    use super::*;
+
+    #[test]
+    fn srrip_starts_lines_at_2_and_raises_the_others_by_what_the_victim_had_left() {
+        let newcomer = Newcomer { set: 0, way: 1, evicts: true, source: ANY };
+        // The last is on its way: it does not rise.
+        assert_eq!(Bench::new(Srrip {}, 1).came(newcomer, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
+    }
+}
