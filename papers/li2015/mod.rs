@@ -1,6 +1,5 @@
 //! Figures of li2015: its applications, and what they have in common.
 
-mod columns;
 mod cost;
 mod fig10;
 mod fig2;
@@ -17,8 +16,8 @@ use std::path::PathBuf;
 
 use crate::judge::geometric_mean;
 use crate::runs::{Clocked, Point};
-use crate::{Desk, SECTORS};
-use crate::{Figure, Halt};
+use crate::sheet::Sheet;
+use crate::{Desk, Figure, Halt, Named, SECTORS};
 
 use cost::cost;
 use fig2::fig2;
@@ -89,6 +88,12 @@ struct App {
     bypassed: f64,
 }
 
+impl Named for App {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind: Kind, bypassed: f64) -> App {
     App { name, kernel, size, kind, bypassed }
 }
@@ -141,11 +146,25 @@ impl App {
 
 /// What each application counts on each machine, which are given by their designs and settings.
 fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {
-    let points: Vec<_> =
-        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
-    let done = desk.runner.clocked(&points)?;
-    Ok(done.chunks(machines.len()).map(<[Clocked]>::to_vec).collect())
+    desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
 }
+
+/// Numbers of applications.
+fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Sheet {
+    Sheet::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
+}
+
+/// IPC in parts of a baseline's, with the geometric means of applications of one kind below.
+fn relative_sheet(
+    kind: Kind,
+    apps: &[&App],
+    columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>,
+) -> Sheet {
+    sheet(apps, 3, columns).below(["mean"], |values| mean_of(kind, apps, values))
+}
+
+/// What such a sheet shows.
+const RELATIVE_IPC: &str = "IPC, relative";
 
 /// The geometric mean over the applications of a kind.
 fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {
