@@ -14,10 +14,13 @@ mod watched;
 
 use std::path::PathBuf;
 
+use miette::Report;
+
 use crate::judge::geometric_mean;
 use crate::runs::{Clocked, Point};
 use crate::sheet::Sheet;
-use crate::{Desk, Figure, Halt, Named, SECTORS};
+use crate::{Desk, Figure, Halt, Named, SECTORS, place};
+use warpsieve::launch::LaunchFile;
 
 use cost::cost;
 use fig2::fig2;
@@ -143,6 +146,17 @@ impl App {
         Point::new(&self.launch(desk), MACHINE, &[&[DESIGN], designs].concat(), &[sectors, sets].concat())
     }
 }
+
+/// Nodes of the tree of BH, by its launch file, and warps that walk over them.
+fn walk(desk: &Desk) -> Result<(usize, u32), Report> {
+    let file = LaunchFile::read(&APPS[place(&APPS, "BH")].launch(desk))?;
+    let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
+    let threads = file.launches().map(|launch| launch.grid.iter().chain(&launch.block).product::<u32>()).max();
+    Ok((nodes, threads.unwrap_or_default() / WARP))
+}
+
+/// Threads of a warp.
+const WARP: u32 = 32;
 
 /// What each application counts on each machine, which are given by their designs and settings.
 fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {

@@ -6,7 +6,7 @@ use golden::untimed::{DISTANCES, REFERENCES, Reuse};
 use miette::Report;
 use serde::{Deserialize, Serialize};
 
-use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, sheet};
+use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, sheet, walk};
 use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
@@ -65,10 +65,12 @@ const METHOD: &str = "Requests are those that the coalescer makes of loads, stor
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
 /// Of BH, whose lines are asked for often.
-fn nodes(counted: &Counted) -> Result<String, Report> {
+fn nodes(desk: &Desk, counted: &Counted) -> Result<String, Report> {
+    let (nodes, warps) = walk(desk)?;
     let sms = resolved(MACHINE, &[DESIGN], &[])?.config.num_sms;
     Ok(format!(
-        "each of the 64 warps walks over the 3,060 nodes, 32 of which share a line: {} requests in all, for {:.0} lines an SM on average",
+        "each of the {warps} warps walks over the {} nodes, 32 of which share a line: {} requests in all, for {:.0} lines an SM on average",
+        grouped(nodes as u64),
         grouped(counted.requests),
         ratio(counted.lines.iter().sum(), sms.into())
     ))
@@ -77,7 +79,7 @@ fn nodes(counted: &Counted) -> Result<String, Report> {
 pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let nodes = nodes(&counted[place(&apps, "BH")])?;
+    let nodes = nodes(desk, &counted[place(&apps, "BH")])?;
     let row = |(app, counted): (&&App, &Counted)| {
         let is_stated_often = matches!(app.name, "PTF" | "SSSP");
         let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
