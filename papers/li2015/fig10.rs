@@ -125,7 +125,7 @@ impl Found<'_> {
         Row::sign(&what, over, published, (0.0, 0.0)).explained(|| {
             let few = match ANEW {
                 (name, why) if name == app => why.to_owned(),
-                _ => format!("{:.0} % of its lines have no more than two requests (figure 3)", self.schemes.of(app, &self.few)),
+                _ => format!("{:.1} % of its lines have no more than two requests (figure 3)", self.schemes.of(app, &self.few)),
             };
             format!(
                 "{decoupled:.2} against {pdp:.2} %, {second:.2} if lines enter at their second request: {few}, and PDP admits the first"
