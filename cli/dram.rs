@@ -1,11 +1,11 @@
 //! `warpsieve dram`.
 
 use std::fmt::{self, Write as _};
-use std::io::{self, BufWriter, IsTerminal};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::ProgressBar;
 use miette::{Context, IntoDiagnostic, Report};
 use rtl::dram::counts::Counts;
 use waves::part_file::PartFile;
@@ -14,7 +14,7 @@ use super::args::DramArguments;
 use super::files::Files;
 use super::output::{columns, grouped};
 use super::{Exit, interrupt, output};
-use papers::progress::style;
+use papers::progress::progress_line;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
 use warpsieve::dram::alone::{self, Ended, Event};
@@ -50,34 +50,40 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let witness = arguments.check.then(|| Witness::new(config, &trace));
     let mut run =
         Run { resolved: &resolved, trace: &trace, commands, requests, witness, latencies: Latencies::default() };
-    let bar = progress_bar(arguments.quiet);
+    let bar = progress_line(arguments.quiet, Some(PROGRESS), "{msg}{left}");
     let stopwatch = Stopwatch::start();
-    let ended = crash::caught(|| alone::run(config, &trace, &interrupt, &mut |event| run.tell(event, &bar)));
+    let ended = crash::caught(|| {
+        let ended = alone::run(config, &trace, &interrupt, &mut |event| run.tell(event, &bar));
+        ended.into_diagnostic().wrap_err("the results cannot be written")
+    });
     let simulating = stopwatch.time();
     bar.finish_and_clear();
-    let ended = match ended {
-        Ok(ended) => ended.into_diagnostic().wrap_err("the results cannot be written")?,
-        Err(internal) => {
-            output::complain(&internal);
-            return Ok(Exit::CheckFailed);
-        }
-    };
+    let signal = || interrupt.load(Ordering::Relaxed);
+    interrupt::ended(ended, |ended| told(arguments, run, &ended, simulating, signal()))
+}
+
+/// Writes and prints what came out of a run, which `signal` ended if it is not 0.
+fn told(
+    arguments: &DramArguments,
+    mut run: Run<'_>,
+    ended: &Ended,
+    simulating: HostTime,
+    signal: usize,
+) -> Result<Exit, Report> {
     // Of requests that are not served nothing can be said.
     let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(Witness::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
     if !arguments.quiet {
         let check = violations.as_ref().map(Vec::is_empty);
-        output::print(
-            &Summary { run: &run, name: &arguments.trace, ended: &ended, check, simulating, written }.to_string(),
-        )?;
+        output::print(&Summary { run: &run, name: &arguments.trace, ended, check, simulating, written }.to_string())?;
     }
     if ended.unserved == 0 {
         return Ok(judge(&violations.unwrap_or_default()));
     }
     let unserved = output::counted(ended.unserved, "request is", "requests are");
     let cycle = grouped(ended.cycles);
-    Ok(match interrupt.load(Ordering::Relaxed) {
+    Ok(match signal {
         0 => {
             output::complain(&format!("no progress after cycle {cycle}: {unserved} not served"));
             Exit::NoProgress
@@ -108,14 +114,6 @@ fn open(path: Option<&Path>, table: impl Fn(BufWriter<PartFile>) -> io::Result<F
 fn keep(file: File) -> Result<PathBuf, Report> {
     let kept = file.finish().and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
     kept.and_then(PartFile::keep).into_diagnostic().wrap_err("the results cannot be written")
-}
-
-fn progress_bar(is_quiet: bool) -> ProgressBar {
-    let is_shown = !is_quiet && io::stderr().is_terminal();
-    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(PROGRESS), target);
-    bar.set_style(style("{msg}{left}"));
-    bar
 }
 
 /// A run and what it leaves.

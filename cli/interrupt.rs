@@ -15,6 +15,8 @@ use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use waves::part_file;
 
+use super::{Exit, output};
+
 /// Shells give a process ended by signal `n` the status 128 + `n`.
 pub(super) const STATUS_BASE: u8 = 128;
 /// A signal that comes so soon after the first is the same request, sent to the process and to its group.
@@ -73,6 +75,24 @@ pub(super) fn guarded<T: Send>(
         Ok(worker.join().unwrap_or_else(|broken| panic::resume_unwind(broken)))
     });
     done.into_diagnostic().wrap_err("no thread can be started")
+}
+
+/// How a command ends: as `then` says of what its work came to, or, if the model broke one of its own rules in it, with
+/// what was caught and the status of a run that cannot be trusted.
+pub(super) fn ended<T, E>(
+    caught: Result<Result<T, E>, String>,
+    then: impl FnOnce(T) -> Result<Exit, Report>,
+) -> Result<Exit, Report>
+where
+    Report: From<E>,
+{
+    match caught {
+        Ok(done) => then(done?),
+        Err(internal) => {
+            output::complain(&internal);
+            Ok(Exit::CheckFailed)
+        }
+    }
 }
 
 /// Ends the process, whatever its threads are at.

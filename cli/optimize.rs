@@ -62,31 +62,40 @@ fn optimized(
     outputs: Outputs,
     bar: &ProgressBar,
 ) -> Result<Exit, Report> {
-    let Outputs { ptx, report, dot } = outputs;
-    let subject = match crash::caught(|| Subject::new(launch, &resolved.config)) {
-        Ok(subject) => subject?,
-        Err(internal) => {
-            output::complain(&internal);
-            return Ok(Exit::CheckFailed);
-        }
-    };
+    let profiled = crash::caught(|| profiled(arguments, resolved, launch, bar));
+    bar.finish_and_clear();
+    interrupt::ended(profiled, |profile| written(arguments, resolved, profile, outputs))
+}
+
+/// What is optimised, and what was counted of it: as the arguments ask, and without time beside a clocked profile.
+type Profile = (Subject, Vec<Characterisation>, Option<Vec<Characterisation>>);
+
+fn profiled(
+    arguments: &OptimizeArguments,
+    resolved: &Resolved,
+    launch: LaunchFile,
+    bar: &ProgressBar,
+) -> Result<Profile, RunError> {
+    let subject = Subject::new(launch, &resolved.config)?;
     bar.set_length(subject.runs() as u64);
     let tick = || bar.inc(1);
-    let kernels = crash::caught(|| match arguments.profile {
-        Profiled::Untimed => Ok((subject.characterise(&tick), None)),
+    let (kernels, untimed) = match arguments.profile {
+        Profiled::Untimed => (subject.characterise(&tick), None),
         Profiled::Clocked => {
             let clocked = Clocked { subject: &subject, launch: &arguments.launch, config: &resolved.config };
-            Ok((clocked.characterise(&tick)?, Some(subject.characterise(&|| ()))))
-        }
-    });
-    bar.finish_and_clear();
-    let (kernels, untimed) = match kernels {
-        Ok(kernels) => kernels.map_err(|error: RunError| Report::new(error))?,
-        Err(internal) => {
-            output::complain(&internal);
-            return Ok(Exit::CheckFailed);
+            (clocked.characterise(&tick)?, Some(subject.characterise(&|| ())))
         }
     };
+    Ok((subject, kernels, untimed))
+}
+
+/// Decides by a profile, and writes and prints what came of it.
+fn written(
+    arguments: &OptimizeArguments,
+    resolved: &Resolved,
+    (subject, kernels, untimed): Profile,
+    Outputs { ptx, report, dot }: Outputs,
+) -> Result<Exit, Report> {
     let optimised = Optimised::new(&subject, kernels, arguments.t_off.into());
     let method = arguments.method.into();
     let decisions = optimised.decisions(method).map_err(|why| miette!("--method {method}: {why}"))?;

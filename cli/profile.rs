@@ -27,15 +27,10 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
         let launches = output::counted(launches as u64, "launch", "launches");
         output::complain(&format!("interrupted after {launches}; those after them are missing"));
     })?;
-    match ran {
-        Ok(ran) => ran?,
-        Err(internal) => {
-            output::complain(&internal);
-            return Ok(Exit::CheckFailed);
-        }
-    }
-    print(&kernels.into_inner().unwrap_or_else(PoisonError::into_inner), arguments.format)?;
-    Ok(Exit::Done)
+    interrupt::ended(ran, |()| {
+        print(&kernels.into_inner().unwrap_or_else(PoisonError::into_inner), arguments.format)?;
+        Ok(Exit::Done)
+    })
 }
 
 fn print(kernels: &[KernelProfile], format: Format) -> Result<(), Report> {

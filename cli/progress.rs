@@ -1,10 +1,9 @@
 //! One line on a terminal that says how far a run is.
 
-use std::io::IsTerminal;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
-use papers::progress::style;
+use indicatif::ProgressBar;
+use papers::progress::progress_line;
 
 use super::output::grouped;
 use warpsieve::run::Progress;
@@ -18,10 +17,7 @@ pub(super) struct ProgressLine {
 
 impl ProgressLine {
     pub fn new(is_quiet: bool) -> Self {
-        let shown = !is_quiet && std::io::stderr().is_terminal();
-        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        bar.set_style(style("{msg}, CTA {pos} of {len}{left}"));
+        let bar = progress_line(is_quiet, Some(0), "{msg}, CTA {pos} of {len}{left}");
         Self { bar, started: Instant::now(), launches: 0 }
     }
 

@@ -75,13 +75,17 @@ fn simulate(
     let mut progress = ProgressLine::new(arguments.quiet);
     let ran = crash::caught(|| simulation(&mut |at| progress.show(at)));
     drop(progress);
-    let mut report = match ran {
-        Ok(report) => report?,
-        Err(internal) => {
-            output::complain(&internal);
-            return Ok(Exit::CheckFailed);
-        }
-    };
+    interrupt::ended(ran, |report| told(arguments, file, resolved, report, stats))
+}
+
+/// Writes and prints what came out of a simulation.
+fn told(
+    arguments: &SimulationArguments,
+    file: &Path,
+    resolved: &Resolved,
+    mut report: RunReport,
+    stats: Option<StatsTo>,
+) -> Result<Exit, Report> {
     let energy = energy(arguments, &report)?;
     let is_taken = matches!(stats, Some(StatsTo::Stdout));
     if let Some(to) = stats {

@@ -1,14 +1,13 @@
 //! `warpsieve soak`.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use miette::{Report, miette};
 
 use super::Exit;
 use super::args::SoakArguments;
 use super::output::{self, columns, grouped};
+use papers::progress::progress_line;
 use tb::soak::{Begun, Limits, Soak, Tally, soaks};
 use warpsieve::config::suggestion;
 use warpsieve::crash;
@@ -34,7 +33,7 @@ pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
 fn run(soak: &Soak, seed: u64, limits: Limits) -> Result<Exit, Report> {
     let kernels = kernels_folder()?;
     let started = Instant::now();
-    let bar = progress_bar();
+    let bar = progress_line(false, None, "{msg} [{elapsed}]");
     let mut last = None;
     let ended = crash::caught(|| {
         soak.run(&kernels, seed, limits, &mut |begun| {
@@ -70,15 +69,4 @@ fn told(soak: &Soak, tally: &Tally) -> String {
         text.push_str(&format!(", {cycles} cycles, {instructions} warp instructions"));
     }
     text
-}
-
-/// A line on a terminal, nothing elsewhere.
-fn progress_bar() -> ProgressBar {
-    let is_shown = std::io::stderr().is_terminal();
-    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{elapsed}]") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -1,12 +1,11 @@
 //! `warpsieve trace`.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::ProgressBar;
 use isa::recorded::{Class, Header};
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
@@ -16,7 +15,7 @@ use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExport
 use super::files::Files;
 use super::output::{self, grouped};
 use super::{Exit, interrupt};
-use papers::progress::style;
+use papers::progress::progress_line;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
 use warpsieve::run::{Exported, export_into, replaceable};
@@ -64,21 +63,16 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         }
         output::complain(&format!("interrupted after {launches}; those after them and the list are missing"));
     })?;
-    match ran {
-        Ok(ran) => ran?,
-        Err(internal) => {
-            output::complain(&internal);
-            return Ok(Exit::CheckFailed);
+    interrupt::ended(ran, |()| {
+        let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
+        if !quiet {
+            let launches = files.len().saturating_sub(1);
+            let instructions = grouped(warp_instructions);
+            output::print(&format!("{}: {launches} launches, {instructions} warp instructions\n", folder.display()))?;
         }
-    }
-    let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
-    if !quiet {
-        let launches = files.len().saturating_sub(1);
-        let instructions = grouped(warp_instructions);
-        output::print(&format!("{}: {launches} launches, {instructions} warp instructions\n", folder.display()))?;
-    }
-    output::wrote(*quiet, files)?;
-    Ok(Exit::Done)
+        output::wrote(*quiet, files)?;
+        Ok(Exit::Done)
+    })
 }
 
 fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
@@ -363,11 +357,7 @@ struct Progress {
 
 impl Progress {
     fn new(is_quiet: bool) -> Self {
-        let is_shown = !is_quiet && std::io::stderr().is_terminal();
-        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        bar.set_style(style("{msg}, {bytes} of {total_bytes} read{left}"));
-        Progress { bar, shown: None }
+        Progress { bar: progress_line(is_quiet, Some(0), "{msg}, {bytes} of {total_bytes} read{left}"), shown: None }
     }
 
     fn show(&mut self, path: &Path, kernel: &KernelTrace) {

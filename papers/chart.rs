@@ -43,6 +43,26 @@ pub enum Form {
     Lines,
 }
 
+impl Chart {
+    /// A chart without numbers yet.
+    #[must_use]
+    pub fn new(title: &str, unit: &str) -> Self {
+        Self { title: title.to_owned(), unit: unit.to_owned(), ..Self::default() }
+    }
+
+    /// A chart of ratios, of which one is neither gained nor lost.
+    #[must_use]
+    pub fn relative(title: &str, unit: &str) -> Self {
+        Self { neutral: Some(1.0), ..Self::new(title, unit) }
+    }
+
+    /// The same with a logarithmic axis.
+    #[must_use]
+    pub fn logarithmic(self) -> Self {
+        Self { is_log: true, ..self }
+    }
+}
+
 impl Series {
     /// A series that knows all its numbers.
     #[must_use]

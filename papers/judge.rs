@@ -100,6 +100,19 @@ impl Row {
         Self::claim(Class::Ordering, what, &cells.join(", "), &names.join(" ≥ "), passed)
     }
 
+    /// A text or a count of ours that is the published one.
+    #[must_use]
+    pub fn exact(what: &str, ours: impl ToString, published: impl ToString) -> Self {
+        let [ours, published] = [ours.to_string(), published.to_string()];
+        Self::claim(Class::Exact, what, &ours, &published, ours == published)
+    }
+
+    /// The row, which says why if it does not hold.
+    #[must_use]
+    pub fn explained(self, why: impl FnOnce() -> String) -> Self {
+        if self.passed { self } else { self.because(&why()) }
+    }
+
     /// The row with the reason why it is as it is.
     #[must_use]
     pub fn because(self, why: &str) -> Self {

@@ -16,7 +16,9 @@ mod li2015;
 pub mod page;
 pub mod progress;
 pub mod runs;
+pub mod sheet;
 pub mod store;
+mod structures;
 mod suite;
 mod xie2013;
 
@@ -24,8 +26,9 @@ use std::path::PathBuf;
 
 use miette::Report;
 
-use judge::Row;
 use page::Page;
+use progress::progress_bar;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use runs::Runner;
 
 /// Why a figure was not drawn.
@@ -122,11 +125,42 @@ impl Desk {
         let size = if self.is_quick { "small" } else { size };
         self.kernels.join(kernel).join(format!("{size}.toml"))
     }
+
+    /// Does the same with each of several things, which is no run of the machine, on the threads of the runner.
+    fn each<T: Sync, U: Send>(
+        &self,
+        things: &[T],
+        work: impl Fn(&T) -> Result<U, Report> + Sync,
+    ) -> Result<Vec<U>, Report> {
+        let bar = progress_bar(self.is_quiet, things.len());
+        let one = |thing| {
+            let done = work(thing);
+            bar.inc(1);
+            done
+        };
+        let done = self.runner.pool().install(|| things.par_iter().map(one).collect());
+        bar.finish_and_clear();
+        done
+    }
 }
 
-/// A row that does not hold says why.
-fn explained(row: Row, why: impl FnOnce() -> String) -> Row {
-    if row.passed { row } else { row.because(&why()) }
+/// What a page has a row for, by its name in the paper.
+trait Named {
+    fn name(&self) -> &'static str;
+}
+
+impl<T: Named> Named for &T {
+    fn name(&self) -> &'static str {
+        (*self).name()
+    }
+}
+
+/// The place of the one with this name.
+fn place(all: &[impl Named], name: &str) -> usize {
+    match all.iter().position(|one| one.name() == name) {
+        Some(at) => at,
+        None => unreachable!("{name} is among the applications"),
+    }
 }
 
 #[cfg(test)]

@@ -48,6 +48,15 @@ impl Page {
         Self { name: Self::name(figure, is_quick), markdown, ..Self::default() }
     }
 
+    /// A page that says what was measured, and holds it to the paper.
+    #[must_use]
+    pub fn held(figure: &str, is_quick: bool, title: &str, about: &str, rows: Vec<Row>) -> Self {
+        let mut page = Self::new(figure, is_quick, title);
+        page.text(about);
+        page.judged(rows);
+        page
+    }
+
     /// Adds a paragraph.
     pub fn text(&mut self, text: &str) {
         self.markdown.push('\n');
@@ -60,14 +69,12 @@ impl Page {
         self.text(&table(head, rows, first));
     }
 
-    /// Adds what was measured of each application, as table and as the numbers of the page; columns from
-    /// `first` on are numbers.
+    /// Adds a table that is the numbers of the page too; columns from `first` on are numbers.
     ///
     /// # Errors
     /// If a row has not as many cells as the head.
-    pub fn applications(&mut self, head: &[&str], cells: Vec<Vec<String>>, first: usize) -> Result<(), Report> {
+    pub fn numbers(&mut self, head: &[&str], cells: Vec<Vec<String>>, first: usize) -> Result<(), Report> {
         self.csv = comma_separated(head, &cells)?;
-        self.text("## Applications");
         self.table(head, cells, first);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How many of several runs are done, on one line of a terminal.
+//! One line on a terminal that says how far a command is.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -6,19 +6,24 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// Shows how many of several runs are done, if anybody looks.
+/// Shows how many of several runs are done.
 #[must_use]
 pub fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
-    let shown = !is_quiet && std::io::stderr().is_terminal();
-    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
-    bar.set_style(style("{pos} of {len} runs{left}; last: {msg}"));
+    progress_line(is_quiet, Some(runs as u64), "{pos} of {len} runs{left}; last: {msg}")
+}
+
+/// A line on a terminal with so many steps, if that is known; nothing where nobody looks. In the template, `{left}` says
+/// how long it will take, as soon as that can be known.
+#[must_use]
+pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> ProgressBar {
+    let is_shown = !is_quiet && std::io::stderr().is_terminal();
+    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(steps, target);
+    bar.set_style(style(template));
     bar
 }
 
-/// A line in which `{left}` says how long it will take, as soon as that can be known.
-#[must_use]
-pub fn style(template: &str) -> ProgressStyle {
+fn style(template: &str) -> ProgressStyle {
     let line = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     // A line that is not drawn now is drawn again soon.
     line.with_key("left", |state: &ProgressState, text: &mut dyn fmt::Write| {

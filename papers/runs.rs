@@ -66,13 +66,25 @@ pub struct Runner {
     interrupt: Arc<AtomicUsize>,
 }
 
+/// A machine with designs and settings.
+fn request(machine: &str, designs: &[&str], sets: &[&str]) -> Request {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) }
+}
+
+/// The configuration of a machine with designs and settings.
+///
+/// # Errors
+/// If there is none of these names, or what is set breaks a rule.
+pub fn resolved(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Resolved, Report> {
+    Ok(Resolved::new(&request(machine, designs, sets))?)
+}
+
 impl Point {
     /// A launch file on a machine with designs and settings.
     #[must_use]
     pub fn new(launch: &Path, machine: &str, designs: &[&str], sets: &[&str]) -> Self {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
-        Self { launch: launch.to_owned(), request }
+        Self { launch: launch.to_owned(), request: request(machine, designs, sets) }
     }
 
     fn name(&self) -> String {
@@ -133,6 +145,20 @@ impl Runner {
                 (Outcome::Interrupted(_), _) => Err(Trouble::Interrupted),
             }
         })
+    }
+
+    /// Runs a point for each row and column. The results come row by row.
+    ///
+    /// # Errors
+    /// As [`Self::clocked`].
+    pub fn table<R, C>(
+        &self,
+        rows: &[R],
+        columns: &[C],
+        point: impl Fn(&R, &C) -> Point,
+    ) -> Result<Vec<Vec<Clocked>>, Halt> {
+        let points: Vec<_> = rows.iter().flat_map(|row| columns.iter().map(|column| point(row, column))).collect();
+        Ok(self.clocked(&points)?.chunks(columns.len()).map(<[Clocked]>::to_vec).collect())
     }
 
     /// Has `work` measure each point; `kind` tells its results from those of other work.

@@ -61,8 +61,7 @@ impl Claims<'_> {
         let claim = judge::Row::claim(Class::Sign, what, &change(ours), published, ours < limit);
         let each =
             self.all.iter().map(|row| format!("{} {} of {} KB", row.name, change(number(row)), row.bytes / 1024));
-        let why = if claim.passed { String::new() } else { each.collect::<Vec<_>>().join(", ") };
-        self.rows.push(claim.because(&why));
+        self.rows.push(claim.explained(|| each.collect::<Vec<_>>().join(", ")));
     }
 }
 

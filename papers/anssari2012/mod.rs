@@ -14,13 +14,11 @@ use golden::hybrid::{Config, Counts, L2Config, Protections, SharerList, TrackerC
 use golden::index::{Function, IndexError, SetIndex};
 use golden::untimed::Geometry;
 use miette::{IntoDiagnostic, Report};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::Desk;
 use crate::page::{Page, comma_separated};
-use crate::progress::progress_bar;
-use crate::{Figure, Halt};
-use warpsieve::config::{Request, Resolved};
+use crate::runs::resolved;
+use crate::sheet::{Sheet, row};
+use crate::{Desk, Figure, Halt};
 use warpsieve::launch::{Buffer, LaunchFile};
 use warpsieve::run::{hybrid, ratio};
 
@@ -113,22 +111,14 @@ impl Row {
 }
 
 pub(super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
-    let sets = SETS.map(str::to_owned).into();
-    let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
-    let resolved = Resolved::new(&request).map_err(Report::from)?;
+    let config = resolved("fermi", &[], &SETS)?.config;
     let systems = systems().into_diagnostic()?;
-    let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
-    let measured: Result<Vec<Row>, Report> = desk.runner.pool().install(|| {
-        let row = |&(name, kernel): &(&'static str, &str)| {
-            let launch = desk.launch(kernel, "thesis");
-            let counts = hybrid(&launch, &resolved.config, &systems)?;
-            bar.inc(1);
-            Ok(Row { name, bytes: bytes(&launch)?, counts })
-        };
-        BENCHMARKS.par_iter().map(row).collect()
-    });
-    bar.finish_and_clear();
-    page(desk.is_quick, &measured?)
+    let measured = desk.each(&BENCHMARKS, |&(name, kernel)| {
+        let launch = desk.launch(kernel, "thesis");
+        let counts = hybrid(&launch, &config, &systems)?;
+        Ok(Row { name, bytes: bytes(&launch)?, counts })
+    })?;
+    page(desk.is_quick, &measured)
 }
 
 /// Bytes of the buffers of a launch file.
@@ -236,8 +226,12 @@ fn total(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
     energy(costs, system, &row.counts[system], hop_mm).iter().sum()
 }
 
+fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 fn mean(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
-    rows.iter().map(of).sum::<f64>() / rows.len() as f64
+    average(&rows.iter().map(of).collect::<Vec<_>>())
 }
 
 /// A change in percent.
@@ -249,55 +243,39 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
     let title = "anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy without time";
-    let mut page = Page::new("anssari2012/fig4", quick, title);
-    page.text(TEXT);
-    page.judged(claims::claims(costs, rows));
+    let mut page = Page::held("anssari2012/fig4", quick, title, TEXT, claims::claims(costs, rows));
     if !quick {
         page.text(REASONS);
     }
-    let fixed = |value: f64| format!("{value:.3}");
-    let mut dram: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| std::iter::once(row.name.to_owned()).chain((0..BYPASS_L2).map(|s| fixed(row.dram(s)))).collect())
-        .collect();
-    let means = (0..BYPASS_L2).map(|system| fixed(mean(rows, |row| row.dram(system))));
-    dram.push(std::iter::once("mean".to_owned()).chain(means).collect());
-    let heads = ["L2", "tracker", "both"].iter().flat_map(|what| SIZES.map(|kb| format!("{what} {kb}")));
-    let heads: Vec<String> = std::iter::once("benchmark".to_owned()).chain(heads).collect();
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    page.text("## Figure 4.1: DRAM data, of the baseline with 1 MB");
-    page.table(&heads, dram, 1);
-    let others = rows.iter().map(|row| {
-        let rates = [TRACKER + LARGEST, BOTH + LARGEST].map(|system| format!("{:.1}", 100.0 * row.miss_rate(system)));
-        let systems = [BOTH + LARGEST, BYPASS_L2, LAST_SHARER, TWO, FOUR].map(|system| fixed(row.dram(system)));
-        let base = total(costs, row, BASELINE + LARGEST, HOP_MM);
-        let energies = [TRACKER, BOTH].map(|system| fixed(total(costs, row, system + LARGEST, HOP_MM) / base));
-        std::iter::once(row.name.to_owned()).chain(rates).chain(systems).chain(energies).collect()
-    });
-    let hops = [5.0, 10.0, 20.0].map(|mm| {
-        let saved = mean(rows, |row| total(costs, row, BOTH + LARGEST, mm) / total(costs, row, BASELINE + LARGEST, mm));
-        format!("{} at {mm} mm", change(saved))
-    });
-    page.text("## Figures 4.2 to 4.6, L2 of 1 MB");
-    page.text(&format!(
-        "Miss rates of the L1, DRAM data as above, energy of that of the baseline with a hop of {HOP_MM} mm ({}).",
+    let sheet = |heads| Sheet::new([heads], rows.iter().map(|row| [row.name]));
+    let each = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).collect::<Vec<_>>();
+    let systems = ["L2", "tracker", "both"].iter().flat_map(|what| SIZES.map(|kb| format!("{what} {kb}")));
+    let dram = systems.enumerate().map(|(system, name)| (name, each(&|row| row.dram(system))));
+    let dram = sheet("benchmark").columns(3, dram);
+    dram.below(["mean"], average).table(&mut page, "## Figure 4.1: DRAM data, of the baseline with 1 MB")?;
+    let misses = [("miss % tracker", TRACKER), ("miss % both", BOTH)];
+    let others = [BOTH + LARGEST, BYPASS_L2, LAST_SHARER, TWO, FOUR];
+    let others = ["both", "L2 bypassed", "1 sharer", "2 trackers", "4 trackers"].into_iter().zip(others);
+    let energies = [("energy tracker", TRACKER), ("energy both", BOTH)];
+    let others = sheet("benchmark")
+        .columns(1, misses.map(|(name, system)| (name, each(&|row| 100.0 * row.miss_rate(system + LARGEST)))))
+        .columns(3, others.map(|(name, system)| (name, each(&|row| row.dram(system)))))
+        .columns(3, energies.map(|(name, system)| (name, each(&|row| saved(costs, row, system + LARGEST, HOP_MM)))));
+    let hops = [5.0, 10.0, 20.0]
+        .map(|mm| format!("{} at {mm} mm", change(mean(rows, |row| saved(costs, row, BOTH + LARGEST, mm)))));
+    let heading = format!(
+        "## Figures 4.2 to 4.6, L2 of 1 MB\n\n\
+         Miss rates of the L1, DRAM data as above, energy of that of the baseline with a hop of {HOP_MM} mm ({}).",
         hops.join(", ")
-    ));
-    let heads = [
-        "benchmark",
-        "miss % tracker",
-        "miss % both",
-        "both",
-        "L2 bypassed",
-        "1 sharer",
-        "2 trackers",
-        "4 trackers",
-        "energy tracker",
-        "energy both",
-    ];
-    page.table(&heads, others.collect(), 1);
+    );
+    others.table(&mut page, &heading)?;
     page.csv = counted(costs, rows)?;
     Ok(page)
+}
+
+/// Energy of a system, of that of the baseline with 1 MB.
+fn saved(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
+    total(costs, row, system, hop_mm) / total(costs, row, BASELINE + LARGEST, hop_mm)
 }
 
 const TEXT: &str = "The caches of Table 4.1 answer at once; compute units take turns, one warp instruction each, as in section 4.1. DRAM
@@ -344,34 +322,25 @@ fn counted(costs: &Table43, rows: &[Row]) -> Result<String, Report> {
         "network_nj",
         "dram_nj",
     ];
+    let lines = rows
+        .iter()
+        .flat_map(|row| row.counts.iter().enumerate().map(|(system, counts)| line(costs, row.name, system, counts)));
+    comma_separated(&head, &lines.collect::<Vec<_>>())
+}
+
+/// The counts of a benchmark on one system.
+fn line(costs: &Table43, benchmark: &str, system: usize, counts: &Counts) -> Vec<String> {
     let names = ["baseline", "tracker", "tracker+policy"];
     let single = ["l2 bypassed", "1 sharer", "2 trackers", "4 trackers"];
-    let mut lines = Vec::new();
-    for row in rows {
-        for (system, counts) in row.counts.iter().enumerate() {
-            let (name, kb) = match system.checked_sub(BYPASS_L2) {
-                None => (names[system / SIZES.len()], SIZES[system % SIZES.len()]),
-                Some(other) => (single[other], SIZES[LARGEST]),
-            };
-            let Counts {
-                loads,
-                l1_hits,
-                remote_hits,
-                l2_accesses,
-                l2_hits,
-                dram_reads,
-                dram_writes,
-                dram_owed,
-                network_bytes,
-                ..
-            } = *counts;
-            let mut line = vec![row.name.to_owned(), name.to_owned(), kb.to_string()];
-            let caches = [loads, l1_hits, remote_hits, l2_accesses, l2_hits];
-            let all = [&caches[..], &[dram_reads, dram_writes, dram_owed, network_bytes]].concat();
-            line.extend(all.iter().map(u64::to_string));
-            line.extend(energy(costs, system, counts, HOP_MM).iter().map(|nj| format!("{nj:.1}")));
-            lines.push(line);
-        }
-    }
-    comma_separated(&head, &lines)
+    let (name, kb) = match system.checked_sub(BYPASS_L2) {
+        None => (names[system / SIZES.len()], SIZES[system % SIZES.len()]),
+        Some(other) => (single[other], SIZES[LARGEST]),
+    };
+    let Counts { loads, l1_hits, remote_hits, l2_accesses, l2_hits, .. } = *counts;
+    let Counts { dram_reads, dram_writes, dram_owed, network_bytes, .. } = *counts;
+    let caches = [loads, l1_hits, remote_hits, l2_accesses, l2_hits];
+    let all = caches.into_iter().chain([dram_reads, dram_writes, dram_owed, network_bytes]);
+    let energies = energy(costs, system, counts, HOP_MM).map(|nj| format!("{nj:.1}"));
+    let counts = [name.to_owned(), kb.to_string()].into_iter().chain(all.map(|count| count.to_string()));
+    row(benchmark, counts.chain(energies))
 }

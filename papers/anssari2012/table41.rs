@@ -6,16 +6,15 @@ use rtl::tracker::{SharerList, TrackerConfig};
 
 use super::SIZES;
 use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::judge::Row;
 use crate::page::{Page, comma_separated};
-use warpsieve::config::{Request, Resolved};
+use crate::runs::resolved;
+use crate::sheet::row;
 
 const KB: u64 = 1024;
 
-fn resolved(designs: &[&str], sets: &[String]) -> Result<MachineConfig, Halt> {
-    let designs = designs.iter().map(|design| (*design).to_owned()).collect();
-    let request = Request { machine: "hybrid".to_owned(), designs, sets: sets.to_vec() };
-    Ok(Resolved::new(&request).map_err(Report::from)?.config)
+fn machine(design: &str, sets: &[&str]) -> Result<MachineConfig, Report> {
+    Ok(resolved("hybrid", &[design], sets)?.config)
 }
 
 /// L1s that an entry of the tracker names.
@@ -35,19 +34,22 @@ fn bytes(sets: u32, ways: u32, line_bytes: u32) -> u64 {
     u64::from(sets) * u64::from(ways) * u64::from(line_bytes)
 }
 
-pub(in super::super) fn table41() -> Result<Page, Halt> {
-    let machine = resolved(&["tracker"], &[])?;
-    let last = resolved(&["tracker-last"], &[])?;
-    let sets_of = |kb: u32| {
-        let line = u64::from(machine.num_partitions) * bytes(1, machine.l2.ways, machine.l2.line_bytes);
-        format!("l2.sets={}", u64::from(kb) * KB / line)
+/// KB of all L2s of the thesis, as the machine has them.
+fn l2_sizes(machine: &MachineConfig) -> Result<String, Report> {
+    let of_set = u64::from(machine.num_partitions) * bytes(1, machine.l2.ways, machine.l2.line_bytes);
+    let size = |kb: u32| {
+        let sets = format!("l2.sets={}", u64::from(kb) * KB / of_set);
+        Ok((l2_bytes(&self::machine("tracker", &[&sets])?) / KB).to_string())
     };
-    let sizes: Result<Vec<u64>, Halt> =
-        SIZES.iter().map(|&kb| Ok(l2_bytes(&resolved(&["tracker"], &[sets_of(kb)])?) / KB)).collect();
-    let sizes = sizes?.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let MachineConfig { num_sms, num_partitions, sm, l1, tracker, l2, .. } = &machine;
+    Ok(SIZES.into_iter().map(size).collect::<Result<Vec<_>, Report>>()?.join(", "))
+}
+
+/// What the table states: ours, and published.
+fn found(machine: &MachineConfig) -> Result<[(&'static str, String, &'static str); 15], Report> {
+    let last = self::machine("tracker-last", &[])?;
+    let MachineConfig { num_sms, num_partitions, sm, l1, tracker, l2, .. } = machine;
     let banks = num_partitions.to_string();
-    let found = [
+    Ok([
         ("compute units", num_sms.to_string(), "16"),
         ("warp size", sm.warp_lanes.to_string(), "32"),
         ("most warps of a compute unit", sm.warps.to_string(), "64"),
@@ -58,26 +60,28 @@ pub(in super::super) fn table41() -> Result<Page, Halt> {
         ("tracker: sets", (tracker.sets * num_partitions).to_string(), "1024"),
         ("tracker: ways", tracker.ways.to_string(), "8"),
         ("tracker: banks", banks.clone(), "8"),
-        ("tracker: sharers of a line", format!("{}, {}", sharers(&last), sharers(&machine)), "1, 16"),
-        ("L2: KB", sizes, "128, 256, 512, 1024"),
+        ("tracker: sharers of a line", format!("{}, {}", sharers(&last), sharers(machine)), "1, 16"),
+        ("L2: KB", l2_sizes(machine)?, "128, 256, 512, 1024"),
         ("L2: bytes of a line", l2.line_bytes.to_string(), "32"),
         ("L2: ways", l2.ways.to_string(), "8"),
         ("L2: banks", banks, "8"),
-    ];
-    let claim = |(what, ours, published): &(&str, String, &str)| {
-        Row::claim(Class::Exact, what, ours, published, ours == published)
-    };
-    let mut page = Page::new("anssari2012/table4.1", false, "anssari2012, Table 4.1: the simulated system");
-    page.text(&format!(
+    ])
+}
+
+pub(in super::super) fn table41() -> Result<Page, Halt> {
+    let machine = machine("tracker", &[])?;
+    let found = found(&machine)?;
+    let about = format!(
         "Read from the configuration of `hybrid` with the design `tracker`, with `tracker-last` for one sharer, and with\n\
          `--set l2.sets=N` for each size of the L2. An L1 has one bank: its tags are looked up once a cycle.\n\n\
          One row is not that of the thesis: a compute unit of `hybrid` has {} KB of shared memory, not 16, because not every kernel of\n\
          the suite fits into 16; so has the machine without time. Shared memory is beside the caches in both.",
-        u64::from(sm.shared.bytes) / KB
-    ));
-    page.judged(found.iter().map(claim).collect());
-    let cells: Vec<Vec<String>> =
-        found.into_iter().map(|(what, ours, published)| vec![what.to_owned(), ours, published.to_owned()]).collect();
+        u64::from(machine.sm.shared.bytes) / KB
+    );
+    let rows = found.iter().map(|(what, ours, published)| Row::exact(what, ours, published)).collect();
+    let title = "anssari2012, Table 4.1: the simulated system";
+    let mut page = Page::held("anssari2012/table4.1", false, title, &about, rows);
+    let cells = found.map(|(what, ours, published)| row(what, [ours, published.to_owned()]));
     page.csv = comma_separated(&["field", "ours", "published"], &cells)?;
     Ok(page)
 }

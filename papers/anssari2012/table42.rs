@@ -3,16 +3,14 @@
 mod bound;
 
 use golden::interp::Access;
-use miette::Report;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::BENCHMARKS;
 use crate::Desk;
 use crate::Halt;
 use crate::judge::{Class, Row};
 use crate::page::{Page, comma_separated};
-use crate::progress::progress_bar;
-use warpsieve::config::{Request, Resolved};
+use crate::runs::resolved;
+use crate::sheet::row;
 use warpsieve::run::{AccessSharing, KernelSharing, ratio, sharing};
 
 /// Columns of the table.
@@ -47,7 +45,7 @@ const ELSEWISE: [(&str, &str); 6] = [
     ("Histo prescan", "nothing is shared but the two words that the atomics go to"),
     (
         "Histo main",
-        "CTAs read the whole image once for each slice of the bins that is used, which are 3 here; our CTAs count in shared memory \
+        "CTAs read the whole image once for each slice of the bins that is used; our CTAs count in shared memory \
          and touch the counts of all with a few atomics at the end",
     ),
     (
@@ -133,89 +131,106 @@ fn keep(best: &mut Option<(u64, String)>, words: u64, why: &str) {
     }
 }
 
-pub(in super::super) fn table42(desk: &Desk) -> Result<Page, Halt> {
-    let request = Request { machine: "hybrid".to_owned(), ..Request::default() };
-    let machine = Resolved::new(&request).map_err(Report::from)?.config;
-    let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
-    let profiles: Result<Vec<(&str, Vec<KernelSharing>)>, Report> = desk.runner.pool().install(|| {
-        let profile = |&(name, kernel): &(&'static str, &str)| {
-            let kernels = sharing(&desk.launch(kernel, "thesis"), &machine)?;
-            bar.inc(1);
-            Ok((name, kernels))
-        };
-        BENCHMARKS.par_iter().map(profile).collect()
-    });
-    bar.finish_and_clear();
-    let profiles = profiles?;
-    let (mut rows, mut cells, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-    for (benchmark, kernel, prefix, published) in PUBLISHED {
-        let of_benchmark = profiles.iter().filter(|(name, _)| *name == benchmark).flat_map(|(_, kernels)| kernels);
-        let kernels: Vec<&KernelSharing> = of_benchmark.filter(|one| one.name.starts_with(prefix)).collect();
-        let found = classes(&kernels);
-        let names = |is_in: &dyn Fn(usize) -> bool| {
-            let named: Vec<_> = (0..CLASSES.len()).filter(|at| is_in(*at)).map(|at| CLASSES[at]).collect();
+/// A row of the table, by kernels of ours.
+struct Profile<'a> {
+    what: String,
+    benchmark: &'static str,
+    kernels: Vec<&'a KernelSharing>,
+    /// The columns that ours are in, and why.
+    found: [Option<String>; CLASSES.len()],
+    published: &'static [usize],
+}
+
+impl<'a> Profile<'a> {
+    fn new((benchmark, kernel, prefix, published): Published, all: &'a [Vec<KernelSharing>]) -> Self {
+        let of_benchmark = BENCHMARKS.iter().zip(all).filter(|((name, _), _)| *name == benchmark);
+        let kernels = of_benchmark.flat_map(|(_, kernels)| kernels).filter(|one| one.name.starts_with(prefix));
+        let kernels: Vec<_> = kernels.collect();
+        let what = format!("{benchmark} {kernel}").trim_end().to_owned();
+        Self { what, benchmark, found: classes(&kernels), kernels, published }
+    }
+
+    /// Whether a column is ours, and whether it is the thesis's.
+    fn marks(&self) -> impl Iterator<Item = (bool, bool)> {
+        self.found.iter().enumerate().map(|(at, why)| (why.is_some(), self.published.contains(&at)))
+    }
+
+    fn row(&self, is_quick: bool) -> Row {
+        let names = |is_in: fn((bool, bool)) -> bool| {
+            let named: Vec<_> =
+                CLASSES.into_iter().zip(self.marks()).filter(|(_, mark)| is_in(*mark)).map(|(name, _)| name).collect();
             if named.is_empty() { "none".to_owned() } else { named.join(", ") }
         };
-        let (ours, theirs) = (names(&|at| found[at].is_some()), names(&|at| published.contains(&at)));
-        let what = format!("{benchmark} {kernel}").trim_end().to_owned();
-        let mut reasons = Vec::new();
-        for (at, why) in found.iter().enumerate() {
-            match (why, published.contains(&at)) {
-                (Some(why), false) => reasons.push(format!("{} by {why}", CLASSES[at])),
-                (None, true) => reasons.push(format!("no instruction is {}", CLASSES[at])),
-                _ => {}
-            }
-        }
+        let mut reasons = self.reasons();
         let passed = reasons.is_empty();
-        if !passed && !desk.is_quick {
-            let known = ELSEWISE.iter().filter(|(name, _)| *name == what).map(|(_, why)| (*why).to_owned());
-            reasons.extend(known);
+        if !passed && !is_quick {
+            reasons.extend(ELSEWISE.iter().filter(|(name, _)| *name == self.what).map(|(_, why)| (*why).to_owned()));
         }
-        rows.push(Row::claim(Class::Sign, &what, &ours, &theirs, passed).because(&reasons.join("; ")));
-        let marks = found.iter().enumerate().map(|(at, why)| {
-            let mark = match (why.is_some(), published.contains(&at)) {
-                (true, true) => "both",
-                (true, false) => "ours",
-                (false, true) => "thesis",
-                (false, false) => "",
-            };
-            mark.to_owned()
-        });
-        cells.push([what].into_iter().chain(marks).collect());
-        for one in kernels.iter().flat_map(|one| one.accesses.iter().map(move |access| (&one.name, access))) {
-            let (name, access) = one;
-            let numbers = [access.warps, access.touched, access.least, access.words, access.sharers];
-            let mut line = vec![benchmark.to_owned(), name.clone(), access.line.to_string()];
-            line.push(format!("{:?}", access.access).to_lowercase());
-            line.push(access.is_dependent.to_string());
-            line.extend(numbers.iter().map(u64::to_string));
-            line.push(CLASSES[class(access)].to_owned());
-            lines.push(line);
-        }
+        let (ours, theirs) = (names(|(ours, _)| ours), names(|(_, theirs)| theirs));
+        Row::claim(Class::Sign, &self.what, &ours, &theirs, passed).because(&reasons.join("; "))
     }
-    let mut page =
-        Page::new("anssari2012/table4.2", desk.is_quick, "anssari2012, Table 4.2: what the benchmarks share");
-    page.text(TEXT);
+
+    /// Why a column is ours alone, or the thesis's.
+    fn reasons(&self) -> Vec<String> {
+        let reason = |((name, why), (_, theirs)): ((&str, &Option<String>), (bool, bool))| match (why, theirs) {
+            (Some(why), false) => Some(format!("{name} by {why}")),
+            (None, true) => Some(format!("no instruction is {name}")),
+            _ => None,
+        };
+        CLASSES.into_iter().zip(&self.found).zip(self.marks()).filter_map(reason).collect()
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let mark = |mark| match mark {
+            (true, true) => "both",
+            (true, false) => "ours",
+            (false, true) => "thesis",
+            (false, false) => "",
+        };
+        row(&self.what, self.marks().map(mark).map(str::to_owned))
+    }
+
+    /// A line for each instruction.
+    fn lines(&self) -> impl Iterator<Item = Vec<String>> {
+        let accesses = self.kernels.iter().flat_map(|one| one.accesses.iter().map(move |access| (&one.name, access)));
+        accesses.map(|(kernel, access)| {
+            let numbers = [access.warps, access.touched, access.least, access.words, access.sharers];
+            let kind = format!("{:?}", access.access).to_lowercase();
+            let texts = [kernel.clone(), access.line.to_string(), kind, access.is_dependent.to_string()];
+            let numbers = numbers.map(|number| number.to_string());
+            row(self.benchmark, texts.into_iter().chain(numbers).chain([CLASSES[class(access)].to_owned()]))
+        })
+    }
+}
+
+/// Of the CSV.
+const LINES: [&str; 11] = [
+    "benchmark",
+    "kernel",
+    "ptx_line",
+    "access",
+    "address_read",
+    "warps",
+    "lines",
+    "least_lines",
+    "words",
+    "sharers",
+    "class",
+];
+
+pub(in super::super) fn table42(desk: &Desk) -> Result<Page, Halt> {
+    let machine = resolved("hybrid", &[], &[])?.config;
+    let kernels = desk.each(&BENCHMARKS, |(_, kernel)| Ok(sharing(&desk.launch(kernel, "thesis"), &machine)?))?;
+    let profiles = PUBLISHED.map(|published| Profile::new(published, &kernels));
     let bounds = bound::Bounds::measured(desk)?;
+    let mut rows: Vec<_> = profiles.iter().map(|profile| profile.row(desk.is_quick)).collect();
     rows.extend(bounds.rows(desk.is_quick));
-    page.judged(rows);
+    let title = "anssari2012, Table 4.2: what the benchmarks share";
+    let mut page = Page::held("anssari2012/table4.2", desk.is_quick, title, TEXT, rows);
     let heads: Vec<&str> = ["benchmark"].into_iter().chain(CLASSES).collect();
-    page.table(&heads, cells, heads.len());
+    page.table(&heads, profiles.iter().map(Profile::cells).collect(), heads.len());
     bounds.table(&mut page);
-    let head = [
-        "benchmark",
-        "kernel",
-        "ptx_line",
-        "access",
-        "address_read",
-        "warps",
-        "lines",
-        "least_lines",
-        "words",
-        "sharers",
-        "class",
-    ];
-    page.csv = comma_separated(&head, &lines)?;
+    page.csv = comma_separated(&LINES, &profiles.iter().flat_map(Profile::lines).collect::<Vec<_>>())?;
     Ok(page)
 }
 

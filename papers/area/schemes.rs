@@ -1,16 +1,14 @@
 //! What every scheme adds to the machine, and the counts that papers give of theirs.
 
 use ::area::{Node, Technology};
-use miette::{IntoDiagnostic, Report, miette};
+use miette::{IntoDiagnostic, Report};
 use rtl::kernel::Logic;
-use rtl::machine::Machine;
 
 use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::judge::Row;
 use crate::page::{Page, comma_separated};
-use warpsieve::config::{Request, Resolved};
-use warpsieve::estimate::{Block, Delta};
-use warpsieve::readers::Counts;
+use crate::structures::{block, counted_scope, counts, scope};
+use warpsieve::estimate::Delta;
 
 /// Designs that add structures, and what each is compared with.
 const SCHEMES: [(&str, &str); 14] = [
@@ -40,9 +38,9 @@ pub(super) fn schemes() -> Result<Page, Halt> {
     let chip = technology.chip();
     let mut rows = Vec::new();
     for (design, against) in SCHEMES {
-        let base = machine(&technology, FERMI, against, None)?;
+        let base = block(&technology, FERMI, &[against], &[])?;
         let Delta { bits, flops, um2, leakage_mw } =
-            machine(&technology, FERMI, design, None)?.against(&base).delta.unwrap_or_default();
+            block(&technology, FERMI, &[design], &[])?.against(&base).delta.unwrap_or_default();
         rows.push(vec![
             design.to_owned(),
             against.to_owned(),
@@ -75,57 +73,33 @@ pub(super) fn schemes() -> Result<Page, Halt> {
 
 /// Counts that follow from the papers' text.
 fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
-    let exact = |what: &str, ours: String, published: &str| {
-        let passed = ours == published;
-        Row::claim(Class::Exact, what, &ours, published, passed)
-    };
-    let baseline = machine(technology, FERMI, "baseline", None)?;
-    let decoupled = machine(technology, FERMI, "decoupled", None)?.against(&baseline);
-    let tags = at(&decoupled, "sm0.l1.tags")?.delta.unwrap_or_default().bits;
-    let ccws = counts(FERMI, "ccws", None)?;
-    let victims = ["sm0", "l1", "victims"].into_iter().try_fold(&ccws, inside);
-    let victims = victims.into_iter().flat_map(|scope| &scope.arrays).find(|array| array.name == "tags");
+    let baseline = block(technology, FERMI, &["baseline"], &[])?;
+    let decoupled = block(technology, FERMI, &["decoupled"], &[])?.against(&baseline);
+    let tags = scope(&decoupled, "sm0.l1.tags")?.delta.unwrap_or_default().bits;
+    let ccws = counts(FERMI, &["ccws"], &[])?;
+    let victims = counted_scope(&ccws, "sm0.l1.victims")?.arrays.iter().find(|array| array.name == "tags");
     let victims = victims.map_or(0, |tags| tags.rows * tags.columns);
-    let pric = machine(technology, FERMI, "pric", Some("l1.index.addr_bits=27"))?;
+    let pric = block(technology, FERMI, &["pric"], &["l1.index.addr_bits=27"])?;
     let mut fan_ins = Vec::new();
-    at(&pric, "sm0.l1.tags")?.walk(&mut |_, block| {
+    scope(&pric, "sm0.l1.tags")?.walk(&mut |_, block| {
         fan_ins.extend(block.logic.iter().filter_map(|piece| match piece.logic {
             Logic::XorTree { fan_in } => Some(fan_in.to_string()),
             _ => None,
         }));
     });
-    let frc = machine(technology, FERMI, "frc", Some("l2.frc.entries=64"))?;
-    let lines = at(&frc, "partition0.l2.frc")?.bits;
+    let frc = block(technology, FERMI, &["frc"], &["l2.frc.entries=64"])?;
+    let lines = scope(&frc, "partition0.l2.frc")?.bits;
     // An entry names the last sharer, or has a bit for each and the number of the one whose turn it is.
     let tables = |design| -> Result<u64, Report> {
-        let machine = machine(technology, "hybrid", design, None)?;
-        (0..8).map(|bank| Ok(at(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()
+        let machine = block(technology, "hybrid", &[design], &[])?;
+        (0..8).map(|bank| Ok(scope(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()
     };
     let masks = tables("tracker")? - tables("tracker-last")?;
     Ok(vec![
-        exact("bits that decoupled tags add to an SM (li2015 section 6.5)", tags.to_string(), "5984"),
-        exact("victim tags of CCWS in an SM (khairy2015 section 5)", victims.to_string(), "768"),
-        exact("inputs of the XOR trees of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9"),
-        exact("bits of the 64 lines of an FRC (candel2018 section 5.1)", lines.to_string(), "65536"),
-        exact("bits of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)", masks.to_string(), "131072"),
+        Row::exact("bits that decoupled tags add to an SM (li2015 section 6.5)", tags, 5984),
+        Row::exact("victim tags of CCWS in an SM (khairy2015 section 5)", victims, 768),
+        Row::exact("inputs of the XOR trees of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9"),
+        Row::exact("bits of the 64 lines of an FRC (candel2018 section 5.1)", lines, 65_536),
+        Row::exact("bits of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)", masks, 131_072),
     ])
-}
-
-fn counts(on: &str, design: &str, set: Option<&str>) -> Result<Counts, Report> {
-    let sets = set.into_iter().map(str::to_owned).collect();
-    let request = Request { machine: on.to_owned(), designs: vec![design.to_owned()], sets };
-    Ok(Counts::of(&Machine::new(&Resolved::new(&request)?.config)))
-}
-
-fn inside<'a>(scope: &'a Counts, name: &str) -> Option<&'a Counts> {
-    scope.children.iter().find(|child| child.block == name)
-}
-
-fn machine(technology: &Technology, on: &str, design: &str, set: Option<&str>) -> Result<Block, Report> {
-    Ok(Block::of(&counts(on, design, set)?, technology, Node::N45))
-}
-
-fn at<'a>(machine: &'a Block, path: &str) -> Result<&'a Block, Report> {
-    let inside = |block: &'a Block, name: &str| block.children.iter().find(|child| child.block == name);
-    path.split('.').try_fold(machine, inside).ok_or_else(|| miette!("there is no scope {path}"))
 }

@@ -39,12 +39,6 @@ const WITH_FRC: [Known; 9] = [
 ];
 
 pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
-    let mut page = Page::new("candel2018/fig2", desk.is_quick, "candel2018, Figure 2: three replacements of one line");
-    page.text(
-        "One bank of the L2 alone, with a set of one way: B, C and D ask for it at 0, 90 and 240. The text states the cycles marked so; a look-up\n\
-         of 10 cycles, 80 to recall and evict a line, 110 to fetch one and swaps that take none are the only times that fit them, and the other\n\
-         cycles follow from these. The text lets the fetch of C start at 90, when C arrives and has not been looked up; here it starts at 100.",
-    );
     let (conventional, conventional_cycles) = replacements(0);
     let (with_frc, frc_cycles) = replacements(2);
     let flows = [("conventional", &CONVENTIONAL[..], conventional), ("FRC", &WITH_FRC[..], with_frc)];
@@ -66,7 +60,11 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
             cells.push([request, *flow, *what, ours.to_string().as_str(), how].map(str::to_owned).into());
         }
     }
-    page.judged(rows);
+    let about = "One bank of the L2 alone, with a set of one way: B, C and D ask for it at 0, 90 and 240. The text states the cycles marked so; a look-up\n\
+         of 10 cycles, 80 to recall and evict a line, 110 to fetch one and swaps that take none are the only times that fit them, and the other\n\
+         cycles follow from these. The text lets the fetch of C start at 90, when C arrives and has not been looked up; here it starts at 100.";
+    let title = "candel2018, Figure 2: three replacements of one line";
+    let mut page = Page::held("candel2018/fig2", desk.is_quick, title, about, rows);
     page.csv = comma_separated(&["request", "flow", "what", "cycle", "published"], &cells)?;
     page.text(&format!("## Conventional\n```text\n{conventional_cycles}```"));
     page.text(&format!("## With an FRC of two lines\n```text\n{frc_cycles}```"));

@@ -1,9 +1,8 @@
 //! Figure 4: operations a cycle.
 
-use super::{
-    APPS, App, BASELINE, Desk, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, app, explained, listed, measured, most,
-};
+use super::{APPS, App, Desk, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, app, compared, listed, measured, most};
 use crate::Halt;
+use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
 
@@ -19,7 +18,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let relative = |name: &str| app(&apps, name).relative_opc();
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
-        rows.push(explained(&apps, Row::claim(class, what, ours, published, passed)));
+        rows.push(Row::claim(class, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.best_gain() > GAIN);
     claim(Class::Factor, "OPC above +25 % with an FRC", &count, "most", is_most);
@@ -46,15 +45,8 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
         claim(Class::Sign, name, &format!("within {:.1} %", 100.0 * far), "the same on all", far <= SAME);
     }
     let gains: Vec<_> = APPS.map(|(name, _)| (name, 1.0 + app(&apps, name).best_gain())).into();
-    let shown: Vec<_> = [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect();
-    let plot = Plot {
-        figure: "candel2018/fig4",
-        title: "candel2018, Figure 4: operations a cycle",
-        unit: "OPC, relative to 128 KB",
-        neutral: Some(1.0),
-        l2s: &shown,
-        of: App::relative_opc,
-    };
+    let chart = Chart::relative("candel2018, Figure 4: operations a cycle", "OPC, relative to 128 KB");
+    let plot = Plot { figure: "candel2018/fig4", chart, l2s: compared(), of: App::relative_opc };
     let about = format!(
         "Scalar operations a cycle; an instruction counts for each of its active lanes. The paper reports up to 2.5 times for\n\
          FastWalshTransform and MersenneTwister, which hangs on its inputs and memory. Ours at best: {}.",

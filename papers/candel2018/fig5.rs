@@ -1,7 +1,8 @@
 //! Figure 5: L2 misses a thousand operations.
 
-use super::{App, BASELINE, Desk, FRC_64, FRCS, L2S, LARGER, Plot, app, explained, listed, measured, most};
+use super::{App, BASELINE, Desk, FRC_64, L2S, Plot, app, compared, listed, measured, most};
 use crate::Halt;
+use crate::chart::Chart;
 use crate::judge::{Class, Row, number};
 use crate::page::Page;
 
@@ -16,7 +17,7 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
     let apps = measured(desk)?;
     let mut rows = Vec::new();
     let mut claim = |what: &str, ours: &str, published: &str, passed| {
-        rows.push(explained(&apps, Row::claim(Class::Sign, what, ours, published, passed)));
+        rows.push(Row::claim(Class::Sign, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.mpko[FRC_64] < app.mpko[BASELINE]);
     claim("MPKO falls with an FRC of 64 lines", &count, "notably reduced", is_most);
@@ -36,15 +37,8 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
         let ours = listed([("MPKO", mpko), ("OPC", 1.0 + gain)]);
         claim(name, &ours, "below 1.5, and yet a gain in OPC", mpko < LOW && gain > SAME);
     }
-    let shown: Vec<_> = [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect();
-    let plot = Plot {
-        figure: "candel2018/fig5",
-        title: "candel2018, Figure 5: L2 misses a thousand operations",
-        unit: "MPKO",
-        neutral: None,
-        l2s: &shown,
-        of: |app| app.mpko,
-    };
+    let chart = Chart::new("candel2018, Figure 5: L2 misses a thousand operations", "MPKO");
+    let plot = Plot { figure: "candel2018/fig5", chart, l2s: compared(), of: |app| app.mpko };
     let about = format!(
         "Misses of loads, stores and atomics; an access to a line on its way is none. {} is the baseline.",
         L2S[BASELINE].0

@@ -1,7 +1,8 @@
 //! Figure 6: how long a miss is held up in the L2.
 
-use super::{App, BASELINE, Desk, FRC_4, FRC_8, FRC_512, FRCS, LARGER, Plot, app, explained, listed, measured, most};
+use super::{App, BASELINE, Desk, FRC_4, FRC_8, FRC_512, LARGER, Plot, app, compared, listed, measured, most};
 use crate::Halt;
+use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
 
@@ -12,7 +13,7 @@ pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {
     let apps = measured(desk)?;
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
-        rows.push(explained(&apps, Row::claim(class, what, ours, published, passed)));
+        rows.push(Row::claim(class, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.delay[FRC_4] < app.delay[BASELINE]);
     claim(Class::Sign, "4 lines against the baseline", &count, "shorter for almost all", is_most);
@@ -27,15 +28,8 @@ pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {
         let ours = listed([("8 lines", delay[FRC_8]), ("more", longest)]);
         claim(Class::Sign, name, &ours, "rises beyond about 8 lines", longest > delay[FRC_8]);
     }
-    let shown: Vec<_> = [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect();
-    let plot = Plot {
-        figure: "candel2018/fig6",
-        title: "candel2018, Figure 6: miss delaying latency",
-        unit: "cycles",
-        neutral: None,
-        l2s: &shown,
-        of: |app| app.delay,
-    };
+    let chart = Chart::new("candel2018, Figure 6: miss delaying latency", "cycles");
+    let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared(), of: |app| app.delay };
     let about = "Cycles from the look-up that missed to the departure of the fetch, on average: the time in memory is no part of it.";
     plot.page(desk, &apps, about, rows)
 }

@@ -1,7 +1,8 @@
 //! Figure 7: misses that the FRC serves.
 
-use super::{Desk, FRC_8, FRC_64, FRC_512, FRCS, Plot, app, explained, listed, measured, most};
+use super::{Desk, FRC_8, FRC_64, FRC_512, FRCS, Plot, app, listed, measured, most};
 use crate::Halt;
+use crate::chart::Chart;
 use crate::judge::{Class, Row, number};
 use crate::page::Page;
 
@@ -21,7 +22,7 @@ pub(in super::super) fn fig7(desk: &Desk) -> Result<Page, Halt> {
     let median = shares[shares.len() / 2];
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
-        rows.push(explained(&apps, Row::claim(class, what, ours, published, passed)));
+        rows.push(Row::claim(class, what, ours, published, passed));
     };
     let ours = format!("{} % in the middle", number(median));
     claim(Class::Factor, "64 lines", &ours, "about 75 % in most", (median - SERVED).abs() <= BAND);
@@ -35,15 +36,9 @@ pub(in super::super) fn fig7(desk: &Desk) -> Result<Page, Halt> {
         let ours = listed([("8 lines", share[FRC_8]), ("512 lines", share[FRC_512])]);
         claim(Class::Sign, name, &ours, "rises no more from few lines on", share[FRC_512] - share[FRC_8] <= SAME);
     }
-    let shown: Vec<_> = FRCS.collect();
-    let plot = Plot {
-        figure: "candel2018/fig7",
-        title: "candel2018, Figure 7: L2 misses that the FRC serves",
-        unit: "percent",
-        neutral: None,
-        l2s: &shown,
-        of: |app| app.share.map(|share| 100.0 * share),
-    };
+    let chart = Chart::new("candel2018, Figure 7: L2 misses that the FRC serves", "percent");
+    let plot =
+        Plot { figure: "candel2018/fig7", chart, l2s: FRCS.collect(), of: |app| app.share.map(|share| 100.0 * share) };
     let about = "Misses whose line was fetched into the FRC at once, of all misses.";
     plot.page(desk, &apps, about, rows)
 }

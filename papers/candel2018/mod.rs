@@ -7,12 +7,12 @@ mod fig5;
 mod fig6;
 mod fig7;
 
-use crate::Desk;
-use crate::chart::{Chart, Series};
+use crate::chart::Chart;
 use crate::judge::{Row, number};
-use crate::page::{Page, comma_separated};
+use crate::page::Page;
 use crate::runs::Point;
-use crate::{Figure, Halt};
+use crate::sheet::Sheet;
+use crate::{Desk, Figure, Halt, Named, place};
 use warpsieve::run::{Counters, ratio};
 
 use fig2::fig2;
@@ -90,11 +90,18 @@ struct App {
     mpko: [f64; L2S.len()],
     delay: [f64; L2S.len()],
     share: [f64; L2S.len()],
-    /// On the baseline: misses that found every way of their set taken, in parts of all; DRAM channels that
+    /// On the baseline: DRAM channels; misses that found every way of their set taken, in parts of all; channels that
     /// have requests, on average; and the part of that time for which their buses are busy.
+    channels: usize,
     waiting: f64,
     active: f64,
     busy: f64,
+}
+
+impl Named for App {
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 impl App {
@@ -105,9 +112,9 @@ impl App {
 
     /// What there is for an FRC to mend on the baseline, for a row that does not hold.
     fn why(&self) -> String {
-        let Self { waiting, active, busy, .. } = self;
+        let Self { channels, waiting, active, busy, .. } = self;
         format!(
-            "without an FRC {:.1} % of its misses find every way of their set taken; {active:.1} of 4 channels have requests at a \
+            "without an FRC {:.1} % of its misses find every way of their set taken; {active:.1} of {channels} channels have requests at a \
              time, and their buses are busy for {:.0} % of it; with 64 lines it has {:.1} % of those misses",
             100.0 * waiting,
             100.0 * busy,
@@ -133,11 +140,10 @@ fn waiting(counters: &Counters) -> f64 {
 
 /// Measures every application on every L2; the five plots share the runs.
 fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
-    let launches = APPS.map(|(_, kernel)| desk.launch(kernel, "launch"));
-    let on_all = |launch| L2S.map(|(_, designs)| Point::new(launch, MACHINE, designs, &[]));
-    let points: Vec<_> = launches.iter().flat_map(|launch| on_all(launch)).collect();
-    let done = desk.runner.clocked(&points)?;
-    let apps = APPS.iter().zip(done.chunks(L2S.len())).map(|(&(name, _), runs)| {
+    let done = desk.runner.table(&APPS, &L2S, |(_, kernel), (_, designs)| {
+        Point::new(&desk.launch(kernel, "launch"), MACHINE, designs, &[])
+    })?;
+    let apps = APPS.iter().zip(&done).map(|(&(name, _), runs)| {
         let each = |measure: fn(&Counters) -> f64| std::array::from_fn(|l2| measure(&runs[l2].counters));
         App {
             name,
@@ -145,6 +151,7 @@ fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
             mpko: each(Counters::mpko),
             delay: each(Counters::miss_delay),
             share: each(Counters::frc_share),
+            channels: runs[BASELINE].counters.dram.len(),
             waiting: each(waiting)[BASELINE],
             active: each(Counters::dram_channels_active)[BASELINE],
             busy: each(Counters::dram_bus_use)[BASELINE],
@@ -153,63 +160,46 @@ fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
     Ok(apps.collect())
 }
 
+/// The L2s that most plots show.
+fn compared() -> Vec<usize> {
+    [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect()
+}
+
+const L2S_SHOWN: &str = "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and
+*512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms, of the sizes in their `launch.toml`: the
+paper states none.";
+
 /// One of the plots: a number for each application and L2.
 struct Plot<'a> {
     figure: &'a str,
-    title: &'a str,
-    unit: &'a str,
-    neutral: Option<f64>,
+    chart: Chart,
     /// L2s that are shown.
-    l2s: &'a [usize],
+    l2s: Vec<usize>,
     of: fn(&App) -> [f64; L2S.len()],
 }
 
 impl Plot<'_> {
     /// The page: the judged rows, the numbers and the chart.
-    fn page(&self, desk: &Desk, apps: &[App], about: &str, rows: Vec<Row>) -> Result<Page, Halt> {
-        let mut page = Page::new(self.figure, desk.is_quick, self.title);
-        page.text(about);
-        page.text(
-            "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and\n\
-             *512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms, of the sizes in their `launch.toml`: the\n\
-             paper states none.",
-        );
-        page.judged(rows);
-        let names = self.l2s.iter().map(|&l2| L2S[l2].0);
-        let head: Vec<_> = ["application"].into_iter().chain(names).collect();
-        let cells: Vec<_> = apps
-            .iter()
-            .map(|app| {
-                let numbers = self.l2s.iter().map(|&l2| format!("{:.3}", (self.of)(app)[l2]));
-                [app.name.to_owned()].into_iter().chain(numbers).collect()
-            })
-            .collect();
-        page.csv = comma_separated(&head, &cells)?;
-        page.text(&format!("## {}", self.unit));
-        page.table(&head, cells, 1);
-        let series = self.l2s.iter().map(|&l2| Series::new(L2S[l2].0, apps.iter().map(|app| (self.of)(app)[l2])));
-        page.chart(
-            "",
-            &Chart {
-                title: self.title.to_owned(),
-                unit: self.unit.to_owned(),
-                groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-                series: series.collect(),
-                neutral: self.neutral,
-                ..Chart::default()
-            },
-        );
+    fn page(self, desk: &Desk, apps: &[App], about: &str, rows: Vec<Row>) -> Result<Page, Halt> {
+        let about = format!("{about}\n\n{L2S_SHOWN}");
+        let mut page = Page::held(self.figure, desk.is_quick, &self.chart.title, &about, explained(apps, rows));
+        let column = |l2: usize| (L2S[l2].0, apps.iter().map(|app| (self.of)(app)[l2]).collect());
+        let sheet = Sheet::new(["application"], apps.iter().map(|app| [app.name]));
+        let sheet = sheet.columns(3, self.l2s.into_iter().map(column));
+        sheet.table(&mut page, &format!("## {}", self.chart.unit))?;
+        sheet.chart(&mut page, "", self.chart, sheet.all());
         Ok(page)
     }
 }
 
-/// A row that does not hold says why: of its application, or of all.
-fn explained(apps: &[App], row: Row) -> Row {
-    if row.passed {
-        return row;
-    }
-    let why = apps.iter().find(|app| app.name == row.what).map_or_else(|| why_most(apps), App::why);
-    row.because(&why)
+/// Rows that do not hold say why: of their application, or of all.
+fn explained(apps: &[App], rows: Vec<Row>) -> Vec<Row> {
+    let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
+    let explained = |row: Row| {
+        let what = row.what.clone();
+        row.explained(|| why(&what))
+    };
+    rows.into_iter().map(explained).collect()
 }
 
 /// What there is for an FRC to mend on the baseline in most applications.
@@ -223,21 +213,19 @@ fn why_most(apps: &[App]) -> String {
     };
     format!(
         "without an FRC fewer than {RARE_PERCENT} % of the misses of {rare} of {} applications find every way of their set taken, \
-         and with 64 lines {unchanged} have {} % of their misses or more; in the middle {:.1} of 4 channels have requests at a \
+         and with 64 lines {unchanged} have {} % of their misses or more; in the middle {:.1} of {} channels have requests at a \
          time, and their buses are busy for {:.0} % of it",
         apps.len(),
         100 - RARE_PERCENT,
         middle(|app| app.active),
+        apps[0].channels,
         100.0 * middle(|app| app.busy)
     )
 }
 
 /// The application with this name.
 fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
-    match apps.iter().find(|app| app.name == name) {
-        Some(app) => app,
-        None => unreachable!("{name} is among the applications"),
-    }
+    &apps[place(apps, name)]
 }
 
 /// What is said of most applications: how many of them do it, and that these are more than half.

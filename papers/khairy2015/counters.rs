@@ -1,19 +1,18 @@
 //! Section 4.2: what DWT-CS needs to detect thrashing, against the victim tags of CCWS.
 
-use ::area::{Node, Technology};
+use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
-use rtl::machine::Machine;
 
 use super::MACHINE;
 use crate::Halt;
 use crate::judge::{Class, Row};
-use crate::page::{Page, comma_separated};
-use warpsieve::config::{Request, Resolved};
-use warpsieve::estimate::Block;
-use warpsieve::readers::Counts;
+use crate::page::Page;
+use crate::structures::{block, counted_scope, counts};
 
 /// The chip of a GTX 480, in square millimetres.
 const CHIP: f64 = 529.0;
+/// Victim tags of each of the 48 warps of a core, by Table 4.
+const VICTIMS: u32 = 16 * 48;
 
 /// What a design adds to the machine.
 struct Added {
@@ -23,80 +22,61 @@ struct Added {
     um2: f64,
 }
 
-/// The structures of the machine with a design.
-fn counted(design: &str) -> Result<Counts, Report> {
-    let request = Request { machine: MACHINE.to_owned(), designs: vec![design.to_owned()], sets: Vec::new() };
-    Ok(Counts::of(&Machine::new(&Resolved::new(&request)?.config)))
-}
+impl Added {
+    fn new(technology: &Technology, design: &'static str) -> Result<Self, Report> {
+        let [with, without] = [design, "baseline"].map(|design| block(technology, MACHINE, &[design], &[]));
+        let (with, without) = (with?, without?);
+        let (bits, flops, um2) = (with.bits - without.bits, with.flops - without.flops, with.um2 - without.um2);
+        Ok(Self { design, bits, flops, um2 })
+    }
 
-/// The scope at a path.
-fn scope<'a>(counts: &'a Counts, path: &[&str]) -> Option<&'a Counts> {
-    path.iter().try_fold(counts, |scope, name| scope.children.iter().find(|inner| inner.block == *name))
+    fn state(&self) -> f64 {
+        (self.bits + self.flops) as f64
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let Self { design, bits, flops, um2 } = self;
+        let mm2 = um2 / 1e6;
+        let area = [format!("{mm2:.4}"), format!("{:.4}", 100.0 * mm2 / CHIP)];
+        [(*design).to_owned(), bits.to_string(), flops.to_string()].into_iter().chain(area).collect()
+    }
 }
 
 pub(in super::super) fn counters() -> Result<Page, Halt> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let block = |design: &str| Ok::<_, Report>(Block::of(&counted(design)?, &technology, Node::N45));
-    let baseline = block("baseline")?;
-    let added = |design: &'static str| -> Result<Added, Report> {
-        let with = block(design)?;
-        let (bits, flops, um2) = (with.bits - baseline.bits, with.flops - baseline.flops, with.um2 - baseline.um2);
-        Ok(Added { design, bits, flops, um2 })
-    };
-    let (dwt, ccws) = (added("dwt-cs")?, added("ccws")?);
-    let with_ccws = counted("ccws")?;
-    let tags =
-        scope(&with_ccws, &["sm0", "l1", "victims"]).and_then(|at| at.arrays.iter().find(|array| array.name == "tags"));
-    let (victims, victim_bits) = tags.map_or((0, 0), |tags| (tags.rows * tags.columns, tags.bits()));
-    let monitor = scope(&counted("dwt-cs")?, &["sm0", "core", "dwt"]).map_or(0, |monitor| monitor.flops);
-    let state = |added: &Added| (added.bits + added.flops) as f64;
-    let times = |more: f64, less: f64| format!("{:.1} times", more / less);
-    let mut page = Page::new("khairy2015/counters", false, "khairy2015 section 4.2: two counters against victim tags");
-    page.text(&format!(
+    let (dwt, ccws) = (Added::new(&technology, "dwt-cs")?, Added::new(&technology, "ccws")?);
+    let about = format!(
         "The paper holds that DWT-CS needs negligible hardware to detect thrashing, two counters a core and a few registers for the best\n\
-         numbers of warps, where CCWS needs victim tag arrays of {} tags a core (Table 4). Here by structures: what `dwt-cs` and `ccws` add to `fermi`,\n\
-         the links to the coordinator included, at 45 nm.",
-        16 * 48
-    ));
-    page.judged(vec![
-        Row::claim(Class::Exact, "victim tags a core", &victims.to_string(), "768", victims == 768),
-        Row::claim(
-            Class::Sign,
-            "flip-flops of a core's monitor",
-            &format!("{monitor}, against {victim_bits} bits of victim tags"),
-            "two counters and a few registers: fewer",
-            monitor < victim_bits,
-        ),
-        Row::claim(
-            Class::Sign,
-            "state of CCWS over that of DWT-CS",
-            &times(state(&ccws), state(&dwt)),
-            "more",
-            state(&ccws) > state(&dwt),
-        ),
-        Row::claim(
-            Class::Sign,
-            "area of CCWS over that of DWT-CS",
-            &times(ccws.um2, dwt.um2),
-            "more",
-            ccws.um2 > dwt.um2,
-        ),
-    ]);
+         numbers of warps, where CCWS needs victim tag arrays of {VICTIMS} tags a core (Table 4). Here by structures: what `dwt-cs` and `ccws` add to `fermi`,\n\
+         the links to the coordinator included, at 45 nm."
+    );
+    let title = "khairy2015 section 4.2: two counters against victim tags";
+    let mut page = Page::held("khairy2015/counters", false, title, &about, rows(&dwt, &ccws)?);
     let head = ["design", "memory bits", "flip-flops", "mm2", "% of the chip"];
-    let cells: Vec<_> = [&dwt, &ccws]
-        .into_iter()
-        .map(|Added { design, bits, flops, um2 }| {
-            let mm2 = um2 / 1e6;
-            vec![
-                (*design).to_owned(),
-                bits.to_string(),
-                flops.to_string(),
-                format!("{mm2:.4}"),
-                format!("{:.4}", 100.0 * mm2 / CHIP),
-            ]
-        })
-        .collect();
-    page.csv = comma_separated(&head, &cells)?;
-    page.table(&head, cells, 1);
+    page.numbers(&head, vec![dwt.cells(), ccws.cells()], 1)?;
     Ok(page)
+}
+
+fn rows(dwt: &Added, ccws: &Added) -> Result<Vec<Row>, Report> {
+    let with_ccws = counts(MACHINE, &["ccws"], &[])?;
+    let tags = counted_scope(&with_ccws, "sm0.l1.victims")?.arrays.iter().find(|array| array.name == "tags");
+    let (victims, victim_bits) = tags.map_or((0, 0), |tags| (tags.rows * tags.columns, tags.bits()));
+    let monitor = counted_scope(&counts(MACHINE, &["dwt-cs"], &[])?, "sm0.core.dwt")?.flops;
+    let more = |what: &str, of: fn(&Added) -> f64| {
+        let (more, less) = (of(ccws), of(dwt));
+        Row::claim(Class::Sign, what, &format!("{:.1} times", more / less), "more", more > less)
+    };
+    let monitored = Row::claim(
+        Class::Sign,
+        "flip-flops of a core's monitor",
+        &format!("{monitor}, against {victim_bits} bits of victim tags"),
+        "two counters and a few registers: fewer",
+        monitor < victim_bits,
+    );
+    Ok(vec![
+        Row::exact("victim tags a core", victims, VICTIMS),
+        monitored,
+        more("state of CCWS over that of DWT-CS", Added::state),
+        more("area of CCWS over that of DWT-CS", |added| added.um2),
+    ])
 }

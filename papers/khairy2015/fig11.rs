@@ -1,14 +1,13 @@
 //! Figure 11: refusals of the L1 that DWT-PRIC avoids.
 
-use rtl::l1::watch::Fail;
+use rtl::l1::watch::{Fail, NUM_FAILS};
 
 use super::fig4::REASONS;
-use super::plot::Plot;
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, explained, fails_per_kilocycle, measured};
-use crate::Desk;
-use crate::Halt;
+use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, fails_per_kilocycle, measured, sheet, with};
+use crate::chart::Chart;
 use crate::judge::{Class, Row, mean};
 use crate::page::Page;
+use crate::{Desk, Halt, place};
 
 /// Those that lose up to 90 % of their refusals, and up to 60 %.
 const FALLING: [(&str, f64); 6] =
@@ -16,58 +15,50 @@ const FALLING: [(&str, f64); 6] =
 /// Those that go on being refused, of MSHR entries above all.
 const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
+const TITLE: &str = "khairy2015, Figure 11: refusals of the L1";
+
 pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&CONTENTION);
-    let machines: [&[&str]; 2] = [&[], DWT_PRIC];
-    let done = measured(desk, &apps, &machines.map(|designs| (designs, &[][..])))?;
-    let fails = [0, 1]
-        .map(|machine| done.iter().map(|runs| fails_per_kilocycle(&runs[machine]).iter().sum()).collect::<Vec<f64>>());
+    let done = measured(desk, &apps, &[with(&[]), with(DWT_PRIC)])?;
+    let fails = [0, 1].map(|machine| each(&done, machine, |run| fails_per_kilocycle(run).iter().sum()));
     let cuts: Vec<f64> = fails[0].iter().zip(&fails[1]).map(|(before, after)| cut(*before, *after)).collect();
-    let left_of = |at: usize| fails_per_kilocycle(&done[at][1]);
-    let of_mshrs: Vec<f64> = (0..apps.len()).map(|at| left_of(at)[Fail::MshrEntry as usize]).collect();
-    let at = |name: &str| apps.iter().position(|app| app.name == name).unwrap_or_default();
-    let average = mean(&cuts).unwrap_or(f64::NAN);
+    let of_mshrs = each(&done, 1, |run| fails_per_kilocycle(run)[Fail::MshrEntry as usize]);
     let left = mean(&fails[1]).unwrap_or(f64::NAN);
+    let average = mean(&cuts).unwrap_or(f64::NAN);
     let mut rows = vec![Row::sign("refusals cut by percent, mean", average, 20.0, (0.0, 0.0))];
-    for (name, published) in FALLING {
-        rows.push(Row::sign(&format!("{name}, refusals cut by percent"), cuts[at(name)], published, (0.0, 0.0)));
-    }
-    for name in HIGH {
-        let (all, mshrs) = (fails[1][at(name)], of_mshrs[at(name)]);
-        let row = Row::claim(
-            Class::Sign,
-            &format!("{name}, refusals left a thousand cycles"),
-            &format!("{all:.0}, {mshrs:.0} of them for MSHR entries; the mean is {left:.0}"),
-            "still many, of MSHR entries above all",
-            all >= left && left_of(at(name)).iter().all(|reason| *reason <= mshrs),
-        );
-        rows.push(explained(row, || {
-            let counts = REASONS.iter().zip(left_of(at(name))).map(|(reason, count)| format!("{reason} {count:.0}"));
-            format!(
-                "they are {}; MSHR_MIX_ENTRY counts loads of a line that as many warps as an MSHR entry\n  \
-                 holds wait for already",
-                counts.collect::<Vec<_>>().join(", ")
-            )
-        }));
-    }
+    rows.extend(FALLING.map(|(name, published)| {
+        Row::sign(&format!("{name}, refusals cut by percent"), cuts[place(&apps, name)], published, (0.0, 0.0))
+    }));
+    rows.extend(HIGH.map(|name| high(name, fails_per_kilocycle(&done[place(&apps, name)][1]), left)));
     let about = format!(
         "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, on the baseline and with DWT-PRIC (designs `dwt-pric`\n\
          and `streaming-l2`), and by how many percent DWT-PRIC cuts them. {METHOD}"
     );
+    let mut page = Page::held("khairy2015/fig11", desk.is_quick, TITLE, &about, rows);
     let [before, after] = fails;
-    Plot {
-        figure: "khairy2015/fig11",
-        title: "khairy2015, Figure 11: refusals of the L1",
-        about: &about,
-        unit: "cycles of a thousand, and percent",
-        places: 1,
-        neutral: None,
-        columns: &[
-            ("baseline", before),
-            ("DWT-PRIC", after),
-            ("of them for MSHR entries", of_mshrs),
-            ("cut, percent", cuts),
-        ],
-    }
-    .page(desk, &apps, rows)
+    let more = [("of them for MSHR entries", of_mshrs), ("cut, percent", cuts)];
+    let sheet = sheet(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
+    sheet.table(&mut page, "## Applications")?;
+    sheet.chart(&mut page, "", Chart::new(TITLE, "cycles of a thousand, and percent"), sheet.all());
+    Ok(page)
+}
+
+/// One that goes on being refused, and what all are on average.
+fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> Row {
+    let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
+    let row = Row::claim(
+        Class::Sign,
+        &format!("{name}, refusals left a thousand cycles"),
+        &format!("{all:.0}, {mshrs:.0} of them for MSHR entries; the mean is {average:.0}"),
+        "still many, of MSHR entries above all",
+        all >= average && left.iter().all(|reason| *reason <= mshrs),
+    );
+    row.explained(|| {
+        let counts = REASONS.iter().zip(left).map(|(reason, count)| format!("{reason} {count:.0}"));
+        format!(
+            "they are {}; MSHR_MIX_ENTRY counts loads of a line that as many warps as an MSHR entry\n  \
+             holds wait for already",
+            counts.collect::<Vec<_>>().join(", ")
+        )
+    })
 }

@@ -1,11 +1,13 @@
 //! Figure 12: pseudo-random sets of four ways against more ways in plain sets.
 
-use super::{App, Kind, METHOD, apps, explained, mean_of, measured};
+use super::{App, Kind, METHOD, apps, mean_of, measured, relative, with};
 use crate::Desk;
 use crate::Halt;
-use crate::chart::{Chart, Series};
+use crate::chart::Chart;
 use crate::judge::{Class, Row, harmonic_mean, number};
 use crate::page::Page;
+use crate::runs::Clocked;
+use crate::sheet::Sheet;
 
 /// The machines compared: as the figure calls them, and their designs.
 const MACHINES: [(&str, &[&str]); 6] = [
@@ -37,69 +39,47 @@ fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     )
 }
 
+const TITLE: &str = "khairy2015, Figure 12: PRIC and more ways";
+const KINDS: [Kind; 2] = [Kind::Conflict, Kind::Both];
+
 pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
-    let kinds = [Kind::Conflict, Kind::Both];
-    let apps = apps(&kinds);
-    let done = measured(desk, &apps, &MACHINES.map(|(_, designs)| (designs, &[][..])))?;
-    let relative = |machine: usize, to: usize| -> Vec<f64> {
-        done.iter().map(|runs| runs[machine].counters.ipc() / runs[to].counters.ipc()).collect()
-    };
-    let mut page = Page::new("khairy2015/fig12", desk.is_quick, "khairy2015, Figure 12: PRIC and more ways");
-    page.text(&format!(
+    let apps = apps(&KINDS);
+    let done = measured(desk, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
+    let about = format!(
         "IPC with an L1 of 16 KB, whatever its ways, in parts of that with four. Every one of them answers in the same time, as in the paper.\n\
          {METHOD}"
-    ));
-    let gains: Vec<f64> = (2..MACHINES.len()).map(|machine| mean_of(&kinds, &apps, &relative(1, machine))).collect();
-    let mut rows: Vec<Row> = (0..3)
-        .map(|at| {
-            Row::sign(&format!("PRIC over {}, harmonic mean", MACHINES[at + 2].0), gains[at], PUBLISHED[at], (1.0, 0.0))
-        })
-        .collect();
-    for at in 0..3 {
+    );
+    let mut page = Page::held("khairy2015/fig12", desk.is_quick, TITLE, &about, rows(&apps, &done));
+    let columns = MACHINES.iter().enumerate().skip(1).map(|(at, (name, _))| (*name, relative(&done, at, 0)));
+    let sheet = Sheet::new(["app"], apps.iter().map(|app| [app.name])).columns(3, columns);
+    let sheet = sheet.below(["harmonic mean"], |values| mean_of(&KINDS, &apps, values));
+    sheet.table(&mut page, "## Applications")?;
+    let chart = Chart::relative("IPC of an L1 of 16 KB", "IPC, relative to 4 ways");
+    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    Ok(page)
+}
+
+fn rows(apps: &[&App], done: &[Vec<Clocked>]) -> Vec<Row> {
+    let mean = |machine: usize, to: usize| mean_of(&KINDS, apps, &relative(done, machine, to));
+    let gains = [2, 3, 4, 5].map(|machine| mean(1, machine));
+    let ways = [0, 1, 2];
+    let mut rows: Vec<Row> = Vec::new();
+    rows.extend(ways.map(|at| {
+        Row::sign(&format!("PRIC over {}, harmonic mean", MACHINES[at + 2].0), gains[at], PUBLISHED[at], (1.0, 0.0))
+    }));
+    rows.extend(ways.map(|at| {
         let row = Row::factor(&format!("gain of PRIC over {}", MACHINES[at + 2].0), gains[at], PUBLISHED[at], 1.0);
-        rows.push(explained(row, || left_to_gain(&apps, &relative(1, at + 2))));
-    }
-    let mean = |machine: usize| mean_of(&kinds, &apps, &relative(machine, 0));
-    rows.push(Row::ordering(
-        "harmonic mean over 4 ways",
-        &[1, 4, 3, 2].map(|machine| (MACHINES[machine].0, mean(machine))),
-    ));
-    let of_full = 100.0 * gains[3];
+        row.explained(|| left_to_gain(apps, &relative(done, 1, at + 2)))
+    }));
+    let order = [1, 4, 3, 2].map(|machine| (MACHINES[machine].0, mean(machine, 0)));
+    rows.push(Row::ordering("harmonic mean over 4 ways", &order));
+    let [of_full, published] = [gains[3], PUBLISHED[3]].map(|part| 100.0 * part);
     rows.push(Row::claim(
         Class::Factor,
         "percent of fully associative",
         &number(of_full),
-        &format!("{:.0}, or within {POINTS} points below", 100.0 * PUBLISHED[3]),
-        of_full >= 100.0 * PUBLISHED[3] - POINTS,
+        &format!("{published:.0}, or within {POINTS} points below"),
+        of_full >= published - POINTS,
     ));
-    page.judged(rows);
-    let head = ["app", MACHINES[1].0, MACHINES[2].0, MACHINES[3].0, MACHINES[4].0, MACHINES[5].0];
-    let columns: Vec<Vec<f64>> = (1..MACHINES.len()).map(|machine| relative(machine, 0)).collect();
-    let shown = |value: f64| format!("{value:.3}");
-    let mut cells: Vec<Vec<String>> = apps
-        .iter()
-        .enumerate()
-        .map(|(at, app)| [vec![app.name.to_owned()], columns.iter().map(|column| shown(column[at])).collect()].concat())
-        .collect();
-    cells.push(
-        [vec!["harmonic mean".to_owned()], (1..MACHINES.len()).map(|machine| shown(mean(machine))).collect()].concat(),
-    );
-    page.applications(&head, cells, 1)?;
-    page.chart(
-        "",
-        &Chart {
-            title: "IPC of an L1 of 16 KB".to_owned(),
-            unit: "IPC, relative to 4 ways".to_owned(),
-            groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-            series: columns
-                .iter()
-                .zip(&head[1..])
-                .map(|(column, name)| Series::new(name, column.iter().copied()))
-                .collect(),
-            is_log: true,
-            neutral: Some(1.0),
-            ..Chart::default()
-        },
-    );
-    Ok(page)
+    rows
 }

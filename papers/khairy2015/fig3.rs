@@ -5,13 +5,13 @@ use std::path::Path;
 use golden::untimed::{CLASS_NAMES, CLASSES, Found, Reached};
 use serde::{Deserialize, Serialize};
 
-use super::{APPS, App, KERNELS, Kind, MACHINE, STREAMING, explained};
-use crate::Desk;
-use crate::Halt;
-use crate::chart::{Chart, Series};
+use super::{APPS, App, KERNELS, Kind, MACHINE, STREAMING};
+use crate::chart::Chart;
 use crate::judge::{Class, Row, mean};
 use crate::page::Page;
 use crate::runs::{Point, Trouble};
+use crate::sheet::Sheet;
+use crate::{Desk, Halt, place};
 use warpsieve::config::Resolved;
 use warpsieve::run::{locality, ratio};
 
@@ -91,156 +91,151 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     let apps: Vec<&App> = APPS.iter().collect();
     let shares = counted(desk, &apps, &[])?;
     let spread = counted(desk, &super::apps(&THRASHING), &[SPREAD])?;
-    let mut page = Page::new("khairy2015/fig3", desk.is_quick, "khairy2015, Figure 3: locality in L1 and L2");
-    page.text(&format!(
+    let about = format!(
         "Requests that find their line in a cache, in percent of all, by who asked for the line last: the same thread (*intra-thread*), another\n\
          thread of the warp (*inter-thread*), another warp of the CTA (*intra-block*), another CTA on the SM (*intra-core*) or on another SM\n\
          (*inter-core*), or a launch before (*inter-kernel*). Loads reach the L1; what misses there, and all stores, reach the L2. *Unbounded*: nothing\n\
          gives way; both L2s are behind the L1 of the machine. Caches are those of `fermi` in the model without time, which runs the warps of an SM in\n\
          turn. {KERNELS}"
-    ));
-    page.judged(rows(&apps, &shares, &spread));
-    let head: Vec<&str> = ["app", "class", "cache"].into_iter().chain(CLASS_NAMES).chain(["not found"]).collect();
-    let cells = apps.iter().zip(&shares).flat_map(|(app, shares)| {
-        CACHES.iter().enumerate().map(move |(cache, name)| {
-            let texts = [app.name, app.kind.name(), name].map(str::to_owned);
-            let found = shares.0[cache].into_iter().chain([100.0 - shares.hits(cache)]);
-            let found: Vec<_> = found.map(|share| format!("{share:.1}")).collect();
-            texts.into_iter().chain(found).collect()
-        })
-    });
-    page.applications(&head, cells.collect(), 3)?;
+    );
+    let held = Held { apps: &apps, shares: &shares };
+    let rows = held.rows(&spread);
+    let mut page =
+        Page::held("khairy2015/fig3", desk.is_quick, "khairy2015, Figure 3: locality in L1 and L2", &about, rows);
+    let caches =
+        apps.iter().zip(&shares).flat_map(|(app, shares)| (0..CACHES.len()).map(move |cache| (app, shares, cache)));
+    let found = |class: usize| caches.clone().map(move |(_, shares, cache)| shares.0[cache][class]).collect();
+    let missed = caches.clone().map(|(_, shares, cache)| 100.0 - shares.hits(cache)).collect();
+    let names = caches.clone().map(|(app, _, cache)| [app.name, app.kind.name(), CACHES[cache]]);
+    let columns = CLASS_NAMES.into_iter().zip((0..CLASSES).map(found)).chain([("not found", missed)]);
+    Sheet::new(["app", "class", "cache"], names).columns(1, columns).table(&mut page, "## Applications")?;
     for (suffix, title, caches) in
         [("-l1", "Found in L1", [L1_UNBOUNDED, L1]), ("-l2", "Found in L2", [L2_UNBOUNDED, L2])]
     {
-        let series = caches.map(|cache| Series::new(CACHES[cache], shares.iter().map(|shares| shares.hits(cache))));
-        page.chart(
-            suffix,
-            &Chart {
-                title: title.to_owned(),
-                unit: "percent of requests".to_owned(),
-                groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-                series: series.into(),
-                ..Chart::default()
-            },
-        );
+        let columns = caches.map(|cache| (CACHES[cache], shares.iter().map(|shares| shares.hits(cache)).collect()));
+        let sheet = super::sheet(&apps, 1, columns);
+        sheet.chart(&mut page, suffix, Chart::new(title, "percent of requests"), sheet.all());
     }
     Ok(page)
 }
 
-/// What section 3.2 says of each class of applications; `spread` are the shares of those that thrash with an L2 of
-/// [`SPREAD`] sets.
-fn rows(apps: &[&App], shares: &[Shares], spread: &[Shares]) -> Vec<Row> {
-    let named = |name: &str| apps.iter().position(|app| app.name == name).map(|at| &shares[at]);
-    let of_kind = |kind: Kind| apps.iter().zip(shares).filter(move |(app, _)| app.kind == kind);
-    let says = |what: &str, ours: String, published: &str, passed: bool| {
-        Row::claim(Class::Sign, what, &ours, published, passed)
-    };
-    let mut rows = Vec::new();
-    let streams: Vec<f64> = apps
-        .iter()
-        .zip(shares)
-        .filter(|(app, _)| STREAMING.contains(&app.kind))
-        .map(|(_, shares)| 100.0 - shares.hits(L1_UNBOUNDED))
-        .collect();
-    let most = streams.iter().filter(|missed| **missed > 50.0).count();
-    rows.push(says(
-        "streaming applications that miss in most loads, even of an unbounded L1",
-        format!("{most} of {}", streams.len()),
-        "all",
-        most == streams.len(),
-    ));
-    let highest = streams.iter().copied().fold(0.0, f64::max);
-    rows.push(Row::points("highest miss rate of a streaming application", highest, 99.0, 15.0));
-    for (name, shares) in ["FWT", "NW"].into_iter().filter_map(|name| Some((name, named(name)?))) {
-        let [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.0[cache][INTER_KERNEL]);
-        let row = says(
-            &format!("{name}, inter-kernel in L2"),
-            format!("{without:.1} % unbounded, {with:.1} % bounded"),
-            "most of what the unbounded L2 finds, and more than the bounded one",
-            shares.is_most(L2_UNBOUNDED, INTER_KERNEL) && without > with,
-        );
-        let same = shares.0[L2_UNBOUNDED][INTRA_THREAD];
-        rows.push(explained(row, || {
-            let of_others = 100.0 * without / (100.0 - same);
-            format!(
-                "it works in place: {same:.1} % of the requests are of a thread that has just asked for the line, as its store does\n  \
-                 after its load; of the others {of_others:.1} % are inter-kernel"
-            )
-        }));
+/// What section 3.2 says of each class of applications.
+struct Held<'a> {
+    apps: &'a [&'a App],
+    shares: &'a [Shares],
+}
+
+fn says(what: &str, ours: &str, published: &str, passed: bool) -> Row {
+    Row::claim(Class::Sign, what, ours, published, passed)
+}
+
+impl Held<'_> {
+    fn of(&self, name: &str) -> &Shares {
+        &self.shares[place(self.apps, name)]
     }
-    for (name, shares) in ["HS", "CONV"].into_iter().filter_map(|name| Some((name, named(name)?))) {
-        let (class, all) = (shares.0[L2][INTER_CORE], shares.hits(L2));
-        rows.push(says(
-            &format!("{name}, inter-core in L2"),
-            format!("{class:.1} % of {all:.1} %"),
-            "most of what the L2 finds",
-            shares.is_most(L2, INTER_CORE),
-        ));
+
+    fn of_kinds(&self, kinds: &'static [Kind]) -> impl Iterator<Item = (&App, &Shares)> {
+        let all = self.apps.iter().copied().zip(self.shares);
+        all.filter(|(app, _)| kinds.contains(&app.kind))
     }
-    for (app, shares) in of_kind(Kind::Conflict) {
-        let [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_block(cache));
-        rows.push(says(
-            &format!("{}, intra-warp and intra-block in L1", app.name),
-            format!("{without:.1} % unbounded, {with:.1} % bounded"),
-            "most of what the unbounded L1 finds, and more than the bounded one",
-            2.0 * without > shares.hits(L1_UNBOUNDED) && without > with,
-        ));
+
+    /// All rows; `spread` are the shares of those that thrash with an L2 of [`SPREAD`] sets.
+    fn rows(&self, spread: &[Shares]) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.streaming().into();
+        rows.extend(["FWT", "NW"].map(|name| between_kernels(name, self.of(name))));
+        rows.extend(["HS", "CONV"].map(|name| between_cores(name, self.of(name))));
+        rows.extend(self.of_kinds(&[Kind::Conflict]).map(|(app, shares)| within_blocks(app, shares)));
+        rows.extend(self.of_kinds(&[Kind::Thrashing]).map(|(app, shares)| within_warps(app, shares)));
+        rows.extend(self.of_kinds(&[Kind::Both]).map(|(app, shares)| lost(app, shares)));
+        let thrashing = self.of_kinds(&THRASHING).zip(spread);
+        rows.extend(thrashing.map(|((app, shares), spread)| in_l2(app, shares, spread)));
+        rows.extend([L1, L2].map(|cache| self.friendly(cache)));
+        rows
     }
-    for (app, shares) in of_kind(Kind::Thrashing) {
-        let [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_warp(cache));
-        let of_threads = shares.0[L1_UNBOUNDED][INTRA_THREAD];
-        let [of_block, of_core] = [INTRA_BLOCK, INTRA_CORE].map(|class| shares.0[L1_UNBOUNDED][class]);
-        let row = says(
-            &format!("{}, intra-warp in L1", app.name),
-            format!("{without:.1} % unbounded, {of_threads:.1} % intra-thread; {with:.1} % bounded"),
-            "more than of any other kind, most of it intra-thread, and the bounded L1 loses it",
-            without >= of_block.max(of_core) && 2.0 * of_threads > without && without > with,
-        );
-        rows.push(explained(row, || {
-            format!(
-                "{of_block:.1} % are intra-block and {of_core:.1} % intra-core: with so many nodes and edges at random, warps of other CTAs ask\n  \
-                 for the same lines as often"
-            )
-        }));
+
+    fn streaming(&self) -> [Row; 2] {
+        let missed: Vec<f64> = self.of_kinds(&STREAMING).map(|(_, shares)| 100.0 - shares.hits(L1_UNBOUNDED)).collect();
+        let most = missed.iter().filter(|missed| **missed > 50.0).count();
+        let what = "streaming applications that miss in most loads, even of an unbounded L1";
+        let highest = missed.iter().copied().fold(0.0, f64::max);
+        [
+            says(what, &format!("{most} of {}", missed.len()), "all", most == missed.len()),
+            Row::points("highest miss rate of a streaming application", highest, 99.0, 15.0),
+        ]
     }
-    for (app, shares) in of_kind(Kind::Both) {
-        let [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.hits(cache));
-        rows.push(says(
-            &format!("{}, found in L1", app.name),
-            format!("{without:.1} % unbounded, {with:.1} % bounded"),
-            "the bounded L1 loses most of it",
-            without > 2.0 * with,
-        ));
-    }
-    let thrashing = apps.iter().zip(shares).filter(|(app, _)| THRASHING.contains(&app.kind));
-    for ((app, shares), spread) in thrashing.zip(spread) {
-        let [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.hits(cache));
-        let thrashes = app.name == "GESUMMV";
-        let published = if thrashes { "the bounded L2 loses most of it" } else { "the bounded L2 keeps most of it" };
-        let row = says(
-            &format!("{}, found in L2", app.name),
-            format!("{without:.1} % unbounded, {with:.1} % bounded"),
-            published,
-            (without > 2.0 * with) == thrashes,
-        );
-        rows.push(explained(row, || {
-            format!(
-                "with lines spread over the sets of the L2 (`{SPREAD}`)\n  \
-                 the bounded one finds {:.1} %: what it loses meets in few sets",
-                spread.hits(L2)
-            )
-        }));
-    }
-    for cache in [L1, L2] {
-        let hits: Vec<f64> = of_kind(Kind::Friendly).map(|(_, shares)| shares.hits(cache)).collect();
+
+    fn friendly(&self, cache: usize) -> Row {
+        let hits: Vec<f64> = self.of_kinds(&[Kind::Friendly]).map(|(_, shares)| shares.hits(cache)).collect();
         let hits = mean(&hits).unwrap_or(f64::NAN);
-        rows.push(says(
-            &format!("friendly, found in {}, mean", CACHES[cache]),
-            format!("{hits:.1} %"),
-            "a high rate, here above 50 %",
-            hits > 50.0,
-        ));
+        let what = format!("friendly, found in {}, mean", CACHES[cache]);
+        says(&what, &format!("{hits:.1} %"), "a high rate, here above 50 %", hits > 50.0)
     }
-    rows
+}
+
+/// What is found without bounds and with them.
+fn both([without, with]: [f64; 2]) -> String {
+    format!("{without:.1} % unbounded, {with:.1} % bounded")
+}
+
+fn between_kernels(name: &str, shares: &Shares) -> Row {
+    let found @ [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.0[cache][INTER_KERNEL]);
+    let published = "most of what the unbounded L2 finds, and more than the bounded one";
+    let holds = shares.is_most(L2_UNBOUNDED, INTER_KERNEL) && without > with;
+    says(&format!("{name}, inter-kernel in L2"), &both(found), published, holds).explained(|| {
+        let same = shares.0[L2_UNBOUNDED][INTRA_THREAD];
+        format!(
+            "it works in place: {same:.1} % of the requests are of a thread that has just asked for the line, as its store does\n  \
+             after its load; of the others {:.1} % are inter-kernel",
+            100.0 * without / (100.0 - same)
+        )
+    })
+}
+
+fn between_cores(name: &str, shares: &Shares) -> Row {
+    let ours = format!("{:.1} % of {:.1} %", shares.0[L2][INTER_CORE], shares.hits(L2));
+    says(&format!("{name}, inter-core in L2"), &ours, "most of what the L2 finds", shares.is_most(L2, INTER_CORE))
+}
+
+fn within_blocks(app: &App, shares: &Shares) -> Row {
+    let found @ [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_block(cache));
+    let published = "most of what the unbounded L1 finds, and more than the bounded one";
+    let holds = 2.0 * without > shares.hits(L1_UNBOUNDED) && without > with;
+    says(&format!("{}, intra-warp and intra-block in L1", app.name), &both(found), published, holds)
+}
+
+fn within_warps(app: &App, shares: &Shares) -> Row {
+    let [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_warp(cache));
+    let of_threads = shares.0[L1_UNBOUNDED][INTRA_THREAD];
+    let [of_block, of_core] = [INTRA_BLOCK, INTRA_CORE].map(|class| shares.0[L1_UNBOUNDED][class]);
+    let row = says(
+        &format!("{}, intra-warp in L1", app.name),
+        &format!("{without:.1} % unbounded, {of_threads:.1} % intra-thread; {with:.1} % bounded"),
+        "more than of any other kind, most of it intra-thread, and the bounded L1 loses it",
+        without >= of_block.max(of_core) && 2.0 * of_threads > without && without > with,
+    );
+    row.explained(|| {
+        format!(
+            "{of_block:.1} % are intra-block and {of_core:.1} % intra-core: with so many nodes and edges at random, warps of other CTAs ask\n  \
+             for the same lines as often"
+        )
+    })
+}
+
+fn lost(app: &App, shares: &Shares) -> Row {
+    let found @ [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.hits(cache));
+    says(&format!("{}, found in L1", app.name), &both(found), "the bounded L1 loses most of it", without > 2.0 * with)
+}
+
+fn in_l2(app: &App, shares: &Shares, spread: &Shares) -> Row {
+    let found @ [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.hits(cache));
+    let thrashes = app.name == "GESUMMV";
+    let published = if thrashes { "the bounded L2 loses most of it" } else { "the bounded L2 keeps most of it" };
+    let holds = (without > 2.0 * with) == thrashes;
+    says(&format!("{}, found in L2", app.name), &both(found), published, holds).explained(|| {
+        format!(
+            "with lines spread over the sets of the L2 (`{SPREAD}`)\n  \
+             the bounded one finds {:.1} %: what it loses meets in few sets",
+            spread.hits(L2)
+        )
+    })
 }

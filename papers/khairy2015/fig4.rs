@@ -2,71 +2,81 @@
 
 use rtl::l1::watch::{Fail, NUM_FAILS};
 
-use super::plot::Plot;
-use super::{APPS, App, CONTENTION, Kind, METHOD, explained, fails_per_kilocycle, measured, miss_percent, misses};
+use super::{
+    APPS, App, CONTENTION, Kind, METHOD, each, fails_per_kilocycle, measured, miss_percent, misses, sheet, with,
+};
 use crate::Desk;
 use crate::Halt;
+use crate::chart::Chart;
 use crate::judge::{Class, Row, mean};
 use crate::page::Page;
-use warpsieve::run::ratio;
+use crate::runs::Clocked;
+use warpsieve::run::{Counters, ratio};
 
 /// The reasons as the paper names them, in the order of [`Fail`].
 pub(super) const REASONS: [&str; NUM_FAILS] = ["LINE_ALLOC", "MSHR_ENTRY", "MSHR_MIX_ENTRY", "MISS_QUEUE"];
 
+const TITLE: &str = "khairy2015, Figure 4: contention for the L1";
+
+/// The reason that an application of a kind is refused for above all.
+const EXPECTED: [(Kind, Fail); 3] =
+    [(Kind::Conflict, Fail::LineAlloc), (Kind::Thrashing, Fail::MshrEntry), (Kind::Both, Fail::LineAlloc)];
+
 pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let done = measured(desk, &apps, &[(&[], &[]), (&["unbounded"], &[])])?;
+    let done = measured(desk, &apps, &[with(&[]), with(&["unbounded"])])?;
     let fails: Vec<_> = done.iter().map(|runs| fails_per_kilocycle(&runs[0])).collect();
-    let per_thousand = |whole: fn(&warpsieve::run::Counters) -> u64| -> Vec<f64> {
-        done.iter().map(|runs| 1000.0 * ratio(misses(&runs[0].counters), whole(&runs[0].counters))).collect()
-    };
+    let per_thousand =
+        |whole: fn(&Counters) -> u64| each(&done, 0, |run| 1000.0 * ratio(misses(&run.counters), whole(&run.counters)));
     let of_cycles = per_thousand(|counters| counters.cycles * counters.l1.len() as u64);
-    let of_instructions = per_thousand(warpsieve::run::Counters::thread_instructions);
-    let mean_of = |kinds: &[Kind], values: &[f64]| {
-        let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
-        mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
-    };
-    let mut rows = Vec::new();
-    for (kind, reason) in
-        [(Kind::Conflict, Fail::LineAlloc), (Kind::Thrashing, Fail::MshrEntry), (Kind::Both, Fail::LineAlloc)]
-    {
-        for (at, app) in apps.iter().enumerate().filter(|(_, app)| app.kind == kind) {
-            rows.push(explained(dominates(app.name, &fails[at], reason), || {
+    let of_instructions = per_thousand(Counters::thread_instructions);
+    let mut rows = refused(&apps, &done, &fails);
+    rows.extend(compared(&apps, &fails, &of_instructions));
+    let about = format!(
+        "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, by the first thing that lacked; and its misses of a\n\
+         thousand cycles of an SM and of a thousand instructions of a thread, all on the baseline. {METHOD}"
+    );
+    let mut page = Page::held("khairy2015/fig4", desk.is_quick, TITLE, &about, rows);
+    let of_reason = |reason: usize| (REASONS[reason], fails.iter().map(|fails| fails[reason]).collect());
+    let sheet = sheet(&apps, 1, (0..NUM_FAILS).map(of_reason));
+    let sheet = sheet.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
+    sheet.table(&mut page, "## Applications")?;
+    sheet.chart(&mut page, "", Chart::new(TITLE, "of a thousand"), sheet.all());
+    Ok(page)
+}
+
+/// What each application that contends for the L1 is refused for.
+fn refused(apps: &[&App], done: &[Vec<Clocked>], fails: &[[f64; NUM_FAILS]]) -> Vec<Row> {
+    let of_kind = |(kind, reason)| {
+        let named = apps.iter().enumerate().filter(move |(_, app)| app.kind == kind);
+        named.map(move |(at, app)| {
+            dominates(app.name, &fails[at], reason).explained(|| {
                 let [bounded, unbounded] = [0, 1].map(|machine| miss_percent(&done[at][machine]));
                 format!(
                     "{bounded:.0} % of its loads miss, {unbounded:.0} % even in an unbounded L1: it streams more than it conflicts, and lines on their\n  \
                      way take all MSHRs before those of a set are taken"
                 )
-            }));
-        }
-    }
+            })
+        })
+    };
+    EXPECTED.into_iter().flat_map(of_kind).collect()
+}
+
+/// Misses and refusals of one class beside those of others.
+fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [Row; 3] {
+    let mean_of = |kinds: &[Kind], values: &[f64]| {
+        let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
+        mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    };
     let others = [Kind::Streaming, Kind::StreamingL1, Kind::Conflict, Kind::Friendly];
-    for kind in [Kind::Thrashing, Kind::Both] {
+    let misses = |kind: Kind| {
         let compared =
-            [(kind.name(), mean_of(&[kind], &of_instructions)), ("others", mean_of(&others, &of_instructions))];
-        rows.push(Row::ordering("misses of a thousand instructions, mean", &compared));
-    }
+            [(kind.name(), mean_of(&[kind], of_instructions)), ("others", mean_of(&others, of_instructions))];
+        Row::ordering("misses of a thousand instructions, mean", &compared)
+    };
     let all: Vec<f64> = fails.iter().map(|fails| fails.iter().sum()).collect();
     let compared = [("contention", mean_of(&CONTENTION, &all)), ("friendly", mean_of(&[Kind::Friendly], &all))];
-    rows.push(Row::ordering("refusals, mean", &compared));
-    let about = format!(
-        "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, by the first thing that lacked; and its misses of a\n\
-         thousand cycles of an SM and of a thousand instructions of a thread, all on the baseline. {METHOD}"
-    );
-    let of_reason = |reason: usize| fails.iter().map(|fails| fails[reason]).collect();
-    let mut columns: Vec<(&str, Vec<f64>)> = (0..NUM_FAILS).map(|at| (REASONS[at], of_reason(at))).collect();
-    columns.push(("misses / 1000 cycles", of_cycles));
-    columns.push(("MPKI", of_instructions));
-    Plot {
-        figure: "khairy2015/fig4",
-        title: "khairy2015, Figure 4: contention for the L1",
-        about: &about,
-        unit: "of a thousand",
-        places: 1,
-        neutral: None,
-        columns: &columns,
-    }
-    .page(desk, &apps, rows)
+    [misses(Kind::Thrashing), misses(Kind::Both), Row::ordering("refusals, mean", &compared)]
 }
 
 /// One reason for refusals is more frequent than any other.

@@ -6,8 +6,8 @@ use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit};
 
 use crate::Halt;
-use crate::judge::{Class, Row};
-use crate::page::{Page, comma_separated};
+use crate::judge::Row;
+use crate::page::Page;
 
 /// Sets, and lines of the figure's memory.
 const SETS: u32 = 8;
@@ -36,36 +36,16 @@ pub(in super::super) fn fig5() -> Result<Page, Halt> {
     let in_place = |unit: &IndexUnit, published: &dyn Fn(usize) -> u64| {
         (0..LINES as usize).filter(|&at| u64::from(unit.index(published(at))) == at as u64 % u64::from(SETS)).count()
     };
-    let all = LINES.to_string();
-    let exact = |what: &str, ours: usize, published: &str| {
-        Row::claim(Class::Exact, what, &ours.to_string(), published, ours.to_string() == published)
-    };
-    let pric = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
-    let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);
     let mut rows = vec![
-        exact("lines in their sets, Figure 5(a)", in_place(&sequential, &|at| at as u64), &all),
-        exact("lines in their sets, Figure 5(b)", in_place(&pseudo_random, &|at| PSEUDO_RANDOM[at]), &all),
+        Row::exact("lines in their sets, Figure 5(a)", in_place(&sequential, &|at| at as u64), LINES),
+        Row::exact("lines in their sets, Figure 5(b)", in_place(&pseudo_random, &|at| PSEUDO_RANDOM[at]), LINES),
     ];
-    for (bit, published) in EQUATIONS.iter().enumerate() {
-        let bits = |row: u64| (0..u64::BITS).filter(|at| row >> at & 1 != 0).map(|at| at + OFFSET).collect::<Vec<_>>();
-        let ours = bits(pric.row(bit));
-        let shown = |bits: &[u32]| bits.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-        let (ours, published) = (shown(&ours), shown(published));
-        rows.push(Row::claim(
-            Class::Exact,
-            &format!("address bits of I{bit}, Figure 7"),
-            &ours,
-            &published,
-            ours == published,
-        ));
-    }
-    let mut page = Page::new("khairy2015/fig5", false, "khairy2015, Figures 5 and 7: lines and their sets");
-    page.text(
-        "Lines of a cache of eight sets and lines of one byte, by the index units that the machine uses: sequential (a), and pseudo-random (b), for\n\
+    rows.extend(equations());
+    let about = "Lines of a cache of eight sets and lines of one byte, by the index units that the machine uses: sequential (a), and pseudo-random (b), for\n\
          which the paper states no polynomial. Its table is that of x^3 + x^2 + 1 with the bits of the index in reverse order. The equations of Figure 7\n\
-         are those of x^5 + x^2 + 1 over the address bits 7 to 26.",
-    );
-    page.judged(rows);
+         are those of x^5 + x^2 + 1 over the address bits 7 to 26.";
+    let title = "khairy2015, Figures 5 and 7: lines and their sets";
+    let mut page = Page::held("khairy2015/fig5", false, title, about, rows);
     let head = ["set", "sequential", "pseudo-random"];
     let of_set = |unit: &IndexUnit, set: u32| {
         let lines = (0..LINES).filter(|line| unit.index(*line) == set);
@@ -73,7 +53,18 @@ pub(in super::super) fn fig5() -> Result<Page, Halt> {
     };
     let cells: Vec<_> =
         (0..SETS).map(|set| vec![format!("S{set}"), of_set(&sequential, set), of_set(&pseudo_random, set)]).collect();
-    page.csv = comma_separated(&head, &cells)?;
-    page.table(&head, cells, 3);
+    page.numbers(&head, cells, head.len())?;
     Ok(page)
+}
+
+/// The index bits of PRIC beside those of Figure 7.
+fn equations() -> impl Iterator<Item = Row> {
+    let pric = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
+    let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);
+    EQUATIONS.iter().enumerate().map(move |(bit, published)| {
+        let row = pric.row(bit);
+        let ours = (0..u64::BITS).filter(|at| row >> at & 1 != 0).map(|at| at + OFFSET);
+        let shown = |bits: Vec<u32>| bits.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        Row::exact(&format!("address bits of I{bit}, Figure 7"), shown(ours.collect()), shown(published.to_vec()))
+    })
 }

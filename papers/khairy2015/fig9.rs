@@ -1,13 +1,14 @@
 //! Figure 9: DWT-PRIC against CCWS and MRPB.
 
-use super::plot::Plot;
 use super::{
-    CONTENTION, DWT_PRIC, Kind, METHOD, apps, explained, gains, mean_of, measured, miss_percent, throttled_percent,
+    App, CONTENTION, DWT_PRIC, Kind, METHOD, apps, mean_of, measured, miss_percent, relative, throttled_percent, with,
+    with_means,
 };
-use crate::Desk;
-use crate::Halt;
+use crate::chart::Chart;
 use crate::judge::Row;
 use crate::page::Page;
+use crate::runs::Clocked;
+use crate::{Desk, Halt, place};
 
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
@@ -22,58 +23,73 @@ const PUBLISHED: [Published; 4] = [
     ("thrashing + conflict", &[Kind::Both], [18.0, 4.0], [1, 3, 2]),
 ];
 
+const TITLE: &str = "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB";
+
+/// What was measured, and IPC in parts of the baseline's on each of [`MACHINES`].
+struct Found {
+    apps: Vec<&'static App>,
+    done: Vec<Vec<Clocked>>,
+    gains: [Vec<f64>; 4],
+}
+
 pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&CONTENTION);
-    let done = measured(desk, &apps, &MACHINES.map(|designs| (designs, &[][..])))?;
-    let gains = [0, 1, 2, 3].map(|machine| gains(&done, machine));
-    let over = |kinds: &[Kind], other: usize| {
-        let ratios: Vec<_> = gains[1].iter().zip(&gains[other]).map(|(ours, theirs)| ours / theirs).collect();
-        mean_of(kinds, &apps, &ratios)
-    };
-    let mut rows = Vec::new();
-    for (name, kinds, published, order) in PUBLISHED {
-        for (scheme, published) in [2, 3].into_iter().zip(published) {
-            let what = format!("DWT-PRIC over {}, {name}", NAMES[scheme]);
-            rows.push(Row::sign(&what, over(kinds, scheme), published, (1.0, 0.0)));
-        }
-        let means = order.map(|machine| (NAMES[machine], mean_of(kinds, &apps, &gains[machine])));
-        rows.push(explained(Row::ordering(&format!("harmonic mean, {name}"), &means), || {
-            let of_kinds = apps.iter().enumerate().filter(|(_, app)| kinds.contains(&app.kind));
-            let ahead = of_kinds.filter(|(at, _)| gains[3][*at] > gains[2][*at]).map(|(at, app)| {
-                let (mrpb, ccws, held) = (gains[3][at], gains[2][at], throttled_percent(&done[at][2]));
-                format!("{} ({mrpb:.2} to {ccws:.2}, {held:.0} %)", app.name)
-            });
-            let ahead: Vec<_> = ahead.collect();
-            format!(
-                "MRPB, which holds no warp back, is ahead of CCWS on {} (IPC, and the scheduler cycles in which CCWS holds all warps back)",
-                ahead.join(", ")
-            )
-        }));
-    }
-    for name in ["SpMV", "BFS"] {
-        let at = apps.iter().position(|app| app.name == name).unwrap_or_default();
-        rows.push(explained(Row::ordering(name, &[2, 1].map(|machine| (NAMES[machine], gains[machine][at]))), || {
-            let [without, ours, ccws] = [0, 1, 2].map(|machine| miss_percent(&done[at][machine]));
-            let [ours_held, ccws_held] = [1, 2].map(|machine| throttled_percent(&done[at][machine]));
-            format!(
-                "CCWS cuts misses from {without:.0} % of the loads to {ccws:.0} %, but leaves the schedulers nothing else to issue in\n  \
-                 {ccws_held:.0} % of their cycles; with DWT-PRIC it is {ours:.0} % and {ours_held:.0} %"
-            )
-        }));
-    }
+    let done = measured(desk, &apps, &MACHINES.map(with))?;
+    let found = Found { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
     let about = format!(
         "IPC in parts of the baseline's, of the applications that contend for the L1. *DWT-PRIC*: designs `dwt-pric` and `streaming-l2`; *CCWS*:\n\
          `ccws`; *MRPB*: `mrpb`. {METHOD}"
     );
-    let [_, ours, ccws, mrpb] = gains;
-    Plot {
-        figure: "khairy2015/fig9",
-        title: "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB",
-        about: &about,
-        unit: "IPC, relative to the baseline",
-        places: 3,
-        neutral: Some(1.0),
-        columns: &[(NAMES[1], ours), (NAMES[2], ccws), (NAMES[3], mrpb)],
+    let mut rows: Vec<_> = PUBLISHED.iter().flat_map(|published| found.of_class(published)).collect();
+    rows.extend(["SpMV", "BFS"].map(|name| found.of_app(name)));
+    let mut page = Page::held("khairy2015/fig9", desk.is_quick, TITLE, &about, rows);
+    let sheet = with_means(&found.apps, NAMES.into_iter().zip(found.gains).skip(1));
+    sheet.table(&mut page, "## Applications")?;
+    let chart = Chart::relative(TITLE, "IPC, relative to the baseline");
+    sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
+    Ok(page)
+}
+
+impl Found {
+    /// What DWT-PRIC gains over the others in a class, and their order there.
+    fn of_class(&self, &(name, kinds, published, order): &Published) -> [Row; 3] {
+        let Self { apps, gains, .. } = self;
+        let over = |(scheme, published): (usize, f64)| {
+            let ratios: Vec<_> = gains[1].iter().zip(&gains[scheme]).map(|(ours, theirs)| ours / theirs).collect();
+            let what = format!("DWT-PRIC over {}, {name}", NAMES[scheme]);
+            Row::sign(&what, mean_of(kinds, apps, &ratios), published, (1.0, 0.0))
+        };
+        let [ccws, mrpb] = [(2, published[0]), (3, published[1])].map(over);
+        let means = order.map(|machine| (NAMES[machine], mean_of(kinds, apps, &gains[machine])));
+        let ordering = Row::ordering(&format!("harmonic mean, {name}"), &means);
+        [ccws, mrpb, ordering.explained(|| self.ahead(kinds))]
     }
-    .page(desk, &apps, rows)
+
+    /// Where MRPB is ahead of CCWS.
+    fn ahead(&self, kinds: &[Kind]) -> String {
+        let [_, _, ccws, mrpb] = &self.gains;
+        let of_kinds = self.apps.iter().enumerate().filter(|(_, app)| kinds.contains(&app.kind));
+        let ahead = of_kinds.filter(|(at, _)| mrpb[*at] > ccws[*at]).map(|(at, app)| {
+            let held = throttled_percent(&self.done[at][2]);
+            format!("{} ({:.2} to {:.2}, {held:.0} %)", app.name, mrpb[at], ccws[at])
+        });
+        format!(
+            "MRPB, which holds no warp back, is ahead of CCWS on {} (IPC, and the scheduler cycles in which CCWS holds all warps back)",
+            ahead.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// CCWS before DWT-PRIC on one application.
+    fn of_app(&self, name: &str) -> Row {
+        let at = place(&self.apps, name);
+        let order = [2, 1].map(|machine| (NAMES[machine], self.gains[machine][at]));
+        Row::ordering(name, &order).explained(|| {
+            let [without, ours, ccws] = [0, 1, 2].map(|machine| miss_percent(&self.done[at][machine]));
+            let [ours_held, ccws_held] = [1, 2].map(|machine| throttled_percent(&self.done[at][machine]));
+            format!(
+                "CCWS cuts misses from {without:.0} % of the loads to {ccws:.0} %, but leaves the schedulers nothing else to issue in\n  \
+                 {ccws_held:.0} % of their cycles; with DWT-PRIC it is {ours:.0} % and {ours_held:.0} %"
+            )
+        })
+    }
 }

@@ -11,7 +11,6 @@ mod fig5;
 mod fig6;
 mod fig8;
 mod fig9;
-mod plot;
 mod table3;
 
 use rtl::l1::stats::L1Stats;
@@ -20,8 +19,8 @@ use rtl::sm::StallReason;
 
 use crate::judge::harmonic_mean;
 use crate::runs::{Clocked, Point};
-use crate::{Desk, SECTORS, explained};
-use crate::{Figure, Halt};
+use crate::sheet::Sheet;
+use crate::{Desk, Figure, Halt, Named, SECTORS, place};
 use warpsieve::run::{Counters, ratio};
 
 use counters::counters;
@@ -110,6 +109,12 @@ const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind:
     App { name, kernel, size, kind }
 }
 
+impl Named for App {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 /// The applications of Table 2 in its order.
 const APPS: [App; 22] = [
     app("BLK", "blackscholes", "paper", Kind::Streaming),
@@ -149,25 +154,49 @@ fn apps(kinds: &[Kind]) -> Vec<&'static App> {
 
 /// The applications of these names, in their order.
 fn apps_named(names: &[&str]) -> Vec<&'static App> {
-    names.iter().filter_map(|name| APPS.iter().find(|app| app.name == *name)).collect()
+    names.iter().map(|name| &APPS[place(&APPS, name)]).collect()
 }
 
-/// What each application counts on each machine, which are given by their designs and settings.
-fn measured(desk: &Desk, apps: &[&App], machines: &[(&[&str], &[&str])]) -> Result<Vec<Vec<Clocked>>, Halt> {
-    let point = |app: &App, (designs, sets): &(&[&str], &[&str])| {
-        let sets = [&[SECTORS], *sets].concat();
-        Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[&[DESIGN], *designs].concat(), &sets)
-    };
-    let points: Vec<_> = apps.iter().flat_map(|app| machines.iter().map(|machine| point(app, machine))).collect();
-    let done = desk.runner.clocked(&points)?;
-    Ok(done.chunks(machines.len()).map(<[Clocked]>::to_vec).collect())
+/// A machine by its designs and settings.
+type Machine<'a> = (&'a [&'a str], &'a [&'a str]);
+
+/// A machine by its designs.
+fn with<'a>(designs: &'a [&'a str]) -> Machine<'a> {
+    (designs, &[])
+}
+
+fn point(desk: &Desk, app: &App, (designs, sets): Machine<'_>) -> Point {
+    let [designs, sets] = [[&[DESIGN], designs].concat(), [&[SECTORS], sets].concat()];
+    Point::new(&desk.launch(app.kernel, app.size), MACHINE, &designs, &sets)
+}
+
+/// What each application counts on each machine.
+fn measured(desk: &Desk, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<Clocked>>, Halt> {
+    desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
 }
 
 /// What one application counts with some designs by a core cycle.
 fn measured_until(desk: &Desk, app: &App, designs: &[&str], last: u64) -> Result<Clocked, Halt> {
-    let launch = desk.launch(app.kernel, app.size);
-    let point = Point::new(&launch, MACHINE, &[&[DESIGN], designs].concat(), &[SECTORS]);
-    Ok(desk.runner.clocked_until(&[point], Some(last))?.remove(0))
+    Ok(desk.runner.clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
+}
+
+/// Numbers of applications, each with its class.
+fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Sheet {
+    Sheet::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
+}
+
+/// The same of ratios, with the harmonic mean of each class and of all.
+fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Sheet {
+    let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
+    let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {
+        sheet.below(["harmonic mean", kind.name()], |values| mean_of(&[kind], apps, values))
+    });
+    of_kinds.below(["harmonic mean", "all"], |values| mean_of(&Kind::ALL, apps, values))
+}
+
+/// What is measured of each run of each application.
+fn each(done: &[Vec<Clocked>], machine: usize, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
+    done.iter().map(|runs| of(&runs[machine])).collect()
 }
 
 /// The harmonic mean over the applications of some kinds.
@@ -176,9 +205,9 @@ fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
     harmonic_mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
-/// IPC of each application on a machine, in parts of that on the first.
-fn gains(done: &[Vec<Clocked>], machine: usize) -> Vec<f64> {
-    done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
+/// IPC of each application on a machine, in parts of that on another.
+fn relative(done: &[Vec<Clocked>], machine: usize, to: usize) -> Vec<f64> {
+    done.iter().map(|runs| runs[machine].counters.ipc() / runs[to].counters.ipc()).collect()
 }
 
 /// Loads that the L1s did not answer: misses, and loads that went past.

@@ -3,13 +3,14 @@
 use rtl::sm::StallReason;
 use rtl::throttle::config::DwtConfig;
 
-use super::{App, DWT_PRIC, METHOD, apps_named, explained, measured, measured_until, misses};
+use super::{App, DWT_PRIC, METHOD, apps_named, measured, measured_until, misses, with};
 use crate::Desk;
 use crate::Halt;
 use crate::chart::{Chart, Form, Series};
 use crate::judge::{Class, Row};
 use crate::page::Page;
 use crate::runs::Clocked;
+use crate::sheet::row;
 use warpsieve::run::ratio;
 
 /// Applications, and what the search and DWT-CS found for them.
@@ -88,7 +89,10 @@ fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
 fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) -> String {
     let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
     let Some(limit) = dwt else {
-        return format!("with PRIC {mpki:.1} loads miss in a thousand instructions, too few for DWT-CS to search (10)");
+        return format!(
+            "with PRIC {mpki:.1} loads miss in a thousand instructions, too few for DWT-CS to search ({})",
+            DWT.mpki
+        );
     };
     let best = search.best();
     let counted = |of: u8| sample.and_then(|counts| counts.get(usize::from(of) - 1));
@@ -108,21 +112,31 @@ fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) 
     )
 }
 
-pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
-    let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
-    let found = searched(desk, &apps)?;
-    let persist = ["throttle.dwt.persist=kernel"];
-    let done = measured(desk, &apps, &[(DWT_PRIC, &[]), (DWT_PRIC, &persist)])?;
-    // Of an application with several kernels, the first for which there is a limit.
-    let settled = |at: usize, machine: usize| done[at][machine].warp_limits.first().map(|(_, limit)| *limit);
-    let mut rows = Vec::new();
-    let mut cells = Vec::new();
-    for (at, (name, published, published_dwt)) in PUBLISHED.into_iter().enumerate() {
-        let best = found[at].best();
+/// What was found of an application.
+struct Settled<'a> {
+    app: &'a App,
+    search: Search,
+    /// With DWT-CS, and where it goes on counting in the next launch.
+    runs: Vec<Clocked>,
+    /// What the paper's search and its DWT-CS found.
+    published: (u8, u8),
+}
+
+fn shown(limit: Option<u8>) -> String {
+    limit.map_or("none".to_owned(), |limit| limit.to_string())
+}
+
+impl Settled<'_> {
+    /// The limit on a machine; of an application with several kernels, of the first for which there is one.
+    fn limit(&self, machine: usize) -> Option<u8> {
+        self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
+    }
+
+    fn row(&self, desk: &Desk) -> Result<Row, Halt> {
+        let (name, best, dwt) = (self.app.name, self.search.best(), self.limit(0));
         let band = if name == UNSTEADY { APART } else { 0 };
-        let [dwt, kept] = [0, 1].map(|machine| settled(at, machine));
-        let shown = |limit: Option<u8>| limit.map_or("none".to_owned(), |limit| limit.to_string());
         let expected = if band == 0 { "the same".to_owned() } else { format!("within {band}") };
+        let (published, published_dwt) = self.published;
         let row = Row::claim(
             Class::Sign,
             &format!("{name}, warps of DWT-CS and of the search"),
@@ -130,45 +144,56 @@ pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
             &format!("{published_dwt} and {published}: {expected}"),
             dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
         );
-        let sample = if row.passed { None } else { sample(desk, apps[at])? };
-        rows.push(explained(row, || why(&found[at], dwt, &done[at][0], sample.as_deref())));
-        let relative = |limit: Option<u8>| {
-            limit.map_or(String::new(), |limit| format!("{:.3}", found[at].ipc(limit) / found[at].ipc(best)))
-        };
-        cells.push(vec![
-            name.to_owned(),
-            published.to_string(),
-            best.to_string(),
-            published_dwt.to_string(),
-            shown(dwt),
-            relative(dwt),
-            shown(kept),
-            done[at][0].counters.cycles.to_string(),
-        ]);
+        let sample = if row.passed { None } else { sample(desk, self.app)? };
+        Ok(row.explained(|| why(&self.search, dwt, &self.runs[0], sample.as_deref())))
     }
-    let mut page = Page::new("khairy2015/table3", desk.is_quick, "khairy2015, Table 3: warps a scheduler");
-    page.text(&format!(
+
+    fn cells(&self) -> Vec<String> {
+        let (best, [dwt, kept]) = (self.search.best(), [0, 1].map(|machine| self.limit(machine)));
+        let relative = |limit: u8| format!("{:.3}", self.search.ipc(limit) / self.search.ipc(best));
+        let (published, published_dwt) = self.published;
+        let limits = [published.to_string(), best.to_string(), published_dwt.to_string(), shown(dwt)];
+        let more = [dwt.map_or(String::new(), relative), shown(kept), self.runs[0].counters.cycles.to_string()];
+        row(self.app.name, limits.into_iter().chain(more))
+    }
+
+    /// IPC by limit, in parts of the best.
+    fn series(&self) -> Series {
+        let Search { ipc } = &self.search;
+        let best = self.search.ipc(self.search.best());
+        let values = (0..usize::from(MOST)).map(|at| ipc.get(at).map(|ipc| ipc / best));
+        Series { name: self.app.name.to_owned(), values: values.collect() }
+    }
+}
+
+const TITLE: &str = "khairy2015, Table 3: warps a scheduler";
+
+pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
+    let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
+    let persist = ["throttle.dwt.persist=kernel"];
+    let searched = searched(desk, &apps)?;
+    let done = measured(desk, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
+    let found = apps.into_iter().zip(PUBLISHED).zip(searched.into_iter().zip(done));
+    let found =
+        found.map(|((app, (_, swt, dwt)), (search, runs))| Settled { app, search, runs, published: (swt, dwt) });
+    let found: Vec<_> = found.collect();
+    let about = format!(
         "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MOST} (`sm.warp_limit`, with\n\
          design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
          best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.dwt.persist = \"kernel\"`). {METHOD}"
-    ));
-    page.judged(rows);
+    );
+    let rows = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
+    let mut page = Page::held("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
     let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
-    page.applications(&head, cells, 1)?;
-    let series = found.iter().zip(&apps).map(|(search, app)| {
-        let best = search.ipc(search.best());
-        let values = (1..=MOST).map(|limit| search.ipc.get(usize::from(limit) - 1).map(|ipc| ipc / best));
-        Series { name: app.name.to_owned(), values: values.collect() }
-    });
+    page.text("## Applications");
+    page.numbers(&head, found.iter().map(Settled::cells).collect(), 1)?;
     page.chart(
         "",
         &Chart {
-            title: "IPC by the limit of warps a scheduler".to_owned(),
-            unit: "IPC, in parts of the best".to_owned(),
             groups: (1..=MOST).map(|limit| limit.to_string()).collect(),
-            series: series.collect(),
+            series: found.iter().map(Settled::series).collect(),
             form: Form::Lines,
-            ..Chart::default()
+            ..Chart::new("IPC by the limit of warps a scheduler", "IPC, in parts of the best")
         },
     );
     Ok(page)

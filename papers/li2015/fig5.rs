@@ -1,13 +1,13 @@
 //! Figure 5: hit rates of the L1, and requests of lines that are asked for once.
 
-use super::super::{Desk, explained};
 use super::reuse::counted;
-use super::{KERNELS, Kind, apps, measured};
-use crate::Halt;
-use crate::chart::{Chart, Series};
+use super::{App, KERNELS, Kind, apps, measured, sheet};
+use crate::chart::Chart;
 use crate::judge::{Row, mean};
 use crate::page::Page;
 use crate::runs::Clocked;
+use crate::sheet::Sheet;
+use crate::{Desk, Halt, place};
 use warpsieve::run::ratio;
 
 /// Hits of loads and stores in percent of both, and those of the hits that are stores'.
@@ -35,52 +35,40 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
     let done = measured(desk, &apps, &[(vec![], vec![])])?;
     let hits: Vec<_> = done.iter().map(|runs| Hits::new(&runs[0])).collect();
+    let of_stores: Vec<_> = hits.iter().map(|hits| hits.of_stores).collect();
+    let hits: Vec<_> = hits.iter().map(|hits| hits.all).collect();
     let once: Vec<_> = counted(desk, &apps)?.iter().map(super::reuse::Counted::once).collect();
-    let of = |name: &str| apps.iter().position(|app| app.name == name).map_or(f64::NAN, |at| hits[at].all);
-    let mean_of = |kind: Kind, value: &dyn Fn(usize) -> f64| {
-        let values: Vec<_> = (0..apps.len()).filter(|at| apps[*at].kind == kind).map(value).collect();
-        mean(&values).unwrap_or(f64::NAN)
-    };
-    let [low, high] = [Kind::Unfriendly, Kind::Friendly].map(|kind| mean_of(kind, &|at| hits[at].all));
-    let [most, least] = [Kind::Unfriendly, Kind::Friendly].map(|kind| mean_of(kind, &|at| once[at]));
-
-    let mut page = Page::new("li2015/fig5", desk.is_quick, "li2015, Figure 5: hit rates and reuse");
-    page.text(&format!(
+    let about = format!(
         "Hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of both; a load that finds its line on the way is no hit.\n\
          Requests of lines that an SM asks for once in a launch, in percent of all, whatever the cache. {KERNELS}"
-    ));
-    page.judged(vec![
+    );
+    let title = "li2015, Figure 5: hit rates and reuse";
+    let mut page = Page::held("li2015/fig5", desk.is_quick, title, &about, rows(&apps, &hits, &once));
+    let columns = [("hits %", hits.clone()), ("of them stores' %", of_stores), ("without reuse %", once.clone())];
+    let table = Sheet::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(1, columns);
+    table.table(&mut page, "## Applications")?;
+    let shown = sheet(&apps, 1, [("hits", hits), ("without reuse", once)]);
+    shown.chart(&mut page, "", Chart::new("Hits, and requests without reuse", "percent"), shown.all());
+    Ok(page)
+}
+
+fn rows(apps: &[&App], hits: &[f64], once: &[f64]) -> Vec<Row> {
+    let of = |name: &str| hits[place(apps, name)];
+    let mean_of = |kind: Kind, values: &[f64]| {
+        let of_kind = apps.iter().zip(values).filter(|(app, _)| app.kind == kind);
+        mean(&of_kind.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    };
+    let [low, high] = [Kind::Unfriendly, Kind::Friendly].map(|kind| mean_of(kind, hits));
+    let [most, least] = [Kind::Unfriendly, Kind::Friendly].map(|kind| mean_of(kind, once));
+    vec![
         Row::points("hit rate of the unfriendly, mean", low, 8.9, 15.0),
         Row::points("hit rate of the friendly, mean", high, 55.4, 15.0),
         Row::ordering("mean hit rate", &[("friendly", high), ("unfriendly", low)]),
         Row::sign("hit rate of NW, below 1 %", of("NW"), 0.0, (0.0, 1.0)).because(STORES),
         Row::sign("hit rate of HS, below 1 %", of("HS"), 0.0, (0.0, 1.0)).because(HALO),
         Row::points("hit rate of LUD", of("LUD"), 36.8, 15.0),
-        explained(Row::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0), || AGAIN.to_owned()),
+        Row::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0).explained(|| AGAIN.to_owned()),
         Row::points("requests without reuse of the friendly, mean", least, 7.9, 15.0),
         Row::ordering("mean share of requests without reuse", &[("unfriendly", most), ("friendly", least)]),
-    ]);
-    let head = ["app", "class", "hits %", "of them stores' %", "without reuse %"];
-    let cells: Vec<_> = apps
-        .iter()
-        .zip(&hits)
-        .zip(&once)
-        .map(|((app, hits), once)| {
-            let numbers = [hits.all, hits.of_stores, *once].map(|value| format!("{value:.1}"));
-            [vec![app.name.to_owned(), app.kind.name().to_owned()], numbers.to_vec()].concat()
-        })
-        .collect();
-    page.applications(&head, cells, 2)?;
-    let hits: Vec<_> = hits.iter().map(|hits| hits.all).collect();
-    page.chart(
-        "",
-        &Chart {
-            title: "Hits, and requests without reuse".to_owned(),
-            unit: "percent".to_owned(),
-            groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-            series: vec![Series::new("hits", hits), Series::new("without reuse", once)],
-            ..Chart::default()
-        },
-    );
-    Ok(page)
+    ]
 }

@@ -1,6 +1,5 @@
 //! Figures of li2015: its applications, and what they have in common.
 
-mod columns;
 mod cost;
 mod fig10;
 mod fig2;
@@ -15,10 +14,13 @@ mod watched;
 
 use std::path::PathBuf;
 
+use miette::Report;
+
 use crate::judge::geometric_mean;
 use crate::runs::{Clocked, Point};
-use crate::{Desk, SECTORS};
-use crate::{Figure, Halt};
+use crate::sheet::Sheet;
+use crate::{Desk, Figure, Halt, Named, SECTORS, place};
+use warpsieve::launch::LaunchFile;
 
 use cost::cost;
 use fig2::fig2;
@@ -89,6 +91,12 @@ struct App {
     bypassed: f64,
 }
 
+impl Named for App {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
 const fn app(name: &'static str, kernel: &'static str, size: &'static str, kind: Kind, bypassed: f64) -> App {
     App { name, kernel, size, kind, bypassed }
 }
@@ -139,13 +147,38 @@ impl App {
     }
 }
 
+/// Nodes of the tree of BH, by its launch file, and warps that walk over them.
+fn walk(desk: &Desk) -> Result<(usize, u32), Report> {
+    let file = LaunchFile::read(&APPS[place(&APPS, "BH")].launch(desk))?;
+    let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
+    let threads = file.launches().map(|launch| launch.grid.iter().chain(&launch.block).product::<u32>()).max();
+    Ok((nodes, threads.unwrap_or_default() / WARP))
+}
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
 /// What each application counts on each machine, which are given by their designs and settings.
 fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {
-    let points: Vec<_> =
-        apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
-    let done = desk.runner.clocked(&points)?;
-    Ok(done.chunks(machines.len()).map(<[Clocked]>::to_vec).collect())
+    desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
 }
+
+/// Numbers of applications.
+fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Sheet {
+    Sheet::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
+}
+
+/// IPC in parts of a baseline's, with the geometric means of applications of one kind below.
+fn relative_sheet(
+    kind: Kind,
+    apps: &[&App],
+    columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>,
+) -> Sheet {
+    sheet(apps, 3, columns).below(["mean"], |values| mean_of(kind, apps, values))
+}
+
+/// What such a sheet shows.
+const RELATIVE_IPC: &str = "IPC, relative";
 
 /// The geometric mean over the applications of a kind.
 fn mean_of(kind: Kind, apps: &[&App], values: &[f64]) -> f64 {

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use golden::untimed::{DISTANCES, REFERENCES, Reuse};
+use miette::Report;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Desk, explained};
-use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps};
-use crate::Halt;
-use crate::chart::{Chart, Form, Series};
+use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, sheet, walk};
+use crate::chart::Chart;
 use crate::judge::{Class, Row};
 use crate::page::Page;
-use crate::runs::{Point, Trouble};
+use crate::runs::{Point, Trouble, resolved};
+use crate::{Desk, Halt, place};
 use warpsieve::config::Resolved;
 use warpsieve::run::{ratio, reuse};
+use warpsieve::text::grouped;
 
 /// The reuse of an application's requests.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -28,6 +29,11 @@ impl Counted {
     /// Requests of lines that are asked for once, in percent.
     pub(super) fn once(&self) -> f64 {
         100.0 * ratio(self.once, self.requests)
+    }
+
+    /// Lines that are asked for no more than twice, in percent.
+    pub(super) fn at_most_twice(&self) -> f64 {
+        percentages(self.lines)[..2].iter().sum()
     }
 }
 
@@ -55,96 +61,97 @@ pub(super) fn classes() -> Vec<String> {
     (0..DISTANCES).map(name).collect()
 }
 
-/// A row of percentages for each application.
-fn cells<const N: usize>(apps: &[&App], shares: &[[f64; N]]) -> Vec<Vec<String>> {
-    let row = |(app, shares): (&&App, &[f64; N])| {
-        [vec![app.name.to_owned()], shares.map(|share| format!("{share:.1}")).to_vec()].concat()
-    };
-    apps.iter().zip(shares).map(row).collect()
-}
-
 const METHOD: &str = "Requests are those that the coalescer makes of loads, stores and atomic operations, in the order in which the model without time\n\
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
-const NODES: &str = "each of the 64 warps walks over the 3,060 nodes, 32 of which share a line: 303,550 requests in all, for at most 700 lines an SM";
+/// Of BH, whose lines are asked for often.
+fn nodes(desk: &Desk, counted: &Counted) -> Result<String, Report> {
+    let (nodes, warps) = walk(desk)?;
+    let sms = resolved(MACHINE, &[DESIGN], &[])?.config.num_sms;
+    Ok(format!(
+        "each of the {warps} warps walks over the {} nodes, 32 of which share a line: {} requests in all, for {:.0} lines an SM on average",
+        grouped(nodes as u64),
+        grouped(counted.requests),
+        ratio(counted.lines.iter().sum(), sms.into())
+    ))
+}
 
 pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let shares: Vec<_> = counted.iter().map(|counted| percentages(counted.lines)).collect();
-    let mut page = Page::new("li2015/fig3", desk.is_quick, "li2015, Figure 3: how often lines are asked for");
-    page.text(&format!(
-        "Lines of the unfriendly applications by how often an SM asks for them, in percent. {METHOD}\n{KERNELS}"
-    ));
-    let few = |at: usize| shares[at][0] + shares[at][1] > 50.0;
-    let rows = apps.iter().enumerate().map(|(at, app)| {
+    let nodes = nodes(desk, &counted[place(&apps, "BH")])?;
+    let row = |(app, counted): (&&App, &Counted)| {
         let is_stated_often = matches!(app.name, "PTF" | "SSSP");
         let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
-        let ours = format!("{:.1} % fewer than three times", shares[at][0] + shares[at][1]);
-        let row = Row::claim(Class::Sign, app.name, &ours, published, few(at) != is_stated_often);
-        if app.name == "BH" { explained(row, || NODES.to_owned()) } else { row }
-    });
-    page.judged(rows.collect());
-    let head = ["app", "once", "twice", "three times", "more often"];
-    page.applications(&head, cells(&apps, &shares), 1)?;
-    page.chart(
-        "",
-        &Chart {
-            title: "Lines by how often an SM asks for them".to_owned(),
-            unit: "percent of lines".to_owned(),
-            groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-            series: (0..REFERENCES)
-                .map(|at| Series::new(head[at + 1], shares.iter().map(|shares| shares[at])))
-                .collect(),
-            ..Chart::default()
-        },
+        let few = counted.at_most_twice();
+        let ours = format!("{few:.1} % fewer than three times");
+        let row = Row::claim(Class::Sign, app.name, &ours, published, (few > 50.0) != is_stated_often);
+        if app.name == "BH" { row.explained(|| nodes.clone()) } else { row }
+    };
+    let about = format!(
+        "Lines of the unfriendly applications by how often an SM asks for them, in percent. {METHOD}\n{KERNELS}"
     );
+    let title = "li2015, Figure 3: how often lines are asked for";
+    let rows = apps.iter().zip(&counted).map(row).collect();
+    let mut page = Page::held("li2015/fig3", desk.is_quick, title, &about, rows);
+    let names = ["once", "twice", "three times", "more often"];
+    let sheet = sheet(&apps, 1, columns(names, &counted, |counted| counted.lines));
+    sheet.table(&mut page, "## Applications")?;
+    let chart = Chart::new("Lines by how often an SM asks for them", "percent of lines");
+    sheet.chart(&mut page, "", chart, sheet.all());
     Ok(page)
+}
+
+/// Percentages of each application, a column a class.
+fn columns<const N: usize, T: Into<String>>(
+    names: impl IntoIterator<Item = T>,
+    counted: &[Counted],
+    of: fn(&Counted) -> [u64; N],
+) -> impl Iterator<Item = (T, Vec<f64>)> {
+    let share = move |class: usize| counted.iter().map(move |counted| percentages(of(counted))[class]).collect();
+    names.into_iter().zip((0..N).map(share))
 }
 
 /// Lines of the L1 of Table 2.
 const L1_LINES: usize = 128;
+/// Distances up to which an L1 can hold what was asked for, and beyond which the paper has nothing enter.
+pub(super) const FAR: usize = 512;
 
-const NEIGHBOURS: &str = "SD2 and LUD reuse their lines through shared memory; what is left lies between neighbouring warps and CTAs, which ask for a line \
-     within 128 requests of each other. PTF has three quarters of its reuses beyond 511";
+/// The class of a distance: its number of bits.
+pub(super) fn class_of(distance: usize) -> usize {
+    (usize::BITS - distance.leading_zeros()) as usize
+}
 
 pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let shares: Vec<_> = counted.iter().map(|counted| percentages(counted.distances)).collect();
-    // The class of a distance is its number of bits.
-    let beyond = (usize::BITS - L1_LINES.leading_zeros()) as usize;
-    let far: Vec<f64> = shares.iter().map(|shares| shares[beyond..].iter().sum()).collect();
-    let mut page = Page::new("li2015/fig4", desk.is_quick, "li2015, Figure 4: how soon lines are asked for again");
-    page.text(&format!(
+    let beyond = |counted: &Counted, distance: usize| -> f64 {
+        percentages(counted.distances)[class_of(distance)..].iter().sum()
+    };
+    let far: Vec<f64> = counted.iter().map(|counted| beyond(counted, L1_LINES)).collect();
+    let most = far.iter().filter(|share| **share > 25.0).count();
+    let row = Row::claim(
+        Class::Sign,
+        "applications with more than a quarter of their reuses beyond 128 requests",
+        &format!("{most} of {}", apps.len()),
+        "distances are high, beyond 128",
+        2 * most > apps.len(),
+    );
+    let neighbours = format!(
+        "SD2 and LUD reuse their lines through shared memory; what is left lies between neighbouring warps and CTAs, which ask for a line \
+         within {L1_LINES} requests of each other. PTF has {:.0} % of its reuses beyond {}",
+        beyond(&counted[place(&apps, "PTF")], FAR),
+        FAR - 1
+    );
+    let about = format!(
         "Requests of lines that came before, by the number of requests of the SM in between (two in A B C A), in percent.\n\
          {METHOD} {KERNELS}"
-    ));
-    let any = far.iter().any(|share| *share > 0.0);
-    let most = far.iter().filter(|share| **share > 25.0).count();
-    page.judged(vec![
-        Row::claim(
-            Class::Sign,
-            "applications with more than a quarter of their reuses beyond 128 requests",
-            &format!("{most} of {}", apps.len()),
-            "distances are high, beyond 128",
-            any && 2 * most > apps.len(),
-        )
-        .because(NEIGHBOURS),
-    ]);
-    let names = classes();
-    let head: Vec<&str> = ["app"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    page.applications(&head, cells(&apps, &shares), 1)?;
-    page.chart(
-        "",
-        &Chart {
-            title: "Requests between two of one line".to_owned(),
-            unit: "percent of reuses".to_owned(),
-            groups: names,
-            series: apps.iter().zip(&shares).map(|(app, shares)| Series::new(app.name, *shares)).collect(),
-            form: Form::Lines,
-            ..Chart::default()
-        },
     );
+    let title = "li2015, Figure 4: how soon lines are asked for again";
+    let rows = vec![row.because(&neighbours)];
+    let mut page = Page::held("li2015/fig4", desk.is_quick, title, &about, rows);
+    let sheet = sheet(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
+    sheet.table(&mut page, "## Applications")?;
+    sheet.lines(&mut page, Chart::new("Requests between two of one line", "percent of reuses"));
     Ok(page)
 }

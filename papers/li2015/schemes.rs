@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{App, KERNELS, Kind, apps, mean_of, measured};
-use crate::Desk;
-use crate::Halt;
+use super::{App, KERNELS, Kind, apps, mean_of, measured, relative_sheet};
 use crate::runs::Clocked;
+use crate::sheet::Sheet;
+use crate::{Desk, Halt, place};
 use warpsieve::run::ratio;
 
 /// Protecting distances tried first.
@@ -14,7 +14,7 @@ const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
 /// All that a line can count.
 const MOST: u32 = 255;
 /// Thresholds of the profile tried.
-const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
+pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
 /// The other reading of "reference count": of all requests of a line, so that with a threshold of 2 it enters at
 /// its second.
@@ -105,7 +105,13 @@ impl Schemes {
 
     /// A number of one application.
     pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
-        self.apps.iter().position(|known| known.name == app).map_or(f64::NAN, |at| values[at])
+        values[place(&self.apps, app)]
+    }
+
+    /// IPC under each scheme, in parts of the baseline's.
+    pub(super) fn sheet(&self, kind: Kind) -> Sheet {
+        let columns = Scheme::ALL[1..].iter().map(|scheme| (scheme.name(), self.relative(*scheme)));
+        relative_sheet(kind, &self.apps, columns)
     }
 
     /// The least IPC of the applications under PDP, in parts of the baseline's, its application and

@@ -1,11 +1,11 @@
 //! Table 1: IPC with all loads past the L1, in parts of that with all loads through it.
 
-use super::{APPS, App, KERNELS, Kind, mean_of, measured};
-use crate::Desk;
-use crate::Halt;
-use crate::chart::{Chart, Series};
+use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
+use crate::chart::Chart;
 use crate::judge::{Row, geometric_mean};
 use crate::page::Page;
+use crate::sheet::Sheet;
+use crate::{Desk, Halt};
 
 /// How far a mean may be from one and still say that the L1 makes no difference.
 const BAND: f64 = 0.02;
@@ -19,43 +19,26 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
         done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
     });
     let published: Vec<_> = apps.iter().map(|app| app.bypassed).collect();
-    let mut page = Page::new("li2015/table1", desk.is_quick, "li2015, Table 1: who is friendly to the L1");
-    page.text(&format!(
+    let about = format!(
         "IPC on `fermi` with `li2015-clocks` and `bypass-all`, in parts of that without `bypass-all`: above one, the L1 is in the way.\n{KERNELS}\n\
          An application may change its class with another source of the algorithm; the classes are held to the means of the table."
-    ));
+    );
     let rows = Kind::ALL.map(|kind| {
         let what = format!("geometric mean of the {} class", kind.name());
         Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), (1.0, BAND))
     });
-    page.judged(rows.into());
-    let cells: Vec<_> = apps
-        .iter()
-        .zip(ratios.iter().zip(&whole))
-        .map(|(app, (ratio, whole))| {
-            let App { name, kernel, kind, bypassed, .. } = app;
-            let texts = [*name, *kernel, kind.name()].map(str::to_owned);
-            [texts.to_vec(), vec![format!("{ratio:.3}"), format!("{bypassed:.2}"), format!("{whole:.3}")]].concat()
-        })
-        .collect();
-    let head = ["app", "kernel", "class", "ours", "published", "whole lines"];
-    page.applications(&head, cells, 3)?;
+    let title = "li2015, Table 1: who is friendly to the L1";
+    let mut page = Page::held("li2015/table1", desk.is_quick, title, &about, rows.into());
     let all = geometric_mean(&ratios).unwrap_or(f64::NAN);
     let [ours, lines] = [&ratios, &whole].map(|ratios| mean_of(Kind::Unfriendly, &apps, ratios));
+    let names = apps.iter().map(|app| [app.name, app.kernel, app.kind.name()]);
+    let sheet = Sheet::new(["app", "kernel", "class"], names).columns(3, [("ours", ratios)]);
+    let sheet = sheet.columns(2, [("published", published)]).columns(3, [("whole lines", whole)]);
+    sheet.table(&mut page, "## Applications")?;
     page.text(&format!(
         "Geometric mean of all: {all:.3}. The last column is ours if whole lines are brought past the L1: the mean of the unfriendly class\n\
          is {lines:.2} then and not {ours:.2}, because a line takes five flits of the reply crossbar and a sector two."
     ));
-    page.chart(
-        "",
-        &Chart {
-            title: "IPC past the L1, in parts of that through it".to_owned(),
-            unit: "IPC, relative".to_owned(),
-            groups: apps.iter().map(|app| app.name.to_owned()).collect(),
-            series: vec![Series::new("ours", ratios), Series::new("published", published)],
-            neutral: Some(1.0),
-            ..Chart::default()
-        },
-    );
+    sheet.chart(&mut page, "", Chart::relative("IPC past the L1, in parts of that through it", RELATIVE_IPC), 0..2);
     Ok(page)
 }

@@ -64,8 +64,6 @@ fn optimised(desk: &Desk, benchmark: &'static Benchmark) -> Result<Found, Report
 }
 
 fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
-    let mut page = Page::new("xie2013/efficiency", quick, "xie2013, section 6: seconds to optimise a kernel");
-    page.text(TEXT);
     let told = |seconds: Option<u64>| seconds.map_or(format!("more than {FEW}"), |seconds| seconds.to_string());
     let longest = |found: &mut dyn Iterator<Item = &Found>| {
         let seconds = found.map(|found| found.seconds.unwrap_or(u64::MAX)).max().unwrap_or_default();
@@ -75,10 +73,12 @@ fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
         Row::claim(Class::Sign, what, &told(longest), theirs, longest.is_some())
     };
     let large = longest(&mut found.iter().filter(|found| found.loads >= MANY));
-    page.judged(vec![
+    let rows = vec![
         row("longest of all, seconds", longest(&mut found.iter()), "a few; here at most 60"),
         row(&format!("longest with {MANY} loads or more, seconds"), large, "at most 60"),
-    ]);
+    ];
+    let title = "xie2013, section 6: seconds to optimise a kernel";
+    let mut page = Page::held("xie2013/efficiency", quick, title, TEXT, rows);
     let cells = |found: &Found| {
         let Benchmark { theirs, kernel, .. } = found.benchmark;
         vec![format!("{kernel} ({theirs})"), found.loads.to_string(), found.runs.to_string(), told(found.seconds)]

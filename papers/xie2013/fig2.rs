@@ -85,11 +85,10 @@ fn draw(quick: bool, found: &Found) -> Result<Page, Halt> {
     let of = |at: Option<&Set>| at.map_or(0, |set| set.cycles);
     let (all_cached, all_bypassed) = (of(sets.first()), of(sets.last()));
     let least = of(sets.iter().min_by_key(|set| set.cycles));
-    let mut page = Page::new("xie2013/fig2", quick, "xie2013, figure 2: the particle filter");
-    page.text(TEXT);
     let ours = format!("none {}, all {}, best {}", grouped(all_cached), grouped(all_bypassed), grouped(least));
     let holds = least < all_cached.min(all_bypassed);
-    page.judged(vec![Row::claim(Class::Sign, "cycles by bypassed loads", &ours, "neither extreme is best", holds)]);
+    let rows = vec![Row::claim(Class::Sign, "cycles by bypassed loads", &ours, "neither extreme is best", holds)];
+    let mut page = Page::held("xie2013/fig2", quick, "xie2013, figure 2: the particle filter", TEXT, rows);
     let named =
         |of: &Candidate| vec![of.load.to_string(), of.line.to_string(), of.kernel.clone(), format!("`{}`", of.text)];
     page.text("## The six loads");

@@ -88,15 +88,13 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
 }
 
 fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
-    let mut page = Page::new("xie2013/mrq", quick, "xie2013, section 6: MRQ beside the rule of Jia et al.");
-    page.text(TEXT);
     let gains = |found: &Found| {
         let [bypass_all, others @ ..] = found.cycles;
         others.map(|cycles| gain(bypass_all, cycles))
     };
     let list = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(percent).collect::<Vec<_>>().join(", ");
     let [rule, _, heuristic] = [0, 1, 2].map(|which| move |found: &Found| gains(found)[which]);
-    page.judged(vec![
+    let rows = vec![
         Row::claim(
             Class::Sign,
             "heuristic over bypass all at 16, 32, 48 KB, percent",
@@ -111,7 +109,9 @@ fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
             "the same as bypass all",
             found.iter().all(|found| found.loads.iter().all(|load| !load.is_cached_by_rule)),
         ),
-    ]);
+    ];
+    let title = "xie2013, section 6: MRQ beside the rule of Jia et al.";
+    let mut page = Page::held("xie2013/mrq", quick, title, TEXT, rows);
     let row = |(size, found): (&Size, &Found)| {
         let kilobytes = format!("{} KB", size.kilobytes);
         let [rule, cache_all, heuristic] = gains(found).map(percent);

@@ -159,7 +159,7 @@ impl Bounds {
             let behind =
                 BEHIND.iter().filter(|(name, _)| *name == one.name && !is_quick).map(|(_, why)| (*why).to_owned());
             let why: Vec<_> = [one.why()].into_iter().chain(behind).collect();
-            if row.passed { row } else { row.because(&why.join("; ")) }
+            row.explained(|| why.join("; "))
         })
     }
 

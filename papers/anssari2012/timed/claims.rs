@@ -45,8 +45,7 @@ impl Claims<'_> {
         let ours = mean(self.all, number);
         let row = Row::claim(Class::Sign, what, &changes(ours), published, ours[0] < limit);
         let each = self.all.iter().map(|one| format!("{} {}", one.name, changes(number(one))));
-        let why = if row.passed { String::new() } else { each.collect::<Vec<_>>().join(", ") };
-        self.rows.push(row.because(&why));
+        self.rows.push(row.explained(|| each.collect::<Vec<_>>().join(", ")));
     }
 }
 
@@ -91,15 +90,32 @@ const MEMORY_BOUND: &[&str] = &["LBM AoS", "LBM SoA", "SPMV", "Stencil"];
 
 pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<Row> {
     let mut claims = Claims { all, rows: Vec::new() };
+    with_tracker(&mut claims);
+    with_other_trackers(&mut claims);
+    with_energy(costs, &mut claims);
+    claims.rows.push(dominated(costs, all));
+    with_time(&mut claims);
+    with_policy(costs, &mut claims);
+    claims.rows
+}
+
+/// What the thesis says of the DRAM data of a tracker alone.
+fn with_tracker(claims: &mut Claims<'_>) {
     let tracked = |one: &Measured| one.part(("tracker", 0), ("baseline", 0), Done::dram);
     claims.mean("4.1: DRAM data with a tracker, 128 KB, mean", "up to -9 %", 1.0, &tracked);
+    let why = |size: usize, other: usize| {
+        move |one: &Measured| {
+            let traffic = traffic(one, ("tracker", size), ("baseline", other));
+            format!("{}; {traffic}", who(one, "tracker", size))
+        }
+    };
     claims.each(
         "4.1: a tracker with 128 KB against 256 KB without",
         "comparable",
         SMALL,
         &|one| one.part(("tracker", 0), ("baseline", 1), Done::dram),
         &|part| part < 1.0 + COMPARABLE,
-        &|one| format!("{}; {}", who(one, "tracker", 0), traffic(one, ("tracker", 0), ("baseline", 1))),
+        &why(0, 1),
     );
     claims.each(
         "4.1: LBM, tracker alone, 1 MB",
@@ -107,107 +123,89 @@ pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<Row> {
         LBM,
         &|one| one.dram("tracker", LARGEST),
         &is_same,
-        &|one| {
-            format!("{}; {}", who(one, "tracker", LARGEST), traffic(one, ("tracker", LARGEST), ("baseline", LARGEST)))
-        },
+        &why(LARGEST, LARGEST),
     );
-    for (what, published, names, system) in [
-        ("4.4: one sharer instead of sixteen", "the same, except CutCP", ALL_BUT_CUTCP, "1 sharer"),
-        (
-            "4.5: two isolated trackers instead of one",
-            "the same, except CutCP and SGEMM",
-            ALL_BUT_CUTCP_AND_SGEMM,
-            "2 trackers",
-        ),
-        (
-            "4.5: four isolated trackers instead of one",
-            "the same, except CutCP and SGEMM",
-            ALL_BUT_CUTCP_AND_SGEMM,
-            "4 trackers",
-        ),
-    ] {
-        claims.each(
-            what,
-            published,
-            names,
-            &|one| one.part((system, LARGEST), (PROPOSED, LARGEST), Done::dram),
-            &is_same,
-            &|one| {
-                let fewer = [system, PROPOSED].map(|system| {
-                    let TrackerStats { lookups, supplied, .. } = trackers(&one.on(system, LARGEST).timed);
-                    100.0 * ratio(supplied, lookups)
-                });
-                let traffic = traffic(one, (system, LARGEST), (PROPOSED, LARGEST));
-                format!("{:.0} % of its misses are supplied, against {:.0} %; {traffic}", fewer[0], fewer[1])
-            },
-        );
+}
+
+/// Those with fewer sharers, or apart from one another: what is said, of whom, and the system.
+const OTHER_TRACKERS: [(&str, &str, &[&str], &str); 3] = [
+    ("4.4: one sharer instead of sixteen", "the same, except CutCP", ALL_BUT_CUTCP, "1 sharer"),
+    (
+        "4.5: two isolated trackers instead of one",
+        "the same, except CutCP and SGEMM",
+        ALL_BUT_CUTCP_AND_SGEMM,
+        "2 trackers",
+    ),
+    (
+        "4.5: four isolated trackers instead of one",
+        "the same, except CutCP and SGEMM",
+        ALL_BUT_CUTCP_AND_SGEMM,
+        "4 trackers",
+    ),
+];
+
+fn with_other_trackers(claims: &mut Claims<'_>) {
+    for (what, published, names, system) in OTHER_TRACKERS {
+        let why = |one: &Measured| {
+            let fewer = [system, PROPOSED].map(|system| {
+                let TrackerStats { lookups, supplied, .. } = trackers(&one.on(system, LARGEST).timed);
+                100.0 * ratio(supplied, lookups)
+            });
+            let traffic = traffic(one, (system, LARGEST), (PROPOSED, LARGEST));
+            format!("{:.0} % of its misses are supplied, against {:.0} %; {traffic}", fewer[0], fewer[1])
+        };
+        let dram = |one: &Measured| one.part((system, LARGEST), (PROPOSED, LARGEST), Done::dram);
+        claims.each(what, published, names, &dram, &is_same, &why);
     }
-    let structures = |one: &Measured, system: &str, size: usize| {
-        let [timed, _] = one.on(system, size).events.map(|events| events.energy(costs, HOP_MM));
+}
+
+/// What the thesis says of the energy with a tracker alone.
+fn with_energy(costs: &Table43, claims: &mut Claims<'_>) {
+    let structures = |one: &Measured, system: &str| {
+        let [timed, _] = one.on(system, LARGEST).events.map(|events| events.energy(costs, HOP_MM));
         let parts = STRUCTURES.iter().zip(timed).map(|(name, nj)| format!("{name} {:.1}", nj / 1000.0));
         parts.collect::<Vec<_>>().join(", ")
     };
     let in_uj = |one: &Measured| {
-        let [with, without] = ["tracker", "baseline"].map(|system| structures(one, system, LARGEST));
+        let [with, without] = ["tracker", "baseline"].map(|system| structures(one, system));
         format!("in uJ {with} with a tracker; {without} without")
     };
     let with_tracker = |one: &Measured| energy(costs, one, ("tracker", LARGEST), ("baseline", LARGEST));
-    claims.each(
-        "4.6: energy with a tracker, 1 MB, where the L2 has less to do",
-        "less",
-        FEWER_L2,
-        &with_tracker,
-        &|part| part < 1.0,
-        &in_uj,
-    );
-    claims.each(
-        "4.6: energy with a tracker, 1 MB, elsewhere",
-        "virtually the same",
-        UNCHANGED,
-        &with_tracker,
-        &is_same,
-        &in_uj,
-    );
+    let what = "4.6: energy with a tracker, 1 MB, where the L2 has less to do";
+    claims.each(what, "less", FEWER_L2, &with_tracker, &|part| part < 1.0, &in_uj);
+    let what = "4.6: energy with a tracker, 1 MB, elsewhere";
+    claims.each(what, "virtually the same", UNCHANGED, &with_tracker, &is_same, &in_uj);
     let small = |one: &Measured| energy(costs, one, ("tracker", 0), ("baseline", 0));
     claims.mean("4.6: energy with a tracker, 128 KB, mean", "less", 1.0, &small);
-    let dominated = all.iter().filter(|one| {
+}
+
+/// What DRAM and L1s take of the energy of the baseline.
+fn dominated(costs: &Table43, all: &[Measured]) -> Row {
+    let is_dominated = |one: &&Measured| {
         let [[l1, _, _, _, dram], _] = one.on("baseline", LARGEST).events.map(|events| events.energy(costs, HOP_MM));
         let [whole, _] = one.on("baseline", LARGEST).energy(costs, HOP_MM);
         l1 + dram > whole / 2.0
-    });
-    let dominated = dominated.count();
+    };
+    let dominated = all.iter().filter(is_dominated).count();
     let ours = format!("more than half of the energy in {dominated} of {}", all.len());
-    let published = "dominant in almost every benchmark";
     let holds = dominated * 10 >= all.len() * 8;
-    let row = Row::claim(Class::Sign, "4.6: DRAM and L1", &ours, published, holds);
-    claims.rows.push(row.because(if holds {
-        ""
-    } else {
-        "the other structures are in the energies by structure below"
-    }));
+    let row = Row::claim(Class::Sign, "4.6: DRAM and L1", &ours, "dominant in almost every benchmark", holds);
+    row.explained(|| "the other structures are in the energies by structure below".to_owned())
+}
+
+/// What the thesis expects of the time with a tracker alone.
+fn with_time(claims: &mut Claims<'_>) {
     let why = |one: &Measured| {
         let size = if one.cycles(LARGEST) > 1.0 + HIDDEN { LARGEST } else { 0 };
         let [with, without] = ["tracker", "baseline"].map(|system| &one.on(system, size).timed);
         format!("{} cycles against {}; {}", with.cycles, without.cycles, who(one, "tracker", size))
     };
-    claims.each(
-        "4.3: cycles with a tracker, 1 MB, compute-bound",
-        "hidden completely",
-        COMPUTE_BOUND,
-        &|one| [one.cycles(LARGEST), f64::NAN],
-        &|part| part <= 1.0 + HIDDEN,
-        &why,
-    );
-    claims.each(
-        "4.3: cycles with a tracker, 128 KB, memory-bound",
-        "fewer",
-        MEMORY_BOUND,
-        &|one| [one.cycles(0), f64::NAN],
-        &|part| part < 1.0,
-        &why,
-    );
-    with_policy(costs, &mut claims);
-    claims.rows
+    let large = |one: &Measured| [one.cycles(LARGEST), f64::NAN];
+    let what = "4.3: cycles with a tracker, 1 MB, compute-bound";
+    claims.each(what, "hidden completely", COMPUTE_BOUND, &large, &|part| part <= 1.0 + HIDDEN, &why);
+    let small = |one: &Measured| [one.cycles(0), f64::NAN];
+    let what = "4.3: cycles with a tracker, 128 KB, memory-bound";
+    claims.each(what, "fewer", MEMORY_BOUND, &small, &|part| part < 1.0, &why);
 }
 
 /// What the thesis says of tracker and policy together.
@@ -230,8 +228,8 @@ fn with_policy(costs: &Table43, claims: &mut Claims<'_>) {
             change(ratio(part, whole))
         )
     });
-    let why = if row.passed { String::new() } else { each.collect::<Vec<_>>().join("; ") };
-    claims.rows.push(row.because(&why));
+    let row = row.explained(|| each.collect::<Vec<_>>().join("; "));
+    claims.rows.push(row);
     claims.each(
         "4.2: misses of the L1 with the policy, of those without, 1 MB",
         "small increase",

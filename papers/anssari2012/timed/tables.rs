@@ -1,0 +1,251 @@
+//! The tables of the page with time.
+
+use std::iter::once;
+
+use ::area::Table43;
+use golden::hybrid::Counts;
+use miette::Report;
+use rtl::l2::L2Stats;
+use rtl::tracker::TrackerStats;
+
+use super::super::{Events, HOP_MM, LARGEST, SIZES, STRUCTURES};
+use super::{Done, Measured, Other, PASSING, PROPOSED, energy, forwards, mean, trackers};
+use crate::chart::{Chart, Series};
+use crate::page::{Page, comma_separated};
+use warpsieve::run::{Counters, ratio};
+
+/// Lengths of a hop in mm.
+const HOPS: [f64; 6] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0];
+
+/// All tables of the page, its chart, and its numbers.
+pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[Measured], others: &[Other]) -> Result<(), Report> {
+    let shown: Vec<&str> = ["baseline", "tracker", "both"].into_iter().filter(|name| has(all, name)).collect();
+    dram_tables(page, all, &shown);
+    single_tables(page, all);
+    passing_table(page, all);
+    energy_tables(page, costs, all, &shown);
+    time_table(page, all);
+    refusals(page, all, others);
+    sizes(page, all);
+    page.csv = counted(costs, all)?;
+    Ok(())
+}
+
+/// A table whose first column has this head, and whose others are numbers.
+fn table(page: &mut Page, first: &str, names: &[impl AsRef<str>], rows: Vec<Vec<String>>) {
+    let heads: Vec<&str> = once(first).chain(names.iter().map(AsRef::as_ref)).collect();
+    page.table(&heads, rows, 1);
+}
+
+/// Numbers with time, and without behind them.
+fn both([timed, untimed]: [f64; 2]) -> String {
+    format!("{timed:.3} ({untimed:.3})")
+}
+
+fn has(all: &[Measured], system: &str) -> bool {
+    all.iter().all(|one| one.done.iter().any(|done| done.system == system))
+}
+
+/// Cells of a row of numbers of each benchmark, with a last row of means.
+fn with_means(all: &[Measured], numbers: &dyn Fn(&Measured) -> Vec<[f64; 2]>) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut sums: Vec<[f64; 2]> = Vec::new();
+    for one in all {
+        let each = numbers(one);
+        sums.resize(each.len(), [0.0; 2]);
+        sums.iter_mut().zip(&each).for_each(|(sum, each)| (0..2).for_each(|at| sum[at] += each[at]));
+        rows.push([one.name.to_owned()].into_iter().chain(each.into_iter().map(both)).collect());
+    }
+    let means = sums.into_iter().map(|sum| both(sum.map(|sum| sum / all.len() as f64)));
+    rows.push(["mean".to_owned()].into_iter().chain(means).collect());
+    rows
+}
+
+fn dram_tables(page: &mut Page, all: &[Measured], shown: &[&str]) {
+    page.text("## Figure 4.1: DRAM data, of the baseline with 1 MB\nWith time, and without in brackets.");
+    for system in shown {
+        let heads = SIZES.map(|kb| format!("{system} {kb} KB"));
+        let numbers = |one: &Measured| (0..SIZES.len()).map(|size| one.dram(system, size)).collect();
+        table(page, "benchmark", &heads, with_means(all, &numbers));
+    }
+    let series = shown.iter().flat_map(|system| {
+        (0..SIZES.len()).map(move |size| {
+            Series::new(&format!("{system} {}", SIZES[size]), all.iter().map(move |one| one.dram(system, size)[0]))
+        })
+    });
+    let chart = Chart::relative("DRAM data on the clocked machine", "of the baseline with 1 MB").logarithmic();
+    let groups = all.iter().map(|one| one.name.to_owned()).collect();
+    page.chart("", &Chart { groups, series: series.collect(), ..chart });
+}
+
+fn single_tables(page: &mut Page, all: &[Measured]) {
+    page.text("## Figures 4.2, 4.4 and 4.5, L2 of 1 MB\nMiss rates of the L1 with a tracker, and DRAM data in parts of that of one tracker with sixteen sharers.");
+    let others = ["1 sharer", "2 trackers", "4 trackers"];
+    let heads: Vec<&str> = once("miss rate").chain(others).collect();
+    let numbers = |one: &Measured| {
+        let rate = one.on("tracker", LARGEST).miss_rate();
+        let parts = others.map(|system| one.part((system, LARGEST), (PROPOSED, LARGEST), Done::dram));
+        [rate].into_iter().chain(parts).collect()
+    };
+    table(page, "benchmark", &heads, with_means(all, &numbers));
+}
+
+fn passing_table(page: &mut Page, all: &[Measured]) {
+    page.text(PAST_THE_L2);
+    let heads = [
+        "benchmark",
+        "DRAM data",
+        "cycles",
+        "lines fetched",
+        "written back",
+        "write misses",
+        "both: lines fetched",
+        "both: written back",
+        "both: write misses",
+        "DRAM data, byte masks",
+    ];
+    let rows = all.iter().map(|one| {
+        let counts = |system: &str| {
+            let sum = |count: fn(&L2Stats) -> u64| one.on(system, LARGEST).timed.l2.iter().map(count).sum::<u64>();
+            [sum(|bank| bank.fetches), sum(|bank| bank.writebacks), sum(|bank| bank.write_misses)]
+        };
+        let [cycles, whole] = [PASSING, PROPOSED].map(|system| one.on(system, LARGEST).timed.cycles);
+        let parts = [both(one.past_the_l2()), format!("{:.3}", ratio(cycles, whole))];
+        let counted = [counts(PASSING), counts(PROPOSED)].concat().into_iter().map(|count| count.to_string());
+        let masked = one.past_the_masked_l2().map_or(String::new(), |part| format!("{part:.3}"));
+        [one.name.to_owned()].into_iter().chain(parts).chain(counted).chain([masked]).collect()
+    });
+    page.table(&heads, rows.collect(), 1);
+}
+
+fn energy_tables(page: &mut Page, costs: &Table43, all: &[Measured], shown: &[&str]) {
+    page.text(&format!(
+        "## Figure 4.6: energy\nOf the baseline with the same L2, with a hop of {HOP_MM} mm, with time and without in brackets."
+    ));
+    let systems: Vec<_> = shown[1..].iter().flat_map(|&system| [0, LARGEST].map(|size| (system, size))).collect();
+    let heads: Vec<_> = systems.iter().map(|(system, size)| format!("{system} {} KB", SIZES[*size])).collect();
+    let numbers = |one: &Measured| {
+        systems.iter().map(|&(system, size)| energy(costs, one, (system, size), ("baseline", size))).collect()
+    };
+    table(page, "benchmark", &heads, with_means(all, &numbers));
+    page.text("The means for other lengths of a hop, which the thesis does not state:");
+    let rows = HOPS.map(|mm| {
+        let means = systems.iter().map(|&(system, size)| {
+            both(mean(all, |one| one.part((system, size), ("baseline", size), |done| done.energy(costs, mm))))
+        });
+        [format!("{mm} mm")].into_iter().chain(means).collect()
+    });
+    table(page, "hop", &heads, rows.into());
+    page.text("By structure with 1 MB and time, in uJ:");
+    let heads: Vec<_> =
+        STRUCTURES.iter().flat_map(|name| [format!("{name} baseline"), format!("{name} tracker")]).collect();
+    let rows = all.iter().map(|one| {
+        let [without, with] =
+            ["baseline", "tracker"].map(|system| one.on(system, LARGEST).events[0].energy(costs, HOP_MM));
+        let cells = without.iter().zip(with).flat_map(|(without, with)| [*without, with]);
+        [one.name.to_owned()].into_iter().chain(cells.map(|nj| format!("{:.2}", nj / 1000.0))).collect()
+    });
+    table(page, "benchmark", &heads, rows.collect());
+}
+
+fn time_table(page: &mut Page, all: &[Measured]) {
+    page.text("## Time\nCycles with a tracker in parts of those of the baseline with the same L2. The thesis has no time and expects what the rows above say.");
+    let heads = SIZES.map(|kb| format!("{kb} KB"));
+    let rows = all.iter().map(|one| {
+        let parts = (0..SIZES.len()).map(|size| format!("{:.3}", one.cycles(size)));
+        [one.name.to_owned()].into_iter().chain(parts).collect()
+    });
+    table(page, "benchmark", &heads, rows.collect());
+}
+
+fn refusals(page: &mut Page, all: &[Measured], others: &[Other]) {
+    page.text(REFUSALS);
+    let heads = ["benchmark", "L1 misses looked up", "sent to an L1 %", "supplied %", "line gone %", "not yet there %"];
+    let benchmarks = all.iter().map(|one| (one.name, &one.on("tracker", LARGEST).timed));
+    let rows =
+        benchmarks.chain(others.iter().map(|(name, counters)| (name.as_str(), counters))).map(|(name, counters)| {
+            let lookups = trackers(counters).lookups.to_string();
+            let parts = forwards(counters).map(|part| format!("{part:.1}"));
+            [name.to_owned(), lookups].into_iter().chain(parts).collect()
+        });
+    page.table(&heads, rows.collect(), 1);
+}
+
+fn sizes(page: &mut Page, all: &[Measured]) {
+    page.text("## Sizes");
+    let rows = all.iter().map(|one| {
+        let Counters { cycles, .. } = one.on("baseline", LARGEST).timed;
+        let instructions = one.on("baseline", LARGEST).timed.warp_instructions();
+        let kb = one.bytes / 1024;
+        vec![one.name.to_owned(), one.title.clone(), kb.to_string(), instructions.to_string(), cycles.to_string()]
+    });
+    page.table(&["benchmark", "what runs", "buffers, KB", "warp instructions", "cycles, 1 MB"], rows.collect(), 2);
+}
+const PAST_THE_L2: &str = "## Figure 4.3: loads whose lines an L1 will keep pass the L2 by
+`tracker-exclusive` with `hybrid-policy`, in parts of `tracker` with `hybrid-policy`, both with 1 MB, as the thesis compares them.
+A write that misses fetches its line unless it is written as a whole. With byte masks, which the thesis's simulator does not have and which
+stand here for those that it finds hurt only, an L2 notes which bytes were written and fetches nothing for them.
+A write that misses costs its own fetch at most: the other lines that are fetched more are read again.
+";
+
+const REFUSALS: &str = "## What becomes of a forward
+With a tracker and 1 MB; the last rows are kernels of the suite at their main size that no figure has. Nothing but the line decides: a
+forward waits for the ports and queues that it needs, and is never refused for them. *Gone*: the L1 has dropped the line, and its notice
+has not reached the tracker. *Not yet there*: the line was listed as its reply passed the tracker, and is still on its way to that L1, which
+stays listed.
+
+In `syrk` the rows of a matrix meet in the same sets. A line is taken as soon as it has arrived, for all other ways wait for lines of their
+own, and the tracker hears of it a journey later: reply, notice and forward take longer than the line stays. With a request link of one
+cycle more of these forwards find their line, and with ways for the lines that meet most of them do: it is no queue and no port.
+";
+
+/// All counts of all systems.
+fn counted(costs: &Table43, all: &[Measured]) -> Result<String, Report> {
+    let head = [
+        "benchmark",
+        "system",
+        "l2_kb",
+        "time",
+        "cycles",
+        "l1_reads",
+        "l1_writes",
+        "tracker_reads",
+        "tracker_writes",
+        "l2_reads",
+        "l2_writes",
+        "network_bytes",
+        "dram_bytes",
+        "l1_nj",
+        "tracker_nj",
+        "l2_nj",
+        "network_nj",
+        "dram_nj",
+        "lookups",
+        "forwards",
+        "supplied",
+        "gone",
+        "too_early",
+    ];
+    let mut lines = Vec::new();
+    for one in all {
+        for done in &one.done {
+            let TrackerStats { lookups, forwards, supplied, refused, too_early, .. } = trackers(&done.timed);
+            let timed = [lookups, forwards, supplied, refused - too_early, too_early];
+            let Counts { remote_hits, nacks, tracker_reads, .. } = done.untimed;
+            let untimed = [tracker_reads, remote_hits + nacks, remote_hits, nacks, 0];
+            let rows = [("clocked", done.timed.cycles, timed), ("untimed", 0, untimed)];
+            for ((time, cycles, of_tracker), events) in rows.into_iter().zip(done.events) {
+                let Events { l1, tracker, l2, network_bytes, dram_bytes, .. } = events;
+                let numbers = [l1, tracker, l2].concat().into_iter().chain([network_bytes, dram_bytes]);
+                let mut line =
+                    vec![one.name.to_owned(), done.system.to_owned(), SIZES[done.size].to_string(), time.to_owned()];
+                line.push(if cycles > 0 { cycles.to_string() } else { String::new() });
+                line.extend(numbers.map(|number| number.to_string()));
+                line.extend(events.energy(costs, HOP_MM).map(|nj| format!("{nj:.1}")));
+                line.extend(of_tracker.map(|number| number.to_string()));
+                lines.push(line);
+            }
+        }
+    }
+    comma_separated(&head, &lines)
+}
