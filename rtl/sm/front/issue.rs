@@ -1,20 +1,11 @@
 //! Issue: each scheduler chooses a warp, whose head instruction is dispatched.
 
-use isa::program::{BarrierKind, Guard, Op, Src};
-
 use super::decode::{Decoded, Pipe};
 use super::scheduler::MAX_SCHEDULERS;
 use super::stall::StallReason;
 use crate::kernel::Edge;
-use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
-use crate::sm::execute::alu::{Compute, execute};
-use crate::sm::execute::operands::Operands;
-use crate::sm::host::fault::FaultKind;
-use crate::sm::memory::check::fault;
-use crate::sm::warp::barrier::{Arrival, Reduction};
-use crate::sm::warp::halves::Half;
 
 /// Warps whose head instruction waits for nothing of its own warp, at the start of a cycle.
 #[derive(Clone, Copy, Debug)]
@@ -146,12 +137,6 @@ impl SmCore {
         Some(decoded.pipe)
     }
 
-    /// [`Self::dispatch`] for warps of two halves.
-    #[inline(never)]
-    fn dispatch_half(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, warp: u8, decoded: &Decoded) {
-        self.dispatch::<true>(loaded, at, scheduler, warp, decoded);
-    }
-
     /// Warps whose head instruction waits for no operand and at no barrier.
     #[inline(always)]
     pub(in crate::sm) fn ready(&self) -> Ready {
@@ -267,202 +252,5 @@ impl SmCore {
             }
         }
         until
-    }
-
-    /// Carries out an instruction as far as the core does at issue and moves its warp on.
-    #[inline(always)]
-    fn dispatch<const PAIRS: bool>(
-        &mut self,
-        loaded: &Loaded,
-        at: &Edge<'_>,
-        scheduler: usize,
-        warp: u8,
-        decoded: &Decoded,
-    ) {
-        let inst = &decoded.inst;
-        let (pc, active) = (self.stacks.pc(warp), self.stacks.active(warp));
-        self.stalls.issue(scheduler, warp, pc);
-        let lanes = match inst.guard {
-            None => active,
-            Some(Guard { pred, negated }) => {
-                let mut lanes = u64::from(self.registers.pred(at, warp, 0, pred));
-                if PAIRS {
-                    lanes |= u64::from(self.registers.pred(at, warp, 1, pred)) << LANES;
-                }
-                active & if negated { !lanes } else { lanes }
-            }
-        };
-        let Half { number: half, mask, turn } = if PAIRS && !matches!(decoded.pipe, Pipe::Control) {
-            self.halves.next(warp, lanes)
-        } else {
-            Half { number: 0, mask: lanes as u32, turn: Turn::Only }
-        };
-        let issue = Issue { scheduler, warp, half, turn, rows: self.first_row(warp, half), pc, mask, lanes };
-        let mut acting = if PAIRS { lanes } else { mask.into() };
-        match &inst.op {
-            Op::Branch { target, reconverge, .. } => {
-                acting = active;
-                self.counters.divergent_branches += u64::from(lanes != 0 && lanes != active);
-                self.stacks.branch(at, warp, lanes, *target, *reconverge);
-            }
-            Op::Exit if lanes != 0 => self.exit(at, warp, lanes),
-            Op::Barrier { id } if lanes != 0 => {
-                let slot = self.warps.get(warp).cta;
-                let live = self.warps.live() & self.ctas.warps(slot);
-                self.barriers.arrive(slot, *id, warp, live, Arrival::of(lanes));
-                self.stacks.advance(at, warp);
-            }
-            Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => self.stacks.advance(at, warp),
-            Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
-                if mask != 0 {
-                    let served = self.access(loaded, at, issue, decoded, mem);
-                    if served != Served::All {
-                        return self.dispatch_again(warp, decoded, served);
-                    }
-                }
-                if PAIRS && turn == Turn::First {
-                    return self.dispatch_other(issue, decoded);
-                }
-                self.stacks.advance(at, warp);
-            }
-            Op::Atomic(..) | Op::Texture(_) | Op::BarrierWith(_) | Op::Trap if lanes != 0 => {
-                let served = self.dispatch_rare(loaded, at, issue, decoded);
-                if served != Served::All {
-                    return self.dispatch_again(warp, decoded, served);
-                }
-                if PAIRS && turn == Turn::First && decoded.pipe != Pipe::Barrier {
-                    return self.dispatch_other(issue, decoded);
-                }
-                self.stacks.advance(at, warp);
-            }
-            _ => {
-                if mask != 0 && decoded.writes {
-                    let start = self.start(at, &issue, (decoded.pipe, decoded.interval), decoded);
-                    self.compute::<PAIRS>(loaded, at, &issue, decoded, start);
-                    self.reserve(&issue, &inst.writes);
-                }
-                if PAIRS && turn == Turn::First {
-                    return self.dispatch_other(issue, decoded);
-                }
-                self.stacks.advance(at, warp);
-            }
-        }
-        if PAIRS {
-            self.halves.issued(warp, Turn::Only);
-        }
-        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.issued::<PAIRS>(decoded.pipe, acting);
-        self.heads[decoded.pipe as usize] &= !(1 << warp);
-        // The pc of a warp that has ended stays where it was.
-        let next = self.stacks.pc(warp);
-        if next != pc + 1 {
-            self.fetch.flush(warp);
-        } else if self.fetch.take(warp) {
-            self.show_head(loaded, warp, next);
-        }
-    }
-
-    /// What is left to do for an instruction that stays at the head of its warp.
-    #[inline(never)]
-    fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: Served) {
-        if served == Served::Part {
-            self.scoreboard.show(warp, &decoded.uses);
-        }
-    }
-
-    /// Carries out an instruction that few kernels have.
-    #[inline(never)]
-    fn dispatch_rare(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: Issue, decoded: &Decoded) -> Served {
-        match &decoded.inst.op {
-            Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
-            Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
-            Op::BarrierWith(kind) => self.meet(loaded, at, &issue, decoded, *kind),
-            _ => self.stop(loaded, &issue, decoded, issue.lanes.trailing_zeros() as u8, FaultKind::Trap),
-        }
-    }
-
-    /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
-    /// opened.
-    fn meet(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
-        let &Issue { warp, turn, mask, lanes, .. } = issue;
-        let inst = &decoded.inst;
-        if self.warps.get(warp).served != 0 {
-            let Reduction { threads, held } = self.barriers.reduction(warp);
-            if decoded.writes {
-                let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
-                let truth = if kind == BarrierKind::All { held == threads } else { held > 0 };
-                self.pipes.start(at, issue, due, |words| {
-                    words[0] = [held.into(); LANES];
-                    [if truth { u32::MAX } else { 0 }; 2]
-                });
-                self.reserve(issue, &inst.writes);
-            }
-            self.halves.issued(warp, turn);
-            if turn == Turn::First {
-                return Served::Part;
-            }
-            self.warps.serve(warp, 0);
-            return Served::All;
-        }
-        let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, issue, decoded);
-        let lane = mask.trailing_zeros() as usize % LANES;
-        let word = |operand: usize| read.word(decoded.srcs[operand].low, &mut None)[lane];
-        let id = (word(0) % 16) as u8;
-        let expected = if inst.srcs[1] == Src::None { 0 } else { word(1) };
-        let mut held = (read.pred(&inst.srcs[2]) & mask).count_ones();
-        if turn == Turn::First {
-            let upper = &Issue { half: 1, rows: self.first_row(warp, 1), ..*issue };
-            let holds = Operands::open(parts, loaded, at, upper, decoded).pred(&inst.srcs[2]);
-            held += (holds & (lanes >> LANES) as u32).count_ones();
-        }
-        let slot = self.warps.get(warp).cta;
-        let live = self.warps.live() & self.ctas.warps(slot);
-        if kind == BarrierKind::Arrive {
-            self.barriers.pass(slot, id, live, Arrival::of(lanes));
-            return Served::All;
-        }
-        self.barriers.arrive(slot, id, warp, live, Arrival { expected, held, ..Arrival::of(lanes) });
-        if kind == BarrierKind::Sync {
-            return Served::All;
-        }
-        self.warps.serve(warp, mask);
-        Served::Part
-    }
-
-    /// Stops the core at a fault of lane `lane`.
-    #[inline(never)]
-    pub(in crate::sm) fn stop(
-        &mut self,
-        loaded: &Loaded,
-        &Issue { warp, half, pc, .. }: &Issue,
-        decoded: &Decoded,
-        lane: u8,
-        kind: FaultKind,
-    ) -> Served {
-        let lane = lane + half * LANES as u8;
-        let fault = fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind);
-        self.fault = Some(Box::new(fault));
-        Served::Fault
-    }
-
-    /// Sends the result of the instruction at a warp's pc on its way, from the cycle `start` on. One
-    /// function for each kind of warp, so that what it computes is compiled into its only caller.
-    #[inline(always)]
-    fn compute<const PAIRS: bool>(
-        &mut self,
-        loaded: &Loaded,
-        at: &Edge<'_>,
-        issue: &Issue,
-        decoded: &Decoded,
-        start: u64,
-    ) {
-        let parts = (&self.registers, &self.warps, &self.ctas);
-        let read = Operands::open(parts, loaded, at, issue, decoded);
-        let mut due = start + u64::from(decoded.latency);
-        if decoded.queues {
-            due = self.pipes.first_room(due);
-        }
-        self.pipes.start(at, issue, due, |words| execute(decoded, issue.mask, read, words));
     }
 }
