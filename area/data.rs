@@ -1,14 +1,15 @@
 //! The data file, read and checked.
 
+use rtl::kernel::Logic;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::Basis;
 use crate::cache::{CacheData, Table43};
 use crate::cam::CamData;
 use crate::gates::{FlopData, GateData, Gates, LogicData};
 use crate::memory::{Cost, Kind, Memory, Node};
 use crate::sram::{ClosedForms, GridData, Sram};
-use crate::{Basis, Logic};
 
 /// Something wrong with a data file.
 #[derive(Debug, Error)]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use rtl::kernel::Logic;
 use serde::Deserialize;
 
 use crate::data::{ByNode, TechnologyError};
@@ -81,47 +82,6 @@ impl FlopEnergy {
         let write = word * self.clocked_bit + changed * (self.changed_bit + self.changed_mux);
         [read, write].map(|pj| pj * self.scale.pj.at(node))
     }
-}
-
-/// A piece of combinational logic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Logic {
-    /// One output bit as the exclusive or of so many inputs.
-    XorTree {
-        /// Inputs of the tree.
-        fan_in: u32,
-    },
-    /// Equality comparators.
-    Comparator {
-        /// Bits compared.
-        width: u32,
-        /// How many.
-        count: u32,
-    },
-    /// First set bit.
-    PriorityEncoder {
-        /// Request lines.
-        inputs: u32,
-    },
-    /// One of several words.
-    Mux {
-        /// Inputs.
-        ways: u32,
-        /// Bits of each.
-        width: u32,
-    },
-    /// Adder, subtractor or counter.
-    Adder {
-        /// Bits.
-        width: u32,
-    },
-    /// Divider by a constant.
-    ConstantDivider {
-        /// Bits of the dividend.
-        width: u32,
-        /// The divisor.
-        divisor: u32,
-    },
 }
 
 /// um2 and mW of one unit at 45 nm.
@@ -218,20 +178,5 @@ impl Gates {
             }
         };
         self.cost(node, &[units])
-    }
-}
-
-impl Logic {
-    /// What it is and how much of it, in words: `32 comparators of 25 bits`.
-    #[must_use]
-    pub fn words(self) -> String {
-        match self {
-            Self::XorTree { fan_in } => format!("XOR of {fan_in}"),
-            Self::Comparator { width, count } => format!("{count} comparators of {width} bits"),
-            Self::PriorityEncoder { inputs } => format!("first of {inputs}"),
-            Self::Mux { ways, width } => format!("one of {ways} words of {width} bits"),
-            Self::Adder { width } => format!("adder of {width} bits"),
-            Self::ConstantDivider { width, divisor } => format!("{width} bits divided by {divisor}"),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! # Area, leakage and energy from structures
 //! Turns what a design is built of (memories, flip-flops, logic) into um2, mW and pJ at 45, 32 and
-//! 22 nm. It knows nothing of the design: whoever counts its structures asks here what each costs.
+//! 22 nm. Of the design it knows nothing but the kinds of logic that `rtl` lists: whoever
+//! counts its structures asks here what each costs.
 //! No coefficient stands in the code; all are in `technology.toml`, each with its source.
 //!
 //! | module   | holds                                                                     |
@@ -30,5 +31,4 @@ pub use cache::{Cache, Published, Table43};
 pub use cacti::cacti_input;
 pub use data::{Chip, Technology, TechnologyError};
 pub use errors::{Errors, Metric};
-pub use gates::Logic;
 pub use memory::{Basis, Cost, Kind, Memory, Node, Ports};

@@ -2,8 +2,9 @@
 //! more of anything never costs less; the published caches.
 
 use proptest::prelude::*;
+use rtl::kernel::Logic;
 
-use crate::{Basis, Cost, Kind, Logic, Memory, Metric, Node, Ports, Technology, cacti_input};
+use crate::{Basis, Cost, Kind, Memory, Metric, Node, Ports, Technology, cacti_input};
 
 fn technology() -> Technology {
     Technology::built_in().unwrap()

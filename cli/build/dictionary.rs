@@ -13,7 +13,7 @@ use crate::declared::{Declared, Member, find};
 const STATS: &str = "cli/stats.rs";
 /// What makes a scheduler, a cache or a bank wait: who waits, the type of its reasons, and the names of their counters.
 const REASONS: [(&str, &str, &str, [&str; 2]); 3] = [
-    ("SM scheduler", "rtl/sm/stall.rs", "StallReason", ["stalls.", ""]),
+    ("SM scheduler", "rtl/sm/front/stall.rs", "StallReason", ["stalls.", ""]),
     ("cache of the LSU", "rtl/l1/watch.rs", "Fail", ["reservation_fails.", ""]),
     ("L2 bank", "rtl/l2/stats.rs", "Stall", ["stall_", " in waveforms"]),
 ];

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::collectors::{MAX_BANKS, MAX_UNITS};
-use super::pipes::CALENDAR_CYCLES;
-use super::scheduler::MAX_SCHEDULERS;
+use super::execute::collectors::{MAX_BANKS, MAX_UNITS};
+use super::execute::pipes::CALENDAR_CYCLES;
+use super::front::scheduler::MAX_SCHEDULERS;
 use super::{MAX_CTAS, MAX_WARPS};
 use crate::config::Rules;
 use crate::l1::access::LANES;

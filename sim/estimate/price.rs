@@ -1,6 +1,6 @@
 //! Structures as the design lists them, turned into those that the technology knows.
 
-use area::{Kind, Logic, Memory, Node, Ports, Technology};
+use area::{Kind, Memory, Node, Ports, Technology};
 use rtl::kernel::{Access, Storage};
 
 use super::{Array, Piece};
@@ -43,21 +43,8 @@ pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Ve
 /// A scope's own logic.
 pub(super) fn logic(counts: &Counts, technology: &Technology, node: Node) -> Vec<Piece> {
     let priced = counts.logic.iter().map(|count| {
-        let cost = technology.logic(node, known(count.logic));
+        let cost = technology.logic(node, count.logic);
         Piece { name: count.name.clone(), logic: count.logic, um2: cost.um2, leakage_mw: cost.leakage_mw }
     });
     priced.collect()
-}
-
-/// The same piece of logic in the technology's terms.
-fn known(logic: rtl::kernel::Logic) -> Logic {
-    use rtl::kernel::Logic as Listed;
-    match logic {
-        Listed::XorTree { fan_in } => Logic::XorTree { fan_in },
-        Listed::Comparator { width, count } => Logic::Comparator { width, count },
-        Listed::PriorityEncoder { inputs } => Logic::PriorityEncoder { inputs },
-        Listed::Mux { ways, width } => Logic::Mux { ways, width },
-        Listed::Adder { width } => Logic::Adder { width },
-        Listed::ConstantDivider { width, divisor } => Logic::ConstantDivider { width, divisor },
-    }
 }

@@ -5,16 +5,26 @@ use super::super::cache::CacheId;
 use super::super::dueling::{Mode, Seen};
 use super::super::miss_queue::{MissEntry, MissKind};
 use super::super::ticket;
-use super::{DuelIo, Lsu};
+use super::{DuelIo, Lsu, LsuIo};
 use crate::kernel::Edge;
 use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::packet::{Reply, ReplyKind, Sharing};
 use crate::tracker::{Answer, Forward, Found, SupplyIo};
 
 impl Lsu {
+    /// Still step 1: what others want of this L1. Returns whether a line was recalled.
+    #[inline(always)]
+    pub(super) fn serve_peers(&mut self, io: &mut LsuIo<'_>, at: &mut Edge<'_>) -> bool {
+        let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
+        if let Some(supply) = &mut io.supply {
+            self.take_forward(supply, at);
+        }
+        recalled
+    }
+
     /// Still step 1: drops a line that a bank gives up, and tells the bank. Returns whether it did.
     #[inline(never)]
-    pub(super) fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut Edge<'_>) -> bool {
+    fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut Edge<'_>) -> bool {
         let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
         if !recall.inv_ack.ready(at) {
             return false;
@@ -31,7 +41,7 @@ impl Lsu {
 
     /// Still step 1: supplies another SM with a line that it wants, if it is here, and says whether it was.
     #[inline(never)]
-    pub(super) fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut Edge<'_>) {
+    fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut Edge<'_>) {
         let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
         // Room for either, so that what is found never has to wait.
         if !io.answer.ready(at) || !io.supply.ready(at) {
@@ -95,7 +105,7 @@ impl Lsu {
     }
 
     /// Loads that the L1D accepted, and those among them that it could not serve.
-    pub(super) fn looked_up(&self) -> (u64, u64) {
+    fn looked_up(&self) -> (u64, u64) {
         let stats = self.stats();
         (stats.accesses, stats.misses + stats.bypasses)
     }

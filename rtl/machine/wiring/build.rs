@@ -1,5 +1,5 @@
 //! # A machine from its configuration
-//! Builds the blocks and opens the channels between them.
+//! Builds the blocks and opens the channels between them: a function for each role.
 
 use super::Machine;
 use super::channels::open;
@@ -7,15 +7,16 @@ use super::memory::Memory;
 use super::parts::{CORE, Part, block_id};
 use crate::dram::channel::DramChannel;
 use crate::dram::message::DramShape;
-use crate::kernel::ChanSpec;
+use crate::kernel::{BlockId, Chan, ChanSpec, Clocks};
 use crate::l1::access::AccessShape;
 use crate::l1::lsu::{Lsu, LsuPlace};
 use crate::l2::{Coherence, L2Bank, RecallShape};
-use crate::machine::MachineConfig;
 use crate::machine::duel::Duel;
 use crate::machine::places::bits_for;
 use crate::machine::side_network::{RecallNetwork, SideLinks, SideNetwork};
 use crate::machine::tracking::Tracking;
+use crate::machine::{LinkConfig, MachineConfig};
+use crate::noc::packet::{PacketShape, Reply};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, SmCore};
 use crate::throttle::config::Scheme;
@@ -25,14 +26,6 @@ use crate::tracker::{TrackShape, Tracker, TrackerPlace};
 
 /// Bits of a program counter: instructions of one kernel.
 const PC_BITS: u32 = 20;
-
-/// Path of the link from a channel back to its bank.
-fn dram_rsp_path(config: &MachineConfig, channel: u32) -> String {
-    match config.channels_per_partition {
-        1 => format!("partition{channel}.l2.dram_rsp"),
-        per => format!("partition{}.l2.dram_rsp{}", channel / per, channel % per),
-    }
-}
 
 impl Machine {
     /// Wires a machine.
@@ -44,189 +37,281 @@ impl Machine {
         let broken = config.validate();
         assert!(broken.is_empty(), "configuration was not validated: {}", broken[0]);
         let Some(clocks) = config.clocks() else { unreachable!("validated") };
-        let packets = config.packets();
-        let access = AccessShape {
-            addr_bits: config.addr_bits,
-            pc_bits: PC_BITS,
-            halves: config.sm.halves(),
-            counts_warps: config.l1.bypass.judges(),
-        };
-        let is_recalled = config.l2.coherence == Coherence::Sharers;
-        let dram = DramShape { burst_bits: config.burst_bits() };
-        let sms = 0..config.num_sms;
-        let partitions = 0..config.num_partitions;
-        let core_cycles = |cycles: u32| u64::from(cycles) * u64::from(clocks.period(usize::from(CORE)));
-        let id = |part| block_id(config.num_sms, config.num_partitions, part);
-        let lsu = |i: u32| {
-            let place = LsuPlace {
-                path: format!("sm{i}.l1"),
-                sm: i as u8,
-                interleave: config.interleave(config.l1.line_bytes),
-                line_bits: packets.line_bits,
-                access,
-                is_recalled,
-                is_tracked: config.tracker.is_on(),
-            };
-            let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
-            lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
-            lsu
-        };
-        let sm_core = |i: u32| {
-            let mut core = SmCore::new(&config.sm, &format!("sm{i}.core"), i, config.num_sms);
-            core.set_throttle(&config.throttle);
-            core
-        };
-        let most = (config.sm.warps / config.sm.schedulers) as u8;
-        let coordinates = config.throttle.scheme == Scheme::DwtCs;
-        // A plain link is seen at the receiver's next edge, one tick being less than any period.
-        let plain = |path: String, depth, from, to| ChanSpec { path, depth, latency: 1, credit: 1, from, to };
-        // A delayed link keeps a beat a core cycle in flight.
-        let delayed = |path, cycles: u32, credit: u32, from, to| {
-            let (latency, credit_ticks) = (core_cycles(cycles), core_cycles(credit));
-            ChanSpec { path, depth: cycles + credit + 2, latency, credit: credit_ticks, from, to }
-        };
-        let link = &config.link;
-        let core = |i: u32| id(Part::Core(i as usize));
-        let l1 = |i: u32| id(Part::Lsu(i as usize));
-        let l2 = |i: u32| id(Part::L2(i as usize));
-        let channel = |i: u32| id(Part::Dram(i as usize));
-        let per_channel =
-            |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { (0..config.num_channels()).map(new).collect() };
-        let bank_of = |channel: u32| l2(channel / config.channels_per_partition);
-        let dispatcher = id(Part::Dispatcher);
-        let (request_xbar, reply_xbar) = (id(Part::RequestXbar), id(Part::ReplyXbar));
-        let per_sm = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { sms.clone().map(new).collect() };
-        let per_partition = |new: &dyn Fn(u32) -> ChanSpec| -> Vec<ChanSpec> { partitions.clone().map(new).collect() };
-        let recall_network = || {
-            let shape = RecallShape {
-                line_bits: packets.line_bits,
-                sm_bits: packets.sm_bits,
-                partition_bits: packets.partition_bits,
-                leaver_bits: bits_for(config.l2.mshr_entries + config.l2.frc.entries),
-            };
-            let (inv_xbar, ack_xbar) = (id(Part::InvXbar), id(Part::AckXbar));
-            let links = SideLinks {
-                from_partition: per_partition(&|i| {
-                    delayed(format!("xbar_inv.from_l2_{i}"), link.reply, link.credit, l2(i), inv_xbar)
-                }),
-                to_l1: per_sm(&|i| plain(format!("sm{i}.l1.inv"), 2, inv_xbar, l1(i))),
-                from_l1: per_sm(&|i| plain(format!("xbar_ack.inject{i}"), 2, l1(i), ack_xbar)),
-                to_partition: per_partition(&|i| {
-                    delayed(format!("partition{i}.l2.inv_ack"), link.request, link.credit, ack_xbar, l2(i))
-                }),
-            };
-            Box::new(RecallNetwork::new(RecallNetwork::NAMES, &config.xbar, links, &shape))
-        };
-        let is_tracked = config.tracker.is_on();
-        let tracker = |i: u32| id(Part::Tracker(i as usize));
-        let tracking = || {
-            let shape = TrackShape {
-                line_bits: packets.line_bits,
-                sm_bits: packets.sm_bits,
-                partition_bits: packets.partition_bits,
-                row_bits: bits_for(config.tracker.transfers),
-            };
-            let (forwards, answers) = (id(Part::ForwardXbar), id(Part::AnswerXbar));
-            let links = SideLinks {
-                from_partition: per_partition(&|i| {
-                    delayed(format!("xbar_fwd.from_tracker{i}"), link.reply, link.credit, tracker(i), forwards)
-                }),
-                to_l1: per_sm(&|i| plain(format!("sm{i}.l1.forward"), 2, forwards, l1(i))),
-                from_l1: per_sm(&|i| plain(format!("xbar_ans.inject{i}"), 2, l1(i), answers)),
-                to_partition: per_partition(&|i| {
-                    delayed(format!("partition{i}.tracker.answer"), link.request, link.credit, answers, tracker(i))
-                }),
-            };
-            let bank = |i: u32| {
-                let place = TrackerPlace {
-                    path: format!("partition{i}.tracker"),
-                    shape,
-                    interleave: config.interleave(config.l1.line_bytes),
-                    num_sms: config.num_sms,
-                };
-                Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
-            };
-            Box::new(Tracking {
-                trackers: partitions.clone().map(bank).collect(),
-                to_bank: open(
-                    per_partition(&|i| plain(format!("partition{i}.l2.req"), 2, tracker(i), l2(i))),
-                    &config.bank_place(0).packets,
-                ),
-                from_bank: open(
-                    per_partition(&|i| plain(format!("partition{i}.tracker.from_bank"), 2, l2(i), tracker(i))),
-                    &packets,
-                ),
-                network: SideNetwork::new(Tracking::NAMES, &config.xbar, links, &shape),
-            })
-        };
-        // Whoever stands at the memory's end of the links.
-        let beyond = |i: u32| if is_tracked { tracker(i) } else { l2(i) };
-        let beyond_path = |i: u32| format!("partition{i}.{}.req", if is_tracked { "tracker" } else { "l2" });
-        let supplies = if is_tracked { config.num_sms } else { 0 };
+        let build = Builder { config, clocks: &clocks, packets: config.packets(), link: &config.link };
+        let (sms, partitions) = (config.num_sms, config.num_partitions);
+        let dispatcher = build.id(Part::Dispatcher);
+        let (request_xbar, reply_xbar) = (build.id(Part::RequestXbar), build.id(Part::ReplyXbar));
+        let (packets, access) = (build.packets, build.access());
+        let (core, l1) = (|i| build.core_id(i), |i| build.l1_id(i));
+        let (to_lsu, to_core) = (config.lsu.request_latency, config.lsu.reply_latency);
         Self {
-            recalls: is_recalled.then(recall_network),
-            tracking: is_tracked.then(tracking),
-            dispatcher: Dispatcher::new("dispatcher", config.num_sms as usize),
-            cores: sms.clone().map(sm_core).collect(),
-            lsus: sms.clone().map(lsu).collect(),
-            coordinator: coordinates
-                .then(|| Coordinator::new(&config.throttle.dwt, "coordinator", config.num_sms, most)),
-            request_xbar: Xbar::new("xbar_req", &config.xbar, config.num_sms, config.num_partitions, &packets),
-            reply_xbar: Xbar::new("xbar_rsp", &config.xbar, config.num_partitions + supplies, config.num_sms, &packets),
-            memory: Memory {
-                banks: partitions
-                    .clone()
-                    .map(|partition| {
-                        L2Bank::new(&format!("partition{partition}.l2"), &config.l2, config.bank_place(partition))
-                    })
-                    .collect(),
-                drams: (0..config.num_channels())
-                    .map(|i| DramChannel::new(&config.dram, &config.channel_path(i)))
-                    .collect(),
-                dram_req: open(
-                    per_channel(&|i| plain(format!("{}.req", config.channel_path(i)), 2, bank_of(i), channel(i))),
-                    &dram,
-                ),
-                dram_rsp: open(
-                    per_channel(&|i| delayed(dram_rsp_path(config, i), link.dram_return, 1, channel(i), bank_of(i))),
-                    &dram,
-                ),
-            },
-            launch: open(per_sm(&|i| plain(format!("sm{i}.core.launch"), 2, dispatcher, core(i))), &()),
-            done: open(per_sm(&|i| plain(format!("dispatcher.done{i}"), 2, core(i), dispatcher)), &()),
+            recalls: build.is_recalled().then(|| build.recalls()),
+            tracking: build.is_tracked().then(|| build.tracking()),
+            dispatcher: Dispatcher::new("dispatcher", sms as usize),
+            cores: (0..sms).map(|i| build.core(i)).collect(),
+            lsus: (0..sms).map(|i| build.lsu(i)).collect(),
+            coordinator: build.coordinator(),
+            request_xbar: Xbar::new("xbar_req", &config.xbar, sms, partitions, &packets),
+            reply_xbar: Xbar::new("xbar_rsp", &config.xbar, partitions + build.supplies(), sms, &packets),
+            memory: build.memory(),
+            launch: open(build.per_sm(|i| plain(format!("sm{i}.core.launch"), dispatcher, core(i))), &()),
+            done: open(build.per_sm(|i| plain(format!("dispatcher.done{i}"), core(i), dispatcher)), &()),
             mem: open(
-                per_sm(&|i| delayed(format!("sm{i}.l1.core_req"), config.lsu.request_latency, 1, core(i), l1(i))),
+                build.per_sm(|i| build.delayed(format!("sm{i}.l1.core_req"), (to_lsu, 1), core(i), l1(i))),
                 &access,
             ),
-            wb: open(
-                per_sm(&|i| delayed(format!("sm{i}.core.wb"), config.lsu.reply_latency, 1, l1(i), core(i))),
-                &access,
-            ),
-            inject: open(per_sm(&|i| plain(format!("xbar_req.inject{i}"), 2, l1(i), request_xbar)), &packets),
+            wb: open(build.per_sm(|i| build.delayed(format!("sm{i}.core.wb"), (to_core, 1), l1(i), core(i))), &access),
+            inject: open(build.per_sm(|i| plain(format!("xbar_req.inject{i}"), l1(i), request_xbar)), &packets),
             to_l2: open(
-                per_partition(&|i| delayed(beyond_path(i), link.request, link.credit, request_xbar, beyond(i))),
+                build.per_partition(|i| build.request_link(build.beyond_path(i), request_xbar, build.beyond(i))),
                 &packets,
             ),
-            from_l2: {
-                let from_l2 = per_partition(&|i| {
-                    delayed(format!("xbar_rsp.from_l2_{i}"), link.reply, link.credit, beyond(i), reply_xbar)
-                });
-                let supply = (0..supplies).map(|i| plain(format!("xbar_rsp.supply{i}"), 2, l1(i), reply_xbar));
-                open(from_l2.into_iter().chain(supply).collect(), &packets)
-            },
-            deliver: open(per_sm(&|i| plain(format!("sm{i}.l1.mem_rsp"), 2, reply_xbar, l1(i))), &packets),
-            duel: config.has_duel().then(|| Box::new(Duel::new(config, id(Part::Dueling), l1))),
-            side: sms
-                .clone()
-                .filter_map(|i| {
-                    let ends = Ends { core: core(i), l1: l1(i), coordinator: id(Part::Coordinator) };
-                    SideBand::new(&config.throttle, i, core_cycles(1), ends)
-                })
-                .collect(),
-            has_schemes: config.throttle.scheme != Scheme::None || is_recalled || is_tracked || config.has_duel(),
+            from_l2: build.replies(reply_xbar),
+            deliver: open(build.per_sm(|i| plain(format!("sm{i}.l1.mem_rsp"), reply_xbar, l1(i))), &packets),
+            duel: config.has_duel().then(|| Box::new(Duel::new(config, build.id(Part::Dueling), l1))),
+            side: build.side_bands(),
+            has_schemes: build.has_schemes(),
             faulted: false,
             config: config.clone(),
             clocks,
+        }
+    }
+}
+
+/// A plain link is seen at the receiver's next edge, one tick being less than any period.
+fn plain(path: String, from: BlockId, to: BlockId) -> ChanSpec {
+    ChanSpec { path, depth: 2, latency: 1, credit: 1, from, to }
+}
+
+/// What the roles share while they are built.
+struct Builder<'a> {
+    config: &'a MachineConfig,
+    clocks: &'a Clocks,
+    packets: PacketShape,
+    link: &'a LinkConfig,
+}
+
+impl Builder<'_> {
+    fn id(&self, part: Part) -> BlockId {
+        block_id(self.config.num_sms, self.config.num_partitions, part)
+    }
+
+    fn core_id(&self, sm: u32) -> BlockId {
+        self.id(Part::Core(sm as usize))
+    }
+
+    fn l1_id(&self, sm: u32) -> BlockId {
+        self.id(Part::Lsu(sm as usize))
+    }
+
+    fn l2_id(&self, partition: u32) -> BlockId {
+        self.id(Part::L2(partition as usize))
+    }
+
+    fn tracker_id(&self, partition: u32) -> BlockId {
+        self.id(Part::Tracker(partition as usize))
+    }
+
+    fn is_recalled(&self) -> bool {
+        self.config.l2.coherence == Coherence::Sharers
+    }
+
+    fn is_tracked(&self) -> bool {
+        self.config.tracker.is_on()
+    }
+
+    fn has_schemes(&self) -> bool {
+        let is_throttled = self.config.throttle.scheme != Scheme::None;
+        is_throttled || self.is_recalled() || self.is_tracked() || self.config.has_duel()
+    }
+
+    /// SMs that supply others through the reply crossbar.
+    fn supplies(&self) -> u32 {
+        if self.is_tracked() { self.config.num_sms } else { 0 }
+    }
+
+    /// Whoever stands at the memory's end of the links.
+    fn beyond(&self, partition: u32) -> BlockId {
+        if self.is_tracked() { self.tracker_id(partition) } else { self.l2_id(partition) }
+    }
+
+    /// Where requests come out there.
+    fn beyond_path(&self, partition: u32) -> String {
+        format!("partition{partition}.{}.req", if self.is_tracked() { "tracker" } else { "l2" })
+    }
+
+    fn core_cycles(&self, cycles: u32) -> u64 {
+        u64::from(cycles) * u64::from(self.clocks.period(usize::from(CORE)))
+    }
+
+    fn per_sm(&self, new: impl Fn(u32) -> ChanSpec) -> Vec<ChanSpec> {
+        (0..self.config.num_sms).map(new).collect()
+    }
+
+    fn per_partition(&self, new: impl Fn(u32) -> ChanSpec) -> Vec<ChanSpec> {
+        (0..self.config.num_partitions).map(new).collect()
+    }
+
+    /// A delayed link keeps a beat a core cycle in flight; its delays, there and of credits, are in core cycles.
+    fn delayed(&self, path: String, (cycles, credit): (u32, u32), from: BlockId, to: BlockId) -> ChanSpec {
+        let (latency, credit_ticks) = (self.core_cycles(cycles), self.core_cycles(credit));
+        ChanSpec { path, depth: cycles + credit + 2, latency, credit: credit_ticks, from, to }
+    }
+
+    /// A link from a crossbar to a partition.
+    fn request_link(&self, path: String, from: BlockId, to: BlockId) -> ChanSpec {
+        self.delayed(path, (self.link.request, self.link.credit), from, to)
+    }
+
+    /// A link from a partition to a crossbar.
+    fn reply_link(&self, path: String, from: BlockId, to: BlockId) -> ChanSpec {
+        self.delayed(path, (self.link.reply, self.link.credit), from, to)
+    }
+
+    /// Widths of the messages between a core and its LSU.
+    fn access(&self) -> AccessShape {
+        AccessShape {
+            addr_bits: self.config.addr_bits,
+            pc_bits: PC_BITS,
+            halves: self.config.sm.halves(),
+            counts_warps: self.config.l1.bypass.judges(),
+        }
+    }
+
+    fn core(&self, sm: u32) -> SmCore {
+        let mut core = SmCore::new(&self.config.sm, &format!("sm{sm}.core"), sm, self.config.num_sms);
+        core.set_throttle(&self.config.throttle);
+        core
+    }
+
+    fn lsu(&self, sm: u32) -> Lsu {
+        let config = self.config;
+        let place = LsuPlace {
+            path: format!("sm{sm}.l1"),
+            sm: sm as u8,
+            interleave: config.interleave(config.l1.line_bytes),
+            line_bits: self.packets.line_bits,
+            access: self.access(),
+            is_recalled: self.is_recalled(),
+            is_tracked: self.is_tracked(),
+        };
+        let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
+        lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
+        lsu
+    }
+
+    fn coordinator(&self) -> Option<Coordinator> {
+        let MachineConfig { throttle, sm, num_sms, .. } = self.config;
+        let most = (sm.warps / sm.schedulers) as u8;
+        (throttle.scheme == Scheme::DwtCs).then(|| Coordinator::new(&throttle.dwt, "coordinator", *num_sms, most))
+    }
+
+    fn side_bands(&self) -> Vec<SideBand> {
+        let side = |i: u32| {
+            let ends = Ends { core: self.core_id(i), l1: self.l1_id(i), coordinator: self.id(Part::Coordinator) };
+            SideBand::new(&self.config.throttle, i, self.core_cycles(1), ends)
+        };
+        (0..self.config.num_sms).filter_map(side).collect()
+    }
+
+    /// Into the reply crossbar: from the partitions and, behind them, from the SMs that supply others.
+    fn replies(&self, xbar: BlockId) -> Vec<Chan<Reply>> {
+        let mut specs = self.per_partition(|i| self.reply_link(format!("xbar_rsp.from_l2_{i}"), self.beyond(i), xbar));
+        specs.extend((0..self.supplies()).map(|i| plain(format!("xbar_rsp.supply{i}"), self.l1_id(i), xbar)));
+        open(specs, &self.packets)
+    }
+
+    /// L2 banks, DRAM channels and the links between them.
+    fn memory(&self) -> Memory {
+        let config = self.config;
+        let dram = DramShape { burst_bits: config.burst_bits() };
+        let bank = |i: u32| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i));
+        let channel_id = |i: u32| self.id(Part::Dram(i as usize));
+        let bank_of = |channel: u32| self.l2_id(channel / config.channels_per_partition);
+        let channels = 0..config.num_channels();
+        let requests =
+            channels.clone().map(|i| plain(format!("{}.req", config.channel_path(i)), bank_of(i), channel_id(i)));
+        let replies = channels
+            .clone()
+            .map(|i| self.delayed(self.dram_rsp_path(i), (self.link.dram_return, 1), channel_id(i), bank_of(i)));
+        Memory {
+            banks: (0..config.num_partitions).map(bank).collect(),
+            dram_req: open(requests.collect(), &dram),
+            dram_rsp: open(replies.collect(), &dram),
+            drams: channels.map(|i| DramChannel::new(&config.dram, &config.channel_path(i))).collect(),
+        }
+    }
+
+    /// Path of the link from a channel back to its bank.
+    fn dram_rsp_path(&self, channel: u32) -> String {
+        match self.config.channels_per_partition {
+            1 => format!("partition{channel}.l2.dram_rsp"),
+            per => format!("partition{}.l2.dram_rsp{}", channel / per, channel % per),
+        }
+    }
+
+    /// The network of the recalls.
+    fn recalls(&self) -> Box<RecallNetwork> {
+        let l2 = &self.config.l2;
+        let shape = RecallShape {
+            line_bits: self.packets.line_bits,
+            sm_bits: self.packets.sm_bits,
+            partition_bits: self.packets.partition_bits,
+            leaver_bits: bits_for(l2.mshr_entries + l2.frc.entries),
+        };
+        let (wishes, answers) = (self.id(Part::InvXbar), self.id(Part::AckXbar));
+        let links = SideLinks {
+            from_partition: self
+                .per_partition(|i| self.reply_link(format!("xbar_inv.from_l2_{i}"), self.l2_id(i), wishes)),
+            to_l1: self.per_sm(|i| plain(format!("sm{i}.l1.inv"), wishes, self.l1_id(i))),
+            from_l1: self.per_sm(|i| plain(format!("xbar_ack.inject{i}"), self.l1_id(i), answers)),
+            to_partition: self
+                .per_partition(|i| self.request_link(format!("partition{i}.l2.inv_ack"), answers, self.l2_id(i))),
+        };
+        Box::new(RecallNetwork::new(RecallNetwork::NAMES, &self.config.xbar, links, &shape))
+    }
+
+    /// The sharing tracker with its links to the L2 banks and its network.
+    fn tracking(&self) -> Box<Tracking> {
+        let shape = TrackShape {
+            line_bits: self.packets.line_bits,
+            sm_bits: self.packets.sm_bits,
+            partition_bits: self.packets.partition_bits,
+            row_bits: bits_for(self.config.tracker.transfers),
+        };
+        let to_bank = self.per_partition(|i| plain(format!("partition{i}.l2.req"), self.tracker_id(i), self.l2_id(i)));
+        let from_bank =
+            self.per_partition(|i| plain(format!("partition{i}.tracker.from_bank"), self.l2_id(i), self.tracker_id(i)));
+        Box::new(Tracking {
+            trackers: (0..self.config.num_partitions).map(|i| self.tracker(i, shape)).collect(),
+            to_bank: open(to_bank, &self.config.bank_place(0).packets),
+            from_bank: open(from_bank, &self.packets),
+            network: SideNetwork::new(Tracking::NAMES, &self.config.xbar, self.forward_links(), &shape),
+        })
+    }
+
+    fn tracker(&self, partition: u32, shape: TrackShape) -> Tracker {
+        let config = self.config;
+        let place = TrackerPlace {
+            path: format!("partition{partition}.tracker"),
+            shape,
+            interleave: config.interleave(config.l1.line_bytes),
+            num_sms: config.num_sms,
+        };
+        Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
+    }
+
+    /// The links around the crossbars of forwards and their answers.
+    fn forward_links(&self) -> SideLinks {
+        let (wishes, answers) = (self.id(Part::ForwardXbar), self.id(Part::AnswerXbar));
+        SideLinks {
+            from_partition: self
+                .per_partition(|i| self.reply_link(format!("xbar_fwd.from_tracker{i}"), self.tracker_id(i), wishes)),
+            to_l1: self.per_sm(|i| plain(format!("sm{i}.l1.forward"), wishes, self.l1_id(i))),
+            from_l1: self.per_sm(|i| plain(format!("xbar_ans.inject{i}"), self.l1_id(i), answers)),
+            to_partition: self.per_partition(|i| {
+                self.request_link(format!("partition{i}.tracker.answer"), answers, self.tracker_id(i))
+            }),
         }
     }
 }

@@ -1,0 +1,221 @@
+//! Step 4: the head of the access queue, which goes past its cache, is accepted or is refused.
+
+use super::super::access::{AccessKind, MemorySpace};
+use super::super::cache::CacheId;
+use super::super::coalescer::LineAccess;
+use super::super::mshr::Waiter;
+use super::super::watch::{Access, Fail, Outcome};
+use super::{DuelIo, Lsu, Shown};
+use crate::kernel::Edge;
+use crate::throttle::message::Miss;
+
+/// A refusal of the head, which lasts until one of its conditions changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refusal {
+    /// Cache that refused, and its set.
+    pub place: (CacheId, u32),
+    /// Up to which cycle its cycles have been counted.
+    pub counted: u64,
+    /// The reason reported.
+    pub fail: Fail,
+    /// All failing conditions, a bit each.
+    pub all: u8,
+}
+
+/// What one edge changed of all that a refused head can wait for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Changes {
+    /// The cache and the set in which a reserved way got its line.
+    pub filled: Option<(CacheId, u32)>,
+    /// An MSHR entry lost its last waiter.
+    pub freed: bool,
+    /// The miss queue gave an entry to the network.
+    pub sent: bool,
+    /// A line was recalled: an invalid way may be the victim now, instead of a modified one, whose
+    /// write-back would need room.
+    pub recalled: bool,
+}
+
+impl Lsu {
+    /// Accounts for the refusals of the head that were not counted yet, at all edges before `cycle`.
+    pub(super) fn charge(&mut self, cycle: u64) {
+        if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.refused {
+            let cycles = cycle - counted - 1;
+            let stats = &mut self.caches[cache as usize].stats;
+            stats.fails[fail as usize] += cycles;
+            for (bit, failing) in stats.failing.iter_mut().enumerate() {
+                *failing += cycles * u64::from(all >> bit & 1);
+            }
+        }
+    }
+
+    /// True if the head is a load that goes past the cache. A local line may be newer here than in
+    /// memory, so local accesses never do.
+    #[inline(never)]
+    pub(super) fn bypasses(&self) -> bool {
+        self.queue.front().is_some_and(|head| {
+            head.kind == AccessKind::Load && head.space == MemorySpace::Global && (head.uncached || self.sends_all)
+        })
+    }
+
+    /// What is at the head of several queues, and whether a scheme of the L1D, whose mode may be a new one, sends it past.
+    /// Returns whether its tags are still being probed.
+    #[inline(never)]
+    pub(super) fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut Edge<'_>) -> bool {
+        if let Some(duel) = duel {
+            self.take_mode(duel, at);
+        }
+        if self.queue.select(at.cycle) {
+            self.charge(at.cycle);
+            self.refused = None;
+        }
+        let probing = std::mem::take(&mut self.probing);
+        let fixed = self.bypasses();
+        self.head_bypasses = !probing && (fixed || self.sends_past(at));
+        if self.head_bypasses {
+            // What it was refused for before matters no more.
+            self.charge(at.cycle);
+            self.refused = None;
+        }
+        probing
+    }
+
+    fn sends_past(&mut self, at: &Edge<'_>) -> bool {
+        let Some(head) = self.queue.front() else { return false };
+        self.caches[CacheId::L1d as usize].sends_past(at, head, &self.miss_queue)
+    }
+
+    /// True if the head was refused and nothing that it was refused for has changed: it is refused
+    /// again for the same reasons, and need not be probed; the twin of whoever watches holds it to
+    /// that. The queue behind it stands, so no way is claimed, no entry taken and nothing queued for
+    /// memory meanwhile.
+    pub(super) fn refused_again(&mut self, changes: &Changes) -> bool {
+        let Some(Refusal { place, all, fail, .. }) = self.refused else { return false };
+        let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
+        let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
+        let again = !has_room && !changes.recalled && changes.filled != Some(place);
+        if again && self.watch.is_some() {
+            self.show(self.miss_queue.len(), Outcome::Refused(fail, all));
+        }
+        again
+    }
+
+    /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
+    pub(super) fn access(&mut self, at: &Edge<'_>, bypassed: bool) -> bool {
+        self.charge(at.cycle);
+        self.refused = None;
+        if !self.queue.has_front() {
+            self.shown = Shown::Idle;
+            return false;
+        }
+        if bypassed {
+            self.shown = Shown::Bypass;
+            self.count_past(at);
+            return true;
+        }
+        if self.head_bypasses {
+            self.shown = Shown::Stall;
+            return false;
+        }
+        self.probe(at)
+    }
+
+    /// The head has gone past its cache.
+    fn count_past(&mut self, at: &Edge<'_>) {
+        let chosen = !self.bypasses();
+        let Some(head) = self.queue.front() else { return };
+        let &LineAccess { uncached, warp, line, slot, lanes, pc, .. } = head;
+        let l1d = &mut self.caches[CacheId::L1d as usize];
+        l1d.stats.accesses += 1;
+        l1d.stats.bypasses += 1;
+        if chosen {
+            // What misses in a closed cache counts: it opens for warps that thrash.
+            let missed = l1d.went_past(at, head);
+            self.missed = (missed && self.monitored).then_some(Miss { warp, lost: false });
+        } else if self.place.is_tracked && uncached {
+            self.drop_copies(at, line);
+        }
+        if let Some(load) = self.loads.get_mut(pc as usize) {
+            load.count_bypass();
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.access = Some(Access::Bypass { line, pc, waiter: Waiter { slot, lanes }, chosen });
+        }
+    }
+
+    /// The head asks its cache. Returns whether it was accepted.
+    fn probe(&mut self, at: &Edge<'_>) -> bool {
+        let Some(head) = self.queue.front() else { return false };
+        let &LineAccess { kind, space, warp, pc, .. } = head;
+        let queue_used = self.miss_queue.len();
+        let id = CacheId::of(space);
+        let cache = &mut self.caches[id as usize];
+        let outcome = match kind {
+            AccessKind::Load => Some(cache.load(at, head, &mut self.miss_queue, &mut self.pending)),
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduce => {
+                cache.write(at, head, &mut self.miss_queue, &mut self.pending)
+            }
+        };
+        let Some(outcome) = outcome else {
+            self.shown = Shown::Stall;
+            return false;
+        };
+        if self.watch.is_some() {
+            self.show(queue_used, outcome);
+        }
+        if kind == AccessKind::Load {
+            if let Some(load) = self.loads.get_mut(pc as usize) {
+                load.count(outcome);
+            }
+            if self.monitored && id == CacheId::L1d {
+                let missed = matches!(outcome, Outcome::Miss(_));
+                self.missed = missed.then(|| Miss { warp, lost: self.caches[id as usize].had_lost() });
+            }
+        }
+        self.count(at.cycle, id, kind, outcome)
+    }
+
+    /// Tells whoever watches what became of the head.
+    #[inline(never)]
+    fn show(&mut self, queue_used: u32, outcome: Outcome) {
+        let (Some(watch), Some(head)) = (&mut self.watch, self.queue.front()) else { return };
+        let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;
+        let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
+        let updates = || self.caches[cache as usize].updates();
+        watch.access = Some(match kind {
+            AccessKind::Load => Access::Load { cache, space, line, pc, waiter, queue_used, outcome },
+            AccessKind::Store if uncached && space == MemorySpace::Global && updates() => {
+                Access::Atomic { line, queue_used, outcome }
+            }
+            AccessKind::Store => Access::Store { line, space, queue_used, outcome },
+            AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
+        });
+    }
+
+    /// Counts what became of an access. Returns whether it was accepted.
+    fn count(&mut self, cycle: u64, id: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
+        let cache = &mut self.caches[id as usize];
+        let stats = &mut cache.stats;
+        let count;
+        (count, self.shown) = match outcome {
+            Outcome::Hit => (&mut stats.hits, Shown::Hit),
+            Outcome::HitPending => (&mut stats.hit_pending, Shown::HitPending),
+            Outcome::Miss(_) => (&mut stats.misses, Shown::Miss),
+            Outcome::Refused(fail, all) => {
+                stats.fails[fail as usize] += 1;
+                for (bit, failing) in stats.failing.iter_mut().enumerate() {
+                    *failing += u64::from(all >> bit & 1);
+                }
+                self.refused = Some(Refusal { place: (id, cache.probed), counted: cycle, fail, all });
+                self.shown = Shown::ReservationFail;
+                return false;
+            }
+            _ if kind.is_atomic() => (&mut stats.atomics, Shown::Atomic),
+            Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack => (&mut stats.store_hits, Shown::StoreHit),
+            Outcome::StoreMissed | Outcome::Overtook => (&mut stats.store_misses, Shown::StoreMiss),
+        };
+        *count += 1;
+        stats.accesses += u64::from(kind == AccessKind::Load);
+        true
+    }
+}

@@ -1,0 +1,127 @@
+//! Steps 1 to 3: answers to the core, replies of memory and what they bring to waiters, requests to memory.
+
+use super::super::access::WarpReply;
+use super::super::cache::CacheId;
+use super::super::miss_queue::MissKind;
+use super::super::ticket;
+use super::Lsu;
+use crate::kernel::{Edge, Rx, Tx};
+use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing};
+
+impl Lsu {
+    /// Step 1: an answer leaves to the core.
+    #[inline(always)]
+    pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut Edge<'_>) {
+        if self.pending.has_done() && rsp.ready(at) {
+            rsp.push_with(at, |reply| self.pending.take(reply));
+        }
+    }
+
+    /// Still step 1: takes the head of the reply channel. Returns the cache and the set in which a line was
+    /// filled.
+    pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> Option<(CacheId, u32)> {
+        let reply = rsp.peek(at)?;
+        let mut filled = None;
+        let (slot, lanes) = ticket::target(reply.ticket);
+        match reply.kind {
+            ReplyKind::Ack if ticket::is_write_back(reply.ticket) => self.write_backs -= 1,
+            ReplyKind::Ack => self.pending.acknowledge(slot, lanes),
+            ReplyKind::Data if ticket::is_bypass(reply.ticket) => self.pending.deliver(slot, lanes, &reply.data),
+            ReplyKind::Data => {
+                let cache = ticket::cache(reply.ticket);
+                let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
+                filled = Some((cache, set));
+                self.ready |= 1 << cache as u8;
+                if let Some(watch) = &mut self.watch {
+                    watch.fill = Some((cache, reply.line, kept));
+                }
+            }
+        }
+        rsp.drop_head(at);
+        filled
+    }
+
+    /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
+    /// Returns whether it was the last one of its entry.
+    pub(super) fn drain(&mut self, at: &Edge<'_>) -> bool {
+        if self.ready == 0 {
+            return false;
+        }
+        let Some(number) = self.drain_turn.grant(self.ready) else { return false };
+        let cache = &mut self.caches[number as usize];
+        let Some((line, waiter, last)) = cache.drain(at, &mut self.pending) else { return false };
+        if !cache.has_ready() {
+            self.ready &= !(1 << number);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.drain = Some((CacheId::from_number(number), line, waiter));
+        }
+        last
+    }
+
+    /// Step 3: one request to the network. Returns whether the head left on the bypass path.
+    pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) -> bool {
+        let wants_bypass = self.head_bypasses;
+        if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
+            return false;
+        }
+        let is_its_turn = self.miss_queue.is_empty() || self.bypass_turn;
+        if wants_bypass && is_its_turn && self.send_past(req, at) {
+            self.bypass_turn = false;
+            return true;
+        }
+        self.send_queued(req, at);
+        false
+    }
+
+    /// Sends the head of the access queue on the bypass path, unless a write of its line is ahead of it.
+    fn send_past(&self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) -> bool {
+        let Some(head) = self.queue.front().filter(|head| !self.miss_queue.holds_write(head.line)) else {
+            return false;
+        };
+        let request = Request {
+            kind: RequestKind::Read,
+            id: head.id,
+            line: head.line,
+            sm: self.place.sm,
+            partition: self.partition(head.line),
+            ticket: ticket::bypass(head.slot, head.lanes),
+            sharing: match (self.place.is_tracked, head.uncached) {
+                (false, _) => Sharing::Aside,
+                (true, false) => Sharing::Takes,
+                (true, true) => Sharing::Coherent,
+            },
+            sectors: if self.by_sector { head.sectors } else { self.whole },
+            ..Request::default()
+        };
+        req.push(at, request);
+        true
+    }
+
+    /// Sends the head of the miss queue.
+    fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) {
+        let Some(entry) = self.miss_queue.head() else { return };
+        let (partition, sectors) = (self.partition(entry.line), self.whole);
+        req.push_with(at, |request| {
+            request.kind = match entry.kind {
+                MissKind::Read | MissKind::Notice => RequestKind::Read,
+                MissKind::Write | MissKind::WriteBack => RequestKind::Write,
+                MissKind::Atomic => RequestKind::Atomic,
+                MissKind::Reduce => RequestKind::Reduce,
+            };
+            request.id = entry.id;
+            request.line = entry.line;
+            request.sm = self.place.sm;
+            request.partition = partition;
+            request.ticket = entry.ticket;
+            request.atomic = entry.atomic;
+            request.sharing = if self.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
+            request.sectors = sectors;
+            request.byte_mask = entry.byte_mask;
+            request.data = entry.data;
+        });
+        self.write_backs += u32::from(entry.kind == MissKind::WriteBack);
+        self.miss_queue.pop();
+        self.bypass_turn = self.head_bypasses;
+    }
+}

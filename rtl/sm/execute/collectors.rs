@@ -1,0 +1,302 @@
+//! # Operand collectors
+//! Stand between issue and the pipes where the register file has banks. A bank gives one row a cycle, a
+//! register of all lanes of a warp; an issued instruction waits in a collector until it has all that it
+//! reads, then until its pipe takes it. Rows are dealt out to the banks in turn. Results reach their
+//! banks through ports of their own.
+//!
+//! | port      | dir | payload     | contract                                                          |
+//! |-----------|-----|-------------|-------------------------------------------------------------------|
+//! | `collect` | in  | instruction | only while a collector of its class is free                       |
+//! | `pipe`    | out | instruction | in the order of issue for each pipe, at its initiation intervals  |
+//!
+//! Latency: none for an instruction whose registers lie in different banks that nobody else wants,
+//! beyond the `operand_read` cycles that every instruction takes. A bank serves those who want it in
+//! the order of their issue, and within an instruction by register number, so that the cycle of every
+//! read is known at issue: a bank is a timer, and so is a collector.
+//!
+//! Ordering and stalls: the schedulers share the collectors of a class: those of the SP pipes, those of
+//! the SFU and DP pipes, which take one instruction a cycle, and those of shared memory, parameters and
+//! the address unit. While a class has none free, its instructions are not issued (`PipeBusy`). Without
+//! banks there are no collectors, and a pipe that is taken keeps instructions from being issued.
+//!
+//! Area: the operands that wait, then the crossbar that brings them from the banks.
+//!
+//! Sources: the units and numbers are those of GPGPU-Sim's GTX 480; its collectors take one operand a
+//! cycle each, and reads and writes share the port of a bank there.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
+
+use isa::program::RegMask;
+
+use super::register_file::Word;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage};
+use crate::l1::access::LANES;
+use crate::sm::SmCore;
+use crate::sm::config::OperandConfig;
+use crate::sm::front::decode::{Decoded, PIPES, Pipe};
+use crate::sm::front::issue::Issue;
+use crate::sm::front::scheduler::MAX_SCHEDULERS;
+
+/// Most banks.
+pub(in crate::sm) const MAX_BANKS: usize = 32;
+/// Most collectors of a class.
+pub(in crate::sm) const MAX_UNITS: usize = 8;
+/// Rows that a collector has place for: three operands of 64 bits.
+const COLLECTED_ROWS: u32 = 6;
+/// How far ahead of a pipe instructions are taken, in cycles: a result must be due within the calendar.
+const HORIZON: u64 = 128;
+
+/// Pipes that share collectors.
+#[derive(Clone, Copy, Debug)]
+enum Class {
+    Sp,
+    Sfu,
+    Memory,
+}
+
+/// Number of classes.
+const CLASSES: usize = 3;
+
+impl Class {
+    fn of(pipe: Pipe) -> Self {
+        match pipe {
+            Pipe::Sfu | Pipe::Dp => Self::Sfu,
+            Pipe::Shared | Pipe::Param | Pipe::Global => Self::Memory,
+            Pipe::Sp | Pipe::Control | Pipe::Barrier => Self::Sp,
+        }
+    }
+
+    fn pipes(self) -> &'static [Pipe] {
+        match self {
+            Self::Sp => &[Pipe::Sp],
+            Self::Sfu => &[Pipe::Sfu, Pipe::Dp],
+            Self::Memory => &[Pipe::Shared, Pipe::Param, Pipe::Global],
+        }
+    }
+}
+
+/// The collectors and the read ports of the banks.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Collectors {
+    banks: u32,
+    schedulers: u32,
+    /// Collectors of each class.
+    counts: [u8; CLASSES],
+    /// First cycle in which each bank can be read.
+    bank_free: [u64; MAX_BANKS],
+    /// First cycle in which each collector of each class can be filled.
+    unit_free: [[u64; MAX_UNITS]; CLASSES],
+    /// First cycle in which each pipe takes what has been collected. The SP pipe is each scheduler's own.
+    entry: [[u64; PIPES]; MAX_SCHEDULERS],
+    /// The flip-flops in which operands wait, listed for their size: what an instruction reads is read,
+    /// and its result on its way, when it is issued.
+    operands: Array<Word>,
+}
+
+impl Collectors {
+    pub fn new(path: &str, config: &OperandConfig, schedulers: u32) -> Self {
+        let &OperandConfig { banks, sp_collectors, sfu_collectors, memory_collectors } = config;
+        let counts = [sp_collectors, sfu_collectors, memory_collectors];
+        let rows = counts.iter().map(|count| u32::from(*count)).sum();
+        let spec = ArraySpec {
+            path: format!("{path}.operands"),
+            storage: Storage::Flops,
+            rows: if banks == 0 { 0 } else { rows },
+            columns: COLLECTED_ROWS,
+            reads: rows,
+            writes: banks,
+            collide: Collide::New,
+        };
+        Self {
+            banks,
+            schedulers,
+            counts,
+            bank_free: [0; MAX_BANKS],
+            unit_free: [[0; MAX_UNITS]; CLASSES],
+            entry: [[0; PIPES]; MAX_SCHEDULERS],
+            operands: Array::new(spec, ()),
+        }
+    }
+
+    /// True if every operand is there in time.
+    #[inline(always)]
+    pub fn are_off(&self) -> bool {
+        self.banks == 0
+    }
+
+    /// True if a pipe that all schedulers share has taken what was issued for it last.
+    #[inline(always)]
+    pub fn have_given(&self, pipe: Pipe, cycle: u64) -> bool {
+        self.entry[0][pipe as usize] <= cycle
+    }
+
+    /// Reads registers of the warp whose rows start at `rows`, from `cycle` on; returns the cycle of the
+    /// last read.
+    fn read(&mut self, cycle: u64, rows: u32, registers: &RegMask) -> u64 {
+        let mut last = cycle;
+        for (first, word) in (0..).step_by(64).zip(registers.words) {
+            let mut rest = word;
+            while rest != 0 {
+                let row = rows + first + rest.trailing_zeros();
+                rest &= rest - 1;
+                let free = &mut self.bank_free[(row % self.banks) as usize];
+                let read = cycle.max(*free);
+                *free = read + 1;
+                last = last.max(read);
+            }
+        }
+        last
+    }
+
+    /// Lets a pipe take an instruction for `interval` cycles, of which all has been read by `ready`. Returns
+    /// the cycle in which it does, until whose end the instruction keeps its collector.
+    fn enter(&mut self, pipe: Pipe, scheduler: usize, ready: u64, interval: u64) -> u64 {
+        let start = ready.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize]);
+        for (index, entry) in self.entry.iter_mut().enumerate() {
+            if pipe != Pipe::Sp || index == scheduler {
+                entry[pipe as usize] = start + interval;
+            }
+        }
+        let class = Class::of(pipe) as usize;
+        let units = &mut self.unit_free[class][..usize::from(self.counts[class])];
+        if let Some(unit) = units.iter_mut().min() {
+            *unit = start + 1;
+        }
+        start
+    }
+
+    /// The first cycle after `cycle` in which an instruction of a scheduler for `pipe` can be issued.
+    fn opens(&self, pipe: Pipe, scheduler: usize, cycle: u64) -> u64 {
+        let class = Class::of(pipe);
+        let units = &self.unit_free[class as usize][..usize::from(self.counts[class as usize])];
+        let unit = units.iter().copied().min().unwrap_or(0);
+        let port = if let Class::Sfu = class { cycle + 1 } else { 0 };
+        let entry = self.entry[scheduler % MAX_SCHEDULERS][pipe as usize];
+        unit.max(port).max(entry.saturating_sub(HORIZON))
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { banks, schedulers, counts, bank_free, unit_free, entry, operands } = self;
+        if *banks == 0 {
+            return;
+        }
+        for (bank, free) in (0..*banks).zip(bank_free) {
+            to.parts("bank", bank, |to| to.bits("free_at", *free));
+        }
+        for ((name, units), count) in ["sp_unit", "sfu_unit", "memory_unit"].into_iter().zip(unit_free).zip(counts) {
+            for (unit, free) in (0..u32::from(*count)).zip(units) {
+                to.parts(name, unit, |to| to.bits("free_at", *free));
+            }
+        }
+        for (scheduler, entry) in (0..*schedulers).zip(entry) {
+            to.parts("sp", scheduler, |to| to.bits("entry_at", entry[Pipe::Sp as usize]));
+        }
+        to.bits("sfu_entry_at", entry[0][Pipe::Sfu as usize]);
+        to.bits("dp_entry_at", entry[0][Pipe::Dp as usize]);
+        to.bits("shared_entry_at", entry[0][Pipe::Shared as usize]);
+        to.bits("param_entry_at", entry[0][Pipe::Param as usize]);
+        to.bits("global_entry_at", entry[0][Pipe::Global as usize]);
+        to.array("operands", operands);
+        for _ in 0..operands.spec().rows {
+            to.logic("crossbar", Logic::Mux { ways: *banks, width: 32 * LANES as u32 });
+        }
+    }
+}
+
+impl SmCore {
+    /// Sends an instruction to a pipe, which it keeps for `interval` cycles. Returns the cycle from which
+    /// its latency counts: that of its issue if nothing held it back since.
+    #[inline(always)]
+    pub(in crate::sm) fn start(
+        &mut self,
+        at: &Edge<'_>,
+        &Issue { scheduler, warp, half, .. }: &Issue,
+        (pipe, interval): (Pipe, u16),
+        decoded: &Decoded,
+    ) -> u64 {
+        if self.collectors.are_off() {
+            self.pipes.occupy(pipe, scheduler, at.cycle + u64::from(interval));
+            return at.cycle;
+        }
+        self.collect(at, scheduler, (warp, half), (pipe, interval), decoded)
+    }
+
+    /// Sends an instruction to a pipe by way of a collector.
+    #[inline(never)]
+    fn collect(
+        &mut self,
+        at: &Edge<'_>,
+        scheduler: usize,
+        (warp, half): (u8, u8),
+        (pipe, interval): (Pipe, u16),
+        decoded: &Decoded,
+    ) -> u64 {
+        let rows = self.first_row(warp, half).into();
+        let ready = self.collectors.read(at.cycle, rows, &decoded.inst.reads);
+        self.counters.operand_conflicts += ready - at.cycle;
+        let start = self.collectors.enter(pipe, scheduler, ready, interval.into());
+        for &pipe in Class::of(pipe).pipes() {
+            for scheduler in 0..self.config.schedulers as usize {
+                self.pipes.open(pipe, scheduler, self.collectors.opens(pipe, scheduler, at.cycle));
+            }
+        }
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isa::program::Reg;
+
+    use super::*;
+
+    fn collectors(banks: u32, sp_collectors: u8) -> Collectors {
+        let config = OperandConfig { banks, sp_collectors, sfu_collectors: 2, memory_collectors: 2 };
+        Collectors::new("sm0", &config, 2)
+    }
+
+    fn registers(indices: &[u16]) -> RegMask {
+        let mut mask = RegMask::default();
+        indices.iter().for_each(|&index| mask.insert_reg(Reg { index, wide: false }));
+        mask
+    }
+
+    #[test]
+    fn a_bank_is_read_once_a_cycle_in_the_order_of_issue() {
+        let mut collectors = collectors(4, 6);
+        // Bank of each row: 10 -> 2, 11 -> 3, 14 -> 2, 18 -> 2.
+        let table = [(100, 10, &[0, 1][..], 100), (100, 10, &[4], 101), (101, 10, &[8, 1], 102), (103, 0, &[2], 103)];
+        for (cycle, rows, indices, last) in table {
+            assert_eq!(collectors.read(cycle, rows, &registers(indices)), last, "cycle {cycle}, registers {indices:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_been_collected_enters_its_pipe_in_order_and_at_its_interval() {
+        let mut collectors = collectors(4, 6);
+        assert_eq!(collectors.enter(Pipe::Sp, 0, 105, 2), 105);
+        assert_eq!(collectors.enter(Pipe::Sp, 0, 102, 2), 107);
+        assert_eq!(collectors.enter(Pipe::Sp, 1, 102, 2), 102);
+        assert_eq!(collectors.enter(Pipe::Dp, 0, 102, 8), 102);
+        assert_eq!(collectors.enter(Pipe::Dp, 1, 102, 8), 110);
+    }
+
+    #[test]
+    fn issue_goes_on_when_the_first_collector_is_free() {
+        let mut collectors = collectors(4, 2);
+        collectors.enter(Pipe::Sp, 0, 105, 1);
+        assert!(collectors.opens(Pipe::Sp, 0, 100) <= 101);
+        collectors.enter(Pipe::Sp, 1, 103, 1);
+        assert_eq!([0, 1].map(|scheduler| collectors.opens(Pipe::Sp, scheduler, 100)), [104, 104]);
+    }
+
+    #[test]
+    fn nothing_is_collected_too_long_ahead_of_its_pipe() {
+        let mut collectors = collectors(4, 6);
+        collectors.enter(Pipe::Dp, 0, 100, 400);
+        assert_eq!(collectors.opens(Pipe::Dp, 1, 100), 500 - HORIZON);
+        assert_eq!(collectors.opens(Pipe::Sfu, 1, 100), 101);
+    }
+}

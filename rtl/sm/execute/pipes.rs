@@ -1,0 +1,381 @@
+//! # Execution pipes and result bus
+//! Carries results from operand read to writeback. An instruction that a pipe takes reserves its
+//! writeback cycle on the result bus at once, in a calendar with one row per future cycle; until
+//! then its result waits in the pipe. The model keeps all results on their way in one table,
+//! whatever stage of whatever pipe they are in.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
+
+use super::alu::Words;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+};
+use crate::l1::access::LANES;
+use crate::sm::SmConfig;
+use crate::sm::front::decode::{PIPES, Pipe};
+use crate::sm::front::issue::{Issue, Turn};
+use crate::sm::front::scheduler::MAX_SCHEDULERS;
+use crate::sm::host::image::RESULT_WORDS;
+
+/// Cycles that the calendar spans.
+pub(in crate::sm) const CALENDAR_CYCLES: usize = 1024;
+/// Most results on their way.
+const FLIGHTS: usize = 64;
+
+/// A result on its way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sm) struct Flight {
+    pub warp: u8,
+    /// Half of the warp, if it has 64 lanes, and whether the other follows.
+    pub half: u8,
+    pub more: bool,
+    /// First row of its registers: follows from the warp, kept for the host's speed.
+    pub rows: u16,
+    pub pc: u32,
+    /// Lanes in which the instruction acts.
+    pub mask: u32,
+    /// Predicate results.
+    pub preds: [u32; 2],
+    /// Writeback cycle.
+    due: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct ResultRow([[u32; LANES]; RESULT_WORDS]);
+
+impl Payload for ResultRow {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self(words) = self;
+        for word in words {
+            for lane in word {
+                to.bits("lane", *lane);
+            }
+        }
+    }
+}
+
+/// The results that leave in one cycle: a place of the table in each byte, the last one booked
+/// lowest, and bytes of ones where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sm) struct Booked(u32);
+
+impl Booked {
+    const NONE: Self = Self(u32::MAX);
+
+    /// How many results leave.
+    #[inline(always)]
+    pub fn count(self) -> u32 {
+        4 - self.0.leading_ones() / 8
+    }
+
+    #[inline(always)]
+    fn add(&mut self, slot: u8) {
+        self.0 = self.0 << 8 | u32::from(slot);
+    }
+}
+
+impl Iterator for Booked {
+    type Item = u8;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u8> {
+        let slot = self.0 as u8;
+        self.0 = self.0 >> 8 | 0xff << 24;
+        (usize::from(slot) < FLIGHTS).then_some(slot)
+    }
+}
+
+/// The pipes of an SM.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Pipes {
+    bus: u8,
+    /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
+    /// which no place reaches.
+    room: u32,
+    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction, as each
+    /// scheduler sees it. The SP pipe is its own; the others that can be busy are the same for all.
+    free: [[u64; PIPES]; MAX_SCHEDULERS],
+    schedulers: usize,
+    /// Halves of a warp.
+    halves: u32,
+    flights: [Flight; FLIGHTS],
+    busy: u64,
+    results: Array<ResultRow>,
+    /// Which results leave in which cycle.
+    calendar: [Booked; CALENDAR_CYCLES],
+}
+
+impl Pipes {
+    pub fn new(path: &str, config: &SmConfig) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.results"),
+            storage: Storage::Flops,
+            rows: FLIGHTS as u32,
+            columns: 1,
+            reads: config.pipes.result_bus.into(),
+            writes: config.schedulers,
+            collide: Collide::New,
+        };
+        Self {
+            bus: config.pipes.result_bus,
+            room: 0x80 << (8 * (config.pipes.result_bus - 1)),
+            free: [[0; PIPES]; MAX_SCHEDULERS],
+            schedulers: config.schedulers as usize,
+            halves: config.halves(),
+            flights: [Flight::default(); FLIGHTS],
+            busy: 0,
+            results: Array::new(spec, ()),
+            calendar: [Booked::NONE; CALENDAR_CYCLES],
+        }
+    }
+
+    /// First cycle in which a pipe takes an instruction of a scheduler.
+    #[inline(always)]
+    pub fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
+        self.free[scheduler % MAX_SCHEDULERS][pipe as usize]
+    }
+
+    /// Keeps a pipe until the given cycle.
+    #[inline(always)]
+    pub fn occupy(&mut self, pipe: Pipe, scheduler: usize, until: u64) {
+        match pipe {
+            Pipe::Sp => self.free[scheduler % MAX_SCHEDULERS][Pipe::Sp as usize] = until,
+            Pipe::Sfu | Pipe::Dp | Pipe::Shared => {
+                for free in &mut self.free {
+                    free[pipe as usize] = until;
+                }
+            }
+            Pipe::Param | Pipe::Global | Pipe::Control | Pipe::Barrier => {}
+        }
+    }
+
+    /// Lets a pipe take an instruction of a scheduler from the given cycle on.
+    pub fn open(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
+        self.free[scheduler % MAX_SCHEDULERS][pipe as usize] = from;
+    }
+
+    /// True if no further result can be on its way.
+    pub fn is_full(&self) -> bool {
+        self.busy == u64::MAX
+    }
+
+    /// True if nothing is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.busy == 0
+    }
+
+    /// True if the result bus has room in a cycle.
+    #[inline(always)]
+    pub fn has_room(&self, cycle: u64) -> bool {
+        self.calendar[cycle as usize % CALENDAR_CYCLES].0 & self.room != 0
+    }
+
+    /// The first cycle from `cycle` on in which the result bus has room.
+    pub fn first_room(&self, cycle: u64) -> u64 {
+        (cycle..).find(|&cycle| self.has_room(cycle)).unwrap_or(cycle)
+    }
+
+    /// Sends a result on its way; `fill` computes it and returns the predicates.
+    ///
+    /// # Panics
+    /// If the table or the bus has no room, or the cycle is beyond the calendar.
+    #[inline(always)]
+    pub fn start(
+        &mut self,
+        at: &Edge<'_>,
+        &Issue { warp, half, turn, rows, pc, mask, .. }: &Issue,
+        due: u64,
+        fill: impl FnOnce(&mut Words) -> [u32; 2],
+    ) {
+        let slot = (!self.busy).trailing_zeros();
+        let ahead = due - at.cycle;
+        if !(1..CALENDAR_CYCLES as u64).contains(&ahead) || slot >= FLIGHTS as u32 || !self.has_room(due) {
+            self.no_room(at, (warp, pc), ahead);
+        }
+        let mut preds = [0; 2];
+        self.results.take_writes(at, 1);
+        self.results.change(at, slot as usize, |ResultRow(words)| preds = fill(words));
+        self.busy |= 1 << slot;
+        let more = turn == Turn::First;
+        self.flights[slot as usize % FLIGHTS] = Flight { warp, half, more, rows, pc, mask, preds, due };
+        self.calendar[due as usize % CALENDAR_CYCLES].add(slot as u8);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_room(&self, at: &Edge<'_>, (warp, pc): (u8, u32), ahead: u64) -> ! {
+        let (cycle, path) = (at.cycle, &self.results.spec().path);
+        panic!("cycle {cycle}, {path}: no room for the result of warp {warp} pc {pc} in {ahead} cycles")
+    }
+
+    /// True if results have their writeback cycle in `cycle`.
+    #[inline(always)]
+    pub fn are_due(&self, cycle: u64) -> bool {
+        self.calendar[cycle as usize % CALENDAR_CYCLES] != Booked::NONE
+    }
+
+    /// The results that are due, to be taken one after the other through the ports taken here.
+    #[inline(always)]
+    pub fn due(&mut self, at: &Edge<'_>) -> Booked {
+        let due = std::mem::replace(&mut self.calendar[at.cycle as usize % CALENDAR_CYCLES], Booked::NONE);
+        self.results.take_reads(at, due.count());
+        due
+    }
+
+    /// Takes one result of those that are due.
+    #[inline(always)]
+    pub fn retire(&mut self, at: &Edge<'_>, slot: u8) -> (&Flight, &Words) {
+        let flight = &self.flights[usize::from(slot) % FLIGHTS];
+        if flight.due != at.cycle {
+            self.late(at, flight);
+        }
+        self.busy &= !(1 << slot);
+        (flight, &self.results.cell_at(slot.into()).0)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn late(&self, at: &Edge<'_>, &Flight { warp, due, .. }: &Flight) -> ! {
+        let (cycle, path) = (at.cycle, &self.results.spec().path);
+        panic!("cycle {cycle}, {path}: result of warp {warp} that was due in cycle {due}")
+    }
+
+    /// The first writeback cycle after `cycle`, once what is due in it has retired; `u64::MAX` if
+    /// nothing is on its way.
+    pub fn next_due(&self, cycle: u64) -> u64 {
+        let mut next = u64::MAX;
+        let mut busy = self.busy;
+        while busy != 0 {
+            next = next.min(self.flights[busy.trailing_zeros() as usize % FLIGHTS].due);
+            busy &= busy - 1;
+        }
+        debug_assert!(next > cycle, "a result due in cycle {next} is still there after cycle {cycle}");
+        next
+    }
+
+    pub fn record(&mut self) {
+        self.results.record();
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        // The calendar follows from the writeback cycles of the results on their way.
+        let Self { bus, room: _, free, schedulers, halves, flights, busy, results, calendar: _ } = self;
+        for (scheduler, free) in free.iter().take(*schedulers).enumerate() {
+            to.parts("sp", scheduler as u32, |to| to.bits("free_at", free[Pipe::Sp as usize]));
+        }
+        to.bits("sfu_free_at", free[0][Pipe::Sfu as usize]);
+        to.bits("dp_free_at", free[0][Pipe::Dp as usize]);
+        to.bits("shared_free_at", free[0][Pipe::Shared as usize]);
+        to.bits("busy", *busy);
+        to.entries("flight", flights, |flight, to| {
+            let Flight { warp, half, more, rows: _, pc, mask, preds: [first, second], due } = flight;
+            to.sized("warp", u64::from(*warp), 6);
+            if *halves > 1 {
+                to.flag("half", *half != 0);
+                to.flag("more", *more);
+            }
+            to.bits("pc", *pc);
+            to.bits("mask", *mask);
+            to.bits("pred0", *first);
+            to.bits("pred1", *second);
+            to.bits("due", *due);
+        });
+        to.array("results", results);
+        let span = u32::from(*bus) * CALENDAR_CYCLES as u32;
+        to.logic("bus_room", Logic::Mux { ways: span, width: 1 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Wake;
+    use crate::sm::core::tests::fermi;
+
+    fn of(warp: u8, pc: u32) -> Issue {
+        Issue::whole(0, warp, pc, 1)
+    }
+
+    #[test]
+    fn a_result_retires_in_its_cycle_and_not_before() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        pipes.start(&Edge::new(1000, 1000, &mut wake), &of(3, 7), 1030, |words| {
+            words[0][5] = 9;
+            [0; 2]
+        });
+        assert!(!pipes.are_due(1029) && pipes.are_due(1030));
+        let at = Edge::new(1030, 1030, &mut wake);
+        let mut due = pipes.due(&at);
+        let (flight, words) = pipes.retire(&at, due.next().unwrap());
+        assert_eq!((flight.warp, flight.pc, words[0][5]), (3, 7, 9));
+        assert!(pipes.is_empty());
+    }
+
+    #[test]
+    fn the_bus_takes_as_many_results_a_cycle_as_it_is_wide() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        for warp in 0..2 {
+            assert_eq!(pipes.first_room(50), 50);
+            pipes.start(&Edge::new(40, 40, &mut wake), &of(warp, 0), 50, |_| [0; 2]);
+        }
+        assert!(!pipes.has_room(50));
+        assert_eq!(pipes.first_room(50), 51);
+    }
+
+    #[test]
+    fn results_due_together_retire_together() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        for warp in [4, 9] {
+            pipes.start(&Edge::new(40, 40, &mut wake), &of(warp, 0), 50, |_| [0; 2]);
+        }
+        let at = Edge::new(50, 50, &mut wake);
+        let mut warps = Vec::new();
+        let due = pipes.due(&at);
+        assert_eq!(due.count(), 2);
+        for slot in due {
+            warps.push(pipes.retire(&at, slot).0.warp);
+        }
+        warps.sort_unstable();
+        assert_eq!(warps, [4, 9]);
+        assert!(pipes.is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 40, sm0.results: no room for the result of warp 5 pc 6 in 10 cycles")]
+    fn a_result_that_the_bus_cannot_take_is_refused() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        for warp in 3..6 {
+            pipes.start(&Edge::new(40, 40, &mut wake), &of(warp, 6), 50, |_| [0; 2]);
+        }
+    }
+
+    #[test]
+    fn the_next_writeback_is_the_soonest_of_those_on_their_way() {
+        let mut pipes = Pipes::new("sm0", &fermi());
+        let mut wake = Wake::new(&[1]);
+        assert_eq!(pipes.next_due(1020), u64::MAX);
+        for (cycle, due) in [(1018, 1500), (1019, 1030), (1020, 2040)] {
+            pipes.start(&Edge::new(cycle, cycle, &mut wake), &of(0, 0), due, |_| [0; 2]);
+        }
+        assert_eq!(pipes.next_due(1020), 1030);
+    }
+
+    #[test]
+    fn the_next_writeback_is_found_at_any_distance_across_the_end_of_the_ring() {
+        for start in [0, 1, 62, 63, 64, 900, 1023, 5000] {
+            for ahead in 1..1023 {
+                let mut pipes = Pipes::new("sm0", &fermi());
+                let mut wake = Wake::new(&[1]);
+                pipes.start(&Edge::new(start, start, &mut wake), &of(0, 0), start + ahead, |_| [0; 2]);
+                assert_eq!(pipes.next_due(start), start + ahead);
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! # Register file
+//! Holds words, a row for a register of all 32 lanes of a warp, and predicates, a 32-bit mask per
+//! warp and predicate. A warp's rows lie together from the base that its slot was given.
+//!
+//! Ports are those of the instructions that can read or retire in one cycle. Where the file has banks,
+//! each has one port that reads, and the collectors know when what is read here at issue has really
+//! left it.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: `tb/sm/data.rs`.
+
+use super::alu::{Words, merge};
+use crate::kernel::{
+    Access, Accesses, Array, ArraySpec, ArrayView, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage,
+};
+use crate::l1::access::LANES;
+use crate::sm::SmConfig;
+use crate::sm::host::image::RESULT_WORDS;
+
+/// Words that one instruction can read: four operands of 64 bits, or data and address.
+const READ_WORDS: u32 = 8;
+/// Predicates that one instruction can read: guard and operands.
+const READ_PREDS: u32 = 4;
+/// Predicates that one instruction can write.
+const WRITE_PREDS: u32 = 2;
+/// Predicate rows of a warp.
+const PREDS: u32 = 32;
+
+/// One register of a warp.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::sm) struct Word([u32; LANES]);
+
+impl Payload for Word {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self(lanes) = self;
+        for lane in lanes {
+            to.bits("lane", *lane);
+        }
+    }
+}
+
+/// One predicate of a warp.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Pred(u32);
+
+impl Payload for Pred {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self(lanes) = self;
+        to.bits("lanes", *lanes);
+    }
+}
+
+/// The register file of an SM.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct RegisterFile {
+    words: Array<Word>,
+    preds: Array<Pred>,
+    /// What the words are built as, if of banks.
+    banks: Option<ArraySpec>,
+    num_warps: u32,
+}
+
+/// The words of a register file of banks: row after row, a word of each bank.
+struct Banked<'a> {
+    words: &'a Array<Word>,
+    spec: &'a ArraySpec,
+}
+
+impl ArrayView for Banked<'_> {
+    fn spec(&self) -> &ArraySpec {
+        self.spec
+    }
+    fn cell_bits(&self) -> u32 {
+        self.words.cell_bits()
+    }
+    fn access(&self) -> Access {
+        Access::Banks
+    }
+    fn digest(&self) -> u64 {
+        self.words.digest()
+    }
+    fn accesses(&self) -> Accesses {
+        self.words.accesses()
+    }
+    fn cell(&self, row: u32, column: u32, to: &mut dyn Fields) {
+        self.words.cell(row * self.spec.columns + column, 0, to);
+    }
+}
+
+impl RegisterFile {
+    pub fn new(path: &str, config: &SmConfig) -> Self {
+        let bus = u32::from(config.pipes.result_bus);
+        let spec = |name: &str, rows, reads, writes| ArraySpec {
+            path: format!("{path}.{name}"),
+            storage: Storage::RegisterFile,
+            rows,
+            columns: 1,
+            reads,
+            writes,
+            collide: Collide::New,
+        };
+        let rows = config.registers / LANES as u32;
+        // Results of the pipes, and those of one load reply.
+        let writes = (bus + 1) * RESULT_WORDS as u32;
+        let words = spec("registers", rows, config.schedulers * READ_WORDS, writes);
+        let preds = spec(
+            "predicates",
+            config.warps * config.halves() * PREDS,
+            config.schedulers * READ_PREDS,
+            bus * WRITE_PREDS,
+        );
+        let columns = config.operands.banks;
+        let banks = (columns > 0).then(|| ArraySpec {
+            columns,
+            rows: rows / columns,
+            reads: 1,
+            writes: bus + 1,
+            ..words.clone()
+        });
+        Self { words: Array::new(words, ()), preds: Array::new(preds, ()), banks, num_warps: config.warps }
+    }
+
+    /// Takes the ports for reading `count` rows.
+    pub fn take_reads(&self, at: &Edge<'_>, count: u32) {
+        self.words.take_reads(at, count);
+    }
+
+    /// A row, through a port that was taken.
+    #[inline(always)]
+    pub fn word(&self, row: u32) -> &[u32; LANES] {
+        &self.words.cell_at(row as usize).0
+    }
+
+    /// Writes the `count` result words of an instruction in the lanes of `mask`, to `rows` of the
+    /// warp whose rows start at `first`.
+    #[inline(always)]
+    pub fn write_words(
+        &mut self,
+        at: &Edge<'_>,
+        first: u32,
+        (rows, count): (&[u16; RESULT_WORDS], u8),
+        mask: u32,
+        words: &Words,
+    ) {
+        self.words.take_writes(at, count.into());
+        let results = rows.iter().zip(words).take(count.into());
+        if mask == u32::MAX
+            && let Some(file) = self.words.unwatched()
+        {
+            // What nearly all are, without a question for each word.
+            for (row, values) in results {
+                file[(first + u32::from(*row)) as usize].0 = *values;
+            }
+            return;
+        }
+        for (row, values) in results {
+            let cell = (first + u32::from(*row)) as usize;
+            self.words.change(at, cell, |Word(word)| merge(word, mask, values));
+        }
+    }
+
+    /// Writes a row in the lanes of `mask`.
+    pub fn write_word(&mut self, at: &Edge<'_>, row: u32, mask: u32, values: &[u32; LANES]) {
+        self.words.update(at, row, 0, |Word(word)| merge(word, mask, values));
+    }
+
+    /// Reads a predicate of a warp, or of a half of it.
+    #[inline(always)]
+    pub fn pred(&self, at: &Edge<'_>, warp: u8, half: u8, pred: u16) -> u32 {
+        self.preds.read(at, self.pred_row(warp, half, pred))[0].0
+    }
+
+    /// Row of a predicate; those of the upper halves lie behind those of the lower.
+    #[inline(always)]
+    fn pred_row(&self, warp: u8, half: u8, pred: u16) -> u32 {
+        let first = if half == 0 { 0 } else { self.num_warps };
+        (first + u32::from(warp)) * PREDS + u32::from(pred)
+    }
+
+    /// Writes a predicate in the lanes of `mask`.
+    pub fn write_pred(&mut self, at: &Edge<'_>, (warp, half): (u8, u8), pred: u16, mask: u32, values: u32) {
+        let row = self.pred_row(warp, half, pred);
+        self.preds.update(at, row, 0, |Pred(lanes)| *lanes = *lanes & !mask | values & mask);
+    }
+
+    pub fn record(&mut self) {
+        self.words.record();
+        self.preds.record();
+    }
+
+    /// A word without a port, for tests and reports.
+    pub fn peek(&self, row: u32) -> &[u32; LANES] {
+        self.word(row)
+    }
+
+    /// A predicate without a port, for reports.
+    pub fn peek_pred(&self, warp: u8, half: u8, pred: u16) -> u32 {
+        self.preds.row(self.pred_row(warp, half, pred))[0].0
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { words, preds, banks, num_warps: _ } = self;
+        match banks {
+            None => to.array("words", words),
+            Some(spec) => to.array("words", &Banked { words, spec }),
+        }
+        to.array("preds", preds);
+    }
+}

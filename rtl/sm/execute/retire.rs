@@ -1,0 +1,186 @@
+//! Retirement: results and load replies reach the register file, warps and CTAs end.
+
+use isa::program::{Dst, Inst, MemOp, Op, RegMask};
+
+use super::pipes::Flight;
+use crate::kernel::{Edge, Rx};
+use crate::l1::access::{LANES, WarpReply, WarpReplyKind};
+use crate::sm::SmCore;
+use crate::sm::core::Loaded;
+use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::memory::address_unit::{Part, extend};
+use crate::sm::memory::texture::TEXEL_BYTES;
+use crate::sm::warp::warps::Warps;
+
+impl SmCore {
+    /// Writes the results that have the result bus in this cycle.
+    #[inline(always)]
+    pub(in crate::sm) fn write_back(&mut self, loaded: &Loaded, at: &Edge<'_>) {
+        if self.pipes.are_due(at.cycle) {
+            self.retire_due(loaded, at);
+        }
+    }
+
+    #[inline(always)]
+    fn retire_due(&mut self, loaded: &Loaded, at: &Edge<'_>) {
+        for slot in self.pipes.due(at) {
+            self.retire(loaded, at, slot);
+        }
+    }
+
+    /// Writes one result.
+    #[inline(always)]
+    fn retire(&mut self, loaded: &Loaded, at: &Edge<'_>, slot: u8) {
+        let (flight, words) = self.pipes.retire(at, slot);
+        let Flight { warp, half, more, rows, pc, mask, preds, .. } = *flight;
+        let decoded = &loaded.table[pc as usize];
+        self.registers.write_words(at, rows.into(), (&decoded.rows, decoded.words), mask, words);
+        if decoded.has_preds {
+            for (pred, lanes) in decoded.preds.iter().zip(preds) {
+                if let Some(pred) = *pred {
+                    self.registers.write_pred(at, (warp, half), pred, mask, lanes);
+                }
+            }
+        }
+        if !more {
+            self.release(loaded, warp, decoded);
+        }
+    }
+
+    /// First row of the registers of a warp, or of a half of it.
+    #[inline(always)]
+    pub(in crate::sm) fn first_row(&self, warp: u8, half: u8) -> u16 {
+        let first = self.warps.get(warp).rows;
+        if half == 0 { first } else { first + self.ctas.share().rows }
+    }
+
+    /// Takes a reply of the LSU.
+    #[inline(never)]
+    pub(in crate::sm) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
+        let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
+        let warp = reply.warp;
+        if reply.kind == WarpReplyKind::Stored {
+            self.count_reply(at, reply, Warps::stored);
+            return wb.drop_head(at);
+        }
+        if loaded.recorded.is_some() {
+            return self.take_recorded(loaded, wb, at);
+        }
+        let decoded = &loaded.table[reply.pc as usize];
+        // An atomic writes too, so that barriers and fences wait for it as they do for stores.
+        let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
+        self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
+        let bytes = if let Op::Texture(_) = decoded.inst.op { TEXEL_BYTES as u32 } else { decoded.bytes.into() };
+        let (part, last) = self.address_unit.answered(warp, reply.pc, bytes);
+        match &decoded.inst.op {
+            Op::Load(mem) if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 => {
+                let row = u32::from(self.first_row(warp, reply.half) + decoded.rows[0]);
+                self.registers.write_word(at, row, reply.mask, &reply.data[0]);
+            }
+            Op::Load(mem) | Op::Atomic(_, mem) => self.write_beat(at, &decoded.inst, mem, part, reply),
+            Op::Texture(op) => self.write_texels(loaded, at, decoded, op, part, reply),
+            _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc),
+        }
+        wb.drop_head(at);
+        if last && self.halves.complete(warp, &decoded.inst.writes) {
+            self.release(loaded, warp, decoded);
+        }
+    }
+
+    /// Counts a reply for its warp.
+    pub(in crate::sm) fn count_reply(&mut self, at: &Edge<'_>, reply: &WarpReply, count: fn(&mut Warps, u8) -> bool) {
+        let (warp, kind) = (reply.warp, reply.kind);
+        let is_due = count(&mut self.warps, warp);
+        assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle, self.path);
+    }
+
+    /// Writes what one beat of a load brings of its elements, of any width and number.
+    #[inline(never)]
+    fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
+        let bytes = mem.ty.bytes();
+        let rows = u32::from(self.first_row(reply.warp, reply.half));
+        let [low, high] = &reply.data;
+        for (first, dst) in (0..).step_by(bytes as usize).zip(&inst.dsts[..usize::from(mem.lanes)]) {
+            let Dst::Reg(reg) = dst else { continue };
+            let row = rows + u32::from(reg.index);
+            if bytes > part.bytes {
+                // Half of an element.
+                let half = part.offset.wrapping_sub(first) / part.bytes;
+                if half < 2 {
+                    self.registers.write_word(at, row + half, reply.mask, low);
+                }
+                continue;
+            }
+            if !(part.offset..part.offset + part.bytes).contains(&first) {
+                continue;
+            }
+            let place = (first - part.offset) / bytes;
+            if bytes == 4 && !reg.wide {
+                self.registers.write_word(at, row, reply.mask, &reply.data[place as usize]);
+                continue;
+            }
+            let shift = 8 * bytes * place;
+            let value = |lane: usize| extend((u64::from(high[lane]) << 32 | u64::from(low[lane])) >> shift, mem.ty);
+            let values: [u64; LANES] = std::array::from_fn(value);
+            self.registers.write_word(at, row, reply.mask, &values.map(|value| value as u32));
+            if reg.wide {
+                self.registers.write_word(at, row + 1, reply.mask, &values.map(|value| (value >> 32) as u32));
+            }
+        }
+    }
+
+    /// Ends the lanes of `mask` of a warp.
+    pub(in crate::sm) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u64) {
+        if self.stacks.exit(at, warp, mask) {
+            self.end_warp(warp);
+        }
+    }
+
+    /// Ends a warp.
+    pub(in crate::sm) fn end_warp(&mut self, warp: u8) {
+        let slot = self.warps.get(warp).cta;
+        self.warps.exit(warp);
+        let live = self.warps.live() & self.ctas.warps(slot);
+        if live == 0 {
+            self.finish_cta(slot);
+        } else {
+            self.barriers.open(slot, live);
+        }
+    }
+
+    /// An instruction has written its registers.
+    #[inline(always)]
+    fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
+        self.release_set(loaded, warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
+    }
+
+    /// The registers of `writes` have been written, by a load from device memory if `memory`.
+    #[inline(always)]
+    pub(in crate::sm) fn release_set(&mut self, loaded: &Loaded, warp: u8, writes: &RegMask, memory: bool) {
+        let stacks = &self.stacks;
+        let uses = || &loaded.table[stacks.pc(warp) as usize].uses;
+        self.scoreboard.release(warp, writes, memory, uses);
+        if self.warps.live() >> warp & 1 == 0 {
+            self.finish_cta(self.warps.get(warp).cta);
+        }
+    }
+
+    /// Ends a CTA whose warps have all exited, once nothing more can come back to them.
+    #[inline(never)]
+    fn finish_cta(&mut self, slot: u8) {
+        let warps = self.ctas.warps(slot);
+        let mut rest = warps;
+        while rest != 0 {
+            let warp = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
+            if !self.scoreboard.is_clear(warp) || self.warps.is_loading(warp) {
+                return;
+            }
+        }
+        if self.warps.live() & warps == 0 {
+            self.ctas.finish(slot);
+            self.barriers.clear(slot);
+            self.streams.end(warps);
+        }
+    }
+}

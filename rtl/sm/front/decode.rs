@@ -1,0 +1,279 @@
+//! Decoding: what issue and writeback need to know of each instruction, worked out once per
+//! launch.
+
+use isa::lanes::{AluFn, AluOp};
+use isa::program::{BarrierKind, Dst, Inst, MemOp, Op, RegMask, Src, Unit};
+use isa::types::{Space, Type};
+
+use crate::kernel::Encoding;
+use crate::l1::access::LANES;
+use crate::sm::KernelImage;
+use crate::sm::config::{ClassTiming, OpTiming, PipeConfig, SmConfig};
+use crate::sm::execute::alu::{Compute, is_wide};
+use crate::sm::execute::operands::{Constants, Identity, Operand};
+use crate::sm::host::image::RESULT_WORDS;
+use crate::sm::memory::address_unit::extend;
+use crate::sm::memory::check::check;
+
+/// Where an instruction goes from issue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::sm) enum Pipe {
+    /// Integer and single precision, one pipe per scheduler.
+    #[default]
+    Sp,
+    /// Special functions.
+    Sfu,
+    /// Double precision.
+    Dp,
+    /// Shared memory.
+    Shared,
+    /// Kernel parameters.
+    Param,
+    /// Device memory, through the address unit.
+    Global,
+    /// Done at issue.
+    Control,
+    /// Barriers and fences: done at issue, once the warp's stores are acknowledged.
+    Barrier,
+}
+
+/// Number of pipes.
+pub(in crate::sm) const PIPES: usize = 8;
+
+impl Encoding for Pipe {
+    const WIDTH: u32 = 3;
+    const NAMES: &'static [&'static str] = &["SP", "SFU", "DP", "SHARED", "PARAM", "GLOBAL", "CONTROL", "BARRIER"];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl Pipe {
+    /// Whether the instruction takes the one memory issue port of the core.
+    pub fn is_memory(self) -> bool {
+        matches!(self, Self::Shared | Self::Param | Self::Global)
+    }
+
+    /// Whether a result travels through the in-flight table and the result bus.
+    pub fn has_result(self) -> bool {
+        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Param)
+    }
+}
+
+/// One row of the decode table.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Decoded {
+    /// The instruction.
+    pub inst: Inst,
+    /// Where it goes.
+    pub pipe: Pipe,
+    /// How its result is computed.
+    pub compute: Compute,
+    /// Whether the first destination has 64 bits.
+    pub wide: bool,
+    /// Cycles from issue to writeback, without bank conflicts.
+    pub latency: u16,
+    /// Cycles for which it keeps its pipe.
+    pub interval: u16,
+    /// Whether its result queues for the result bus: when it is due shows only after its issue, with
+    /// conflicts in shared memory or in the banks of the register file.
+    pub queues: bool,
+    /// Whether it may send a result on its way although its pipe has none, or keep shared memory: what
+    /// it does is known only with its lanes' addresses, or when a barrier opens.
+    pub late: bool,
+    /// Registers read or written: what a hazard is checked on. A fence waits for all.
+    pub uses: RegMask,
+    /// Where the inputs come from.
+    pub srcs: [Operand; 4],
+    /// Where the base of its addresses comes from.
+    pub base: Operand,
+    /// Bytes that it moves per lane, if it accesses memory.
+    pub bytes: u8,
+    /// What it loads, if `compute` says that this is the same in every lane of every warp.
+    pub loads: [u32; RESULT_WORDS],
+    /// Whether it writes any register or predicate.
+    pub writes: bool,
+    /// Reads of the register file that its inputs take.
+    pub reads: u8,
+    /// Registers of the result words, of which there are `words`.
+    pub rows: [u16; RESULT_WORDS],
+    pub words: u8,
+    /// Predicates of the first two destinations, and whether there is any.
+    pub preds: [Option<u16>; 2],
+    pub has_preds: bool,
+}
+
+/// The decode table of a kernel on one SM, and the constants it refers to.
+pub(in crate::sm) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity) -> (Box<[Decoded]>, Constants) {
+    let mut constants = Constants::new();
+    let mut row = |inst: &Inst| {
+        let pipe = pipe_of(inst);
+        let timing = timing_of(inst, pipe, config);
+        let passes = if let Pipe::Sp | Pipe::Sfu | Pipe::Dp = pipe { config.passes() } else { 1 };
+        let mut uses = inst.reads;
+        uses.insert(&inst.writes);
+        if let Op::Fence(_) = inst.op {
+            uses = RegMask { words: [u64::MAX; 4], preds: u32::MAX };
+        }
+        let base = inst.mem().and_then(|mem| mem.base).map_or(Src::None, Src::Reg);
+        let (rows, words) = result_rows(inst);
+        let srcs = inst.srcs.map(|src| constants.operand(&src, image, identity));
+        let base = constants.operand(&base, image, identity);
+        let reads = srcs.iter().chain([&base]).map(Operand::reads).sum();
+        let loads = inst.mem().and_then(|mem| constant_loads(inst, mem, image));
+        let pred = |dst: &Dst| if let Dst::Pred(pred) = dst { Some(*pred) } else { None };
+        Decoded {
+            inst: inst.clone(),
+            pipe,
+            compute: if loads.is_some() { Compute::Spread } else { Compute::of(inst) },
+            wide: is_wide(&inst.dsts[0]),
+            latency: config.pipes.operand_read + timing.latency + passes - 1,
+            interval: timing.interval * passes,
+            queues: pipe == Pipe::Shared || config.operands.banks > 0,
+            late: is_late(inst),
+            uses,
+            srcs,
+            base,
+            bytes: inst.mem().map_or(0, MemOp::bytes) as u8,
+            loads: loads.unwrap_or_default(),
+            writes: !inst.writes.is_empty(),
+            reads,
+            rows,
+            words,
+            preds: [pred(&inst.dsts[0]), pred(&inst.dsts[1])],
+            has_preds: inst.writes.preds != 0,
+        }
+    };
+    let table = image.program.insts.iter().map(&mut row).collect();
+    (table, constants)
+}
+
+/// The registers that the result words go to, in order, and how many there are.
+fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
+    let mut rows = [0; RESULT_WORDS];
+    let mut words = 0;
+    for reg in inst.dest_regs() {
+        for index in reg.index..=reg.index + u16::from(reg.wide) {
+            rows[words] = index;
+            words += 1;
+        }
+    }
+    (rows, words as u8)
+}
+
+/// What a load brings, if that is the same and legal in every lane of every warp: parameters at a
+/// constant offset.
+fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32; RESULT_WORDS]> {
+    let legal = check(image, mem, &[mem.address(0); LANES], u32::MAX).is_ok();
+    if mem.space != Space::Param || mem.base.is_some() || !legal || !matches!(inst.op, Op::Load(_)) {
+        return None;
+    }
+    let mut loads = [0; RESULT_WORDS];
+    let mut word = 0;
+    for (element, dst) in inst.dsts.iter().take(usize::from(mem.lanes)).enumerate() {
+        if let Dst::Reg(reg) = dst {
+            let at = mem.address(0) as usize + element * mem.ty.bytes() as usize;
+            let value = extend(image.param(at, mem.ty.bytes()), mem.ty);
+            loads[word] = value as u32;
+            word += 1;
+            if reg.wide {
+                loads[word] = (value >> 32) as u32;
+                word += 1;
+            }
+        }
+    }
+    Some(loads)
+}
+
+fn pipe_of(inst: &Inst) -> Pipe {
+    if let Some(mem) = inst.mem() {
+        return match mem.space {
+            Space::Shared => Pipe::Shared,
+            Space::Param => Pipe::Param,
+            Space::Global | Space::Const | Space::Local | Space::Generic => Pipe::Global,
+        };
+    }
+    match (inst.op, inst.unit) {
+        (Op::Texture(_), _) => Pipe::Global,
+        (Op::Barrier { .. } | Op::BarrierWith(_) | Op::Fence(_), _) => Pipe::Barrier,
+        (_, Unit::Sfu) => Pipe::Sfu,
+        (_, Unit::Dp) => Pipe::Dp,
+        (_, Unit::Control) => Pipe::Control,
+        (_, Unit::Sp | Unit::Mem) => Pipe::Sp,
+    }
+}
+
+fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
+    let pipes = &config.pipes;
+    match pipe {
+        Pipe::Shared => OpTiming { latency: config.shared.latency, interval: 1 },
+        Pipe::Param => pipes.param,
+        // A generic access that ends in shared memory or in the parameters takes as long as shared
+        // memory does, and so does a fetch that finds nothing to ask for: assumed.
+        Pipe::Global if is_late(inst) => OpTiming { latency: config.shared.latency, interval: 1 },
+        // What a barrier came to is written like the sum of two registers: assumed.
+        Pipe::Barrier if is_late(inst) => pipes.int.add,
+        Pipe::Global | Pipe::Control | Pipe::Barrier => OpTiming { latency: 1, interval: 1 },
+        Pipe::Sp | Pipe::Sfu | Pipe::Dp => match &inst.op {
+            Op::Alu(op) => alu_timing(op, pipes),
+            Op::Compare(op) => class_of(op.ty, pipes).add,
+            Op::Convert(op) if op.from == Type::F64 => pipes.dp.add,
+            Op::Convert(op) => class_of(op.to, pipes).add,
+            _ => pipes.int.add,
+        },
+    }
+}
+
+/// See [`Decoded::late`].
+fn is_late(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,
+        _ => inst.mem().is_some_and(|mem| mem.space == Space::Generic),
+    }
+}
+
+fn class_of(ty: Type, pipes: &PipeConfig) -> &ClassTiming {
+    match ty {
+        Type::F64 => &pipes.dp,
+        Type::F32 => &pipes.fp,
+        _ => &pipes.int,
+    }
+}
+
+fn alu_timing(op: &AluOp, pipes: &PipeConfig) -> OpTiming {
+    use AluFn::*;
+    let class = class_of(op.ty, pipes);
+    match op.f {
+        Min | Max | MinNan | MaxNan => class.minmax,
+        Mul | MulHi | MulWide | Mul24 | Mul24Hi => class.mul,
+        Mad | MadHi | MadWide | Fma | Dot4 { .. } | Dot2 { .. } | Simd(_) => class.mad,
+        Div | Rem => class.div,
+        Sqrt | Rcp | Rsqrt if op.ty == Type::F64 => class.div,
+        Sqrt | Rcp | Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => pipes.sfu,
+        Add
+        | Sub
+        | Abs
+        | Neg
+        | And
+        | Or
+        | Xor
+        | Not
+        | Shl
+        | Shr
+        | Bfe
+        | Bfi
+        | Bfind { .. }
+        | Popc
+        | Clz
+        | Brev
+        | FunnelLeft
+        | FunnelRight
+        | FunnelLeftClamp
+        | FunnelRightClamp
+        | Prmt(_)
+        | Lop3(_)
+        | Fns
+        | Sad
+        | CopySign => class.add,
+    }
+}

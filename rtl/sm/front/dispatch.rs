@@ -1,0 +1,316 @@
+//! Dispatch: what the core does with an instruction at its issue, by kind of instruction.
+
+use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
+
+use super::decode::{Decoded, Pipe};
+use super::issue::{Issue, Served, Turn};
+use super::scheduler::MAX_SCHEDULERS;
+use crate::kernel::Edge;
+use crate::l1::access::LANES;
+use crate::sm::SmCore;
+use crate::sm::core::Loaded;
+use crate::sm::execute::alu::{Compute, execute};
+use crate::sm::execute::operands::Operands;
+use crate::sm::host::fault::FaultKind;
+use crate::sm::memory::check::fault;
+use crate::sm::warp::barrier::{Arrival, Reduction};
+use crate::sm::warp::halves::Half;
+
+/// What becomes of an instruction at the head of its warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It leaves, and the warp has gone on.
+    Leaves,
+    /// It is issued again, or has stopped the core.
+    Stays,
+}
+
+impl SmCore {
+    /// Carries out an instruction as far as the core does at issue and moves its warp on.
+    #[inline(always)]
+    pub(super) fn dispatch<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        scheduler: usize,
+        warp: u8,
+        decoded: &Decoded,
+    ) {
+        let (pc, active) = (self.stacks.pc(warp), self.stacks.active(warp));
+        self.stalls.issue(scheduler, warp, pc);
+        let lanes = active & self.guarded::<PAIRS>(at, warp, decoded.inst.guard);
+        let Half { number: half, mask, turn } = if PAIRS && decoded.pipe != Pipe::Control {
+            self.halves.next(warp, lanes)
+        } else {
+            Half { number: 0, mask: lanes as u32, turn: Turn::Only }
+        };
+        let issue = Issue { scheduler, warp, half, turn, rows: self.first_row(warp, half), pc, mask, lanes };
+        let mut acting = lanes;
+        let fate = match &decoded.inst.op {
+            &Op::Branch { target, reconverge, .. } => {
+                acting = active;
+                self.counters.divergent_branches += u64::from(lanes != 0 && lanes != active);
+                self.stacks.branch(at, warp, lanes, target, reconverge);
+                Fate::Leaves
+            }
+            Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => self.dispatch_control(at, &issue, decoded),
+            Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
+                self.dispatch_access::<PAIRS>(loaded, at, issue, decoded, mem)
+            }
+            Op::Atomic(..) | Op::Texture(_) | Op::BarrierWith(_) | Op::Trap if lanes != 0 => {
+                self.dispatch_rare::<PAIRS>(loaded, at, issue, decoded)
+            }
+            _ => self.dispatch_computing::<PAIRS>(loaded, at, issue, decoded),
+        };
+        if fate == Fate::Leaves {
+            self.leave::<PAIRS>(loaded, &issue, decoded.pipe, acting);
+        }
+    }
+
+    /// [`Self::dispatch`] for warps of two halves.
+    #[inline(never)]
+    pub(super) fn dispatch_half(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        scheduler: usize,
+        warp: u8,
+        decoded: &Decoded,
+    ) {
+        self.dispatch::<true>(loaded, at, scheduler, warp, decoded);
+    }
+
+    /// Lanes of a warp in which the predicate of a guard lets it act.
+    #[inline(always)]
+    fn guarded<const PAIRS: bool>(&self, at: &Edge<'_>, warp: u8, guard: Option<Guard>) -> u64 {
+        let Some(Guard { pred, negated }) = guard else { return u64::MAX };
+        let mut lanes = u64::from(self.registers.pred(at, warp, 0, pred));
+        if PAIRS {
+            lanes |= u64::from(self.registers.pred(at, warp, 1, pred)) << LANES;
+        }
+        if negated { !lanes } else { lanes }
+    }
+
+    /// Carries out an instruction that moves, ends or keeps a warp, but for branches.
+    #[inline(always)]
+    fn dispatch_control(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) -> Fate {
+        let &Issue { warp, lanes, .. } = issue;
+        match decoded.inst.op {
+            Op::Exit if lanes != 0 => {
+                self.exit(at, warp, lanes);
+                return Fate::Leaves;
+            }
+            Op::Barrier { id } if lanes != 0 => {
+                let slot = self.warps.get(warp).cta;
+                let live = self.warps.live() & self.ctas.warps(slot);
+                self.barriers.arrive(slot, id, warp, live, Arrival::of(lanes));
+            }
+            _ => {}
+        }
+        self.stacks.advance(at, warp);
+        Fate::Leaves
+    }
+
+    /// Carries out a load or store.
+    #[inline(always)]
+    fn dispatch_access<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        issue: Issue,
+        decoded: &Decoded,
+        mem: &MemOp,
+    ) -> Fate {
+        if issue.mask != 0 {
+            let served = self.access(loaded, at, issue, decoded, mem);
+            if served != Served::All {
+                return self.dispatch_again(issue.warp, decoded, served);
+            }
+        }
+        self.go_on::<PAIRS>(at, issue, decoded)
+    }
+
+    /// Carries out an instruction that only computes.
+    #[inline(always)]
+    fn dispatch_computing<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        issue: Issue,
+        decoded: &Decoded,
+    ) -> Fate {
+        if issue.mask != 0 && decoded.writes {
+            let start = self.start(at, &issue, (decoded.pipe, decoded.interval), decoded);
+            self.compute::<PAIRS>(loaded, at, &issue, decoded, start);
+            self.reserve(&issue, &decoded.inst.writes);
+        }
+        self.go_on::<PAIRS>(at, issue, decoded)
+    }
+
+    /// Carries out an instruction that few kernels have, in one lane at least.
+    #[inline(always)]
+    fn dispatch_rare<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        issue: Issue,
+        decoded: &Decoded,
+    ) -> Fate {
+        let served = self.serve_rare(loaded, at, issue, decoded);
+        if served != Served::All {
+            return self.dispatch_again(issue.warp, decoded, served);
+        }
+        if decoded.pipe == Pipe::Barrier {
+            // Both halves have met.
+            self.stacks.advance(at, issue.warp);
+            return Fate::Leaves;
+        }
+        self.go_on::<PAIRS>(at, issue, decoded)
+    }
+
+    #[inline(never)]
+    fn serve_rare(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: Issue, decoded: &Decoded) -> Served {
+        match &decoded.inst.op {
+            Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
+            Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
+            Op::BarrierWith(kind) => self.meet(loaded, at, &issue, decoded, *kind),
+            _ => self.stop(loaded, &issue, decoded, issue.lanes.trailing_zeros() as u8, FaultKind::Trap),
+        }
+    }
+
+    /// What is left to do for an instruction that stays at the head of its warp.
+    #[inline(never)]
+    fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: Served) -> Fate {
+        if served == Served::Part {
+            self.scoreboard.show(warp, &decoded.uses);
+        }
+        Fate::Stays
+    }
+
+    /// Moves a warp on to its next instruction, if this was not the lower half of two.
+    #[inline(always)]
+    fn go_on<const PAIRS: bool>(&mut self, at: &Edge<'_>, issue: Issue, decoded: &Decoded) -> Fate {
+        if PAIRS && issue.turn == Turn::First {
+            self.dispatch_other(issue, decoded);
+            return Fate::Stays;
+        }
+        self.stacks.advance(at, issue.warp);
+        Fate::Leaves
+    }
+
+    /// Counts an instruction that has left, and shows the schedulers what follows it.
+    #[inline(always)]
+    fn leave<const PAIRS: bool>(&mut self, loaded: &Loaded, issue: &Issue, pipe: Pipe, acting: u64) {
+        let &Issue { scheduler, warp, pc, .. } = issue;
+        if PAIRS {
+            self.halves.issued(warp, Turn::Only);
+        }
+        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
+        self.counters.issued::<PAIRS>(pipe, acting);
+        self.heads[pipe as usize] &= !(1 << warp);
+        // The pc of a warp that has ended stays where it was.
+        let next = self.stacks.pc(warp);
+        if next != pc + 1 {
+            self.fetch.flush(warp);
+        } else if self.fetch.take(warp) {
+            self.show_head(loaded, warp, next);
+        }
+    }
+
+    /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
+    /// opened.
+    fn meet(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
+        let &Issue { warp, mask, lanes, .. } = issue;
+        if self.warps.get(warp).served != 0 {
+            return self.tell_reduction(at, issue, decoded, kind);
+        }
+        let (id, arrival) = self.arrival(loaded, at, issue, decoded);
+        let slot = self.warps.get(warp).cta;
+        let live = self.warps.live() & self.ctas.warps(slot);
+        if kind == BarrierKind::Arrive {
+            self.barriers.pass(slot, id, live, Arrival::of(lanes));
+            return Served::All;
+        }
+        self.barriers.arrive(slot, id, warp, live, arrival);
+        if kind == BarrierKind::Sync {
+            return Served::All;
+        }
+        self.warps.serve(warp, mask);
+        Served::Part
+    }
+
+    /// Which barrier a warp arrives at, and what it brings there.
+    fn arrival(&self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) -> (u8, Arrival) {
+        let &Issue { warp, turn, mask, lanes, .. } = issue;
+        let (inst, parts) = (&decoded.inst, (&self.registers, &self.warps, &self.ctas));
+        let read = Operands::open(parts, loaded, at, issue, decoded);
+        let lane = mask.trailing_zeros() as usize % LANES;
+        let word = |operand: usize| read.word(decoded.srcs[operand].low, &mut None)[lane];
+        let id = (word(0) % 16) as u8;
+        let expected = if inst.srcs[1] == Src::None { 0 } else { word(1) };
+        let mut held = (read.pred(&inst.srcs[2]) & mask).count_ones();
+        if turn == Turn::First {
+            let upper = &Issue { half: 1, rows: self.first_row(warp, 1), ..*issue };
+            let holds = Operands::open(parts, loaded, at, upper, decoded).pred(&inst.srcs[2]);
+            held += (holds & (lanes >> LANES) as u32).count_ones();
+        }
+        (id, Arrival { expected, held, ..Arrival::of(lanes) })
+    }
+
+    /// Writes what the reduction of a barrier that has opened came to, half by half.
+    fn tell_reduction(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
+        let &Issue { warp, turn, .. } = issue;
+        let Reduction { threads, held } = self.barriers.reduction(warp);
+        if decoded.writes {
+            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
+            let truth = if kind == BarrierKind::All { held == threads } else { held > 0 };
+            self.pipes.start(at, issue, due, |words| {
+                words[0] = [held.into(); LANES];
+                [if truth { u32::MAX } else { 0 }; 2]
+            });
+            self.reserve(issue, &decoded.inst.writes);
+        }
+        self.halves.issued(warp, turn);
+        if turn == Turn::First {
+            return Served::Part;
+        }
+        self.warps.serve(warp, 0);
+        Served::All
+    }
+
+    /// Stops the core at a fault of lane `lane`.
+    #[inline(never)]
+    pub(in crate::sm) fn stop(
+        &mut self,
+        loaded: &Loaded,
+        &Issue { warp, half, pc, .. }: &Issue,
+        decoded: &Decoded,
+        lane: u8,
+        kind: FaultKind,
+    ) -> Served {
+        let lane = lane + half * LANES as u8;
+        let fault = fault((self.identity.sm, warp, pc), &loaded.image, &decoded.inst, lane, kind);
+        self.fault = Some(Box::new(fault));
+        Served::Fault
+    }
+
+    /// Sends the result of the instruction at a warp's pc on its way, from the cycle `start` on. One
+    /// function for each kind of warp, so that what it computes is compiled into its only caller.
+    #[inline(always)]
+    fn compute<const PAIRS: bool>(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        issue: &Issue,
+        decoded: &Decoded,
+        start: u64,
+    ) {
+        let parts = (&self.registers, &self.warps, &self.ctas);
+        let read = Operands::open(parts, loaded, at, issue, decoded);
+        let mut due = start + u64::from(decoded.latency);
+        if decoded.queues {
+            due = self.pipes.first_room(due);
+        }
+        self.pipes.start(at, issue, due, |words| execute(decoded, issue.mask, read, words));
+    }
+}

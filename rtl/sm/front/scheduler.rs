@@ -1,0 +1,313 @@
+//! # Warp scheduler
+//! Chooses one of the warps that may issue. Greedy-then-oldest stays with the warp issued last
+//! while it can, else takes the one launched first; an age matrix (one row of "is older" bits
+//! per warp) finds it without sorting. Loose round robin takes the next slot after the last.
+//!
+//! Two-level goes round in a pool of a few warps; the others queue. A warp of the pool that waits
+//! long joins the queue at its tail, and the first of the queue that does not wait takes its place.
+//! No policy needs both orders, so here the age matrix holds that of the queue.
+//! A warp that spins on shared memory never waits in this sense and keeps its place.
+//!
+//! A throttle narrows the warps down as the pool of a two-level scheduler does: to the oldest of those
+//! that can go on, or to those that may load.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
+
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::sm::{MAX_WARPS, SchedulerPolicy};
+
+/// Most schedulers of an SM.
+pub(in crate::sm) const MAX_SCHEDULERS: usize = 4;
+/// Most warps in the pool of a two-level scheduler.
+const POOL: u32 = 6;
+
+/// Order of all warps: by launch, or by when they joined the queue of a two-level scheduler.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Ages {
+    num_warps: u32,
+    /// Bit `v` of row `w`: warp `v` is older than warp `w`.
+    older: [u64; MAX_WARPS],
+}
+
+impl Ages {
+    pub fn new(warps: usize) -> Self {
+        Self { num_warps: warps as u32, older: [0; MAX_WARPS] }
+    }
+
+    /// Makes a warp the youngest, as it is when launched and at the tail of a queue.
+    pub fn renew(&mut self, warp: u8) {
+        let bit = 1u64 << warp;
+        for row in &mut self.older {
+            *row &= !bit;
+        }
+        let all = u64::MAX >> (u64::BITS - self.num_warps);
+        self.older[usize::from(warp)] = all & !bit;
+    }
+
+    /// The oldest of a set that is not empty.
+    pub fn oldest(&self, of: u64) -> u8 {
+        let mut oldest = of.trailing_zeros() as usize;
+        loop {
+            let older = self.older[oldest % MAX_WARPS] & of;
+            if older == 0 {
+                return oldest as u8;
+            }
+            oldest = older.trailing_zeros() as usize;
+        }
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { num_warps, older } = self;
+        let rows = older.iter().take(*num_warps as usize);
+        to.entries("warp", rows, |row, to| to.sized("older", *row, *num_warps));
+        to.logic("oldest", Logic::Comparator { width: *num_warps, count: *num_warps });
+    }
+}
+
+/// One scheduler.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sm) struct Scheduler {
+    policy: SchedulerPolicy,
+    /// Warps it serves.
+    group: u64,
+    /// Those of them that it may issue: all, the pool of a two-level scheduler, or what a throttle leaves.
+    pool: u64,
+    /// A throttle sets the pool.
+    throttled: bool,
+    /// Warps whose states say why it issues nothing. A warp of a pool never waits long, so those
+    /// in the queue count only while the pool is empty.
+    in_charge: u64,
+    /// Slot issued last.
+    last: u8,
+    /// The bit of that slot while the warp in it is the one that was issued.
+    greedy: u64,
+}
+
+impl Scheduler {
+    pub fn new(policy: SchedulerPolicy, group: u64) -> Self {
+        let pool = if policy == SchedulerPolicy::TwoLevel { 0 } else { group };
+        Self { policy, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0 }
+    }
+
+    /// The same, with a pool that a throttle sets.
+    pub fn throttled(self) -> Self {
+        Self { throttled: true, ..self }
+    }
+
+    /// Warps that it may issue.
+    pub fn pool(&self) -> u64 {
+        self.pool
+    }
+
+    /// Warps whose states say why it issues nothing.
+    pub fn in_charge(&self) -> u64 {
+        self.in_charge
+    }
+
+    /// The first of the warps that may issue, which are not none.
+    #[inline(always)]
+    pub fn pick(&self, ready: u64, ages: &Ages) -> u8 {
+        match self.policy {
+            SchedulerPolicy::GreedyThenOldest if ready & self.greedy != 0 => self.last,
+            SchedulerPolicy::GreedyThenOldest => ages.oldest(ready),
+            SchedulerPolicy::LooseRoundRobin | SchedulerPolicy::TwoLevel => {
+                let after = ready & (u64::MAX << self.last << 1);
+                (if after != 0 { after } else { ready }).trailing_zeros() as u8
+            }
+        }
+    }
+
+    /// Notes that a warp was issued.
+    pub fn issued(&mut self, warp: u8) {
+        self.last = warp;
+        self.greedy = 1 << warp;
+    }
+
+    /// A new warp in the slot issued last has no claim on being next.
+    pub fn launched(&mut self, warp: u8) {
+        self.greedy &= !(1 << warp);
+    }
+
+    /// Lets it issue only the oldest `limit` of the warps that can go on.
+    #[inline(never)]
+    pub fn limit(&mut self, limit: u32, able: u64, ages: &Ages) {
+        let mut rest = self.group & able;
+        self.pool = rest;
+        if rest.count_ones() > limit {
+            for _ in 0..limit {
+                rest &= !(1 << ages.oldest(rest));
+            }
+            self.pool &= !rest;
+        }
+    }
+
+    /// Keeps some of its warps from issuing.
+    pub fn block(&mut self, blocked: u64) {
+        self.pool = self.group & !blocked;
+    }
+
+    /// Makes the pool of a two-level scheduler what it is in the next cycle, from the warps that run
+    /// and those that wait for long. Done again, it changes nothing.
+    #[inline(never)]
+    pub fn refill(&mut self, live: u64, waiting: u64, queue: &mut Ages) {
+        let mut demoted = self.pool & live & waiting;
+        while demoted != 0 {
+            queue.renew(demoted.trailing_zeros() as u8);
+            demoted &= demoted - 1;
+        }
+        let able = self.group & live & !waiting;
+        self.pool &= able;
+        while able != self.pool && self.pool.count_ones() < POOL {
+            self.pool |= 1 << queue.oldest(able & !self.pool);
+        }
+        self.in_charge = if self.pool == 0 { self.group } else { self.pool };
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
+        if *policy == SchedulerPolicy::TwoLevel {
+            to.sized("pool", packed(*pool, *group), group.count_ones());
+            to.logic("refill", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
+        }
+        if *throttled {
+            to.sized("pool", packed(*pool, *group), group.count_ones());
+            to.logic("throttle", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
+        }
+        to.sized("last", u64::from(*last), 6);
+        to.flag("greedy", *greedy != 0);
+        to.logic("first", Logic::PriorityEncoder { inputs: group.count_ones() });
+    }
+}
+
+/// The bits of a mask that are in a group, without gaps.
+fn packed(mask: u64, group: u64) -> u64 {
+    let members = (0..u64::BITS).filter(|bit| group >> bit & 1 != 0);
+    members.enumerate().fold(0, |packed, (place, bit)| packed | (mask >> bit & 1) << place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_warp_is_the_one_launched_first_whatever_its_slot() {
+        let mut ages = Ages::new(48);
+        for warp in [7, 3, 40, 1] {
+            ages.renew(warp);
+        }
+        let set = 1 << 7 | 1 << 3 | 1 << 40 | 1 << 1;
+        assert_eq!(ages.oldest(set), 7);
+        assert_eq!(ages.oldest(set & !(1 << 7)), 3);
+        ages.renew(7);
+        assert_eq!(ages.oldest(set), 3);
+        assert_eq!(ages.oldest(1 << 7 | 1 << 1), 1);
+    }
+
+    #[test]
+    fn greedy_then_oldest_stays_with_its_warp_until_that_waits() {
+        let mut ages = Ages::new(8);
+        (0..8).for_each(|warp| ages.renew(warp));
+        let mut gto = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0xff);
+        gto.issued(5);
+        assert_eq!(gto.pick(0b0110_0110, &ages), 5);
+        assert_eq!(gto.pick(0b0100_0110, &ages), 1);
+        gto.launched(5);
+        assert_eq!(gto.pick(0b0110_0110, &ages), 1);
+    }
+
+    #[test]
+    fn loose_round_robin_goes_to_the_next_slot_and_wraps() {
+        let ages = Ages::new(64);
+        let mut lrr = Scheduler::new(SchedulerPolicy::LooseRoundRobin, u64::MAX);
+        lrr.issued(5);
+        assert_eq!(lrr.pick(0b0110_0110, &ages), 6);
+        lrr.issued(63);
+        assert_eq!(lrr.pick(0b0110_0110, &ages), 1);
+    }
+
+    /// A two-level scheduler of all warps up to `warps`, launched in the order of their slots.
+    fn two_level(warps: u8) -> (Scheduler, Ages) {
+        let mut queue = Ages::new(warps.into());
+        (0..warps).for_each(|warp| queue.renew(warp));
+        (Scheduler::new(SchedulerPolicy::TwoLevel, u64::MAX >> (64 - warps)), queue)
+    }
+
+    #[test]
+    fn a_pool_takes_the_first_six_warps_and_goes_round_in_them() {
+        let (mut scheduler, mut queue) = two_level(10);
+        scheduler.refill(0x3ff, 0, &mut queue);
+        assert_eq!(scheduler.pool(), 0b11_1111);
+        scheduler.issued(3);
+        assert_eq!(scheduler.pick(0b11_1111, &queue), 4);
+        scheduler.issued(5);
+        assert_eq!(scheduler.pick(0b11_1111, &queue), 0);
+    }
+
+    #[test]
+    fn a_warp_that_waits_goes_to_the_tail_of_the_queue() {
+        let (mut scheduler, mut queue) = two_level(8);
+        scheduler.refill(0xff, 0, &mut queue);
+        scheduler.refill(0xff, 1 << 2, &mut queue);
+        assert_eq!(scheduler.pool(), 0b0111_1011);
+        // Warp 2 waits no more, but warp 7 has been in the queue for longer.
+        scheduler.refill(0xff, 1 << 4, &mut queue);
+        assert_eq!(scheduler.pool(), 0b1110_1011);
+        scheduler.refill(0xff, 1 << 7, &mut queue);
+        assert_eq!(scheduler.pool(), 0b0110_1111);
+    }
+
+    #[test]
+    fn a_warp_that_waits_in_the_queue_is_passed_over_and_keeps_its_place() {
+        let (mut scheduler, mut queue) = two_level(8);
+        scheduler.refill(0xff, 0, &mut queue);
+        scheduler.refill(0xff, 0b0100_0001, &mut queue);
+        assert_eq!(scheduler.pool(), 0b1011_1110);
+        scheduler.refill(0xff, 1 << 1, &mut queue);
+        assert_eq!(scheduler.pool(), 0b1111_1100);
+    }
+
+    #[test]
+    fn a_warp_that_ends_makes_room_and_one_launched_in_its_slot_queues() {
+        let (mut scheduler, mut queue) = two_level(8);
+        scheduler.refill(0xff, 0, &mut queue);
+        scheduler.refill(0xfe, 0, &mut queue);
+        assert_eq!(scheduler.pool(), 0b0111_1110);
+        queue.renew(0);
+        scheduler.refill(0xff, 0, &mut queue);
+        assert_eq!(scheduler.pool(), 0b0111_1110);
+        scheduler.refill(0xfd, 0, &mut queue);
+        assert_eq!(scheduler.pool(), 0b1111_1100);
+    }
+
+    #[test]
+    fn a_pool_is_empty_while_all_warps_wait_and_then_they_are_in_charge() {
+        let (mut scheduler, mut queue) = two_level(8);
+        scheduler.refill(0xff, 0, &mut queue);
+        assert_eq!(scheduler.in_charge(), 0b11_1111);
+        scheduler.refill(0xff, 0xff, &mut queue);
+        assert_eq!((scheduler.pool(), scheduler.in_charge()), (0, 0xff));
+    }
+
+    #[test]
+    fn a_limit_leaves_the_oldest_of_the_warps_that_can_go_on() {
+        let mut ages = Ages::new(8);
+        for warp in [6, 2, 7, 4, 0] {
+            ages.renew(warp);
+        }
+        let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).throttled();
+        scheduler.limit(2, 0b1101_0101, &ages);
+        assert_eq!(scheduler.pool(), 0b0100_0100);
+        // Warp 6 waits at a barrier: the next takes its place.
+        scheduler.limit(2, 0b1001_0101, &ages);
+        assert_eq!(scheduler.pool(), 0b0001_0100);
+        scheduler.limit(2, 0b0000_0001, &ages);
+        assert_eq!(scheduler.pool(), 0b0000_0001);
+    }
+
+    #[test]
+    fn a_pool_has_one_bit_for_each_warp_of_its_group() {
+        assert_eq!(packed(0b1000_0010, 0b1010_1010), 0b1001);
+    }
+}

@@ -1,0 +1,221 @@
+//! # Scoreboard
+//! Remembers for each warp which registers have a write on its way. The instruction at the head
+//! of a warp's buffer has a hazard while it reads or writes one of them.
+//!
+//! The hazard bits are worked out again only when the warp issues, gets a result or gets a new
+//! head, so that a scheduler sees all its warps in one mask.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/timing.rs`.
+
+use isa::program::RegMask;
+
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::sm::MAX_WARPS;
+
+/// The scoreboards of all warps.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Scoreboard {
+    num_warps: u32,
+    /// Whether the kernel names no word beyond those of the first element of a mask.
+    narrow: bool,
+    /// Pending writes of each warp.
+    pending: [RegMask; MAX_WARPS],
+    /// Those of them that wait for device memory.
+    memory: [RegMask; MAX_WARPS],
+    /// Warps whose head has a hazard.
+    hazard: u64,
+    /// Those of them that wait for device memory.
+    hazard_memory: u64,
+}
+
+impl Scoreboard {
+    pub fn new(warps: usize) -> Self {
+        let none = [RegMask::default(); MAX_WARPS];
+        Self { num_warps: warps as u32, narrow: false, pending: none, memory: none, hazard: 0, hazard_memory: 0 }
+    }
+
+    /// Prepares for a kernel of `regs` words per lane, while no write is on its way.
+    pub fn size(&mut self, regs: u16) {
+        self.narrow = u32::from(regs) <= u64::BITS;
+    }
+
+    /// Warps whose head instruction must wait.
+    pub fn hazard(&self) -> u64 {
+        self.hazard
+    }
+
+    /// Warps whose head instruction waits for device memory.
+    pub fn hazard_memory(&self) -> u64 {
+        self.hazard_memory
+    }
+
+    /// Marks the registers that an issued instruction will write.
+    pub fn reserve(&mut self, warp: u8, writes: &RegMask, memory: bool) {
+        let slot = usize::from(warp) % MAX_WARPS;
+        let pending = &mut self.pending[slot];
+        debug_assert!(!pending.intersects(writes), "warp {warp} issued into a pending write");
+        insert(pending, writes, self.narrow);
+        if memory {
+            insert(&mut self.memory[slot], writes, self.narrow);
+        }
+    }
+
+    /// Clears registers that were written, of a load from device memory if `memory`; `uses` gives
+    /// those of the warp's head instruction. Only a hazard that there was can go.
+    #[inline(always)]
+    pub fn release<'u>(&mut self, warp: u8, writes: &RegMask, memory: bool, uses: impl FnOnce() -> &'u RegMask) {
+        let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
+        remove(&mut self.pending[slot], writes, self.narrow);
+        if memory {
+            remove(&mut self.memory[slot], writes, self.narrow);
+        }
+        if self.hazard & bit != 0 {
+            let uses = uses();
+            if !intersects(&self.pending[slot], uses, self.narrow) {
+                self.hazard &= !bit;
+                self.hazard_memory &= !bit;
+            } else if memory && !intersects(&self.memory[slot], uses, self.narrow) {
+                self.hazard_memory &= !bit;
+            }
+        }
+    }
+
+    /// True if no write of the warp is on its way.
+    pub fn is_clear(&self, warp: u8) -> bool {
+        self.pending[usize::from(warp) % MAX_WARPS].is_empty()
+    }
+
+    /// Works out the hazard bits of a warp that had no head instruction, and hence no hazard; `uses`
+    /// are the registers of its new one.
+    #[inline(always)]
+    pub fn show(&mut self, warp: u8, uses: &RegMask) {
+        let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
+        debug_assert!(self.hazard & bit == 0, "warp {warp} has a hazard without a head");
+        if intersects(&self.pending[slot], uses, self.narrow) {
+            self.hazard |= bit;
+            self.hazard_memory |= if intersects(&self.memory[slot], uses, self.narrow) { bit } else { 0 };
+        }
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { num_warps, narrow: _, pending, memory, hazard, hazard_memory } = self;
+        let warps = *num_warps;
+        to.sized("hazard", *hazard, warps);
+        to.sized("hazard_memory", *hazard_memory, warps);
+        let sets = pending.iter().zip(memory).take(warps as usize);
+        to.entries("warp", sets, |(pending, memory), to| {
+            for (name, RegMask { words, preds }) in [("pending", pending), ("memory", memory)] {
+                to.part(name, |to| {
+                    let [words0, words1, words2, words3] = words;
+                    to.bits("words0", *words0);
+                    to.bits("words1", *words1);
+                    to.bits("words2", *words2);
+                    to.bits("words3", *words3);
+                    to.bits("preds", *preds);
+                });
+            }
+        });
+        // Up to eight operand words and two predicates of the head look up their pending bits.
+        to.logic("lookup", Logic::Mux { ways: 256, width: 8 * warps });
+        to.logic("lookup_preds", Logic::Mux { ways: 32, width: 2 * warps });
+    }
+}
+
+/// Adds `more` to `set`. Here and below, of narrow sets only the words that can be in them count.
+#[inline(always)]
+fn insert(set: &mut RegMask, more: &RegMask, narrow: bool) {
+    if narrow {
+        set.words[0] |= more.words[0];
+        set.preds |= more.preds;
+    } else {
+        set.insert(more);
+    }
+}
+
+#[inline(always)]
+fn remove(set: &mut RegMask, less: &RegMask, narrow: bool) {
+    if narrow {
+        set.words[0] &= !less.words[0];
+        set.preds &= !less.preds;
+    } else {
+        set.remove(less);
+    }
+}
+
+#[inline(always)]
+fn intersects(set: &RegMask, other: &RegMask, narrow: bool) -> bool {
+    if narrow { set.words[0] & other.words[0] != 0 || set.preds & other.preds != 0 } else { set.intersects(other) }
+}
+
+#[cfg(test)]
+mod tests {
+    use isa::program::Reg;
+
+    use super::*;
+
+    fn regs(indices: &[u16]) -> RegMask {
+        let mut mask = RegMask::default();
+        indices.iter().for_each(|&index| mask.insert_reg(Reg { index, wide: false }));
+        mask
+    }
+
+    #[test]
+    fn a_hazard_lasts_from_issue_to_the_release_of_the_same_register() {
+        let mut board = Scoreboard::new(2);
+        let uses = regs(&[3, 200]);
+        board.reserve(1, &regs(&[200]), false);
+        board.show(1, &uses);
+        assert_eq!((board.hazard(), board.hazard_memory()), (2, 0));
+        board.release(1, &regs(&[200]), false, || &uses);
+        assert_eq!(board.hazard(), 0);
+        assert!(board.is_clear(1));
+    }
+
+    #[test]
+    fn waiting_for_memory_is_told_apart_from_waiting_for_a_pipe() {
+        let mut board = Scoreboard::new(1);
+        board.reserve(0, &regs(&[1]), true);
+        board.reserve(0, &regs(&[2]), false);
+        let uses = regs(&[1, 2]);
+        board.show(0, &uses);
+        assert_eq!((board.hazard(), board.hazard_memory()), (1, 1));
+        board.release(0, &regs(&[1]), true, || &uses);
+        assert_eq!((board.hazard(), board.hazard_memory()), (1, 0));
+        board.release(0, &regs(&[2]), false, || &uses);
+        assert_eq!((board.hazard(), board.hazard_memory()), (0, 0));
+    }
+
+    #[test]
+    fn kernels_of_few_and_of_many_registers_find_the_same_hazards() {
+        for regs_of_kernel in [64, 65, 255] {
+            let mut board = Scoreboard::new(1);
+            board.size(regs_of_kernel);
+            for last in [0, 63, regs_of_kernel - 1] {
+                board.reserve(0, &regs(&[last]), true);
+                let uses = regs(&[last]);
+                board.show(0, &uses);
+                assert_eq!((board.hazard(), board.hazard_memory()), (1, 1), "register {last} of {regs_of_kernel}");
+                board.release(0, &regs(&[last]), true, || &uses);
+                assert_eq!(board.hazard(), 0, "register {last} of {regs_of_kernel}");
+                assert!(board.is_clear(0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_release_asks_for_the_head_only_of_a_warp_that_has_a_hazard() {
+        let mut board = Scoreboard::new(2);
+        for warp in 0..2 {
+            board.reserve(warp, &regs(&[1, 2]), false);
+        }
+        let uses = regs(&[1]);
+        board.show(1, &uses);
+        board.release(0, &regs(&[1]), false, || panic!("warp 0 has no head"));
+        board.release(1, &regs(&[2]), false, || &uses);
+        assert_eq!(board.hazard(), 2);
+        board.release(1, &regs(&[1]), false, || &uses);
+        assert_eq!(board.hazard(), 0);
+    }
+}

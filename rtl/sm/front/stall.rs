@@ -1,0 +1,219 @@
+//! # Stall attribution
+//! Each scheduler spends each cycle on exactly one reason. When several warps wait for different
+//! things, the one that ends soonest by its nature counts, so that a cycle is charged to memory
+//! only if nothing shorter held the scheduler back: a busy pipe or LSU, then the throttle, a result of a
+//! pipe, fetch, memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
+//! reason that held when the core fell asleep, which cannot have changed since.
+
+use super::scheduler::MAX_SCHEDULERS;
+use crate::kernel::{Describe, DescribeExt, Encoding};
+
+/// What a scheduler did with a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StallReason {
+    /// No stall: it issued an instruction.
+    Issued,
+    /// No warp of it is running.
+    #[default]
+    NoWarp,
+    /// The instruction has not been fetched yet.
+    Fetch,
+    /// All wait at a barrier.
+    Barrier,
+    /// A barrier waits for the warp's stores to be acknowledged.
+    StoreDrain,
+    /// An operand is on its way from a pipe, shared memory or the parameters.
+    ScoreboardAlu,
+    /// An operand is on its way from device memory.
+    ScoreboardMemory,
+    /// The LSU has no room.
+    LsuFull,
+    /// The pipe, its collectors, its issue port or the result bus is taken.
+    PipeBusy,
+    /// The core has stopped at a fault.
+    Halted,
+    /// Only warps that the throttle holds back could go on.
+    Throttled,
+}
+
+/// Number of reasons.
+const REASONS: usize = 11;
+
+impl StallReason {
+    /// Every reason.
+    pub const ALL: [Self; REASONS] = [
+        Self::Issued,
+        Self::NoWarp,
+        Self::Fetch,
+        Self::Barrier,
+        Self::StoreDrain,
+        Self::ScoreboardAlu,
+        Self::ScoreboardMemory,
+        Self::LsuFull,
+        Self::PipeBusy,
+        Self::Halted,
+        Self::Throttled,
+    ];
+
+    /// Name in statistics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Issued => "issued",
+            Self::NoWarp => "no_warp",
+            Self::Fetch => "fetch",
+            Self::Barrier => "barrier",
+            Self::StoreDrain => "store_drain",
+            Self::ScoreboardAlu => "scoreboard_alu",
+            Self::ScoreboardMemory => "scoreboard_memory",
+            Self::LsuFull => "lsu_full",
+            Self::PipeBusy => "pipe_busy",
+            Self::Halted => "halted",
+            Self::Throttled => "throttled",
+        }
+    }
+}
+
+impl Encoding for StallReason {
+    const WIDTH: u32 = 4;
+    const NAMES: &'static [&'static str] = &[
+        "ISSUED",
+        "NO_WARP",
+        "FETCH",
+        "BARRIER",
+        "STORE_DRAIN",
+        "SCOREBOARD_ALU",
+        "SCOREBOARD_MEMORY",
+        "LSU_FULL",
+        "PIPE_BUSY",
+        "HALTED",
+        "THROTTLED",
+    ];
+    fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    cycles: [u64; REASONS],
+    /// Reason of the last cycle charged, or of the cycles being slept through.
+    now: StallReason,
+    /// Warp and pc of the last instruction issued.
+    issue: (u8, u32),
+}
+
+/// The cycles of all schedulers.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Stalls {
+    num_schedulers: usize,
+    lines: [Line; MAX_SCHEDULERS],
+    /// Cycles before this one are charged.
+    charged: u64,
+}
+
+impl Stalls {
+    pub fn new(schedulers: usize) -> Self {
+        Self { num_schedulers: schedulers, lines: [Line::default(); MAX_SCHEDULERS], charged: 0 }
+    }
+
+    /// Charges the cycles before `cycle` that were slept through.
+    pub fn wake(&mut self, cycle: u64) {
+        let slept = cycle - self.charged;
+        if slept > 0 {
+            for line in &mut self.lines[..self.num_schedulers] {
+                line.cycles[line.now as usize] += slept;
+            }
+            self.charged = cycle;
+        }
+    }
+
+    /// Charges one cycle of one scheduler.
+    pub fn charge(&mut self, scheduler: usize, reason: StallReason) {
+        let line = &mut self.lines[scheduler % MAX_SCHEDULERS];
+        line.now = reason;
+        line.cycles[reason as usize] += 1;
+    }
+
+    /// Charges one cycle of one scheduler to what it issues.
+    pub fn issue(&mut self, scheduler: usize, warp: u8, pc: u32) {
+        let line = &mut self.lines[scheduler % MAX_SCHEDULERS];
+        line.now = StallReason::Issued;
+        line.cycles[StallReason::Issued as usize] += 1;
+        line.issue = (warp, pc);
+    }
+
+    /// The warp that a scheduler issued in the cycle charged last, if it did.
+    pub fn issued(&self, scheduler: usize) -> Option<u8> {
+        let line = &self.lines[scheduler % MAX_SCHEDULERS];
+        (line.now == StallReason::Issued).then_some(line.issue.0)
+    }
+
+    /// All schedulers have been charged for `cycle`.
+    pub fn charged(&mut self, cycle: u64) {
+        self.charged = cycle + 1;
+    }
+
+    /// What a scheduler will be held back by until the core wakes.
+    pub fn sleep(&mut self, scheduler: usize, reason: StallReason) {
+        self.lines[scheduler % MAX_SCHEDULERS].now = reason;
+    }
+
+    /// Cycles of one scheduler charged to a reason.
+    pub fn cycles(&self, scheduler: usize, reason: StallReason) -> u64 {
+        self.lines[scheduler].cycles[reason as usize]
+    }
+
+    /// Charges up to `cycle` and checks that every cycle went to exactly one reason.
+    ///
+    /// # Panics
+    /// If a cycle was lost or charged twice.
+    pub fn settle(&mut self, path: &str, cycle: u64) {
+        self.wake(cycle.max(self.charged));
+        for (scheduler, line) in self.lines[..self.num_schedulers].iter().enumerate() {
+            let sum: u64 = line.cycles.iter().sum();
+            assert_eq!(sum, self.charged, "cycle {cycle}, {path}: scheduler {scheduler} has lost count of its cycles");
+        }
+    }
+
+    /// Lists the cycles of one scheduler, in the scope of that scheduler.
+    pub fn describe(&self, scheduler: usize, to: &mut dyn Describe) {
+        let Self { num_schedulers: _, lines, charged: _ } = self;
+        let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];
+        let issued = *now == StallReason::Issued;
+        to.probe_state("reason", *now);
+        to.probe_sized("issue_valid", u64::from(issued), 1);
+        to.probe_sized("issue_warp", if issued { u64::from(*warp) } else { 0 }, 6);
+        to.probe_sized("issue_pc", if issued { u64::from(*pc) } else { 0 }, 32);
+        for reason in StallReason::ALL {
+            to.stat(reason.name(), cycles[reason as usize]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slept_cycles_go_to_the_reason_that_held_at_bedtime() {
+        let mut stalls = Stalls::new(1);
+        stalls.charge(0, StallReason::Issued);
+        stalls.charged(0);
+        stalls.sleep(0, StallReason::ScoreboardMemory);
+        stalls.wake(10);
+        stalls.charge(0, StallReason::Issued);
+        stalls.charged(10);
+        stalls.settle("sm0", 11);
+        assert_eq!(stalls.cycles(0, StallReason::ScoreboardMemory), 9);
+        assert_eq!(stalls.cycles(0, StallReason::Issued), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "cycle 3, sm0: scheduler 0 has lost count of its cycles")]
+    fn a_cycle_charged_to_nobody_is_found() {
+        let mut stalls = Stalls::new(1);
+        stalls.charged(0);
+        stalls.settle("sm0", 3);
+    }
+}

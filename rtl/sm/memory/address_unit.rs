@@ -1,0 +1,383 @@
+//! # Address unit
+//! Turns a memory instruction into lane addresses and store data, and sends accesses to the LSU
+//! in beats of at most 8 bytes per lane, one a cycle; of local memory, whose words are interleaved
+//! between the lanes of a warp, in beats of at most 4.
+//!
+//! It holds one instruction. A store or an atomic leaves with its last beat. A load of one beat does
+//! too; of several, each waits for the reply to the one before and the instruction stays until the
+//! last reply, because a reply names warp and pc but not the beat.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/spaces.rs`.
+
+use isa::lanes::AtomicFn;
+use isa::map::{LOCAL_WORD, local_offset};
+use isa::program::MemOp;
+use isa::types::{CacheOp, Type};
+
+use crate::cells::atomic::AtomicOp;
+use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Tx};
+use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use crate::sm::execute::operands::{Base, Operand, Operands, Row};
+use crate::sm::front::decode::Decoded;
+use crate::sm::front::issue::Issue;
+
+/// Bytes per lane of one beat.
+pub(in crate::sm) const BEAT_BYTES: u8 = 8;
+/// Distance in memory of two words of a lane's local memory.
+const LOCAL_STRIDE: u64 = LOCAL_WORD * LANES as u64;
+/// Store data: four words per lane.
+pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
+
+/// The instruction in the unit.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct AddressUnit {
+    valid: bool,
+    /// A beat of a load has been sent and its reply is awaited.
+    waiting: bool,
+    kind: AccessKind,
+    space: MemorySpace,
+    uncached: bool,
+    warp: u8,
+    /// Half of the warp, if it has 64 lanes.
+    half: u8,
+    pc: u32,
+    mask: u32,
+    size_log2: u8,
+    /// The next beat, of `beats`.
+    beat: u8,
+    beats: u8,
+    atomic: AtomicOp,
+    address: [u64; LANES],
+    /// What is stored, word after word; of an atomic one operand, then of compare-and-swap the value to
+    /// compare.
+    data: StoreData,
+}
+
+/// The bytes of each lane that a beat moves, of those that its instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sm) struct Part {
+    /// The first of them.
+    pub offset: u32,
+    /// How many.
+    pub bytes: u32,
+}
+
+impl AddressUnit {
+    pub fn new() -> Self {
+        Self {
+            valid: false,
+            waiting: false,
+            kind: AccessKind::Load,
+            space: MemorySpace::Global,
+            uncached: false,
+            warp: 0,
+            half: 0,
+            pc: 0,
+            mask: 0,
+            size_log2: 0,
+            beat: 0,
+            beats: 0,
+            atomic: AtomicOp::default(),
+            address: [0; LANES],
+            data: [[0; LANES]; 4],
+        }
+    }
+
+    /// True while no further instruction can enter.
+    pub fn is_busy(&self) -> bool {
+        self.valid
+    }
+
+    /// True if a beat is ready to be sent.
+    pub fn can_send(&self) -> bool {
+        self.valid && !self.waiting
+    }
+
+    /// Forms the addresses of an instruction that may follow, while none is in the unit. Returns the bits
+    /// in which they are not all alike.
+    #[inline(always)]
+    pub fn form(&mut self, mem: &MemOp, base: Base<'_>) -> u64 {
+        base.addresses(mem, &mut self.address)
+    }
+
+    /// The addresses.
+    #[inline(always)]
+    pub fn addresses(&self) -> &[u64; LANES] {
+        &self.address
+    }
+
+    /// Takes a load or store of global memory that moves `bytes` bytes per lane, whose addresses have been
+    /// formed and checked; returns its number of beats. A store brings `data`, which fills the words given
+    /// to it.
+    #[inline(always)]
+    pub fn start(&mut self, issue: &Issue, mem: &MemOp, bytes: u8, data: Option<impl FnOnce(&mut StoreData)>) -> u8 {
+        self.begin(of(issue), bytes, BEAT_BYTES);
+        self.kind = if data.is_some() { AccessKind::Store } else { AccessKind::Load };
+        self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
+        self.clear_idle_lanes();
+        if let Some(fill) = data {
+            fill(&mut self.data);
+        }
+        self.beats
+    }
+
+    /// Takes an atomic of global memory, which makes one beat; the operands are those of
+    /// [`isa::lanes::atomic`]. Nobody waits for the old values unless it `returns` them.
+    #[inline(never)]
+    pub fn start_atomic(&mut self, issue: &Issue, op: AtomicOp, returns: bool, [address, b, c]: [&[u64; LANES]; 3]) {
+        self.begin(of(issue), op.ty.bytes() as u8, BEAT_BYTES);
+        self.kind = if returns { AccessKind::Atomic } else { AccessKind::Reduce };
+        self.uncached = true;
+        self.atomic = op;
+        self.address = *address;
+        self.clear_idle_lanes();
+        let (value, compare) = if op.f == AtomicFn::CompareSwap { (c, b) } else { (b, c) };
+        let [low, high, compare_low, compare_high] = &mut self.data;
+        for ([low, high], values) in [([low, high], value), ([compare_low, compare_high], compare)] {
+            *low = values.map(|value| value as u32);
+            *high = values.map(|value| (value >> 32) as u32);
+        }
+    }
+
+    /// Takes a fetch of texels of `bytes` bytes; returns its number of beats.
+    #[inline(never)]
+    pub fn start_fetch(&mut self, issue: &Issue, bytes: u8, address: &[u64; LANES]) -> u8 {
+        self.begin(of(issue), bytes, BEAT_BYTES);
+        (self.kind, self.space) = (AccessKind::Load, MemorySpace::Texture);
+        self.uncached = false;
+        self.address = *address;
+        self.clear_idle_lanes();
+        self.beats
+    }
+
+    /// Makes the load that has just been taken one of constants, which begin at `base`.
+    pub fn move_to_constants(&mut self, base: u64) {
+        self.space = MemorySpace::Const;
+        for address in &mut self.address {
+            *address += base;
+        }
+        self.clear_idle_lanes();
+    }
+
+    /// Makes the load or store of `bytes` bytes per lane that has just been taken one of local memory,
+    /// whose words begin at `base` for the warp; returns its number of beats.
+    pub fn move_to_local(&mut self, base: u64, bytes: u8) -> u8 {
+        self.begin((self.warp, self.half, self.pc, self.mask), bytes, LOCAL_WORD as u8);
+        self.space = MemorySpace::Local;
+        for (lane, address) in self.address.iter_mut().enumerate() {
+            *address = base + local_offset(*address, lane as u32, LANES as u32);
+        }
+        self.clear_idle_lanes();
+        self.beats
+    }
+
+    /// What all instructions have in common: they move `bytes` bytes per lane in beats of at most `most`.
+    #[inline(always)]
+    fn begin(&mut self, (warp, half, pc, mask): (u8, u8, u32, u32), bytes: u8, most: u8) {
+        self.valid = true;
+        self.waiting = false;
+        self.space = MemorySpace::Global;
+        (self.warp, self.half, self.pc, self.mask) = (warp, half, pc, mask);
+        self.size_log2 = bytes.min(most).trailing_zeros() as u8;
+        self.beat = 0;
+        self.beats = bytes >> self.size_log2;
+    }
+
+    #[inline(always)]
+    fn clear_idle_lanes(&mut self) {
+        if self.mask != u32::MAX {
+            for (lane, address) in self.address.iter_mut().enumerate() {
+                *address = if self.mask & 1 << lane != 0 { *address } else { 0 };
+            }
+        }
+    }
+
+    /// Sends the next beat if there is one and the LSU has room. Returns true if it has none.
+    /// The LSU is told how many warps are `resident`.
+    pub fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) -> bool {
+        if !self.can_send() {
+            return false;
+        }
+        if !mem.ready(at) {
+            return true;
+        }
+        self.send_beat(resident, mem, at);
+        false
+    }
+
+    #[inline(never)]
+    fn send_beat(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) {
+        let (stride, words) =
+            if self.space == MemorySpace::Local { (LOCAL_STRIDE, 1) } else { (u64::from(BEAT_BYTES), 2) };
+        let ahead = u64::from(self.beat) * stride;
+        let word = usize::from(self.beat) * words;
+        mem.push_with(at, |beat| {
+            let WarpAccess {
+                kind,
+                space,
+                uncached,
+                resident: warps,
+                warp,
+                half,
+                pc,
+                size_log2,
+                mask,
+                atomic,
+                address,
+                data,
+                compare,
+            } = beat;
+            *kind = self.kind;
+            *space = self.space;
+            *uncached = self.uncached;
+            *warps = resident;
+            (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
+            *size_log2 = self.size_log2;
+            *address = self.address;
+            if ahead > 0 {
+                for (lane, address) in address.iter_mut().enumerate() {
+                    *address += if self.mask & 1 << lane != 0 { ahead } else { 0 };
+                }
+            }
+            if self.kind != AccessKind::Load {
+                let [low, high] = data;
+                *low = self.data[word];
+                *high = self.data[(word + 1) % self.data.len()];
+            }
+            if self.kind.is_atomic() {
+                *atomic = self.atomic;
+                let [low, high] = compare;
+                *low = self.data[2];
+                *high = self.data[3];
+            }
+        });
+        if self.kind != AccessKind::Load || self.beats == 1 {
+            self.beat += 1;
+            self.valid = self.beat < self.beats;
+        } else {
+            self.waiting = true;
+        }
+    }
+
+    /// Takes note of the reply to a load of `bytes` bytes per lane. Returns what it answers, and whether
+    /// it is the last.
+    pub fn answered(&mut self, warp: u8, pc: u32, bytes: u32) -> (Part, bool) {
+        if !(self.valid && self.waiting && self.warp == warp && self.pc == pc) {
+            return (Part { offset: 0, bytes }, true);
+        }
+        let bytes = 1 << self.size_log2;
+        let part = Part { offset: u32::from(self.beat) * bytes, bytes };
+        self.beat += 1;
+        self.waiting = false;
+        self.valid = self.beat < self.beats;
+        (part, !self.valid)
+    }
+
+    pub fn describe(&self, halves: u32, to: &mut dyn Describe) {
+        let Self {
+            valid,
+            waiting,
+            kind,
+            space,
+            uncached,
+            warp,
+            half,
+            pc,
+            mask,
+            size_log2,
+            beat,
+            beats,
+            atomic,
+            address,
+            data,
+        } = self;
+        to.flag("valid", *valid);
+        to.flag("waiting", *waiting);
+        to.state("kind", *kind);
+        to.state("space", *space);
+        to.flag("uncached", *uncached);
+        to.sized("warp", u64::from(*warp), 6);
+        if halves > 1 {
+            to.flag("half", *half != 0);
+        }
+        to.bits("pc", *pc);
+        to.bits("mask", *mask);
+        to.sized("size_log2", u64::from(*size_log2), 2);
+        to.sized("beat", u64::from(*beat), 3);
+        to.sized("beats", u64::from(*beats), 3);
+        atomic.fields(&(), to);
+        to.entries("lane", address.iter().enumerate(), |(lane, address), to| {
+            let [word0, word1, word2, word3] = data.each_ref().map(|word| word[lane]);
+            to.bits("address", *address);
+            to.bits("word0", word0);
+            to.bits("word1", word1);
+            to.bits("word2", word2);
+            to.bits("word3", word3);
+        });
+        for _ in 0..LANES {
+            to.logic("lane_address", Logic::Adder { width: 64 });
+        }
+    }
+}
+
+/// What the unit keeps of an issue: warp, half, pc and lanes.
+fn of(&Issue { warp, half, pc, mask, .. }: &Issue) -> (u8, u8, u32, u32) {
+    (warp, half, pc, mask)
+}
+
+/// Fills in the bytes that a store moves, word after word.
+pub(in crate::sm) fn store_data(decoded: &Decoded, mem: &MemOp, read: &Operands<'_>, data: &mut StoreData) {
+    let elements = &decoded.srcs[..usize::from(mem.lanes)];
+    data[(mem.bytes().div_ceil(4) as usize)..].fill([0; LANES]);
+    match mem.ty.bytes() {
+        4 => {
+            for (word, src) in data.iter_mut().zip(elements) {
+                *word = *read.word(src.low, &mut None);
+            }
+        }
+        8 => {
+            for (words, src) in data.chunks_exact_mut(2).zip(elements) {
+                words[0] = *read.word(src.low, &mut None);
+                words[1] = *read.word(src.high, &mut None);
+            }
+        }
+        bytes => {
+            for (element, src) in elements.iter().enumerate() {
+                let at = element * bytes as usize;
+                if at.is_multiple_of(4) {
+                    data[at / 4] = [0; LANES];
+                }
+                for (word, value) in data[at / 4].iter_mut().zip(narrow(src, mem.ty, read)) {
+                    *word |= value << (at % 4 * 8);
+                }
+            }
+        }
+    }
+}
+
+fn narrow(src: &Operand, ty: Type, read: &Operands<'_>) -> Row {
+    let mask = (1u32 << ty.bits()) - 1;
+    read.word(src.low, &mut None).map(|value| value & mask)
+}
+
+/// A loaded value of type `ty`, extended to 64 bits by its signedness.
+pub(in crate::sm) fn extend(value: u64, ty: Type) -> u64 {
+    let unused = 64 - ty.bits();
+    if ty.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loaded_value_is_extended_by_its_type() {
+        assert_eq!(extend(0x1280, Type::S8), 0xffff_ffff_ffff_ff80);
+        assert_eq!(extend(0x1280, Type::U8), 0x80);
+        assert_eq!(extend(0x8000_0000, Type::S32), 0xffff_ffff_8000_0000);
+        assert_eq!(extend(0x8000_0000, Type::F32), 0x8000_0000);
+        assert_eq!(extend(u64::MAX, Type::B64), u64::MAX);
+    }
+}

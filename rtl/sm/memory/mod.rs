@@ -1,0 +1,16 @@
+//! # Memory instructions
+//! What they touch, and their way to the LSU.
+//!
+//! | file            | holds                          |
+//! |-----------------|--------------------------------|
+//! | `access`        | loads, stores and atomics      |
+//! | `check`         | what they may touch            |
+//! | `address_unit`  | addresses and beats to the LSU |
+//! | `shared_memory` | banked scratchpad              |
+//! | `texture`       | texture fetches                |
+
+pub(super) mod access;
+pub(super) mod address_unit;
+pub(super) mod check;
+pub(super) mod shared_memory;
+pub(super) mod texture;

@@ -1,0 +1,316 @@
+//! Kernels of a trace as the core sees them: an image without a program, and the rows of the decode
+//! table that stand for what the trace shows.
+//!
+//! SASS is put on the pipes by its class, with the latency that the PTX instruction of the same kind
+//! has. What the machine has no unit for goes where GPUs without one do the work: products of
+//! matrices to the SP pipe; texture and surface accesses, of which a trace has no addresses, to the
+//! SFU pipe.
+
+use std::sync::Arc;
+
+use isa::lanes::{AluFn, AluOp, AtomicFn};
+use isa::program::{Form, Inst, MemOp, NO_PC, Op, Program, RegMask};
+use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace};
+use isa::types::{CacheOp, Scope, Space, Type};
+
+use super::stream::CtaSource;
+use crate::sm::core::Loaded;
+use crate::sm::execute::operands::Identity;
+use crate::sm::front::decode::decode;
+use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig};
+
+/// Registers of a thread that a header can mean; above, it holds something else.
+const MOST_REGISTERS: u32 = 255;
+/// What a wait for copies waits for: a predicate that no instruction has.
+pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 31 };
+/// First predicate of the warp's own ones, behind those of its lanes.
+const UNIFORM_PREDICATES: u16 = 8;
+/// First word that stands for the registers of the warp. Its lanes' registers seldom reach as far; where
+/// they do, an instruction may wait for one more write than it has to.
+const UNIFORM_WORDS: u16 = 192;
+
+/// What an instruction has to do with asynchronous copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sm) enum Role {
+    /// Nothing.
+    Plain,
+    /// It is one.
+    Copy,
+    /// It ends a group of them.
+    EndGroup,
+    /// It waits until at most so many groups are under way.
+    Wait(u32),
+}
+
+/// What there is to know of an instruction of a trace beside its row in the decode table.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sm) struct Place {
+    /// Its address.
+    pub pc: u32,
+    /// Its line in the source, 0 if not recorded.
+    pub line: u32,
+    pub role: Role,
+}
+
+/// A kernel of a trace.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct Recorded {
+    pub source: Arc<dyn CtaSource>,
+    /// One a row of the decode table.
+    pub places: Vec<Place>,
+    /// Words that the instructions so far name.
+    pub words: u16,
+}
+
+impl Recorded {
+    pub fn new(source: &Arc<dyn CtaSource>) -> Self {
+        Self { source: Arc::clone(source), places: Vec::new(), words: 0 }
+    }
+}
+
+impl KernelImage {
+    /// A kernel of a trace, whose CTAs come from `source`. `file` is what messages call it.
+    ///
+    /// # Errors
+    /// A shape that no SM can run.
+    pub fn recorded(header: &Header, file: &str, source: Arc<dyn CtaSource>) -> Result<Self, LaunchError> {
+        let shared_bytes = u32::try_from(header.shared_bytes).unwrap_or(u32::MAX);
+        let regs = if header.registers > MOST_REGISTERS { 0 } else { header.registers as u16 };
+        let program = Program {
+            name: header.name.clone(),
+            file: file.into(),
+            form: Form::Physical,
+            params: Vec::new(),
+            param_bytes: 0,
+            insts: Vec::new(),
+            regs,
+            preds: 0,
+            shared_bytes,
+            shared_align: 1,
+            local_bytes: 0,
+            const_bytes: 0,
+            const_base: 0,
+            textures: Arc::from([]),
+            relocations: Vec::new(),
+            max_ntid: None,
+            max_regs: None,
+            min_ctas: None,
+        };
+        let map = Arc::new(AddressMap::default());
+        let mut image = Self::new(program, Vec::new(), header.grid, header.block, 0, header.id, map)?;
+        image.source = Some(source);
+        Ok(image)
+    }
+}
+
+impl Loaded {
+    /// Adds rows for the instructions that `code` has and the table has not.
+    pub fn learn(&mut self, code: &Code, config: &SmConfig, identity: Identity) {
+        let Some(recorded) = &mut self.recorded else { return };
+        let known = recorded.places.len();
+        let new = &code.operations()[known..];
+        if new.is_empty() {
+            return;
+        }
+        let mut part = (*self.image).clone();
+        part.program.insts = new.iter().map(|operation| instruction(operation, code.opcode(operation))).collect();
+        for inst in &part.program.insts {
+            let highest = [inst.reads, inst.writes].iter().map(words).max();
+            recorded.words = recorded.words.max(highest.unwrap_or(0));
+        }
+        recorded.places.extend(new.iter().map(|operation| place(operation, code.opcode(operation))));
+        let (rows, _) = decode(&part, config, identity);
+        self.table.extend(rows);
+    }
+}
+
+/// Words from the first to the last of a set.
+fn words(set: &RegMask) -> u16 {
+    let ends =
+        (0..).zip(set.words).map(|(at, word)| if word == 0 { 0 } else { 64 * (at + 1) - word.leading_zeros() as u16 });
+    ends.max().unwrap_or(0)
+}
+
+fn place(operation: &Operation, opcode: &Opcode) -> Place {
+    let role = match (opcode.class, opcode.name()) {
+        (Class::AsyncCopy, _) => Role::Copy,
+        (Class::Wait, "LDGDEPBAR") => Role::EndGroup,
+        (Class::Wait, "DEPBAR") => Role::Wait(u32::try_from(operation.immediate).unwrap_or(0)),
+        _ => Role::Plain,
+    };
+    Place { pc: operation.pc, line: operation.line, role }
+}
+
+/// The PTX instruction that keeps the same pipe for the same time and has the same registers.
+fn instruction(operation: &Operation, opcode: &Opcode) -> Inst {
+    let mut inst = Inst::new(meaning(opcode, operation.recorded_width > 0));
+    inst.line = operation.line;
+    for &register in operation.sources() {
+        insert(&mut inst.reads, register, 1);
+    }
+    // A load of several words names the first of its registers only.
+    let width = match (opcode.class, operation.dests()) {
+        (Class::Load(_) | Class::Atomic(_), [_]) => u16::from(opcode.width).div_ceil(4),
+        _ => 1,
+    };
+    for &register in operation.dests() {
+        insert(&mut inst.writes, register, width);
+    }
+    if matches!(place(operation, opcode).role, Role::Wait(_)) {
+        inst.reads.insert(&COPIES);
+    }
+    inst
+}
+
+/// Adds `words` registers from the given one, up to the last that can be written.
+fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
+    let number = u16::from(number);
+    match file {
+        RegisterFile::Vector => (number..255.min(number + words)).for_each(|word| insert_word(set, word)),
+        RegisterFile::Uniform if number < 63 => insert_word(set, UNIFORM_WORDS + number),
+        RegisterFile::Predicate if number < 7 => set.insert_pred(number),
+        RegisterFile::UniformPredicate if number < 7 => set.insert_pred(UNIFORM_PREDICATES + number),
+        // The last of each kind is a constant.
+        RegisterFile::Uniform | RegisterFile::Predicate | RegisterFile::UniformPredicate => {}
+    }
+}
+
+fn insert_word(set: &mut RegMask, word: u16) {
+    set.words[usize::from(word / 64)] |= 1 << (word % 64);
+}
+
+/// What an instruction asks of the SM. Constants whose addresses are not known are taken as parameters.
+fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
+    let name = opcode.name();
+    let alu = |f, ty| Op::Alu(AluOp::new(f, ty));
+    match opcode.class {
+        Class::Sp => alu(function(&name[1..]), Type::F32),
+        Class::Dp => alu(function(&name[1..]), Type::F64),
+        Class::Int => alu(function(&name[1..]), Type::S32),
+        Class::Tensor => alu(AluFn::Fma, Type::F32),
+        Class::Sfu | Class::Texture | Class::Surface => alu(AluFn::Ex2, Type::F32),
+        Class::Alu => Op::Mov(Type::B32),
+        Class::Load(TraceSpace::Constant) if has_addresses => Op::Load(access(opcode, Space::Const)),
+        Class::Load(space) => Op::Load(access(opcode, space_of(space))),
+        Class::Store(space) => Op::Store(access(opcode, space_of(space))),
+        // Whatever it does, a word must go on to belong to its address.
+        Class::Atomic(space) => Op::Atomic(AtomicFn::Exchange, access(opcode, space_of(space))),
+        Class::AsyncCopy => Op::Load(access(opcode, Space::Global)),
+        Class::Barrier => Op::Barrier { id: 0 },
+        Class::Membar => Op::Fence(Scope::Device),
+        Class::Branch => Op::Branch { target: 0, reconverge: NO_PC, uniform: true },
+        Class::Exit => Op::Exit,
+        Class::Bulk | Class::Wait | Class::Nop => Op::Nop,
+    }
+}
+
+/// What an arithmetic opcode does, without the letter of its type.
+fn function(name: &str) -> AluFn {
+    match name {
+        _ if name.starts_with("FMA") || name.starts_with("MAD") => AluFn::Mad,
+        _ if name.starts_with("MUL") => AluFn::Mul,
+        _ if name.starts_with("MNMX") => AluFn::Max,
+        _ => AluFn::Add,
+    }
+}
+
+fn space_of(space: TraceSpace) -> Space {
+    match space {
+        TraceSpace::Global | TraceSpace::Local | TraceSpace::Generic => Space::Global,
+        TraceSpace::Shared => Space::Shared,
+        TraceSpace::Constant => Space::Param,
+    }
+}
+
+fn access(opcode: &Opcode, space: Space) -> MemOp {
+    let (ty, lanes) = match opcode.width {
+        // The atomic unit knows words of 4 and 8 bytes.
+        width if matches!(opcode.class, Class::Atomic(_)) => (if width < 8 { Type::B32 } else { Type::B64 }, 1),
+        1 => (Type::U8, 1),
+        2 => (Type::U16, 1),
+        8 => (Type::B64, 1),
+        16 => (Type::B64, 2),
+        _ => (Type::B32, 1),
+    };
+    let cache = if opcode.bypasses_l1 { CacheOp::Cg } else { CacheOp::Default };
+    MemOp { space, ty, lanes, cache, volatile: false, base: None, offset: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use isa::recorded::Architecture;
+    use isa::recorded::code::Operands;
+    use isa::recorded::opcode::OpcodeTable;
+
+    use super::*;
+
+    fn lowered(opcode: &str, dests: &[u8], sources: &[u8]) -> Inst {
+        lowered_of(opcode, dests, sources, 0)
+    }
+
+    fn lowered_of(opcode: &str, dests: &[u8], sources: &[u8], recorded_width: u16) -> Inst {
+        let mut code = Code::new(OpcodeTable::new(Some(Architecture::Ampere)));
+        let registers = |numbers: &[u8]| numbers.iter().copied().map(Register::vector).collect::<Vec<_>>();
+        let opcode = code.add_opcode(opcode).unwrap();
+        let operands = Operands::new(&registers(dests), &registers(sources)).unwrap();
+        let operation = Operation { opcode, operands, recorded_width, ..Operation::default() };
+        instruction(&operation, &code.opcodes()[usize::from(opcode)])
+    }
+
+    #[test]
+    fn arithmetic_gets_the_function_whose_latency_it_has() {
+        let function = |opcode| match lowered(opcode, &[1], &[]).op {
+            Op::Alu(AluOp { f, ty, .. }) => (f, ty),
+            other => panic!("{opcode} became {other:?}"),
+        };
+        assert_eq!(function("FFMA"), (AluFn::Mad, Type::F32));
+        assert_eq!(function("IMAD.WIDE"), (AluFn::Mad, Type::S32));
+        assert_eq!(function("DMUL"), (AluFn::Mul, Type::F64));
+        assert_eq!(function("IADD3"), (AluFn::Add, Type::S32));
+        assert_eq!(function("MUFU.RCP"), (AluFn::Ex2, Type::F32));
+    }
+
+    #[test]
+    fn a_wide_load_writes_all_its_registers() {
+        let writes = |opcode, dest| lowered(opcode, &[dest], &[]).writes.words;
+        assert_eq!(writes("LDG.E", 4), [0x10, 0, 0, 0]);
+        assert_eq!(writes("LDG.E.128", 4), [0xf0, 0, 0, 0]);
+        assert_eq!(writes("LDS.64", 63), [1 << 63, 1, 0, 0]);
+    }
+
+    #[test]
+    fn the_register_that_is_zero_is_never_waited_for() {
+        assert!(lowered("LDG.E", &[255], &[255]).writes.is_empty());
+    }
+
+    #[test]
+    fn atomics_exchange_words_that_the_atomic_unit_knows() {
+        let word = |opcode| match lowered(opcode, &[1], &[2]).op {
+            Op::Atomic(AtomicFn::Exchange, mem) => (mem.space, mem.ty, mem.lanes),
+            other => panic!("{opcode} became {other:?}"),
+        };
+        assert_eq!(word("ATOMG.E.ADD"), (Space::Global, Type::B32, 1));
+        assert_eq!(word("ATOM.E.CAS.64"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("RED.E.MAX.S16"), (Space::Global, Type::B32, 1));
+        assert_eq!(word("ATOMG.E.CAS.128"), (Space::Global, Type::B64, 1));
+        assert_eq!(word("ATOMS.ADD"), (Space::Shared, Type::B32, 1));
+    }
+
+    #[test]
+    fn constants_are_parameters_unless_their_addresses_are_known() {
+        let space = |width| lowered_of("LDC.64", &[2], &[4], width).mem().map(|mem| mem.space);
+        assert_eq!((space(0), space(8)), (Some(Space::Param), Some(Space::Const)));
+    }
+
+    #[test]
+    fn memory_barriers_are_fences() {
+        assert_eq!(lowered("MEMBAR.SC.GPU", &[], &[]).op, Op::Fence(Scope::Device));
+    }
+
+    #[test]
+    fn words_are_counted_to_the_last_one_named() {
+        assert_eq!(words(&RegMask::default()), 0);
+        assert_eq!(words(&RegMask { words: [1, 0, 0, 0], preds: 1 }), 1);
+        assert_eq!(words(&RegMask { words: [1, 0, 2, 0], preds: 0 }), 130);
+    }
+}

@@ -1,0 +1,298 @@
+//! Replay: what fetch, issue and retirement do differently for a kernel of a trace.
+//!
+//! A warp's program counter is the number of an instruction of the trace, its active mask that of the
+//! step; both are set here from step to step. Everything else is as for a program: buffers,
+//! schedulers, scoreboard, pipes, shared memory's conflicts, barriers, the address unit. No register is
+//! read or written, because the trace has no values; what loads bring is compared with what their
+//! addresses must hold ([`crate::recorded`]).
+
+use std::sync::Arc;
+
+use isa::lanes::AtomicFn;
+use isa::program::{MemOp, Op};
+use isa::types::Space;
+
+use super::recorded::{COPIES, Place, Role};
+use super::stream::Next;
+use crate::cells::atomic::AtomicOp;
+use crate::kernel::{Edge, Rx};
+use crate::l1::access::{LANES, WarpReply};
+use crate::recorded;
+use crate::sm::SmCore;
+use crate::sm::core::Loaded;
+use crate::sm::execute::operands::Base;
+use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::front::issue::Issue;
+use crate::sm::front::scheduler::MAX_SCHEDULERS;
+use crate::sm::memory::address_unit::{BEAT_BYTES, StoreData};
+use crate::sm::memory::shared_memory::Use;
+use crate::sm::warp::barrier::Arrival;
+use crate::sm::warp::warps::Warps;
+
+/// Farthest that the next instruction lies ahead if no jump leads to it: instructions take 8 or 16
+/// bytes, and those of 8 have words for the schedulers among them.
+const SEQUENTIAL_BYTES: u32 = 16;
+
+impl SmCore {
+    /// Starts the warps of a CTA, number `number` of its grid, in a slot.
+    #[inline(never)]
+    pub(in crate::sm) fn start_recorded(&mut self, loaded: &mut Loaded, number: u32, slot: u8) {
+        let Some(recorded) = &loaded.recorded else { return };
+        let source = Arc::clone(&recorded.source);
+        let (config, identity) = (&self.config, self.identity);
+        let cta = source.take(number, &mut |code| loaded.learn(code, config, identity));
+        let Some(recorded) = &loaded.recorded else { return };
+        self.scoreboard.size(recorded.words);
+        for index in 0..self.ctas.share().warps {
+            let warp = self.ctas.first_warp(slot) + index;
+            match cta.as_ref().and_then(|cta| self.streams.start(warp, cta, index)) {
+                Some(next) => self.go_to(warp, next, &recorded.places[next.operation as usize]),
+                None => self.warps.exit(warp),
+            }
+        }
+        if self.warps.live() & self.ctas.warps(slot) == 0 {
+            self.ctas.finish(slot);
+        }
+    }
+
+    /// Makes an instruction the next of a warp; `place` is its own.
+    #[inline(always)]
+    fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &Place) {
+        self.stacks.set(warp, operation, mask.into());
+        if let Role::Wait(allowed) = place.role
+            && self.streams.await_groups(warp, allowed)
+        {
+            self.scoreboard.reserve(warp, &COPIES, true);
+        }
+    }
+
+    /// Carries out an instruction of a trace as far as the core does at issue and moves its warp on.
+    #[inline(never)]
+    pub(in crate::sm) fn dispatch_recorded(
+        &mut self,
+        loaded: &Loaded,
+        at: &Edge<'_>,
+        scheduler: usize,
+        warp: u8,
+        decoded: &Decoded,
+    ) {
+        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp) as u32);
+        let issue = Issue::whole(scheduler, warp, operation, mask);
+        self.stalls.issue(scheduler, warp, operation);
+        let pipe = decoded.pipe;
+        if mask != 0 {
+            match (&decoded.inst.op, pipe) {
+                (Op::Load(mem) | Op::Store(mem), Pipe::Global) => {
+                    self.send_recorded(loaded, &issue, decoded, mem);
+                    self.collect_recorded(at, &issue, decoded);
+                }
+                (Op::Atomic(f, mem), Pipe::Global) => {
+                    self.change_recorded(&issue, decoded, *f, mem);
+                    self.collect_recorded(at, &issue, decoded);
+                }
+                (Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem), Pipe::Shared) => {
+                    self.share_recorded(at, &issue, decoded, mem);
+                }
+                (Op::Barrier { id }, _) => {
+                    let slot = self.warps.get(warp).cta;
+                    let live = self.warps.live() & self.ctas.warps(slot);
+                    self.barriers.arrive(slot, *id, warp, live, Arrival::of(mask.into()));
+                }
+                (_, Pipe::Control | Pipe::Barrier) => {}
+                _ => {
+                    let start = self.start(at, &issue, (pipe, decoded.interval), decoded);
+                    let due = self.pipes.first_room(start + u64::from(decoded.latency));
+                    self.send_result(at, &issue, decoded, due);
+                }
+            }
+        }
+        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
+        self.counters.issued::<false>(pipe, mask.into());
+        self.heads[pipe as usize] &= !(1 << warp);
+        self.step(loaded, warp, operation);
+    }
+
+    /// Moves a warp on to its next step, or ends it.
+    #[inline(always)]
+    fn step(&mut self, loaded: &Loaded, warp: u8, operation: u32) {
+        let Some(recorded) = &loaded.recorded else { return };
+        let place = &recorded.places[operation as usize];
+        if place.role == Role::EndGroup {
+            self.streams.end_group(warp);
+        }
+        let Some(next) = self.streams.advance(warp) else {
+            self.fetch.flush(warp);
+            return self.end_warp(warp);
+        };
+        let target = &recorded.places[next.operation as usize];
+        self.go_to(warp, next, target);
+        let ahead = target.pc.wrapping_sub(place.pc);
+        if !(1..=SEQUENTIAL_BYTES).contains(&ahead) {
+            self.fetch.flush(warp);
+        } else if self.fetch.take(warp) {
+            self.show_head(loaded, warp, next.operation);
+        }
+    }
+
+    /// Lets the access in the address unit, if there is one, wait for what it reads.
+    fn collect_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) {
+        if self.address_unit.is_busy() {
+            self.start(at, issue, (Pipe::Global, 1), decoded);
+        }
+    }
+
+    /// Sends an access to device memory on its way.
+    #[inline(never)]
+    fn send_recorded(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
+        let &Issue { warp, pc: operation, .. } = issue;
+        let mut address = [0; LANES];
+        if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
+            return;
+        }
+        let is_store = matches!(decoded.inst.op, Op::Store(_));
+        let tag = self.tag(warp);
+        let fill = |data: &mut StoreData| fill(data, &address, decoded.bytes, tag);
+        let data = is_store.then_some(fill);
+        self.address_unit.form(mem, Base::Lanes(&address));
+        let beats = self.address_unit.start(issue, mem, decoded.bytes, data);
+        if mem.space == Space::Const {
+            // A trace says where they lie in memory.
+            self.address_unit.move_to_constants(0);
+        }
+        if is_store {
+            self.warps.stores_sent(warp, beats);
+        } else {
+            let is_copy = loaded.recorded.as_ref().is_some_and(|r| r.places[operation as usize].role == Role::Copy);
+            self.streams.loads(warp, operation, is_copy);
+            self.warps.loads_sent(warp, beats);
+            self.scoreboard.reserve(warp, &decoded.inst.writes, true);
+        }
+    }
+
+    /// Sends an atomic on its way, by which words get what a store would have left there.
+    #[inline(never)]
+    fn change_recorded(&mut self, issue: &Issue, decoded: &Decoded, f: AtomicFn, mem: &MemOp) {
+        let &Issue { warp, pc: operation, .. } = issue;
+        let mut address = [0; LANES];
+        if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
+            return;
+        }
+        let tag = self.tag(warp);
+        let words = |at: u64| u64::from(recorded::word(at + 4, tag)) << 32 | u64::from(recorded::word(at, tag));
+        let operands = [&address, &address.map(words), &[0; LANES]];
+        let op = AtomicOp { f, ty: mem.ty };
+        self.address_unit.start_atomic(issue, op, decoded.writes, operands);
+        self.warps.stores_sent(warp, 1);
+        if decoded.writes {
+            self.streams.loads(warp, operation, false);
+            self.scoreboard.reserve(warp, &decoded.inst.writes, true);
+        }
+    }
+
+    /// Addresses of an access of `bytes` bytes a lane; false if the trace has none.
+    #[inline(always)]
+    fn aligned_addresses(&self, warp: u8, bytes: u8, address: &mut [u64; LANES]) -> bool {
+        let is_known = self.streams.addresses(warp, address);
+        // No hardware sends what is not aligned.
+        let aligned = !(u64::from(bytes) - 1);
+        address.iter_mut().for_each(|address| *address &= aligned);
+        is_known
+    }
+
+    /// A number that tells stores of different CTAs, warps and steps apart, as far as a byte can.
+    fn tag(&self, warp: u8) -> u8 {
+        let (step, place) = self.streams.position(warp);
+        let [x, y, z] = self.ctas.position(self.warps.get(warp).cta);
+        let number = [x, y, z, place as u32, step].iter().fold(1, |sum: u32, n| sum.wrapping_mul(31).wrapping_add(*n));
+        (number ^ number >> 8) as u8
+    }
+
+    /// Carries out an access to shared memory, whose banks it keeps.
+    #[inline(never)]
+    fn share_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
+        let &Issue { warp, mask, .. } = issue;
+        let mut address = [0; LANES];
+        if !self.streams.addresses(warp, &mut address) {
+            return;
+        }
+        let cycles = match decoded.inst.op {
+            Op::Atomic(..) => self.shared.atomic_cycles(&address, mask, mem.bytes()),
+            Op::Store(_) => self.shared.cycles(Use::Store, &address, mask, mem.bytes()),
+            _ => self.shared.cycles(Use::Load, &address, mask, mem.bytes()),
+        };
+        self.counters.shared_conflicts += u64::from(cycles - 1);
+        let start = self.start(at, issue, (Pipe::Shared, cycles), decoded);
+        let due = self.pipes.first_room(start + u64::from(decoded.latency) + u64::from(cycles - 1));
+        self.send_result(at, issue, decoded, due);
+    }
+
+    /// Lets the registers of an instruction be written in cycle `due`, if it has any.
+    #[inline(always)]
+    fn send_result(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, due: u64) {
+        if decoded.writes {
+            self.pipes.start(at, issue, due, |_| [0; 2]);
+            self.scoreboard.reserve(issue.warp, &decoded.inst.writes, false);
+        }
+    }
+
+    /// Takes the data of a load, or what an atomic has found.
+    #[inline(never)]
+    pub(in crate::sm) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
+        let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
+        let (warp, operation) = (reply.warp, reply.pc);
+        let decoded = &loaded.table[operation as usize];
+        let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
+        self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
+        let bytes = u32::from(decoded.bytes);
+        let (_, last) = self.address_unit.answered(warp, operation, bytes);
+        let beats = decoded.bytes.div_ceil(BEAT_BYTES);
+        let known = self.streams.answered(warp, operation, beats, |address, beat| belongs(reply, address, bytes, beat));
+        if !known {
+            self.foreign_data(at, reply);
+        }
+        wb.drop_head(at);
+        if self.streams.groups_came(warp) {
+            self.release_set(loaded, warp, &COPIES, true);
+        }
+        if last {
+            self.release_set(loaded, warp, &decoded.inst.writes, true);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn foreign_data(&self, at: &Edge<'_>, &WarpReply { warp, pc, mask, .. }: &WarpReply) -> ! {
+        let (cycle, path) = (at.cycle, &self.path);
+        panic!("cycle {cycle}, {path}: lanes {mask:#010x} of warp {warp} got data of other addresses, instruction {pc}")
+    }
+}
+
+/// The data that a store with `tag` moves.
+fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
+    if bytes < 4 {
+        data[0] = address.map(|address| recorded::bytes(address, tag));
+        return;
+    }
+    for (at, row) in (0..).step_by(4).zip(data).take(usize::from(bytes) / 4) {
+        for (word, address) in row.iter_mut().zip(address) {
+            *word = recorded::word(address + at, tag);
+        }
+    }
+}
+
+/// Whether a reply is beat `beat` of a load of `bytes` bytes from these addresses.
+fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32, beat: u8) -> bool {
+    let [low, high] = &reply.data;
+    if bytes == 4 && reply.mask == u32::MAX {
+        // What most loads are, without a question for each lane.
+        let wrong = |(value, address): (&u32, &u64)| (value ^ recorded::word(*address, 0)) >> 8;
+        return low.iter().zip(address).map(wrong).fold(0, |all, wrong| all | wrong) == 0;
+    }
+    let (ahead, size) = (u64::from(beat) * u64::from(BEAT_BYTES), bytes.min(4));
+    let aligned = !(u64::from(bytes) - 1);
+    (0..LANES).all(|lane| {
+        let at = (address[lane] & aligned) + ahead;
+        let fits = recorded::bytes_belong(low[lane], at, size) && (bytes < 8 || recorded::belongs(high[lane], at + 4));
+        fits || reply.mask >> lane & 1 == 0
+    })
+}

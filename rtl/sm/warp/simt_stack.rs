@@ -1,0 +1,322 @@
+//! # SIMT stack
+//! Knows where a warp runs and where its lanes meet again. A divergent branch splits the top entry
+//! into the two paths; each runs until it reaches the branch's immediate post-dominator, below
+//! which an entry with all lanes waits there.
+//!
+//! The top entry stands in flip-flops, the entries below it in a memory with one row per warp.
+//! A lane that has exited is taken out of every entry at once by its `alive` bit, which masks
+//! whatever leaves the memory; entries without lanes are passed over.
+//!
+//! A branch that reconverges where its own path does reuses the entry, so that a loop whose lanes
+//! leave one by one stays at two entries. Every divergence takes lanes from the top and adds at
+//! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program, 127 with 64
+//! lanes. GPGPU-Sim's 33 are enough as long as branches nest no deeper than 16.
+//!
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests and `tb/sm/control.rs`.
+
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+};
+use crate::sm::MAX_WARPS;
+use isa::program::NO_PC;
+
+/// One entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::sm) struct Entry {
+    /// Next instruction of the lanes.
+    pub pc: u32,
+    /// Where the entry ends.
+    pub rpc: u32,
+    /// Its lanes.
+    pub mask: u64,
+}
+
+impl Payload for Entry {
+    /// Lanes of a warp.
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, lanes: &u32, to: &mut F) {
+        let Self { pc, rpc, mask } = self;
+        to.bits("pc", *pc);
+        to.bits("rpc", *rpc);
+        to.sized("mask", *mask, *lanes);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stack {
+    top: Entry,
+    /// Entries below the top.
+    below: u8,
+    /// Lanes that have not exited.
+    alive: u64,
+}
+
+/// The stacks of all warps.
+#[derive(Clone, Debug)]
+pub(in crate::sm) struct SimtStacks {
+    /// Lanes of a warp.
+    lanes: u32,
+    stacks: [Stack; MAX_WARPS],
+    memory: Array<Entry>,
+}
+
+impl SimtStacks {
+    pub fn new(path: &str, warps: usize, lanes: u32, schedulers: u32) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.simt_stack"),
+            storage: Storage::RegisterFile,
+            rows: warps as u32,
+            columns: 2 * lanes - 2,
+            reads: schedulers,
+            writes: 2 * schedulers,
+            collide: Collide::New,
+        };
+        Self { lanes, stacks: [Stack::default(); MAX_WARPS], memory: Array::new(spec, lanes) }
+    }
+
+    /// Starts a warp at pc 0.
+    pub fn start(&mut self, warp: u8, mask: u64) {
+        let top = Entry { pc: 0, rpc: NO_PC, mask };
+        self.stacks[usize::from(warp) % MAX_WARPS] = Stack { top, below: 0, alive: mask };
+    }
+
+    /// Sends a warp of a traced kernel to an instruction, in the lanes of `mask`.
+    pub fn set(&mut self, warp: u8, pc: u32, mask: u64) {
+        let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
+        (top.pc, top.mask) = (pc, mask);
+    }
+
+    /// Next instruction of the warp.
+    pub fn pc(&self, warp: u8) -> u32 {
+        self.stacks[usize::from(warp) % MAX_WARPS].top.pc
+    }
+
+    /// Lanes that execute it.
+    pub fn active(&self, warp: u8) -> u64 {
+        self.stacks[usize::from(warp) % MAX_WARPS].top.mask
+    }
+
+    /// Lanes that have not exited, and all entries, top first: without a port, for reports.
+    pub fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {
+        let Stack { top, below, alive } = self.stacks[usize::from(warp) % MAX_WARPS];
+        let below = &self.memory.row(warp.into())[..usize::from(below)];
+        (alive, std::iter::once(top).chain(below.iter().rev().copied()).collect())
+    }
+
+    /// Goes on to the next instruction.
+    pub fn advance(&mut self, at: &Edge<'_>, warp: u8) {
+        let next = self.pc(warp) + 1;
+        self.go(at, warp, next);
+    }
+
+    /// Takes a branch to `target` in the lanes of `taken`, part of the active ones.
+    pub fn branch(&mut self, at: &Edge<'_>, warp: u8, taken: u64, target: u32, reconverge: u32) {
+        let Entry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
+        let next = pc + 1;
+        if taken == mask || target == next {
+            return self.go(at, warp, target);
+        }
+        if taken == 0 {
+            return self.go(at, warp, next);
+        }
+        if reconverge != rpc {
+            self.push(at, warp, Entry { pc: reconverge, rpc, mask });
+        }
+        let not_taken = Entry { pc: next, rpc: reconverge, mask: mask & !taken };
+        let taken = Entry { pc: target, rpc: reconverge, mask: taken };
+        self.stacks[usize::from(warp) % MAX_WARPS].top = if next == reconverge {
+            taken
+        } else if target == reconverge {
+            not_taken
+        } else {
+            self.push(at, warp, not_taken);
+            taken
+        };
+    }
+
+    /// Ends the lanes of `mask`, part of the active ones. The others go on with the next
+    /// instruction. Returns true when no lane of the warp is left.
+    pub fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u64) -> bool {
+        let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
+        stack.alive &= !mask;
+        stack.top.mask &= !mask;
+        if stack.alive == 0 {
+            stack.below = 0;
+            return true;
+        }
+        if stack.top.mask == 0 {
+            self.pop(at, warp);
+        } else {
+            self.advance(at, warp);
+        }
+        false
+    }
+
+    fn go(&mut self, at: &Edge<'_>, warp: u8, pc: u32) {
+        let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
+        top.pc = pc;
+        if pc == top.rpc {
+            self.pop(at, warp);
+        }
+    }
+
+    fn push(&mut self, at: &Edge<'_>, warp: u8, entry: Entry) {
+        let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
+        assert!(
+            u32::from(stack.below) < self.memory.spec().columns,
+            "cycle {}, {}: warp {warp} needs more than {} entries",
+            at.cycle,
+            self.memory.spec().path,
+            2 * self.lanes - 1
+        );
+        self.memory.write(at, warp.into(), stack.below.into(), entry);
+        stack.below += 1;
+    }
+
+    /// Uncovers the next entry that has lanes.
+    #[inline(never)]
+    fn pop(&mut self, at: &Edge<'_>, warp: u8) {
+        let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
+        let row = self.memory.read(at, warp.into());
+        while stack.below > 0 {
+            stack.below -= 1;
+            let entry = row[usize::from(stack.below)];
+            let mask = entry.mask & stack.alive;
+            if mask != 0 && entry.pc != entry.rpc {
+                stack.top = Entry { mask, ..entry };
+                return;
+            }
+        }
+        panic!("cycle {}, {}: warp {warp} lost its lanes", at.cycle, self.memory.spec().path);
+    }
+
+    pub fn record(&mut self) {
+        self.memory.record();
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { lanes, stacks, memory } = self;
+        to.array("entries", memory);
+        let spec = memory.spec();
+        let stacks = stacks.iter().take(spec.rows as usize);
+        to.entries("warp", stacks, |Stack { top: Entry { pc, rpc, mask }, below, alive }, to| {
+            to.bits("pc", *pc);
+            to.bits("rpc", *rpc);
+            to.sized("active", *mask, *lanes);
+            to.sized("below", u64::from(*below), spec.columns.ilog2() + 1);
+            to.sized("alive", *alive, *lanes);
+        });
+        to.logic("reconverged", Logic::Comparator { width: 32, count: spec.reads });
+        to.logic("next_entry", Logic::PriorityEncoder { inputs: spec.columns * spec.reads });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Wake;
+
+    const W: u8 = 0;
+
+    /// Runs `script` on one warp of 32 lanes, each step at an edge of its own.
+    fn run(mask: u64, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
+        run_wide(32, mask, script)
+    }
+
+    fn run_wide(lanes: u32, mask: u64, script: &mut dyn FnMut(&mut SimtStacks, &mut dyn FnMut() -> u64)) -> SimtStacks {
+        let mut stacks = SimtStacks::new("sm0", 1, lanes, 1);
+        stacks.start(W, mask);
+        let mut cycle = 0;
+        script(&mut stacks, &mut || {
+            cycle += 1;
+            cycle
+        });
+        stacks
+    }
+
+    fn edge(cycle: u64, act: impl FnOnce(&Edge<'_>)) {
+        let mut wake = Wake::new(&[1]);
+        act(&Edge::new(cycle, cycle, &mut wake));
+    }
+
+    fn state(stacks: &SimtStacks) -> (u32, u64, u8) {
+        (stacks.pc(W), stacks.active(W), stacks.stacks[0].below + 1)
+    }
+
+    #[test]
+    fn the_taken_path_runs_first_and_both_meet_at_the_post_dominator() {
+        run(0b1111, &mut |s, cycle| {
+            edge(cycle(), |at| s.branch(at, W, 0b0011, 5, 7));
+            assert_eq!(state(s), (5, 0b0011, 3));
+            edge(cycle(), |at| s.advance(at, W));
+            edge(cycle(), |at| s.advance(at, W));
+            assert_eq!(state(s), (1, 0b1100, 2));
+            edge(cycle(), |at| s.branch(at, W, 0b1100, 7, 7));
+            assert_eq!(state(s), (7, 0b1111, 1));
+        });
+    }
+
+    #[test]
+    fn a_path_that_leads_straight_to_the_meeting_point_is_not_pushed() {
+        run(0b1111, &mut |s, cycle| {
+            edge(cycle(), |at| s.branch(at, W, 0b0001, 3, 3));
+            assert_eq!(state(s), (1, 0b1110, 2));
+        });
+    }
+
+    #[test]
+    fn a_loop_whose_lanes_leave_one_by_one_does_not_grow_the_stack() {
+        // 0: ...; 1: @p bra 0 with reconvergence at 2. One lane leaves in each round.
+        let all = u64::from(u32::MAX);
+        run(all, &mut |s, cycle| {
+            for round in 1..32 {
+                let left = all & all << round;
+                edge(cycle(), |at| s.advance(at, W));
+                edge(cycle(), |at| s.branch(at, W, left, 0, 2));
+                assert_eq!(state(s), (0, left, 2));
+            }
+            edge(cycle(), |at| s.advance(at, W));
+            edge(cycle(), |at| s.branch(at, W, 0, 0, 2));
+            assert_eq!(state(s), (2, all, 1));
+        });
+    }
+
+    #[test]
+    fn lanes_that_exit_vanish_from_the_entries_below() {
+        run(0b1111, &mut |s, cycle| {
+            edge(cycle(), |at| s.branch(at, W, 0b0011, 5, 7));
+            edge(cycle(), |at| assert!(!s.exit(at, W, 0b0011)));
+            assert_eq!(state(s), (1, 0b1100, 2));
+            edge(cycle(), |at| s.branch(at, W, 0b1100, 7, 7));
+            assert_eq!(state(s), (7, 0b1100, 1));
+            edge(cycle(), |at| assert!(s.exit(at, W, 0b1100)));
+        });
+    }
+
+    #[test]
+    fn paths_that_never_meet_end_by_exit_alone() {
+        run(0b11, &mut |s, cycle| {
+            edge(cycle(), |at| s.branch(at, W, 0b01, 9, NO_PC));
+            assert_eq!(state(s), (9, 0b01, 2));
+            edge(cycle(), |at| assert!(!s.exit(at, W, 0b01)));
+            assert_eq!(state(s), (1, 0b10, 1));
+        });
+    }
+
+    #[test]
+    fn splitting_lane_by_lane_in_nested_branches_stays_within_the_depth() {
+        // Each branch sends the lowest remaining lane away, with a meeting point of its own.
+        for lanes in [32, 64] {
+            let all = u64::MAX >> (64 - lanes);
+            run_wide(lanes, all, &mut |s, cycle| {
+                for level in 0..lanes - 1 {
+                    let stay = all & all << (level + 1);
+                    edge(cycle(), |at| s.branch(at, W, stay, s.pc(W) + 10, 1000 - level));
+                }
+                assert_eq!(state(s), (10 * (lanes - 1), 1 << (lanes - 1), 2 * lanes as u8 - 1));
+            });
+        }
+    }
+}
