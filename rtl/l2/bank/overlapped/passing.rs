@@ -1,6 +1,5 @@
 //! Passing: how a bank closed by its streaming monitor, or for good, serves what it does not keep
 //! (khairy2015 sections 4.1 and 3.1); or one that leaves to the L1s what they will keep (anssari2012 section 3.3).
-//! A part of the bank, in the overlapped flow only.
 //!
 //! A read of a line that is not here fetches it into a line of the passing memory, whose number is that of its
 //! MSHR entry; reads of the same line wait there together, and then it is gone. A closed bank keeps its tag alone. A
@@ -12,12 +11,11 @@
 //!
 //! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
 
-use super::super::config::{L2Bypass, L2Config};
-use super::super::line::{LineState, Tag};
-use super::super::queues::{Fetch, Turn, WriteBack};
-use super::super::stats::Stall;
-use super::serve::oldest;
-use super::{L2Bank, Match};
+use super::super::super::config::{L2Bypass, L2Config};
+use super::super::super::line::{LineState, Tag};
+use super::super::super::stats::{Found, Stall};
+use super::super::lines::{Place, Spot};
+use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
 use crate::cells::streaming::Streaming;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
@@ -42,7 +40,14 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub(super) fn new(path: &str, config: &L2Config, line_bytes: u32) -> Self {
+    /// What the bypass of a bank needs.
+    pub(super) fn new(path: &str, config: &L2Config, line_bytes: u32) -> Option<Self> {
+        let rule = match config.bypass {
+            L2Bypass::None => return None,
+            L2Bypass::Streaming => Rule::Streaming(Streaming::new(&config.streaming, true)),
+            L2Bypass::All => Rule::Shut,
+            L2Bypass::Coalesced => Rule::Coalesced,
+        };
         let spec = ArraySpec {
             path: format!("{path}.passing"),
             storage: Storage::Sram,
@@ -52,12 +57,7 @@ impl Passing {
             writes: 1,
             collide: Collide::New,
         };
-        let rule = match config.bypass {
-            L2Bypass::None | L2Bypass::Streaming => Rule::Streaming(Streaming::new(&config.streaming, true)),
-            L2Bypass::All => Rule::Shut,
-            L2Bypass::Coalesced => Rule::Coalesced,
-        };
-        Self { rule, lines: Array::new(spec, line_bytes) }
+        Some(Self { rule, lines: Array::new(spec, line_bytes) })
     }
 
     /// Whether a request to a line that is not here goes past the bank; atomics never do.
@@ -102,24 +102,34 @@ impl Passing {
     }
 }
 
-impl L2Bank {
+/// Where the line of an MSHR entry is: beyond the ways of its set it is passing.
+#[inline(always)]
+pub(super) fn spot_of(passing: &mut Option<Box<Passing>>, ways: u32, (set, way): Place) -> Spot<'_> {
+    match passing {
+        Some(passing) if way >= ways => Spot::Beside(&mut passing.lines, (way - ways, 0)),
+        _ => Spot::Way((set, way)),
+    }
+}
+
+impl Overlapped {
     /// Serves the oldest request, whose line was matched with the tags, if it goes past the bank.
     #[inline(never)]
     pub(super) fn let_past(&mut self, at: &Edge<'_>, matched: Match) -> Result<bool, Stall> {
         let Match { set, way, .. } = matched;
-        let state = way.map(|way| self.tags.row(set)[way as usize].state);
+        let core = &mut self.core;
+        let state = way.map(|way| core.tags.row(set)[way as usize].state);
         if state.is_some_and(|state| state != LineState::Hollow) {
             return Ok(false);
         }
-        let request = oldest(&self.looking);
+        let request = oldest(&core.looking);
         let kind = request.kind;
-        if let Some(entry) = self.mshr.find(request.line) {
+        if let Some(entry) = core.mshr.find(request.line) {
             // Whoever writes must wait until the line has passed.
-            if kind != RequestKind::Read || !self.mshr.has_room(entry) {
+            if kind != RequestKind::Read || !core.mshr.has_room(entry) {
                 return Err(Stall::MshrMerge);
             }
-            self.stats.hit_pending += 1;
-            self.mshr.merge(at, entry, oldest(&self.looking));
+            core.stats.count(kind, Found::Coming);
+            core.mshr.merge(at, entry, request);
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
@@ -127,59 +137,44 @@ impl L2Bank {
             return Ok(false);
         }
         if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;
+        self.core.stats.count(kind, Found::Nowhere);
         Ok(true)
     }
 
     /// Fetches a line past the bank.
     fn pass_read(&mut self, at: &Edge<'_>, matched: Match) -> Result<(), Stall> {
         let Match { local, set, way, .. } = matched;
-        let entry = self.mshr.free().ok_or(Stall::MshrEntry)?;
-        if !self.fetches.has_room() {
-            return Err(Stall::MissQueue);
+        let core = &self.core;
+        let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
+        self.memory.room_for_fetch()?;
+        let place = if core.config.keeps_tags() { way.or_else(|| core.victim(set)) } else { None };
+        if place.is_some_and(|way| core.tags.row(set)[way as usize].state.is_newer()) {
+            self.memory.room_for_write_back()?;
         }
-        let place = if self.config.keeps_tags() { way.or_else(|| self.victim(set)) } else { None };
-        let is_dirty = |way: u32| self.tags.row(set)[way as usize].state.is_newer();
-        if place.is_some_and(is_dirty) && !self.write_backs.has_room() {
-            return Err(Stall::WriteBackQueue);
-        }
+        let (id, beside) = (oldest(&core.looking).id, core.config.ways + entry);
         self.keep_tag(at, matched, place);
-        let request = oldest(&self.looking);
-        let id = request.id;
-        self.mshr.allocate(at, entry, (set, self.config.ways + entry), request);
-        let burst = local * u64::from(self.bursts);
-        self.fetches.push(Fetch { burst, id, entry: entry as u8, missed: at.cycle });
-        self.turns.push(Turn { write_back: false });
-        self.stats.fetches += 1;
-        self.stats.misses += 1;
+        self.fetch(at, local, (set, beside), entry, id);
         Ok(())
     }
 
     /// The line of the oldest request leaves its tag in a way, if it has one.
     fn keep_tag(&mut self, at: &Edge<'_>, Match { set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
-        let old = self.tags.row(set)[way as usize];
+        let old = self.core.tags.row(set)[way as usize];
         if old.state != LineState::Hollow || old.tag != tag {
-            self.evict(at, set, way, old, oldest(&self.looking).id);
-            self.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Hollow });
+            self.evict(at, (set, way), old, oldest(&self.core.looking).id);
+            self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Hollow });
         }
-        self.touch(at, set, way);
+        self.core.touch(at, set, way);
     }
 
     /// Sends a write past the bank.
     fn pass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
-        if !self.write_backs.has_room() {
-            return Err(Stall::WriteBackQueue);
-        }
-        let request = oldest(&self.looking);
-        self.room_for_ack(request)?;
-        let first = local * u64::from(self.bursts);
-        self.write_backs.push_with(|WriteBack { burst, id, mask, line }| {
-            (*burst, *id, *mask) = (first, request.id, request.byte_mask);
-            line.0 = request.data;
-        });
-        self.turns.push(Turn { write_back: true });
-        self.stats.write_misses += 1;
-        self.stats.changes += 1;
+        self.memory.room_for_write_back()?;
+        let request = oldest(&self.core.looking);
+        self.core.room_for_ack(request)?;
+        self.memory.write_back(local, request.id, request.byte_mask, &request.data);
+        self.core.stats.changes += 1;
         Ok(())
     }
 }

@@ -1,30 +1,32 @@
 //! How a line leaves a bank of the transient flow: recalled from L1s, then written to memory, then
 //! gone. The steps are the same for a way and for an FRC entry.
 
-use super::super::coherence::{Invalidate, RecallIo};
-use super::super::evictions::{Job, Leaving};
-use super::super::line::{LineState, Sharers, Tag};
-use super::super::mshr::Entry;
-use super::perform::memory_of;
-use super::transient::Place;
-use super::{L2Bank, part_of};
+use super::super::super::coherence::{Invalidate, RecallIo};
+use super::super::super::line::{LineState, Sharers, Tag};
+use super::super::super::mshr::Entry;
+use super::super::lines::{Place, Spot, part_of};
+use super::evictions::{Job, Leaving};
+use super::{Transient, spot_of};
 use crate::dram::message::{BURST_BYTES, DramRequest};
-use crate::kernel::{Edge, TxBank};
+use crate::kernel::{Array, Edge, TxBank};
 use crate::noc::interleave::Interleave;
 
-impl L2Bank {
+/// Notes the L1s with copies of a new line in a place; returns those with copies of the old one.
+pub(super) fn replace(sharers: &mut Array<Sharers>, at: &Edge<'_>, (set, way): Place, new: u64) -> u64 {
+    let Sharers(old) = *sharers.read_cell(at, set, way);
+    sharers.write(at, set, way, Sharers(new));
+    old
+}
+
+impl Transient {
     /// The line in the way reserved for an MSHR entry gives way, if there is one.
     pub(super) fn give_way(&mut self, at: &Edge<'_>, entry: u32, id: u32, missed: u64) {
-        let Entry { set, way, .. } = self.mshr.entry(entry);
-        let state = self.tags.row(set)[way as usize].state;
-        let sharers = self.transient.sharers.as_mut().map_or(0, |sharers| {
-            let Sharers(old) = *sharers.read_cell(at, set, way);
-            sharers.write(at, set, way, Sharers(0));
-            old
-        });
-        *self.transient.evictions.way_mut(entry) =
+        let Entry { set, way, .. } = self.core.mshr.entry(entry);
+        let state = self.core.tags.row(set)[way as usize].state;
+        let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
+        *self.evictions.way_mut(entry) =
             Leaving { sharers, inv_left: 0, dirty: state == LineState::Modified, id, missed };
-        self.stats.evictions += u64::from(state.is_here());
+        self.core.stats.evictions += u64::from(state.is_here());
         self.step_out(at, entry);
     }
 
@@ -32,18 +34,18 @@ impl L2Bank {
     pub(super) fn step_out(&mut self, at: &Edge<'_>, who: u32) {
         let leaving = *self.leaving(who);
         if leaving.is_shared() {
-            self.transient.evictions.tell(who);
+            self.evictions.tell(who);
         } else if leaving.dirty {
             self.ask_for(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
         }
         let is_gone = !leaving.is_shared() && !leaving.dirty;
-        if who >= self.config.mshr_entries {
-            self.step_out_of_frc(at, who - self.config.mshr_entries, is_gone);
+        if who >= self.core.config.mshr_entries {
+            self.step_out_of_frc(at, who - self.core.config.mshr_entries, is_gone);
             return;
         }
-        let Entry { set, way, line, .. } = self.mshr.entry(who);
-        let (_, tag) = self.split(self.local(line));
-        self.tags.update(at, set, way, |cell| {
+        let Entry { set, way, line, .. } = self.core.mshr.entry(who);
+        let (_, tag) = self.core.split(self.core.local(line));
+        self.core.tags.update(at, set, way, |cell| {
             if is_gone {
                 *cell = Tag { tag, state: LineState::Reserved };
             } else if leaving.is_shared() {
@@ -56,17 +58,17 @@ impl L2Bank {
             // A fetch of the line that has just left would be behind its write in the same channel.
             let Leaving { id, missed, .. } = leaving;
             self.ask_for(Job { write: false, who: who as u16, id, missed });
-            self.transient.pending.wake(set);
+            self.pending.wake(set);
         }
     }
 
     /// The same for a line swapped out.
     fn step_out_of_frc(&mut self, at: &Edge<'_>, entry: u32, is_gone: bool) {
-        let Some(frc) = &mut self.transient.frc else { self.breach(at, "a line leaves an FRC that is not there") };
+        let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that is not there") };
         let set = frc.entry(entry).set;
         if is_gone {
             frc.release(at, entry);
-            self.transient.pending.wake_where(|other| frc.share(set, other));
+            self.pending.wake_where(|other| frc.share(set, other));
         } else if !frc.entry(entry).leaving.is_shared() {
             frc.write_back(at, entry);
         }
@@ -74,20 +76,20 @@ impl L2Bank {
 
     /// Tells an L1 to drop its copy of a line that leaves; true if it is stuck behind a full channel.
     pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) -> bool {
-        let Some(who) = self.transient.evictions.telling() else { return false };
-        let Some(recall) = recall else { self.breach(at, "a copy to be recalled, and no way to its L1") };
+        let Some(who) = self.evictions.telling() else { return false };
+        let Some(recall) = recall else { self.core.breach(at, "a copy to be recalled, and no way to its L1") };
         if !recall.inv.ready(at) {
             return true;
         }
         // An L1 has lines of its own size: one here may be a part of one there.
-        let line = self.place.interleave.unit(self.place.partition, self.leaving_line(who));
-        let line = line >> self.place.parts_log2();
+        let line = self.core.place.interleave.unit(self.core.place.partition, self.leaving_line(who));
+        let line = line >> self.core.place.parts_log2();
         let leaving = self.leaving_mut(who);
         let sm = leaving.sharers.trailing_zeros() as u8;
         leaving.sharers &= leaving.sharers - 1;
         leaving.inv_left += 1;
         if leaving.sharers == 0 {
-            self.transient.evictions.told();
+            self.evictions.told();
         }
         recall.inv.push(at, Invalidate { line, sm, leaver: who as u16 });
         false
@@ -100,7 +102,7 @@ impl L2Bank {
         let who = u32::from(ack.leaver);
         recall.inv_ack.drop_head(at);
         if self.leaving(who).inv_left == 0 {
-            self.breach(at, "an acknowledgement that nobody waits for");
+            self.core.breach(at, "an acknowledgement that nobody waits for");
         }
         let leaving = self.leaving_mut(who);
         leaving.inv_left -= 1;
@@ -111,11 +113,11 @@ impl L2Bank {
 
     /// Asks the channel of a line to write or to fetch it.
     pub(super) fn ask_for(&mut self, job: Job) {
-        let channel = match self.place.channels {
+        let channel = match self.core.place.channels {
             Interleave { num_partitions: 1, .. } => 0,
-            channels => channels.partition(self.line_of(job) * u64::from(self.bursts)),
+            channels => channels.partition(self.line_of(job) * u64::from(self.core.bursts)),
         };
-        self.transient.evictions.ask(channel as usize, job);
+        self.evictions.ask(channel as usize, job);
     }
 
     /// Sends each channel a burst of the line that it is being asked for; true if one may have more to send
@@ -129,68 +131,80 @@ impl L2Bank {
     }
 
     fn send_burst(&mut self, channel: usize, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
-        let Some((job, sent)) = self.transient.evictions.job(channel) else { return false };
-        let Job { write, who, id, missed } = job;
-        let (who, burst_bytes) = (u32::from(who), self.place.burst_bytes);
-        let burst = self.line_of(job) * u64::from(self.bursts) + u64::from(sent);
-        let (mut dram_req, burst) = self.channel_of(burst, dram_req);
+        let Some((job, sent)) = self.evictions.job(channel) else { return false };
+        let Job { write, who, id, .. } = job;
+        let burst = self.line_of(job) * u64::from(self.core.bursts) + u64::from(sent);
+        let (mut dram_req, burst) = self.core.channel_of(burst, dram_req);
         if !dram_req.ready(at) {
             return false;
         }
-        let (tag, bytes) = if write {
-            let place = self.leaving_place(who);
-            let Self { data, transient, passing, config, .. } = self;
-            let (memory, (row, column)) = memory_of(data, &mut transient.frc, passing, config.ways, place);
-            let line = &memory.read_cell(at, row, column).0;
-            (0, part_of(&line[(sent * burst_bytes) as usize..][..burst_bytes as usize]))
-        } else {
-            if sent == 0 {
-                self.stats.miss_delay += at.cycle - missed;
-            }
-            ((who * self.bursts + sent) as u16, [0; BURST_BYTES])
-        };
-        let byte_mask = if write { u64::MAX >> (BURST_BYTES as u32 - burst_bytes) } else { 0 };
-        dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data: bytes });
-        if self.transient.evictions.sent(channel) && write {
-            self.stats.writebacks += 1;
+        let (tag, byte_mask, data) = self.burst_of(at, job, sent);
+        dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data });
+        if self.evictions.sent(channel) && write {
+            let who = u32::from(who);
+            self.core.stats.writebacks += 1;
             self.leaving_mut(who).dirty = false;
             self.step_out(at, who);
             // A channel whose turn has passed may have been asked for the line that takes the place.
             return true;
         }
-        self.transient.evictions.job(channel).is_some()
+        self.evictions.job(channel).is_some()
+    }
+
+    /// Tag, mask and bytes of a burst of a job.
+    #[inline(always)]
+    fn burst_of(&mut self, at: &Edge<'_>, job: Job, sent: u32) -> (u16, u64, [u8; BURST_BYTES]) {
+        let Job { write, who, missed, .. } = job;
+        let who = u32::from(who);
+        if !write {
+            if sent == 0 {
+                self.core.stats.miss_delay += at.cycle - missed;
+            }
+            return ((who * self.core.bursts + sent) as u16, 0, [0; BURST_BYTES]);
+        }
+        let place = self.leaving_place(who);
+        let Self { core, frc, .. } = self;
+        let (memory, (row, column)) = match spot_of(frc, core.config.ways, place) {
+            Spot::Way(place) => (&core.lines.data, place),
+            Spot::Beside(memory, cell) => (&*memory, cell),
+        };
+        let burst_bytes = core.place.burst_bytes as usize;
+        let bytes = &memory.read_cell(at, row, column).0[sent as usize * burst_bytes..][..burst_bytes];
+        (0, u64::MAX >> (BURST_BYTES - burst_bytes), part_of(bytes))
     }
 
     /// The number within the bank of the line of a job.
     fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
         let who = u32::from(who);
-        if write { self.leaving_line(who) } else { self.local(self.mshr.entry(who).line) }
+        if write { self.leaving_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
     }
 
     /// What is left to be done for the line of a leaver.
     fn leaving(&self, who: u32) -> &Leaving {
-        match &self.transient.frc {
-            Some(frc) if who >= self.config.mshr_entries => &frc.entry(who - self.config.mshr_entries).leaving,
-            _ => self.transient.evictions.way(who),
+        match &self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => {
+                &frc.entry(who - self.core.config.mshr_entries).leaving
+            }
+            _ => self.evictions.way(who),
         }
     }
 
     fn leaving_mut(&mut self, who: u32) -> &mut Leaving {
-        match &mut self.transient.frc {
-            Some(frc) if who >= self.config.mshr_entries => frc.leaving_mut(who - self.config.mshr_entries),
-            _ => self.transient.evictions.way_mut(who),
+        match &mut self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => frc.leaving_mut(who - self.core.config.mshr_entries),
+            _ => self.evictions.way_mut(who),
         }
     }
 
     /// Where the line of a leaver is.
     fn leaving_place(&self, who: u32) -> Place {
-        match &self.transient.frc {
-            Some(frc) if who >= self.config.mshr_entries => {
-                let entry = who - self.config.mshr_entries;
-                (frc.entry(entry).set, self.config.ways + frc.cell(entry).1)
+        match &self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => {
+                let entry = who - self.core.config.mshr_entries;
+                (frc.entry(entry).set, self.core.config.ways + frc.cell(entry).1)
             }
             _ => {
-                let Entry { set, way, .. } = self.mshr.entry(who);
+                let Entry { set, way, .. } = self.core.mshr.entry(who);
                 (set, way)
             }
         }
@@ -198,14 +212,14 @@ impl L2Bank {
 
     /// The number within the bank of a leaver's line.
     fn leaving_line(&self, who: u32) -> u64 {
-        match &self.transient.frc {
-            Some(frc) if who >= self.config.mshr_entries => {
-                let entry = frc.entry(who - self.config.mshr_entries);
-                self.join(entry.set, entry.tag)
+        match &self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => {
+                let entry = frc.entry(who - self.core.config.mshr_entries);
+                self.core.join(entry.set, entry.tag)
             }
             _ => {
                 let (set, way) = self.leaving_place(who);
-                self.join(set, self.tags.row(set)[way as usize].tag)
+                self.core.join(set, self.core.tags.row(set)[way as usize].tag)
             }
         }
     }

@@ -23,10 +23,12 @@
 //! Area order: entries x (a line and its tag); a set of tag comparators.
 //!
 //! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/frc.rs`.
+//! Bench: its own tests and `tb/l2/frc.rs`.
 
+use super::super::super::line::Tag;
+use super::super::super::mshr::bits_for;
 use super::evictions::Leaving;
-use super::line::Tag;
-use super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{
@@ -373,7 +375,7 @@ impl FrcEntry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::LineState;
+    use super::super::super::super::line::LineState;
     use super::*;
     use crate::kernel::{Wake, width_of};
 
