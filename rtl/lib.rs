@@ -22,6 +22,7 @@
 //! | [`config`]  | how broken rules of a configuration are collected                      |
 
 pub mod cells;
+pub mod choice;
 pub mod config;
 pub mod dram;
 pub mod index;

@@ -13,15 +13,14 @@
 
 use std::fmt::Debug;
 
+use super::bypass::{Bypass, Contents, Way};
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Chosen, Event, Fail, FailOrder, Fails, LoadOutcome, Mismatch, Outcome, RecallOutcome, Space, Victim,
+    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, RecallOutcome, Space, Victim,
     WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict};
-use super::pdp::Pdp;
 use super::replacement::{Newcomer, Policy, Replacement};
-use super::streaming::{self, Streaming};
 use crate::index::SetIndex;
 
 /// Geometry of the cache.
@@ -43,10 +42,6 @@ pub struct Config {
     pub policy: Policy,
     /// Which lines are let in, if not all.
     pub filter: Option<decoupled::Config>,
-    /// Whether and when it closes.
-    pub streaming: Option<streaming::Config>,
-    /// Accesses to its set for which a line is protected; 0: none is.
-    pub protecting_distance: u64,
     /// A global store changes the copy, too.
     pub updates: bool,
     /// A line that gives way is told of, through the miss queue.
@@ -66,7 +61,7 @@ enum Status {
 }
 
 /// The twin; `W` names a waiting load.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Cache<W> {
     config: Config,
     /// Per set: lines from least to most recently used.
@@ -74,9 +69,8 @@ pub struct Cache<W> {
     replacement: Replacement,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    streaming: Option<Streaming>,
-    /// Of a cache that protects its lines.
-    pdp: Option<Pdp>,
+    /// They send loads past it.
+    schemes: Vec<Box<dyn Bypass>>,
     /// A line that is written on its way stays when it arrives.
     keeps_overtaken: bool,
 }
@@ -101,10 +95,24 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             replacement: Replacement::new(config.policy, sets),
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
-            streaming: config.streaming.map(Streaming::new),
-            pdp: (config.protecting_distance > 0).then(|| Pdp::new(config.protecting_distance)),
+            schemes: Vec::new(),
             keeps_overtaken: false,
         }
+    }
+
+    /// Loads that a scheme sends there go past from now on.
+    pub fn bypass(&mut self, scheme: Box<dyn Bypass>) {
+        self.schemes.push(scheme);
+    }
+
+    /// These lines are worth a place from now on.
+    pub fn admit(&mut self, lines: &[u64]) {
+        self.schemes.iter_mut().for_each(|scheme| scheme.admit(lines));
+    }
+
+    /// Whether an instruction contends, if a scheme asks.
+    pub fn contends(&self, touched: usize, resident: usize) -> Option<bool> {
+        self.schemes.iter().find_map(|scheme| scheme.contends(touched, resident))
     }
 
     /// Lines that give way are told of from now on.
@@ -117,42 +125,27 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.keeps_overtaken = true;
     }
 
-    /// Whether a line is here or on its way.
-    pub fn knows(&self, line: u64) -> bool {
-        self.status(line).is_some()
-    }
-
-    /// Whether it closes at all.
-    pub fn streams(&self) -> bool {
-        self.streaming.is_some()
-    }
-
-    /// Whether global loads go past it.
-    pub fn is_closed(&self) -> bool {
-        self.streaming.as_ref().is_some_and(Streaming::is_closed)
-    }
-
     /// What `event` must lead to in the present state.
     ///
     /// # Errors
     /// If no correct cache lets the event happen.
     pub fn predict(&self, event: &Event<W>) -> Result<Outcome<W>, Breach> {
         match *event {
-            Event::Load { line, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
-            Event::Load { line, queue_used, .. } => Ok(Outcome::Load(self.predict_load(line, queue_used))),
+            Event::Load { load: Load { line, .. }, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
+            Event::Load { load, .. } if self.ways_of(&load).any(|way| way == Way::Past) => Err(Breach::Path(load.line)),
+            Event::Load { load: Load { line, .. }, queue_used, .. } => {
+                Ok(Outcome::Load(self.predict_load(line, queue_used)))
+            }
             Event::Store { line, space, queue_used } => self.predict_store(line, space, queue_used).map(Outcome::Write),
             Event::Atomic { line, queue_used } => self.predict_overtaking(line, queue_used).map(Outcome::Write),
-            Event::Bypass { line, chosen: Some(_) } if self.filter.is_some() && !self.is_filtered(line) => {
+            Event::Bypass { load: Load { line, .. }, chosen: true }
+                if self.filter.is_some() && !self.is_filtered(line) =>
+            {
                 Err(Breach::Admitted(line))
             }
-            Event::Bypass { line, chosen } => match self.status(line) {
-                Some(Status::Modified) => Err(Breach::Modified(line)),
-                _ if chosen.is_some_and(|chosen| !self.sends_past(line, chosen)) => Err(Breach::Path(line)),
-                _ => Ok(Outcome::Done),
-            },
-            Event::LetPast { line } => match self.status(line) {
-                Some(Status::Modified) => Err(Breach::Modified(line)),
-                _ if !self.is_closed() => Err(Breach::Open(line)),
+            Event::Bypass { load, chosen } => match self.status(load.line) {
+                Some(Status::Modified) => Err(Breach::Modified(load.line)),
+                _ if chosen && !self.sends_past(&load) => Err(Breach::Path(load.line)),
                 _ => Ok(Outcome::Done),
             },
             Event::Reach { .. } | Event::PeriodEnd { .. } => Ok(Outcome::Done),
@@ -304,41 +297,27 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// Carries out an outcome that [`Cache::predict`] gave for this very state.
     fn apply(&mut self, event: &Event<W>, outcome: &Outcome<W>) -> Result<(), Breach> {
         match (*event, *outcome) {
-            (Event::Load { .. }, Outcome::Load(LoadOutcome::Refused { .. })) => {}
-            (Event::Load { .. }, Outcome::Load(accepted)) => self.note(matches!(accepted, LoadOutcome::Miss { .. })),
-            (Event::LetPast { line }, _) => {
-                let is_known = self.status(line).is_some();
-                self.note(!is_known);
-                if is_known {
-                    self.touch(line, true);
-                } else {
-                    self.keep_tag(line);
-                }
-            }
-            (Event::Reach { cycle }, _) => self.judge(|streaming| streaming.reach(cycle)),
-            (Event::PeriodEnd { may_close }, _) => self.judge(|streaming| streaming.end(may_close)),
+            (Event::Reach { cycle }, _) => self.judge(|scheme| scheme.reach(cycle)),
+            (Event::PeriodEnd { may_close }, _) => self.judge(|scheme| scheme.end_period(may_close)),
             _ => {}
         }
         match (*event, *outcome) {
-            (Event::Load { line, .. }, Outcome::Load(LoadOutcome::Hit)) => {
-                self.touch(line, true);
-                self.age(line, true);
+            (Event::Load { load, .. }, Outcome::Load(LoadOutcome::Hit)) => {
+                self.touch(load.line, true);
+                self.served(&load, false);
             }
-            (Event::Load { line, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
-                self.mshr.alloc(line, waiter);
-                self.touch(line, true);
-                self.age(line, true);
+            (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
+                self.mshr.alloc(load.line, waiter);
+                self.touch(load.line, true);
+                self.served(&load, false);
             }
-            (Event::Load { line, waiter, pc, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
-                let (gone, _) = self.place_for(line);
-                self.mshr.alloc(line, waiter);
-                self.place(line, pc, gone);
-                self.age(line, true);
+            (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
+                let (gone, _) = self.place_for(load.line);
+                self.mshr.alloc(load.line, waiter);
+                self.place(load.line, load.pc, gone);
+                self.served(&load, true);
             }
-            (Event::Bypass { line, chosen: Some(_) }, _) => {
-                self.pass(line);
-                self.age(line, false);
-            }
+            (Event::Bypass { load, chosen: true }, _) => self.went_past(&load),
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => {
                 self.touch(line, false);
                 self.set_status(line, Status::Modified);
@@ -375,7 +354,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 self.sets.iter_mut().for_each(Vec::clear);
                 self.replacement.forget_lines();
                 self.filter.iter_mut().for_each(Filter::clear);
-                self.pdp.iter_mut().for_each(Pdp::clear);
+                self.schemes.iter_mut().for_each(|scheme| scheme.clear());
             }
             // Refusals, stores that miss and other bypasses leave no trace.
             _ => {}
@@ -412,40 +391,33 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     }
 
     fn protects(&self, line: u64) -> bool {
-        self.pdp.as_ref().is_some_and(|pdp| pdp.protects(self.set_of(line), line))
+        self.schemes.iter().any(|scheme| scheme.protects(self.set_of(line), line))
     }
 
-    /// Counts an access: to a line that is now here, or past the cache.
-    fn age(&mut self, line: u64, is_here: bool) {
-        let set = self.set_of(line);
-        if let Some(pdp) = &mut self.pdp {
-            pdp.access(set, is_here.then_some(line));
+    fn served(&mut self, load: &Load, missed: bool) {
+        let set = self.set_of(load.line);
+        self.schemes.iter_mut().for_each(|scheme| scheme.served(load, set, missed));
+    }
+
+    /// A load goes past by choice.
+    fn went_past(&mut self, load: &Load) {
+        let (line, set) = (load.line, self.set_of(load.line));
+        let known = self.status(line).is_some();
+        self.pass(line);
+        if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
+            if known { self.touch(line, true) } else { self.keep_tag(line) }
         }
+        self.schemes.iter_mut().for_each(|scheme| scheme.went_past(load, set, known));
     }
 
-    /// Whether a global load that is not here finds all other lines of a full set protected or on their way.
-    fn is_protected_from(&self, line: u64) -> bool {
-        let set = &self.sets[self.set_of(line)];
-        let gives =
-            |(other, status): &(u64, Status)| !matches!(status, Status::Reserved { .. }) && !self.protects(*other);
-        self.pdp.is_some() && self.status(line).is_none() && set.len() == self.config.ways && !set.iter().any(gives)
+    /// The ways that the cache's schemes want a load to take.
+    fn ways_of(&self, load: &Load) -> impl Iterator<Item = Way> {
+        self.schemes.iter().map(move |scheme| scheme.way(load, self))
     }
 
-    /// Whether the cache's schemes send a global load past it.
-    fn sends_past(&self, line: u64, Chosen { refused, contends }: Chosen) -> bool {
-        // The longest queue there can be: its part in the decision is not seen here.
-        let refused_for = match self.predict_load(line, self.config.miss_queue) {
-            LoadOutcome::Refused { all, .. } => all,
-            _ => Fails::default(),
-        };
-        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = refused_for;
-        self.filter.is_some()
-            || self.is_protected_from(line)
-            || contends && !self.knows(line)
-            || line_alloc && refused.line_alloc
-            || mshr_entry && refused.mshr_entry
-            || mshr_merge && refused.mshr_merge
-            || miss_queue && refused.miss_queue
+    /// Whether the cache's schemes may send a load past it.
+    fn sends_past(&self, load: &Load) -> bool {
+        self.filter.is_some() || self.ways_of(load).any(|way| way != Way::Through)
     }
 
     /// A load of `line` went past: its tag takes the way of the least recently used that may be lost.
@@ -459,16 +431,11 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.sets[set].push((line, Status::Hollow));
     }
 
-    /// Lets the monitor judge a period; tags without data go if it says so.
-    fn judge(&mut self, end: impl FnOnce(&mut Streaming) -> bool) {
-        if self.streaming.as_mut().is_some_and(end) {
+    /// Lets the schemes judge a period; tags without data go if one says so.
+    fn judge(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
+        let drops = self.schemes.iter_mut().fold(false, |drops, scheme| end(&mut **scheme) || drops);
+        if drops {
             self.sets.iter_mut().for_each(|set| set.retain(|(_, status)| *status != Status::Hollow));
-        }
-    }
-
-    fn note(&mut self, missed: bool) {
-        if let Some(streaming) = &mut self.streaming {
-            streaming.note(missed);
         }
     }
 
@@ -486,7 +453,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         set.push((line, Status::Reserved { doomed: false }));
     }
 
-    /// A load goes past by choice.
+    /// The filter counts a load that goes past by choice.
     fn pass(&mut self, line: u64) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -538,6 +505,29 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.replacement.used(line);
         if let Some(filter) = &mut self.filter {
             filter.used(set, line, by_load);
+        }
+    }
+}
+
+impl<W: Copy + Debug + PartialEq> Contents for Cache<W> {
+    fn set_of(&self, line: u64) -> usize {
+        self.config.index.set_of_line(line)
+    }
+
+    fn knows(&self, line: u64) -> bool {
+        self.status(line).is_some()
+    }
+
+    fn may_go(&self, set: usize) -> Option<Vec<u64>> {
+        let held = &self.sets[set];
+        let may_go = held.iter().filter(|(_, status)| !matches!(status, Status::Reserved { .. }));
+        (held.len() == self.config.ways).then(|| may_go.map(|(line, _)| *line).collect())
+    }
+
+    fn refusals(&self, line: u64) -> Fails {
+        match self.predict_load(line, self.config.miss_queue) {
+            LoadOutcome::Refused { all, .. } => all,
+            _ => Fails::default(),
         }
     }
 }

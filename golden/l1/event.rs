@@ -131,16 +131,35 @@ pub enum RecallOutcome {
     Kept,
 }
 
+/// A load of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Line number.
+    pub line: u64,
+    /// Instruction that loads.
+    pub pc: u32,
+    /// Address space; constants and texels, which nobody writes, are global.
+    pub space: Space,
+    /// Its instruction contends (anssari2012 section 3.3), where somebody asks.
+    pub contends: bool,
+}
+
+impl Load {
+    /// A global load of a line, of which nothing else counts.
+    #[must_use]
+    pub fn of(line: u64) -> Self {
+        Self { line, pc: 0, space: Space::Global, contends: false }
+    }
+}
+
 /// Something that happens to the cache; `queue_used` is the occupancy of the miss queue that the
 /// cache saw when it decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<W> {
     /// A load that may allocate.
     Load {
-        /// Line number.
-        line: u64,
-        /// Instruction that loads.
-        pc: u32,
+        /// Which.
+        load: Load,
         /// Who waits for the data.
         waiter: W,
         /// Miss-queue slots in use.
@@ -164,20 +183,15 @@ pub enum Event<W> {
     },
     /// A load on the bypass path.
     Bypass {
-        /// Line number.
-        line: u64,
-        /// Why, if a scheme of the cache sent it there.
-        chosen: Option<Chosen>,
+        /// Which.
+        load: Load,
+        /// Whether a scheme of the cache sent it there.
+        chosen: bool,
     },
     /// The cache lets every line in from now on, or those that its filter admits.
     Switch {
         /// Every line.
         original: bool,
-    },
-    /// A load that the closed cache lets past; its tag alone stays.
-    LetPast {
-        /// Line number.
-        line: u64,
     },
     /// Data of a line arrive.
     Fill {
@@ -214,11 +228,10 @@ impl<W> Event<W> {
     /// The line concerned, if it is a single one.
     pub fn line(&self) -> Option<u64> {
         match *self {
-            Event::Load { line, .. }
+            Event::Load { load: Load { line, .. }, .. }
+            | Event::Bypass { load: Load { line, .. }, .. }
             | Event::Store { line, .. }
             | Event::Atomic { line, .. }
-            | Event::Bypass { line, .. }
-            | Event::LetPast { line }
             | Event::Fill { line }
             | Event::Recall { line }
             | Event::Supply { line } => Some(line),
@@ -264,19 +277,8 @@ pub enum Breach {
     Admitted(u64),
     /// The kernel ends with lines on their way.
     FlushBusy(usize),
-    /// An open cache lets a load past.
-    Open(u64),
     /// A load went past the cache, or was admitted, against its schemes.
     Path(u64),
-}
-
-/// Schemes that send loads past the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen {
-    /// Loads go past that would be refused for these reasons.
-    pub refused: Fails,
-    /// This one goes past if its line is not here.
-    pub contends: bool,
 }
 
 impl fmt::Display for Breach {
@@ -290,7 +292,6 @@ impl fmt::Display for Breach {
             Breach::Admitted(line) => {
                 write!(f, "the load of line {line:#x} goes past, though the line is here or admitted")
             }
-            Breach::Open(line) => write!(f, "a load of line {line:#x} goes past a cache that is open"),
             Breach::Path(line) => write!(f, "the load of line {line:#x} should have gone the other way"),
             Breach::FlushBusy(used) => {
                 write!(f, "flush with {used} MSHR entries in use, expected 0")

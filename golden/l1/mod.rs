@@ -1,5 +1,6 @@
 //! Untimed twins of the coalescer, the L1 data cache and its parts.
 
+pub mod bypass;
 pub mod cache;
 pub mod coalescer;
 pub mod decoupled;
@@ -7,7 +8,6 @@ pub mod dueling;
 pub mod event;
 pub mod mrpb;
 pub mod mshr;
-pub mod pdp;
 pub mod replacement;
 pub mod reuse;
 pub mod streaming;

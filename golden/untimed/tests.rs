@@ -5,7 +5,7 @@ use ptx::Source;
 use super::*;
 use crate::index::Function;
 use crate::l1::cache::{self, Cache};
-use crate::l1::event::{Event, FailOrder, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
+use crate::l1::event::{Event, FailOrder, Load as L1Load, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
 use crate::l1::replacement::Policy;
 use crate::l2::bank::{self as l2, Bank, Banks};
 
@@ -223,8 +223,6 @@ proptest! {
             fail_order: FailOrder::MshrFirst,
             policy: Policy::Lru,
             filter: None,
-            streaming: None,
-            protecting_distance: 0,
             updates: false,
             notifies: false,
         });
@@ -235,7 +233,7 @@ proptest! {
                 prop_assert_eq!(lines.remove(line).is_some(), evicted);
                 continue;
             }
-            let outcome = twin.step(Event::Load { line, pc: 0, waiter: (), queue_used: 0 }).unwrap();
+            let outcome = twin.step(Event::Load { load: L1Load::of(line), waiter: (), queue_used: 0 }).unwrap();
             if let Outcome::Load(LoadOutcome::Miss { victim }) = outcome {
                 let is_clean = victim.is_none_or(|victim| !victim.modified);
                 prop_assert!(is_clean);

@@ -80,7 +80,7 @@ impl Schemes {
         ];
         let fixed = measured(desk, &apps, &machines)?;
         let threshold = best_threshold(desk)?;
-        let set = format!("l1.profiled.threshold={threshold}");
+        let set = format!("l1.bypass.threshold={threshold}");
         let profiled = measured(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
         let tried = searched(desk, &apps)?;
         let distances: Vec<_> = tried.iter().map(|tried| best_distance(&ipcs(tried))).collect();
@@ -154,7 +154,7 @@ pub(super) fn ipc(run: &Clocked) -> f64 {
 /// What applications count with `pdp` at each of some distances, which are given for each application.
 fn protected(desk: &Desk, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
     let point =
-        |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.protecting_distance={distance}").as_str()]);
+        |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
     let asked = || apps.iter().zip(wanted);
     let points: Vec<_> = asked().flat_map(|(app, wanted)| wanted.iter().map(|distance| point(app, distance))).collect();
     let mut done = desk.runner.clocked(&points)?.into_iter();
@@ -232,7 +232,7 @@ fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
 /// The threshold of the profile with the best mean over the unfriendly applications.
 fn best_threshold(desk: &Desk) -> Result<u32, Halt> {
     let apps = apps(&[Kind::Unfriendly]);
-    let sets = THRESHOLDS.map(|threshold| format!("l1.profiled.threshold={threshold}"));
+    let sets = THRESHOLDS.map(|threshold| format!("l1.bypass.threshold={threshold}"));
     let machines: Vec<_> = sets.iter().map(|set| (vec!["profiled"], vec![set.as_str()])).collect();
     let done = measured(desk, &apps, &machines)?;
     let mean = |at: usize| {

@@ -50,7 +50,7 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let ptf = *apps(&[Kind::Unfriendly]).first().unwrap_or(&&super::APPS[0]);
     let distance = schemes.of(ptf.name, &schemes.distances.iter().map(|d| f64::from(*d)).collect::<Vec<_>>());
-    let distance = format!("l1.protecting_distance={distance}");
+    let distance = format!("l1.bypass.distance={distance}");
     let machines: [(&str, &[&str], &[&str]); 4] = [
         (Scheme::Plain.name(), &[], &[]),
         (Scheme::Mrpb.name(), &["mrpb-all"], &[]),

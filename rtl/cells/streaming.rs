@@ -30,7 +30,7 @@ pub enum Reopen {
 
 /// The monitor's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct StreamingConfig {
     /// Cycles of a period (khairy2015 Table 4: 10K).
     pub period: u32,
@@ -40,6 +40,13 @@ pub struct StreamingConfig {
     pub min_accesses: u32,
     /// What becomes of tags without data.
     pub reopen: Reopen,
+}
+
+/// khairy2015 Table 4; what it does not give, as `machines/fermi.toml` has it.
+impl Default for StreamingConfig {
+    fn default() -> Self {
+        Self { period: 10_000, miss_percent: 90, min_accesses: 32, reopen: Reopen::Miss }
+    }
 }
 
 impl StreamingConfig {

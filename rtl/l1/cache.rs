@@ -79,7 +79,7 @@ impl CacheId {
 }
 
 /// The cache.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Cache {
     path: String,
     id: CacheId,
@@ -288,7 +288,7 @@ impl Cache {
         self.probed = set;
         let (outcome, way) = self.look_up(at, set, request, queue, pending);
         if !self.schemes.is_empty() {
-            self.schemes.served(at, (set, way), outcome);
+            self.schemes.served(at, request, (set, way), outcome);
         }
         outcome
     }

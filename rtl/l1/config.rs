@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bypass::pdp::DISTANCE_BITS;
+use super::bypass::BypassConfig;
 use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
 use super::replacement::ReplacementConfig;
-use crate::cells::streaming::StreamingConfig;
 use crate::config::Rules;
 use crate::index::IndexConfig;
 use crate::noc::packet::SECTOR_BYTES;
@@ -20,29 +19,6 @@ pub enum FailOrder {
     MshrFirst,
     /// Line, miss queue, MSHR: GPGPU-Sim's order.
     QueueFirst,
-}
-
-/// Which loads go past the L1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bypass {
-    /// Those whose instruction says so.
-    None,
-    /// Every global load (li2015 section 6.1, BALL).
-    All,
-    /// Every global load while nearly all of them miss (khairy2015 section 4.1).
-    Streaming,
-    /// Global loads that miss, of instructions that touch as many lines as each resident warp has of the
-    /// cache, or more (anssari2012 section 3.3).
-    Contentious,
-}
-
-impl Bypass {
-    /// Whether loads are judged as they are coalesced, for which the core counts resident warps.
-    #[must_use]
-    pub fn judges(self) -> bool {
-        self == Self::Contentious
-    }
 }
 
 /// What a global store does to the copy of its line.
@@ -63,36 +39,6 @@ pub enum Organisation {
     Plain,
     /// More tags than lines (li2015 section 4).
     Decoupled,
-}
-
-/// Whose requests count towards the lines that a profile admits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProfileScope {
-    /// There is no profile: every line is admitted.
-    None,
-    /// Those of the SM.
-    Local,
-    /// Those of all SMs.
-    Global,
-    /// Either of them.
-    Either,
-}
-
-/// Loads that go through the L1 because an earlier run asked for their lines often enough (li2015 section
-/// 6.1, Profiled-BYPASS).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProfiledConfig {
-    /// Whose requests count.
-    pub scope: ProfileScope,
-    /// Requests of a kernel launch from which on a line is admitted.
-    pub threshold: u32,
-}
-
-impl ProfiledConfig {
-    /// No profile.
-    pub const NONE: Self = Self { scope: ProfileScope::None, threshold: 1 };
 }
 
 /// The L1 data cache.
@@ -116,16 +62,10 @@ pub struct L1Config {
     /// What becomes of the copy of a line that is stored to.
     pub store_hit: StoreHit,
     /// Which loads go past the cache.
-    pub bypass: Bypass,
+    pub bypass: BypassConfig,
     /// Bytes of the parts of a line that a load past the cache fetches if it touches them: 32, or 0 if it
     /// fetches the whole line.
     pub bypass_sectors: u32,
-    /// Of the bypass `streaming`.
-    pub streaming: StreamingConfig,
-    /// Accesses to its set for which a line is protected; 0: none is.
-    pub protecting_distance: u32,
-    /// Which lines are admitted.
-    pub profiled: ProfiledConfig,
     /// Set index function.
     pub index: IndexConfig,
     /// Which line makes room.
@@ -171,50 +111,15 @@ impl L1Config {
             "0 or 32",
             "0 fetches the whole line, and a sector is what a flit carries",
         );
-        rules.group("streaming", |rules| self.streaming.validate(rules));
-        let has_plain_tags = self.organisation == Organisation::Plain && self.replacement == ReplacementConfig::Lru;
-        rules.expect(
-            self.bypass != Bypass::Streaming || has_plain_tags,
-            "bypass",
-            "streaming",
-            "another with this l1.organisation and l1.replacement",
-            "a closed cache keeps its tags going in the order of uses, with a tag a line",
-        );
-        let most = (1 << DISTANCE_BITS) - 1;
-        rules.expect(
-            self.bypass != Bypass::Contentious || self.organisation == Organisation::Plain,
-            "bypass",
-            "contentious",
-            "another with l1.organisation = \"decoupled\"",
-            "one scheme decides which loads go past",
-        );
-        rules.range("protecting_distance", u64::from(self.protecting_distance), 0..=most, "a line counts in 8 bits");
-        let threshold = u64::from(self.profiled.threshold);
-        rules.group("profiled", |rules| {
-            rules.range("threshold", threshold, 1..=1 << 20, "a line that is never asked for is in no profile");
-        });
+        self.bypass.validate(self, rules);
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
-        let others = [
-            ("protecting_distance", self.protecting_distance > 0),
-            ("profiled.scope", self.profiled.scope != ProfileScope::None),
-            ("mrpb.bypass", self.mrpb.bypass != StallBypass::None),
-        ];
-        let is_alone = self.organisation == Organisation::Plain && self.bypass != Bypass::Streaming;
-        for (field, chooses) in others {
-            rules.expect(
-                !chooses || is_alone,
-                field,
-                "set",
-                "not set with l1.organisation = \"decoupled\" or l1.bypass = \"streaming\"",
-                "one scheme decides which loads go past",
-            );
-        }
         rules.expect(
-            self.protecting_distance == 0 || self.replacement == ReplacementConfig::Lru,
-            "protecting_distance",
-            self.protecting_distance,
-            "0 with another l1.replacement than lru",
-            "what gives way among unprotected lines is the one used longest ago",
+            self.mrpb.bypass == StallBypass::None
+                || self.organisation == Organisation::Plain && !self.bypass.keeps_tags(),
+            "mrpb.bypass",
+            "set",
+            "not set with l1.organisation = \"decoupled\" or an l1.bypass of kind streaming",
+            "one scheme decides which loads go past",
         );
         // With one entry, a set full of modified local lines would refuse every miss for ever.
         let why = "a miss that displaces a modified line queues write-back and read at once";

@@ -89,7 +89,7 @@ impl Encoding for Shown {
 }
 
 /// The load-store unit with its caches.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Lsu {
     place: LsuPlace,
     /// Every global load goes past the L1D.
@@ -185,7 +185,7 @@ impl Lsu {
         l1d.set_original(starts_original);
         let queue = AccessQueue::new(lsu.access_queue, &l1.mrpb, shape);
         Self {
-            sends_all: l1d.sends_all(),
+            sends_all: l1.bypass.sends_all(),
             by_sector,
             whole: sectors_of(l1.line_bytes),
             coalescer,
@@ -434,7 +434,7 @@ impl Lsu {
             }
             self.shown = Shown::Bypass;
             if let Some(watch) = &mut self.watch {
-                watch.access = Some(Access::Bypass { line, waiter, chosen });
+                watch.access = Some(Access::Bypass { line, pc, waiter, chosen });
             }
             return true;
         }

@@ -2,7 +2,7 @@
 //! The L1D's tags are those of an ordinary cache or the decoupled ones of li2015 section 4; to the
 //! rest of the cache both look alike, way for way of the data. Which one it is never changes.
 
-use super::config::{Bypass, L1Config, Organisation};
+use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
 use super::replacement::{ReplacementConfig, Source};
 use super::tags::{Probe, Tags, Victim};
@@ -12,7 +12,7 @@ use crate::kernel::{Describe, Edge};
 /// The tags of a cache.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "ordinary tags, which most accesses meet, take no detour over a box")]
-pub(super) enum TagStore {
+pub enum TagStore {
     /// As many tags as lines.
     Plain(Tags),
     /// More tags than lines.
@@ -21,16 +21,16 @@ pub(super) enum TagStore {
 
 impl TagStore {
     /// The tags of a read-only cache at `path`.
-    pub fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
+    pub(super) fn plain(path: &str, geometry: (u32, u32), index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
         Self::Plain(Tags::new(path, geometry, (ReplacementConfig::Lru, false), index, line_bits, is_recalled))
     }
 
     /// The tags of the L1D at `path`.
-    pub fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
+    pub(super) fn of_l1d(path: &str, l1: &L1Config, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
         let (geometry, policy) = ((l1.sets, l1.ways), l1.replacement);
         match l1.organisation {
             Organisation::Plain => {
-                let hollow = l1.bypass == Bypass::Streaming;
+                let hollow = l1.bypass.keeps_tags();
                 Self::Plain(Tags::new(path, geometry, (policy, hollow), index, line_bits, is_recalled))
             }
             Organisation::Decoupled => {
@@ -41,6 +41,7 @@ impl TagStore {
     }
 
     /// The ordinary tags, if it is these.
+    #[must_use]
     pub fn as_plain(&self) -> Option<&Tags> {
         match self {
             Self::Plain(tags) => Some(tags),
@@ -49,7 +50,7 @@ impl TagStore {
     }
 
     /// The decoupled tags, if it is these.
-    pub fn decoupled(&self) -> Option<&Decoupled> {
+    pub(super) fn decoupled(&self) -> Option<&Decoupled> {
         match self {
             Self::Plain(_) => None,
             Self::Decoupled(tags) => Some(tags),
@@ -57,7 +58,7 @@ impl TagStore {
     }
 
     /// As [`Self::decoupled`], to be changed.
-    pub fn decoupled_mut(&mut self) -> Option<&mut Decoupled> {
+    pub(super) fn decoupled_mut(&mut self) -> Option<&mut Decoupled> {
         match self {
             Self::Plain(_) => None,
             Self::Decoupled(tags) => Some(tags),
@@ -65,23 +66,25 @@ impl TagStore {
     }
 
     /// Admits every load, or as the threshold says: decoupled tags alone know the difference.
-    pub fn set_original(&mut self, original: bool) {
+    pub(super) fn set_original(&mut self, original: bool) {
         if let Self::Decoupled(tags) = self {
             tags.set_original(original);
         }
     }
 
     /// Whether decoupled tags admit every load, and are no more than the baseline's.
-    pub fn is_original(&self) -> bool {
+    pub(super) fn is_original(&self) -> bool {
         self.decoupled().is_some_and(Decoupled::is_original)
     }
 
     /// Lines that got or lost a place; none in ordinary tags.
-    pub fn moves(&self) -> Moves {
+    pub(super) fn moves(&self) -> Moves {
         self.decoupled().map(Decoupled::moves).unwrap_or_default()
     }
 
+    /// The set of a line.
     #[inline]
+    #[must_use]
     pub fn set_of(&self, line: u64) -> u32 {
         match self {
             Self::Plain(tags) => tags.set_of(line),
@@ -90,7 +93,7 @@ impl TagStore {
     }
 
     #[inline]
-    pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+    pub(super) fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
         match self {
             Self::Plain(tags) => tags.probe(at, set, line),
             Self::Decoupled(tags) => tags.probe(at, set, line),
@@ -98,7 +101,7 @@ impl TagStore {
     }
 
     #[inline]
-    pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
+    pub(super) fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         match self {
             Self::Plain(tags) => tags.victim(set),
             Self::Decoupled(tags) => tags.victim(set, line),
@@ -106,7 +109,7 @@ impl TagStore {
     }
 
     #[inline]
-    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+    pub(super) fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
         match self {
             Self::Plain(tags) => tags.touch(at, set, way, stored),
             Self::Decoupled(tags) => tags.touch(at, set, way, stored),
@@ -114,21 +117,21 @@ impl TagStore {
     }
 
     #[inline]
-    pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
+    pub(super) fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         match self {
             Self::Plain(tags) => tags.claim(at, set, victim, source),
             Self::Decoupled(tags) => tags.claim(at, set, victim, source),
         }
     }
 
-    pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub(super) fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.invalidate(at, set, way),
             Self::Decoupled(tags) => tags.invalidate(at, set, way),
         }
     }
 
-    pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub(super) fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.overtake(at, set, way),
             Self::Decoupled(tags) => tags.overtake(at, set, way),
@@ -136,21 +139,21 @@ impl TagStore {
     }
 
     /// See [`Tags::note`]: decoupled tags do not close.
-    pub fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
+    pub(super) fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
         match self {
             Self::Plain(tags) => tags.note(at, set, line),
             Self::Decoupled(_) => false,
         }
     }
 
-    pub fn drop_hollow(&mut self, at: &Edge<'_>) {
+    pub(super) fn drop_hollow(&mut self, at: &Edge<'_>) {
         if let Self::Plain(tags) = self {
             tags.drop_hollow(at);
         }
     }
 
     #[inline]
-    pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+    pub(super) fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
         match self {
             Self::Plain(tags) => tags.fill(at, set, way),
             Self::Decoupled(tags) => tags.fill(at, set, way),
@@ -158,39 +161,39 @@ impl TagStore {
     }
 
     #[inline]
-    pub fn line_in(&self, set: u32, way: u32) -> u64 {
+    pub(super) fn line_in(&self, set: u32, way: u32) -> u64 {
         match self {
             Self::Plain(tags) => tags.line_in(set, way),
             Self::Decoupled(tags) => tags.line_in(set, way),
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         match self {
             Self::Plain(tags) => tags.clear(),
             Self::Decoupled(tags) => tags.clear(),
         }
     }
 
-    pub fn reserved(&self) -> u32 {
+    pub(super) fn reserved(&self) -> u32 {
         match self {
             Self::Plain(tags) => tags.reserved(),
             Self::Decoupled(tags) => tags.reserved(),
         }
     }
 
-    pub fn is_consistent(&self) -> bool {
+    pub(super) fn is_consistent(&self) -> bool {
         self.decoupled().is_none_or(Decoupled::is_consistent)
     }
 
-    pub fn record(&mut self) {
+    pub(super) fn record(&mut self) {
         match self {
             Self::Plain(tags) => tags.record(),
             Self::Decoupled(tags) => tags.record(),
         }
     }
 
-    pub fn describe(&self, to: &mut dyn Describe) {
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Plain(tags) => tags.describe(to),
             Self::Decoupled(tags) => tags.describe(to),

@@ -102,6 +102,8 @@ pub enum Access {
     Bypass {
         /// Line address.
         line: u64,
+        /// Program counter of the load.
+        pc: u32,
         /// Who waits.
         waiter: Waiter,
         /// A scheme sent it there, not its instruction or the configuration.

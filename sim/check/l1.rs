@@ -3,31 +3,31 @@
 //! which they happened (fill, recall, supply, drain, access), and compares what each led to. Testbenches and
 //! `--check` use it.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
-use golden::hybrid::is_contentious;
 use golden::index::{Function, IndexError, Poly, SetIndex};
+use golden::l1::bypass::give_way::GiveWay;
+use golden::l1::bypass::{Bypass, Place, Scheme};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
-    Chosen, Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, LoadOutcome, Mismatch as Difference,
+    Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
     Outcome as TwinOutcome, RecallOutcome, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::Replay;
 use golden::l1::replacement::Policy;
-use golden::l1::streaming;
-use rtl::cells::streaming::Reopen;
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::replacement::{ReplacementConfig, Signature};
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+
+use super::twin::twin;
 
 /// Where and when the cache and its twin disagreed, and about what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,19 +49,14 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 /// The twins of one LSU's caches.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Lockstep {
     path: String,
     /// By [`CacheId`].
     twins: [Cache<Waiter>; 3],
-    /// Loads that may go past the L1D instead of being refused for these reasons.
-    refused: Fails,
-    /// The lines that the L1D admits, if it does not admit all.
-    admitted: Option<BTreeSet<u64>>,
+    /// Why the L1D is not followed, if it is not.
+    blind: Option<String>,
     line_bytes: u32,
-    lines: u32,
-    /// The coalescer says which loads contend.
-    judges: bool,
     /// Whether the instruction just taken contends.
     judged: Option<bool>,
     /// Instructions under way that contend, by row of the pending table.
@@ -85,14 +80,7 @@ impl Lockstep {
     ) -> Result<Self, IndexError> {
         let filter =
             (l1.organisation == Organisation::Decoupled).then(|| filter(&l1.decoupled, l1.dueling.starts_original(sm)));
-        let streaming = (l1.bypass == Bypass::Streaming).then(|| streaming::Config {
-            period: own_periods.then_some(l1.streaming.period.into()),
-            miss_percent: l1.streaming.miss_percent as usize,
-            min_accesses: l1.streaming.min_accesses as usize,
-            flush: l1.streaming.reopen == Reopen::Flush,
-        });
-        let protecting_distance = l1.protecting_distance.into();
-        let twin = |cache: &CacheConfig, policy: Policy, (filter, streaming, protecting_distance)| {
+        let twin = |cache: &CacheConfig, policy: Policy, filter| {
             Ok(Cache::new(Config {
                 index: set_index(&cache.index, cache.sets, l1.line_bytes)?,
                 ways: cache.ways as usize,
@@ -105,46 +93,35 @@ impl Lockstep {
                 },
                 policy,
                 filter,
-                streaming,
-                protecting_distance,
                 updates: l1.store_hit == StoreHit::Update,
                 notifies: false,
             }))
         };
-        let refused = match l1.mrpb.bypass {
-            StallBypass::None => Fails::default(),
-            StallBypass::Associativity => Fails { line_alloc: true, ..Fails::default() },
-            StallBypass::All => Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true },
-        };
         let [constants, texels] = read_only;
-        let l1d = twin(&l1.cache(), policy(l1.replacement), (filter, streaming, protecting_distance))?;
-        let plain = |cache| twin(cache, Policy::Lru, (None, None, 0));
+        let mut l1d = twin(&l1.cache(), policy(l1.replacement), filter)?;
+        let schemes = schemes(l1, own_periods);
+        let blind = schemes.as_ref().err().cloned();
+        schemes.into_iter().flatten().for_each(|scheme| l1d.bypass(scheme));
+        let plain = |cache| twin(cache, Policy::Lru, None);
         let twins = [l1d, plain(constants)?, plain(texels)?];
-        let (line_bytes, lines) = (l1.line_bytes, l1.sets * l1.ways);
-        Ok(Self {
-            path: path.to_owned(),
-            twins,
-            refused,
-            admitted: None,
-            line_bytes,
-            lines,
-            judges: l1.bypass.judges(),
-            judged: None,
-            contending: 0,
-        })
+        Ok(Self { path: path.to_owned(), twins, blind, line_bytes: l1.line_bytes, judged: None, contending: 0 })
+    }
+
+    /// Why the L1D is not followed, if it is not.
+    #[must_use]
+    pub fn blind(&self) -> Option<&str> {
+        self.blind.as_deref()
     }
 
     /// The LSU takes an instruction at the edge that is followed next. Of no meaning where no load is judged by
     /// contention.
     pub fn take(&mut self, access: &WarpAccess) {
-        if !self.judges {
-            return;
-        }
         let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
         let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
         let touched = coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
         let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident > 0;
-        self.judged = Some(is_judged && is_contentious(self.lines as usize, touched, resident.into()));
+        let contends = self.twins[CacheId::L1d as usize].contends(touched, resident.into());
+        self.judged = contends.map(|contends| is_judged && contends);
     }
 
     /// The L1D keeps lines that are written on their way.
@@ -179,7 +156,7 @@ impl Lockstep {
 
     /// The L1D admits these lines alone from now on.
     pub fn admit(&mut self, lines: &[u64]) {
-        self.admitted = Some(lines.iter().copied().collect());
+        self.twins[CacheId::L1d as usize].admit(lines);
     }
 
     /// The lines reserved in a twin are exactly those that it waits for.
@@ -240,38 +217,24 @@ impl Lockstep {
         match access {
             None => Ok(()),
             Some(Access::Load { cache, space, line, pc, waiter, queue_used, outcome }) => {
-                if space == MemorySpace::Global && self.twins[cache as usize].is_closed() {
-                    return Err(format!("a load of line {line:#x} is looked up in a cache that is closed"));
-                }
-                if self.contends(waiter) && !self.twins[cache as usize].knows(line) {
-                    return Err(format!("a load of line {line:#x} contends and is not here, but does not go past"));
-                }
-                let event = Event::Load { line, pc, waiter, queue_used: queue_used as usize };
-                self.check(cache, event, &TwinOutcome::Load(load(outcome)?))
+                let load = Load { line, pc, space: space_of(space), contends: self.contends(waiter) };
+                let event = Event::Load { load, waiter, queue_used: queue_used as usize };
+                self.check(cache, event, &TwinOutcome::Load(loaded(outcome)?))
             }
             Some(Access::Store { line, space, queue_used, outcome }) => {
-                let space = match space {
-                    MemorySpace::Global => Space::Global,
-                    MemorySpace::Local => Space::Local,
-                    MemorySpace::Const | MemorySpace::Texture => return Err(format!("a store to {space:?}")),
-                };
-                let event = Event::Store { line, space, queue_used: queue_used as usize };
+                if matches!(space, MemorySpace::Const | MemorySpace::Texture) {
+                    return Err(format!("a store to {space:?}"));
+                }
+                let event = Event::Store { line, space: space_of(space), queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
             Some(Access::Atomic { line, queue_used, outcome }) => {
                 let event = Event::Atomic { line, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Bypass { line, waiter, chosen }) => {
-                let why = Chosen { refused: self.refused, contends: self.contends(waiter) };
-                let admits = self.admitted.as_ref().is_none_or(|lines| lines.contains(&line));
-                let streams = self.twins[CacheId::L1d as usize].streams();
-                let event = if chosen && streams {
-                    Event::LetPast { line }
-                } else {
-                    Event::Bypass { line, chosen: (chosen && admits).then_some(why) }
-                };
-                self.check(CacheId::L1d, event, &TwinOutcome::Done)
+            Some(Access::Bypass { line, pc, waiter, chosen }) => {
+                let load = Load { line, pc, space: Space::Global, contends: self.contends(waiter) };
+                self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)
             }
         }
     }
@@ -298,11 +261,35 @@ impl Lockstep {
     }
 
     fn check(&mut self, cache: CacheId, event: Event<Waiter>, seen: &TwinOutcome<Waiter>) -> Result<(), String> {
+        if cache == CacheId::L1d && self.blind.is_some() {
+            return Ok(());
+        }
         self.twins[cache as usize].check(event, seen).map_err(|difference: Difference| match cache {
             CacheId::L1d => difference.to_string(),
             CacheId::Const => format!("const_cache: {difference}"),
             CacheId::Texture => format!("texture_cache: {difference}"),
         })
+    }
+}
+
+/// The twins of the schemes that send loads past an L1D; of the decoupled tags the cache's twin knows itself.
+fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, String> {
+    let place = Place { lines: (l1.sets * l1.ways) as usize, own_periods };
+    let scheme: Box<dyn Scheme> = twin(&l1.bypass).map_err(|reason| format!("l1.bypass: {reason}"))?;
+    let covered = match l1.mrpb.bypass {
+        StallBypass::None => None,
+        StallBypass::Associativity => Some(Fails { line_alloc: true, ..Fails::default() }),
+        StallBypass::All => Some(Fails { line_alloc: true, mshr_entry: true, mshr_merge: true, miss_queue: true }),
+    };
+    let give_way = covered.map(|covered| Box::new(GiveWay { covered }) as Box<dyn Bypass>);
+    Ok(scheme.twin(&place).into_iter().chain(give_way).collect())
+}
+
+/// Global or local; what is read only is nobody's own.
+fn space_of(space: MemorySpace) -> Space {
+    match space {
+        MemorySpace::Local => Space::Local,
+        MemorySpace::Global | MemorySpace::Const | MemorySpace::Texture => Space::Global,
     }
 }
 
@@ -357,7 +344,7 @@ pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetI
     SetIndex::new(function, line_bytes.ilog2(), address_bits)
 }
 
-fn load(outcome: Outcome) -> Result<LoadOutcome, String> {
+fn loaded(outcome: Outcome) -> Result<LoadOutcome, String> {
     Ok(match outcome {
         Outcome::Hit => LoadOutcome::Hit,
         Outcome::HitPending => LoadOutcome::HitPending,
@@ -415,6 +402,7 @@ fn reasons(all: u8) -> Fails {
 mod tests {
     use super::*;
     use crate::config::preset;
+    use rtl::l1::bypass::contention::Contentious;
 
     /// One set of two ways, two MSHR entries of two waiters, room for four requests.
     fn l1() -> L1Config {
@@ -497,7 +485,7 @@ mod tests {
 
     #[test]
     fn loads_that_contend_are_followed_to_their_misses() {
-        let l1 = L1Config { bypass: Bypass::Contentious, ..l1() };
+        let l1 = L1Config { bypass: Contentious {}.into(), ..l1() };
         let new = || Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
         // One line of two is no part of which two warps have more.
@@ -509,8 +497,8 @@ mod tests {
         take(&mut lockstep, 2);
         lockstep.step(1, &judged(true)).unwrap();
         let text = lockstep.step(2, &load_of(7, Outcome::Miss(None))).unwrap_err().text;
-        assert_eq!(text, "a load of line 0x7 contends and is not here, but does not go past");
-        let past = Access::Bypass { line: 7, waiter, chosen: true };
+        assert!(text.contains("the load of line 0x7 should have gone the other way"), "{text}");
+        let past = Access::Bypass { line: 7, pc: 0, waiter, chosen: true };
         lockstep.step(2, &Watch { access: Some(past), ..Watch::default() }).unwrap();
         take(&mut lockstep, 1);
         lockstep.step(3, &judged(false)).unwrap();

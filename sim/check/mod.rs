@@ -4,3 +4,4 @@
 pub mod dueling;
 pub mod l1;
 pub mod tracker;
+pub mod twin;

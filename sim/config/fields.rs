@@ -10,6 +10,20 @@ use super::suggest::suggestion;
 /// The key that makes a table one value.
 const KIND: &str = "kind";
 
+/// Keys that became those of a kind, and how what they said is written now.
+const MOVED: &[(&str, &str)] = &[
+    ("l1.protecting_distance", "it is `distance` of `l1.bypass` now: l1.bypass = { kind = \"pdp\", distance = 16 }"),
+    (
+        "l1.streaming",
+        "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"streaming\", period = 10_000, miss_percent = 90, \
+         min_accesses = 32, reopen = \"miss\" }",
+    ),
+    (
+        "l1.profiled",
+        "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 }",
+    ),
+];
+
 /// One field: a scalar, an array, or a table with a `kind`.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
@@ -163,6 +177,10 @@ impl Overlay<'_> {
 
     /// What may have been meant by an unknown key: the same key in other groups, or one like it here.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
+        let path = joined(group, name);
+        if let Some((_, now)) = MOVED.iter().find(|(old, _)| *old == path) {
+            return (*now).to_owned();
+        }
         let same = fields.iter().filter(|field| field.path.rsplit('.').next() == Some(name));
         let same: Vec<_> = same.map(|field| format!("`{}`", field.path)).collect();
         if !same.is_empty() {
@@ -205,10 +223,20 @@ impl Overlay<'_> {
 
     /// Whether the field, or one of the keys given of it, was given before: one of the two would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !table.contains_key(KIND)) {
+        // A kind alone leaves the other keys of that kind to be given after it, but not ahead of it.
+        let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
+        let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => table.iter().map(|(key, value)| (joined(path, key.get_ref()), value.span())).collect(),
             None => vec![(path.to_owned(), given.span())],
         };
+        let kind = joined(path, KIND);
+        if let Some((_, span)) = keys.iter().find(|(key, _)| *key == kind)
+            && let Some(earlier) = self.given.iter().find(|other| **other != kind && is_within(other, path))
+        {
+            let message = format!("`{kind}` is given after `{earlier}`, which it would undo");
+            self.refuse(span.clone(), message, Some("give the kind first".to_owned()));
+            return true;
+        }
         let is_twice = |key: &str| self.given.iter().any(|other| is_within(key, other) || is_within(other, key));
         let twice = keys.iter().find(|(key, _)| is_twice(key)).cloned();
         self.given.extend(keys.into_iter().map(|(key, _)| key));
@@ -226,7 +254,13 @@ impl Overlay<'_> {
             (old, _) if old.same_type(&value) => Some(value),
             (old, _) => {
                 let message = format!("`{}` is {}, expected {}", field.path, shown(&value), legal(old));
-                self.refuse(given.span(), message, None);
+                let help = (old.is_table() && value.is_str()).then(|| {
+                    let (path, kind) = (&field.path, shown(&value));
+                    format!(
+                        "the name is the kind, with the keys of that kind beside it: {path} = {{ kind = {kind}, ... }}"
+                    )
+                });
+                self.refuse(given.span(), message, help);
                 None
             }
         }
@@ -246,14 +280,9 @@ impl Overlay<'_> {
                     self.refuse(given.span(), message, None);
                     is_legal = false;
                 }
+                // A key that the kind has by default, or does not know: its type says which.
                 None => {
-                    let keys: Vec<&str> = old.keys().map(String::as_str).collect();
-                    let kind = old.get(KIND).map(shown).unwrap_or_default();
-                    let message = format!("unknown key `{path}.{name}`: `{path}` is of kind {kind}");
-                    let whole = format!("for another kind state the whole table: {path} = {{ kind = \"...\", ... }}");
-                    let help = format!("{}; {whole}", suggestion(name, "legal keys", &keys));
-                    self.refuse(key.span(), message, Some(help));
-                    is_legal = false;
+                    table.insert(name.to_owned(), value);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Values that follow from others where they are left open.
 
 use rtl::index::polynomial_for;
+use rtl::machine::MachineConfig;
 use toml::Value;
 
 use super::fields::Fields;
@@ -19,6 +20,19 @@ impl Fields {
             if let (Some(polynomial), Some(fits)) = (open, fits) {
                 *polynomial = Value::Integer(fits.into());
             }
+        }
+    }
+}
+
+/// Gives every scheme the keys that its kind has by default.
+pub(super) fn complete(fields: &mut Fields, config: &MachineConfig) {
+    let Ok(whole) = Value::try_from(config) else { return };
+    for path in fields.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
+        let complete = path.split('.').try_fold(&whole, |table, key| table.get(key));
+        let field = fields.get_mut(&path).and_then(|field| field.value.as_table_mut());
+        let (Some(Value::Table(complete)), Some(table)) = (complete, field) else { continue };
+        for (key, value) in complete {
+            table.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
 }

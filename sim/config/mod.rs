@@ -6,7 +6,7 @@
 //! machine file (built in or --machine FILE; may name another one it is based on)
 //!   -> designs, in the order given          each changes what its file states
 //!     -> --set KEY=VALUE, each key once
-//!       -> what follows from them: polynomials that are left open
+//!       -> what follows from them: polynomials that are left open, keys that a kind has by default
 //!         -> typed `MachineConfig` -> its rules
 //! ```
 //!
@@ -112,6 +112,7 @@ impl Resolved {
         loader.sets(sets, &mut fields);
         fields.choose_polynomials();
         let config = loader.checked(&fields);
+        follow::complete(&mut fields, &config);
         let Loader { sources, problems, files, .. } = loader;
         problems.or(Self { machine: about, designs, config, files, fields, sources })
     }

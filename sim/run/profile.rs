@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use golden::l2::bank::Banks;
 use golden::untimed::{Caches, Config, Profile};
-use rtl::l1::config::Bypass;
 use rtl::machine::MachineConfig;
 
 use super::prepare::prepare;
@@ -83,7 +82,7 @@ pub(super) fn caches(config: &MachineConfig) -> Result<Config, String> {
         num_sms: config.num_sms as usize,
         line_bytes: config.l1.line_bytes as usize,
         l1: l1_geometry(config)?,
-        bypass: config.l1.bypass == Bypass::All,
+        bypass: config.l1.bypass.sends_all(),
         l2: l2_geometry(config)?,
         l2_line_bytes: config.l2.line_bytes as usize,
         banks: Banks {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use golden::untimed::{Counted, Recording};
-use rtl::l1::config::{ProfileScope, ProfiledConfig};
+use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::machine::MachineConfig;
 
 use super::RunError;
@@ -16,9 +16,8 @@ pub(super) type Admitted = Vec<Arc<[u64]>>;
 
 /// Those of every launch in order; none if the machine has no profile.
 pub(super) fn profiled(prepared: &Prepared, config: &MachineConfig) -> Result<Vec<Admitted>, RunError> {
-    let ProfiledConfig { scope, threshold } = config.l1.profiled;
+    let Some(&ProfiledConfig { scope, threshold }) = config.l1.bypass.profile() else { return Ok(Vec::new()) };
     let counted = match scope {
-        ProfileScope::None => return Ok(Vec::new()),
         ProfileScope::Local => Counted::Local,
         ProfileScope::Global => Counted::Global,
         ProfileScope::Either => Counted::Either,

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use golden::memory::FlatMemory;
-use rtl::l1::config::ProfileScope;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::KernelImage;
 use trace::{Command, KernelTrace, KernelsList, Warning};
@@ -106,8 +105,8 @@ pub fn replay(
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
-    if config.l1.profiled.scope != ProfileScope::None {
-        let reason = "a trace cannot be run ahead, as l1.profiled.scope asks for, expected none";
+    if config.l1.bypass.profile().is_some() {
+        let reason = "a trace cannot be run ahead, as an l1.bypass of kind profiled asks for, expected another";
         return Err(RunError::input(&recording.path, &reason));
     }
     let mut machine = Machine::new(config);

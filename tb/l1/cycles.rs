@@ -28,7 +28,9 @@ use std::ops::Range;
 use rtl::index::IndexConfig;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, ProfileScope, ProfiledConfig};
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
@@ -265,8 +267,8 @@ pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
 
 /// The same where a profile admits some lines.
 pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<String> {
-    let profiled = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 };
-    let mut player = Player::new(&L1Config { profiled, ..l1() });
+    let bypass = ProfiledConfig { scope: ProfileScope::Local, threshold: 1 }.into();
+    let mut player = Player::new(&L1Config { bypass, ..l1() });
     player.lsu.admit(&lines.into());
     player.lockstep.admit(lines);
     player.outcomes(script)
@@ -304,7 +306,7 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
 #[test]
 fn a_load_that_contends_hits_like_any_other_and_goes_past_by_sector_if_it_misses() {
     expect(
-        &L1Config { bypass: Bypass::Contentious, bypass_sectors: SECTOR_BYTES, ..l1() },
+        &L1Config { bypass: Contentious {}.into(), bypass_sectors: SECTOR_BYTES, ..l1() },
         &[
             (3, Spread(5, 1, 1)),
             (8, Answer(5, 0x55)),

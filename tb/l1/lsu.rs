@@ -26,8 +26,13 @@ use rtl::config::Rules;
 use rtl::index::IndexConfig;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::bypass::BypassConfig;
+use rtl::l1::bypass::all::All;
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::none::NoScheme;
+use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::replacement::{ReplacementConfig, Signature};
@@ -64,18 +69,21 @@ fn case(seed: u64, length: usize) -> Case {
     } else {
         IndexConfig::Linear
     };
-    let bypass = [
-        Bypass::All,
-        Bypass::Streaming,
-        Bypass::Streaming,
-        Bypass::None,
-        Bypass::None,
-        Bypass::Contentious,
-        Bypass::Contentious,
-    ][pick(0, 6) as usize];
-    let (mut protecting_distance, mut mrpb) = ([0, 0, 1, 3, 6][mix(seed, 70) as usize % 5], mrpb(seed));
-    if bypass == Bypass::Streaming {
-        (protecting_distance, mrpb.bypass) = (0, StallBypass::None);
+    let streaming = || {
+        let (period, miss_percent) = (40 + (mix(seed, 81) % 361) as u32, 30 + (mix(seed, 82) % 61) as u32);
+        let reopen = if mix(seed, 84) % 2 == 0 { Reopen::Miss } else { Reopen::Flush };
+        StreamingConfig { period, miss_percent, min_accesses: 1 + (mix(seed, 83) % 8) as u32, reopen }
+    };
+    let bypass: BypassConfig = match pick(0, 8) {
+        0 => All {}.into(),
+        1 | 2 => streaming().into(),
+        3 | 4 => NoScheme {}.into(),
+        5 | 6 => Contentious {}.into(),
+        _ => PdpConfig { distance: [1, 3, 6][mix(seed, 70) as usize % 3] }.into(),
+    };
+    let mut mrpb = mrpb(seed);
+    if bypass.keeps_tags() {
+        mrpb.bypass = StallBypass::None;
     }
     let l1 = L1Config {
         sets: sets as u32,
@@ -87,13 +95,6 @@ fn case(seed: u64, length: usize) -> Case {
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
         bypass,
         bypass_sectors: 32 * pick(0, 1) as u32,
-        streaming: StreamingConfig {
-            period: pick(40, 400) as u32,
-            miss_percent: pick(30, 90) as u32,
-            min_accesses: pick(1, 8) as u32,
-            reopen: if pick(0, 1) == 0 { Reopen::Miss } else { Reopen::Flush },
-        },
-        protecting_distance,
         index,
         mrpb,
         ..rig::l1()
@@ -118,7 +119,11 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
     let mut case = case(seed, length);
     let pick = |n: u64, most: u64| mix(seed, 1000 + n) % (most + 1);
     let l1 = &mut case.l1;
-    l1.bypass = if pick(0, 9) == 0 { Bypass::All } else { Bypass::None };
+    l1.bypass = match pick(0, 9) {
+        0 => All {}.into(),
+        1 | 2 => PdpConfig { distance: 1 + pick(13, 5) as u32 }.into(),
+        _ => NoScheme {}.into(),
+    };
     let signature = if pick(1, 1) == 0 { Signature::Pc } else { Signature::Region };
     l1.replacement = match pick(2, 5) {
         0 => ReplacementConfig::Srrip,
@@ -130,14 +135,15 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         }
         _ => ReplacementConfig::Lru,
     };
-    if l1.replacement != ReplacementConfig::Lru {
-        l1.protecting_distance = 0;
+    let is_decoupled = pick(4, 3) != 0;
+    if l1.bypass.needs_lru() && (is_decoupled || l1.replacement != ReplacementConfig::Lru) {
+        l1.bypass = NoScheme {}.into();
     }
-    if pick(4, 3) == 0 {
+    if !is_decoupled {
         return case;
     }
     l1.organisation = Organisation::Decoupled;
-    (l1.protecting_distance, l1.mrpb.bypass) = (0, StallBypass::None);
+    l1.mrpb.bypass = StallBypass::None;
     l1.decoupled = DecoupledConfig {
         tag_ways: l1.ways.saturating_sub(1).max(1) + pick(5, 5) as u32,
         threshold: pick(6, 3) as u32,

@@ -7,13 +7,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
+#[cfg(test)]
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::index::IndexConfig;
 use rtl::kernel::{
     Block, BlockId, Blocks, Chan, Describe, DescribeExt, Digest, Edge, FieldsExt, Mode, Rx, Sleep, Tx, digest_of,
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
-use rtl::l1::config::{Bypass, CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, ProfiledConfig, StoreHit};
+use rtl::l1::bypass::none::NoScheme;
+use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
@@ -62,11 +64,8 @@ pub fn l1() -> L1Config {
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
         store_hit: StoreHit::Evict,
-        bypass: Bypass::None,
+        bypass: NoScheme {}.into(),
         bypass_sectors: 0,
-        streaming: StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss },
-        protecting_distance: 0,
-        profiled: ProfiledConfig::NONE,
         index: IndexConfig::Linear,
         replacement: ReplacementConfig::Lru,
         organisation: Organisation::Plain,
@@ -75,6 +74,11 @@ pub fn l1() -> L1Config {
         mrpb: MrpbConfig::NONE,
     }
 }
+
+/// A streaming monitor for tests.
+#[cfg(test)]
+pub const STREAMING: StreamingConfig =
+    StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss };
 
 /// An LSU for tests, with its messages' widths.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {

@@ -12,7 +12,9 @@
 //! | a profile: lines that it does not have go past, local ones do not       | `a_profile_*` |
 //! | contention: a load that finds its line on its way waits for it, and goes past if that does not stay | `a_load_that_contends_*` |
 
-use rtl::l1::config::{Bypass, L1Config};
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::pdp::PdpConfig;
+use rtl::l1::config::L1Config;
 use rtl::l1::mrpb::{MrpbConfig, StallBypass};
 
 use super::cycles::Act::{Answer, Load, LocalLoad, Spread, Store};
@@ -31,8 +33,8 @@ fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     script.flatten().collect()
 }
 
-fn protecting(protecting_distance: u32) -> L1Config {
-    L1Config { protecting_distance, ..l1() }
+fn protecting(distance: u32) -> L1Config {
+    L1Config { bypass: PdpConfig { distance }.into(), ..l1() }
 }
 
 fn giving_way(bypass: StallBypass) -> L1Config {
@@ -103,7 +105,7 @@ fn a_profile_keeps_out_what_it_does_not_have() {
 
 #[test]
 fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_not_stay() {
-    let l1 = L1Config { bypass: Bypass::Contentious, mshr_merges: 1, ..l1() };
+    let l1 = L1Config { bypass: Contentious {}.into(), mshr_merges: 1, ..l1() };
     // Of two lines each of two warps has one: any load contends.
     let script = [(16, Load(1)), (17, Spread(1, 1, 2)), (20, Answer(1, 0))];
     let refused = "1:MSHR_MERGE[..M.]";
@@ -118,7 +120,7 @@ fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_n
 
 #[test]
 fn a_load_that_contends_takes_no_way_no_mshr_entry_and_no_place_in_the_miss_queue() {
-    let l1 = L1Config { bypass: Bypass::Contentious, ways: 1, mshr_entries: 1, ..l1() };
+    let l1 = L1Config { bypass: Contentious {}.into(), ways: 1, mshr_entries: 1, ..l1() };
     let script = [(16, Load(1)), (17, Spread(2, 3, 1)), (28, Answer(1, 0))];
     assert_eq!(outcomes(&l1, &script), ["1:miss", "2:bypass", "3:bypass", "4:bypass"]);
 }

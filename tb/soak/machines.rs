@@ -87,6 +87,21 @@ impl Draw {
         self.set(&format!("{cache}.index"), index);
     }
 
+    /// Which loads go past the L1: by contention or by protecting distances where the L1 allows it.
+    fn bypass(&mut self, judges: bool, protects: bool) {
+        let mut schemes = vec!["{ kind = \"all\" }".to_owned(), "{ kind = \"none\" }".to_owned()];
+        if judges {
+            schemes.push("{ kind = \"contentious\" }".to_owned());
+        }
+        if protects {
+            let distances = [1, 5, 16, 255];
+            schemes.extend(distances.map(|distance| format!("{{ kind = \"pdp\", distance = {distance} }}")));
+        }
+        if let Some(at) = self.number(0, schemes.len() as u64 - 1) {
+            self.set("l1.bypass", &schemes[at as usize]);
+        }
+    }
+
     /// Lines of L1 and L2.
     fn lines(&mut self) -> (u32, u32) {
         let pairs = [(128, 128), (128, 64), (128, 32), (64, 64), (64, 32)];
@@ -137,12 +152,9 @@ impl Draw {
         self.one_of("l1.bypass_sectors", &[32, 0]);
         let is_plain = !self.decoupled();
         let judges = is_plain && !self.has("sm.warp_lanes=64");
-        self.one_of("l1.bypass", if judges { &["contentious", "all", "none"] } else { &["all", "none"] });
+        // Lines are protected in the order of their uses alone.
+        self.bypass(judges, is_plain && !self.has("l1.replacement"));
         if is_plain {
-            // Lines are protected in the order of their uses alone.
-            if !self.has("l1.replacement") {
-                self.one_of("l1.protecting_distance", &[0, 1, 5, 16, 255]);
-            }
             self.one_of("l1.mrpb.bypass", &["none", "associativity", "all"]);
         }
         self.one_of("l1.mrpb.queues", &[0, 1, 5, 48]);

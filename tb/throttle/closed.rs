@@ -3,7 +3,7 @@
 use rtl::cells::streaming::StreamingConfig;
 use rtl::kernel::{BlockId, Edge, Wake};
 use rtl::l1::access::{AccessKind, WarpAccess};
-use rtl::l1::config::{Bypass, CacheConfig, L1Config, LsuConfig};
+use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::noc::packet::{Reply, ReplyKind};
 use rtl::throttle::config::{CcwsConfig, DwtConfig, Scheme, ThrottleConfig};
@@ -26,8 +26,8 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let streaming = StreamingConfig { miss_percent: 90, ..rig::l1().streaming };
-        let l1 = L1Config { sets: 4, bypass: Bypass::Streaming, streaming, ..rig::l1() };
+        let streaming = StreamingConfig { miss_percent: 90, ..rig::STREAMING };
+        let l1 = L1Config { sets: 4, bypass: streaming.into(), ..rig::l1() };
         let throttle =
             ThrottleConfig { scheme: Scheme::DwtCs, dwt: DwtConfig::KHAIRY2015, ccws: CcwsConfig::KHAIRY2015 };
         let others = CacheConfig { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, index: l1.index.clone() };

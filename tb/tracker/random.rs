@@ -4,7 +4,8 @@
 //! the L1s and the tracker do, and every access must be answered.
 
 use rtl::kernel::{Mode, Simulator};
-use rtl::l1::config::{Bypass, L1Config, LsuConfig, StoreHit};
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::config::{L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::LINE_BYTES;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
@@ -96,7 +97,9 @@ impl Case {
             seed: self.seed,
         };
         let lines = pick(&[2, 4, 12]).into();
-        setup.l1.bypass = if pick(&[0, 1]) == 0 { Bypass::None } else { Bypass::Contentious };
+        if pick(&[0, 1]) != 0 {
+            setup.l1.bypass = Contentious {}.into();
+        }
         setup.l1.bypass_sectors = pick(&[0, 32]);
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
         (setup, lines)

@@ -1,7 +1,8 @@
 //! The scenarios of anssari2012 section 3.2 and of the races around it, to the value and to the cycle.
 
 use rtl::kernel::Mode;
-use rtl::l1::config::{Bypass, L1Config, StoreHit};
+use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::config::{L1Config, StoreHit};
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
 use super::judge::Judge;
@@ -173,7 +174,7 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
 
 /// Loads of Q whose line is half of its L1, which two warps share: they contend.
 fn contending(setup: Setup) -> (Rig, TrackerStats) {
-    let l1 = L1Config { bypass: Bypass::Contentious, ..setup.l1.clone() };
+    let l1 = L1Config { bypass: Contentious {}.into(), ..setup.l1.clone() };
     let p = vec![op(0, Does::Loads, X)];
     let loads = [300, 600].map(|not_before| Op { resident: 2, ..op(not_before, Does::Loads, X) });
     let (mut rig, stats) = ran(Setup { l1, ..setup }, [p, loads.to_vec()]);

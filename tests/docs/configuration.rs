@@ -9,10 +9,13 @@ use toml::{Table, Value};
 use warpsieve::config::{Request, Resolved};
 
 /// The files that declare configuration.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 17] = [
     "rtl/machine/config.rs",
     "rtl/sm/config.rs",
     "rtl/l1/config.rs",
+    "rtl/l1/bypass/mod.rs",
+    "rtl/l1/bypass/pdp.rs",
+    "rtl/l1/bypass/profiled.rs",
     "rtl/l1/decoupled/config.rs",
     "rtl/l1/dueling.rs",
     "rtl/l1/replacement.rs",
@@ -36,7 +39,7 @@ enum Declared {
 struct Documented {
     name: String,
     about: String,
-    /// Name of its type; empty for a plain variant.
+    /// Name of its type; of a variant, of what it holds, if it does.
     ty: String,
     /// The fields of a variant that has any.
     inner: Vec<Documented>,
@@ -83,20 +86,28 @@ fn documented(fields: &Fields) -> Vec<Documented> {
     let entry = |(name, field): (&syn::Ident, &syn::Field)| Documented {
         name: name.to_string(),
         about: about(&field.attrs),
-        ty: match &field.ty {
-            Type::Path(path) => path.path.segments.last().unwrap().ident.to_string(),
-            _ => String::new(),
-        },
+        ty: name_of(&field.ty),
         inner: Vec::new(),
     };
     named.map(entry).collect()
+}
+
+/// The last word of a type's path.
+fn name_of(ty: &Type) -> String {
+    match ty {
+        Type::Path(path) => path.path.segments.last().unwrap().ident.to_string(),
+        _ => String::new(),
+    }
 }
 
 fn variant(variant: &Variant) -> Documented {
     Documented {
         name: kebab(&variant.ident.to_string()),
         about: about(&variant.attrs),
-        ty: String::new(),
+        ty: match &variant.fields {
+            Fields::Unnamed(fields) => fields.unnamed.first().map_or(String::new(), |field| name_of(&field.ty)),
+            Fields::Named(_) | Fields::Unit => String::new(),
+        },
         inner: documented(&variant.fields),
     }
 }
@@ -209,21 +220,33 @@ impl Page<'_> {
         text.push_str("\n## Choices\n\n| field | value | meaning |\n|---|---|---|\n");
         for (declared, paths) in paths {
             let Some(Declared::Choice { variants, .. }) = self.declarations.get(declared) else { continue };
-            let is_tagged = variants.iter().any(|variant| !variant.inner.is_empty());
+            let is_tagged = variants.iter().any(|variant| !self.keys(variant).is_empty());
             let fields: Vec<_> = paths.iter().map(|path| format!("`{path}`")).collect();
             for variant in variants {
                 let value =
                     if is_tagged { format!("kind = \"{}\"", variant.name) } else { format!("\"{}\"", variant.name) };
-                let keys = variant.inner.iter().map(|key| format!(" `{}`: {}", key.name, key.about));
+                let keys = self.keys(variant).iter().map(|key| format!(" `{}`: {}", key.name, key.about));
                 let meaning = format!("{}{}", variant.about, keys.collect::<String>());
                 text.push_str(&format!("| {} | `{value}` | {meaning} |\n", fields.join(", ")));
             }
         }
     }
 
+    /// The keys beside a kind: its own fields, or those of what it holds.
+    fn keys<'a>(&'a self, variant: &'a Documented) -> &'a [Documented] {
+        match self.declarations.get(&variant.ty) {
+            Some(Declared::Group { fields, .. }) => fields,
+            _ => &variant.inner,
+        }
+    }
+
     /// Which fields have which type.
     fn uses<'a>(&'a self, declared: &str, path: &str, paths: &mut BTreeMap<&'a str, Vec<String>>) {
-        let Some(Declared::Group { fields, .. }) = self.declarations.get(declared) else { return };
+        let fields: Vec<_> = match self.declarations.get(declared) {
+            Some(Declared::Group { fields, .. }) => fields.iter().collect(),
+            Some(Declared::Choice { variants }) => variants.iter().flat_map(|variant| self.keys(variant)).collect(),
+            None => return,
+        };
         for field in fields {
             let of_field = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
             paths.entry(&field.ty).or_default().push(of_field.clone());

@@ -109,13 +109,19 @@ fn the_transient_flow_and_the_frc_give_every_result() {
 #[test]
 fn schemes_that_send_loads_past_the_l1_give_every_result() {
     let least = ["l1.mrpb.depth=1", "l1.mshr_entries=2", "l1.mshr_merges=1", "l1.ways=2", "l1.miss_queue=2"];
-    let other = ["l1.mrpb.order=\"round-robin\"", "l1.mrpb.greedy=true", "l1.protecting_distance=5"];
+    let other = ["l1.mrpb.order=\"round-robin\"", "l1.mrpb.greedy=true"];
     for design in ["mrpb", "mrpb-all", "pdp", "profiled"] {
         for kernel in ["bfs", "syrk", "transpose"] {
             let small = launch(kernel, "small.toml");
             Setup::checked().designs(&[design]).passes(&small);
             Setup::checked().designs(&[design]).sets(&least).passes(&small);
             Setup::checked().designs(&[design]).sets(&other).passes(&small);
+        }
+    }
+    for designs in [&["mrpb", "pdp"][..], &["mrpb-all", "pdp"], &["mrpb-all", "profiled"]] {
+        let sets = if designs.contains(&"pdp") { &["l1.bypass.distance=5"][..] } else { &[] };
+        for kernel in ["bfs", "syrk", "transpose"] {
+            Setup::checked().designs(designs).sets(&[&other, sets].concat()).passes(&launch(kernel, "small.toml"));
         }
     }
 }
@@ -208,10 +214,12 @@ fn a_line_asked_for_once_goes_past_decoupled_tags() {
 
 #[test]
 fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
-    let short = ["throttle.dwt.period=300", "l1.streaming.period=300", "l2.streaming.period=300"];
+    let short = ["throttle.dwt.period=300", "l2.streaming.period=300"];
     for kernel in ["bfs", "syrk", "gesummv", "sgemm", "mm2"] {
         for design in ["swl-1", "dwt-cs", "ccws", "streaming", "streaming-l2", "dwt-pric"] {
-            Setup::checked().designs(&[design]).sets(&short).passes(&launch(kernel, "small.toml"));
+            let of_l1 = ["streaming", "dwt-pric"].contains(&design).then_some("l1.bypass.period=300");
+            let sets: Vec<_> = short.into_iter().chain(of_l1).collect();
+            Setup::checked().designs(&[design]).sets(&sets).passes(&launch(kernel, "small.toml"));
         }
     }
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use super::super::bypass::pdp::Pdp;
 use super::super::mshr::Replay;
 use super::*;
 use crate::index::Function;
@@ -13,8 +14,8 @@ fn one_set(ways: usize) -> Cache<u32> {
 }
 
 /// A cache that protects its lines for so many accesses to their set; not at all if 0.
-fn protecting(index: SetIndex, ways: usize, protecting_distance: u64) -> Cache<u32> {
-    Cache::new(Config {
+fn protecting(index: SetIndex, ways: usize, distance: u64) -> Cache<u32> {
+    let mut cache = Cache::new(Config {
         index,
         ways,
         mshr_entries: 4,
@@ -23,18 +24,19 @@ fn protecting(index: SetIndex, ways: usize, protecting_distance: u64) -> Cache<u
         fail_order: FailOrder::MshrFirst,
         policy: Policy::Lru,
         filter: None,
-        streaming: None,
-        protecting_distance,
         updates: false,
         notifies: false,
-    })
+    });
+    if distance > 0 {
+        cache.bypass(Box::new(Pdp::new(distance)));
+    }
+    cache
 }
 
 /// A load whose line arrives at once: `-` if it goes past the cache, else what became of it and of another
 /// line.
 fn reach(cache: &mut Cache<u32>, line: u64) -> String {
-    let chosen = Some(Chosen { refused: Fails::default(), contends: false });
-    if cache.step(Event::Bypass { line, chosen }).is_ok() {
+    if cache.step(Event::Bypass { load: Load::of(line), chosen: true }).is_ok() {
         return "-".to_owned();
     }
     match load(cache, line) {
@@ -66,7 +68,7 @@ fn a_distance_of_one_protects_nothing() {
 }
 
 fn load_with(cache: &mut Cache<u32>, line: u64, queue_used: usize) -> LoadOutcome {
-    match cache.step(Event::Load { line, pc: 0, waiter: 0, queue_used }) {
+    match cache.step(Event::Load { load: Load::of(line), waiter: 0, queue_used }) {
         Ok(Outcome::Load(outcome)) => outcome,
         other => panic!("a load gave {other:?}"),
     }
@@ -274,9 +276,9 @@ fn an_atomic_drops_the_copy_and_dooms_a_line_on_its_way() {
 fn a_bypass_of_a_modified_line_is_a_breach() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    assert_eq!(cache.step(Event::Bypass { line: 1, chosen: None }), Ok(Outcome::Done));
+    assert_eq!(cache.step(Event::Bypass { load: Load::of(1), chosen: false }), Ok(Outcome::Done));
     store(&mut cache, 1, Space::Local).unwrap();
-    assert_eq!(cache.step(Event::Bypass { line: 1, chosen: None }), Err(Breach::Modified(1)));
+    assert_eq!(cache.step(Event::Bypass { load: Load::of(1), chosen: false }), Err(Breach::Modified(1)));
 }
 
 #[test]
@@ -293,7 +295,7 @@ fn a_flush_forgets_every_line_and_must_find_the_mshr_empty() {
 fn the_waiters_of_a_filled_line_leave_in_order() {
     let mut cache = one_set(2);
     for waiter in [7, 9] {
-        cache.step(Event::Load { line: 1, pc: 0, waiter, queue_used: 0 }).unwrap();
+        cache.step(Event::Load { load: Load::of(1), waiter, queue_used: 0 }).unwrap();
     }
     cache.step(Event::Fill { line: 1 }).unwrap();
     for (waiter, last) in [(7, false), (9, true)] {
@@ -306,7 +308,7 @@ fn the_waiters_of_a_filled_line_leave_in_order() {
 fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    let event = Event::Load { line: 2, pc: 0, waiter: 5, queue_used: 3 };
+    let event = Event::Load { load: Load::of(2), waiter: 5, queue_used: 3 };
     let error = cache.check(event, &Outcome::Load(LoadOutcome::Hit)).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -329,7 +331,7 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
     let line = 0u64..12;
     prop_oneof![
         4 => (line.clone(), any::<u32>(), 0usize..=8)
-            .prop_map(|(line, waiter, queue_used)| Event::Load { line, pc: 0, waiter, queue_used }),
+            .prop_map(|(line, waiter, queue_used)| Event::Load { load: Load::of(line), waiter, queue_used }),
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
             // Upper lines are local, so that no line is both.
             let space = if line < 6 { Space::Global } else { Space::Local };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::index::{Function, SetIndex};
 use crate::l1::cache::{Cache, Config as CacheConfig};
-use crate::l1::event::{Chosen, Event, FailOrder, Fails, LoadOutcome, Outcome, Space, WriteOutcome};
+use crate::l1::event::{Event, FailOrder, Load, LoadOutcome, Outcome, Space, WriteOutcome};
 use crate::l1::replacement::Policy;
 
 const LI2015: Config = Config {
@@ -25,8 +25,6 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
         fail_order: FailOrder::MshrFirst,
         policy: Policy::Lru,
         filter,
-        streaming: None,
-        protecting_distance: 0,
         updates: false,
         notifies: false,
     })
@@ -35,12 +33,10 @@ fn cache(bits: u32, filter: Option<Config>) -> Cache<()> {
 /// A load whose fill comes at once: `byp`, `hit` or `miss`.
 fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     if cache.is_filtered(line) {
-        cache
-            .step(Event::Bypass { line, chosen: Some(Chosen { refused: Fails::default(), contends: false }) })
-            .unwrap();
+        cache.step(Event::Bypass { load: Load::of(line), chosen: true }).unwrap();
         return "byp";
     }
-    match cache.step(Event::Load { line, pc: 0, waiter: (), queue_used: 0 }).unwrap() {
+    match cache.step(Event::Load { load: Load::of(line), waiter: (), queue_used: 0 }).unwrap() {
         Outcome::Load(LoadOutcome::Hit) => "hit",
         Outcome::Load(LoadOutcome::Miss { .. }) => {
             cache.step(Event::Fill { line }).unwrap();
@@ -109,7 +105,7 @@ fn a_store_starts_the_history_of_its_line_anew() {
 #[test]
 fn an_uncached_load_is_not_counted() {
     let mut cache = cache(0, Some(LI2015));
-    cache.step(Event::Bypass { line: 0, chosen: None }).unwrap();
+    cache.step(Event::Bypass { load: Load::of(0), chosen: false }).unwrap();
     assert_eq!(counts(&cache), "");
 }
 

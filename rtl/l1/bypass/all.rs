@@ -1,20 +1,22 @@
 //! # Every global load goes past
 //! There is nothing to decide and nothing to remember (li2015 section 6.1, BALL).
 
-use super::super::coalescer::LineAccess;
-use super::{Hooks, View};
-use crate::kernel::Edge;
+use serde::{Deserialize, Serialize};
 
-/// The scheme.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct All;
+use super::{Hooks, Place, Scheme};
 
-impl Hooks for All {
-    fn sends_all(&self) -> bool {
-        true
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct All {}
+
+#[typetag::serde(name = "all")]
+impl Scheme for All {
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        None
     }
 
-    fn sends_past(&self, _at: &Edge<'_>, _head: &LineAccess, _view: &View<'_>) -> bool {
-        false
+    fn sends_all(&self) -> bool {
+        true
     }
 }

@@ -15,9 +15,11 @@
 //! Twin: `golden/hybrid/mod.rs`.
 //! Bench: `tb/l1/contention.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::LANES;
 use super::super::coalescer::LineAccess;
-use super::{Hooks, View};
+use super::{Hooks, Place, Scheme, View};
 use crate::kernel::{Describe, Edge, Logic};
 
 /// Warps that an SM has at most.
@@ -69,9 +71,21 @@ fn sum(bits: u32, name: &'static str, to: &mut dyn Describe) {
     }
 }
 
-/// The scheme: loads that contend go past if they would have to bring their line.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Contentious;
+/// The scheme: loads that contend go past if they would have to bring their line. It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contentious {}
+
+#[typetag::serde(name = "contentious")]
+impl Scheme for Contentious {
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(*self))
+    }
+
+    fn judges(&self) -> bool {
+        true
+    }
+}
 
 impl Hooks for Contentious {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {

@@ -8,7 +8,7 @@ use crate::kernel::Edge;
 
 /// The scheme.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Uncounted;
+pub(super) struct Uncounted;
 
 impl Hooks for Uncounted {
     fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {

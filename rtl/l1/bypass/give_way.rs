@@ -10,7 +10,7 @@ use crate::kernel::Edge;
 
 /// The scheme.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct GiveWay {
+pub(super) struct GiveWay {
     /// For what a load goes past.
     covered: StallBypass,
 }

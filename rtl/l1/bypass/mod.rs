@@ -1,10 +1,9 @@
 //! # Which loads go past a cache
-//! A load goes past for its instruction, or because a scheme says so. A scheme is one file here: its state and what
-//! `Hooks` asks of it. Cache and LSU know the hooks alone.
+//! A load goes past for its instruction, or because a scheme says so. A scheme is one file here: its configuration, its
+//! state and what `Hooks` asks of it. Cache and LSU know the hooks alone.
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
-//! | `sends_all`   | once: every global load goes past, and nobody has to ask                         |
 //! | `start`       | in each cycle with a head at the L1D, ahead of `sends_past`                      |
 //! | `sends_past`  | the load at the head, before the status function                                 |
 //! | `victim`      | a miss looks for a way                                                           |
@@ -14,58 +13,142 @@
 //! | `end_period`  | the throttle says that a period has ended                                        |
 //! | `clear`, `record`, `describe` | kernel end, digests, waves and counts                            |
 //!
-//! Several schemes of a cache are asked in the order of `Schemes::new`; a load goes past if one of them sends it.
+//! The slot `l1.bypass` holds one scheme. Decoupled tags and MRPB bring one of their own: a load goes past if any of
+//! them sends it.
 
-mod all;
-pub mod contention;
-mod decoupled;
-mod give_way;
-pub mod pdp;
-mod profiled;
-mod streaming;
+automod::dir!(pub "l1/bypass");
 
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use self::all::All;
-use self::contention::{Contention, Contentious};
+use self::contention::Contention;
 use self::decoupled::Uncounted;
 use self::give_way::GiveWay;
-use self::pdp::Pdp;
-use self::profiled::Profiled;
-use self::streaming::Closing;
+use self::profiled::ProfiledConfig;
 use super::cache::Cache;
-use super::coalescer::LineAccess;
-use super::config::{Bypass, L1Config, Organisation, ProfileScope};
+use super::config::{L1Config, Organisation};
 use super::miss_queue::MissQueue;
 use super::mrpb::StallBypass;
-use super::tag_store::TagStore;
-use super::tags::{Probe, Victim};
-use super::watch::Outcome;
+use super::replacement::ReplacementConfig;
+use crate::choice::Choice;
+use crate::config::Rules;
 use crate::kernel::{Describe, Edge};
 
+pub use super::coalescer::LineAccess;
+pub use super::tag_store::TagStore;
+pub use super::tags::{Probe, Victim};
+pub use super::watch::Outcome;
+
+/// The configuration of a scheme: its keys in `l1.bypass`, beside `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// The hardware of it in one cache; `None` where there is nothing to decide.
+    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>>;
+
+    /// Checks its keys.
+    fn validate(&self, _rules: &mut Rules) {}
+
+    /// Whether every global load goes past, whatever is in the cache.
+    fn sends_all(&self) -> bool {
+        false
+    }
+
+    /// Whether tags outlive their data.
+    fn keeps_tags(&self) -> bool {
+        false
+    }
+
+    /// Whether it goes by the order in which the lines of a set were used.
+    fn needs_lru(&self) -> bool {
+        false
+    }
+
+    /// Whether loads are judged by contention as they are coalesced, for which the core counts resident warps.
+    fn judges(&self) -> bool {
+        false
+    }
+
+    /// The profile that it goes by, if it does.
+    fn profile(&self) -> Option<&ProfiledConfig> {
+        None
+    }
+}
+
+/// The slot.
+pub type BypassConfig = Choice<dyn Scheme>;
+
+impl<S: Scheme + 'static> From<S> for BypassConfig {
+    fn from(scheme: S) -> Self {
+        Self::new(Arc::new(scheme))
+    }
+}
+
+impl BypassConfig {
+    /// Checks its keys, and whether it fits the cache.
+    pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
+        let kind = self.typetag_name();
+        rules.expect(
+            !self.decides(l1) || l1.organisation == Organisation::Plain,
+            "bypass",
+            kind,
+            "none or all with l1.organisation = \"decoupled\"",
+            "one scheme decides which loads go past",
+        );
+        rules.expect(
+            !self.needs_lru() || l1.replacement == ReplacementConfig::Lru,
+            "bypass",
+            kind,
+            "another with an l1.replacement other than lru",
+            "it goes by the order of uses",
+        );
+        rules.group("bypass", |rules| Scheme::validate(&**self, rules));
+    }
+
+    /// Whether it decides load by load.
+    fn decides(&self, l1: &L1Config) -> bool {
+        self.hardware(&Place { path: "", sets: l1.sets, ways: l1.ways }).is_some()
+    }
+}
+
+/// The cache that a scheme is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Path of the cache: `sm3.l1`.
+    pub path: &'a str,
+    /// Its sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+}
+
 /// What a scheme sees of the cache before the status function does anything.
-pub(super) struct View<'a> {
+#[derive(Debug)]
+pub struct View<'a> {
     cache: &'a Cache,
     queue: &'a MissQueue,
 }
 
 impl<'a> View<'a> {
     /// The cache, and the queue that its misses go to.
-    pub fn new(cache: &'a Cache, queue: &'a MissQueue) -> Self {
+    pub(super) fn new(cache: &'a Cache, queue: &'a MissQueue) -> Self {
         Self { cache, queue }
     }
 
     /// Its tags.
+    #[must_use]
     pub fn tags(&self) -> &TagStore {
         self.cache.tags()
     }
 
     /// Whether ordinary tags know nothing of a line: it is neither here nor on its way.
+    #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.look(tags.set_of(line), line) == Probe::Absent)
     }
 
     /// The conditions for which a load of the line would be refused now, a bit each.
+    #[must_use]
     pub fn fails(&self, line: u64) -> u8 {
         self.cache.failing(line, self.queue)
     }
@@ -73,7 +156,7 @@ impl<'a> View<'a> {
 
 /// What a load on the bypass path met among tags that go on without data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Past {
+pub struct Past {
     /// It would have missed.
     pub missed: bool,
     /// Its tag took the place of a line.
@@ -81,12 +164,7 @@ pub(super) struct Past {
 }
 
 /// What the cache and the LSU ask of a scheme. Only loads of the cache are shown to it.
-pub(super) trait Hooks {
-    /// Whether every global load goes past, whatever is in the cache.
-    fn sends_all(&self) -> bool {
-        false
-    }
-
+pub trait Hooks: Debug + Send {
     /// A cycle begins in which something is at the head.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
 
@@ -100,12 +178,7 @@ pub(super) trait Hooks {
     }
 
     /// The status function accepted a load or refused it; `place` is its set, and the way that serves it or is to.
-    fn served(&mut self, _at: &Edge<'_>, _place: (u32, Option<u32>), _outcome: Outcome) {}
-
-    /// Whether loads of a line are none of the cache's accesses: of one that goes past, nobody else hears.
-    fn keeps_out(&self, _line: u64) -> bool {
-        false
-    }
+    fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
     /// A load that was chosen to go past has left on the bypass path.
     fn went_past(&mut self, _at: &Edge<'_>, _request: &LineAccess, _tags: &mut TagStore) -> Past {
@@ -136,58 +209,19 @@ pub(super) trait Hooks {
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
-/// A scheme.
-#[derive(Clone, Debug)]
-pub(super) enum Scheme {
-    All(All),
-    Streaming(Box<Closing>),
-    Decoupled(Uncounted),
-    Profiled(Profiled),
-    Contention(Contentious),
-    Pdp(Box<Pdp>),
-    GiveWay(GiveWay),
-}
-
-/// Calls a hook of whichever scheme it is, statically.
-macro_rules! call {
-    ($of:expr, $scheme:ident => $hook:expr) => {
-        match $of {
-            Scheme::All($scheme) => $hook,
-            Scheme::Streaming($scheme) => $hook,
-            Scheme::Decoupled($scheme) => $hook,
-            Scheme::Profiled($scheme) => $hook,
-            Scheme::Contention($scheme) => $hook,
-            Scheme::Pdp($scheme) => $hook,
-            Scheme::GiveWay($scheme) => $hook,
-        }
-    };
-}
-
 /// The schemes of a cache: most have none.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Schemes(Box<[Scheme]>);
+#[derive(Debug, Default)]
+pub(super) struct Schemes(Box<[Box<dyn Hooks>]>);
 
 impl Schemes {
     /// Those of the L1D at `path`.
     pub fn new(path: &str, l1: &L1Config) -> Self {
-        let by_kind = match l1.bypass {
-            Bypass::None => None,
-            Bypass::All => Some(Scheme::All(All)),
-            Bypass::Streaming => Some(Scheme::Streaming(Box::new(Closing::new(&l1.streaming)))),
-            Bypass::Contentious => Some(Scheme::Contention(Contentious)),
-        };
-        let decoupled = l1.organisation == Organisation::Decoupled;
-        let profiled = l1.profiled.scope != ProfileScope::None;
-        let pdp = || Scheme::Pdp(Box::new(Pdp::new(path, (l1.sets, l1.ways), l1.protecting_distance as u8)));
-        let give_way = Scheme::GiveWay(GiveWay::new(l1.mrpb.bypass));
-        let schemes = [
-            profiled.then(|| Scheme::Profiled(Profiled::default())),
-            decoupled.then_some(Scheme::Decoupled(Uncounted)),
-            by_kind,
-            (l1.protecting_distance > 0).then(pdp),
-            (l1.mrpb.bypass != StallBypass::None).then_some(give_way),
-        ];
-        Self(schemes.into_iter().flatten().collect())
+        let is_decoupled = l1.organisation == Organisation::Decoupled;
+        let decoupled = is_decoupled.then(|| Box::new(Uncounted) as Box<dyn Hooks>);
+        let chosen = l1.bypass.hardware(&Place { path, sets: l1.sets, ways: l1.ways });
+        let gives_way = l1.mrpb.bypass != StallBypass::None;
+        let give_way = gives_way.then(|| Box::new(GiveWay::new(l1.mrpb.bypass)) as Box<dyn Hooks>);
+        Self([decoupled, chosen, give_way].into_iter().flatten().collect())
     }
 
     /// True if there is none, which every other method may leave to its caller to ask first.
@@ -196,44 +230,31 @@ impl Schemes {
         self.0.is_empty()
     }
 
-    /// See [`Hooks::sends_all`].
-    pub fn sends_all(&self) -> bool {
-        self.0.iter().any(|scheme| call!(scheme, s => s.sends_all()))
-    }
-
-    /// Whether the head has to be shown to them in each cycle.
-    pub fn choose(&self) -> bool {
-        self.0.iter().any(|scheme| !call!(scheme, s => s.sends_all()))
-    }
-
     /// See [`Hooks::start`].
     pub fn start(&mut self, at: &Edge<'_>, tags: &mut TagStore) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.start(at, tags)));
+        self.0.iter_mut().for_each(|scheme| scheme.start(at, tags));
     }
 
     /// See [`Hooks::sends_past`].
     pub fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        self.0.iter().any(|scheme| call!(scheme, s => s.sends_past(at, head, view)))
+        self.0.iter().any(|scheme| scheme.sends_past(at, head, view))
     }
 
     /// See [`Hooks::victim`].
     pub fn victim(&self, tags: &TagStore, set: u32) -> Option<Victim> {
-        self.0.iter().find_map(|scheme| call!(scheme, s => s.victim(tags, set)))
+        self.0.iter().find_map(|scheme| scheme.victim(tags, set))
     }
 
     /// See [`Hooks::served`].
-    pub fn served(&mut self, at: &Edge<'_>, place: (u32, Option<u32>), outcome: Outcome) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.served(at, place, outcome)));
+    pub fn served(&mut self, at: &Edge<'_>, load: &LineAccess, place: (u32, Option<u32>), outcome: Outcome) {
+        self.0.iter_mut().for_each(|scheme| scheme.served(at, load, place, outcome));
     }
 
     /// See [`Hooks::went_past`].
     pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> Past {
         let mut past = Past::default();
-        if self.0.iter().any(|scheme| call!(scheme, s => s.keeps_out(request.line))) {
-            return past;
-        }
         for scheme in &mut self.0 {
-            let Past { missed, evicted } = call!(scheme, s => s.went_past(at, request, tags));
+            let Past { missed, evicted } = scheme.went_past(at, request, tags);
             past.missed |= missed;
             past.evicted |= evicted;
         }
@@ -242,37 +263,37 @@ impl Schemes {
 
     /// See [`Hooks::next_choice`].
     pub fn next_choice(&self) -> Option<u64> {
-        self.0.iter().filter_map(|scheme| call!(scheme, s => s.next_choice())).min()
+        self.0.iter().filter_map(|scheme| scheme.next_choice()).min()
     }
 
     /// See [`Hooks::follow_periods`].
     pub fn follow_periods(&mut self) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.follow_periods()));
+        self.0.iter_mut().for_each(|scheme| scheme.follow_periods());
     }
 
     /// See [`Hooks::end_period`].
     pub fn end_period(&mut self, at: &Edge<'_>, may_close: bool, tags: &mut TagStore) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.end_period(at, may_close, tags)));
+        self.0.iter_mut().for_each(|scheme| scheme.end_period(at, may_close, tags));
     }
 
     /// See [`Hooks::admit`].
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.admit(lines)));
+        self.0.iter_mut().for_each(|scheme| scheme.admit(lines));
     }
 
     /// See [`Hooks::clear`].
     pub fn clear(&mut self) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.clear()));
+        self.0.iter_mut().for_each(|scheme| scheme.clear());
     }
 
     /// See [`Hooks::record`].
     pub fn record(&mut self) {
-        self.0.iter_mut().for_each(|scheme| call!(scheme, s => s.record()));
+        self.0.iter_mut().for_each(|scheme| scheme.record());
     }
 
     /// See [`Hooks::describe`].
     pub fn describe(&self, to: &mut dyn Describe) {
-        self.0.iter().for_each(|scheme| call!(scheme, s => s.describe(to)));
+        self.0.iter().for_each(|scheme| scheme.describe(to));
     }
 }
 

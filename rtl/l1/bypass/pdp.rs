@@ -15,18 +15,52 @@
 //! Twin: `golden/l1/pdp.rs`.
 //! Bench: `tb/l1/schemes.rs`.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
 use super::super::tags::Victim;
 use super::super::watch::Outcome;
-use super::{Hooks, Past, View};
+use super::{Hooks, Past, Place, Scheme, View};
+use crate::config::Rules;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
 
 /// Bits of a distance: up to 255 accesses.
-pub const DISTANCE_BITS: u32 = 8;
+const DISTANCE_BITS: u32 = 8;
+
+/// How long lines are protected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PdpConfig {
+    /// Accesses to its set for which a line is protected: 1 to 255.
+    pub distance: u32,
+}
+
+/// li2015 section 6.1 seeks the best distance for each kernel; this is a middle one.
+impl Default for PdpConfig {
+    fn default() -> Self {
+        Self { distance: 16 }
+    }
+}
+
+#[typetag::serde(name = "pdp")]
+impl Scheme for PdpConfig {
+    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Pdp::new(place, self)))
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        let most = (1 << DISTANCE_BITS) - 1;
+        rules.range("distance", u64::from(self.distance), 1..=most, "a line counts in 8 bits");
+    }
+
+    fn needs_lru(&self) -> bool {
+        true
+    }
+}
 
 /// Accesses for which a line is still protected, the next one included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,14 +75,14 @@ impl Payload for Left {
 
 /// The distances of all lines.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Pdp {
+struct Pdp {
     distance: u8,
     left: Array<Left>,
 }
 
 impl Pdp {
     /// Distances of a cache at `path`; every line begins unprotected.
-    pub fn new(path: &str, (sets, ways): (u32, u32), distance: u8) -> Self {
+    fn new(&Place { path, sets, ways }: &Place<'_>, config: &PdpConfig) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.pdp"),
             storage: Storage::Sram,
@@ -58,7 +92,7 @@ impl Pdp {
             writes: 1,
             collide: Collide::New,
         };
-        Self { distance, left: Array::new(spec, ()) }
+        Self { distance: config.distance as u8, left: Array::new(spec, ()) }
     }
 
     /// Whether a way of the set that was read may give its line away: its last access of protection is the
@@ -95,7 +129,7 @@ impl Hooks for Pdp {
         tags.as_plain()?.victim_among(set, |way| self.is_free(set, way))
     }
 
-    fn served(&mut self, at: &Edge<'_>, (set, way): (u32, Option<u32>), _outcome: Outcome) {
+    fn served(&mut self, at: &Edge<'_>, _load: &LineAccess, (set, way): (u32, Option<u32>), _outcome: Outcome) {
         if way.is_some() {
             self.age(at, set, way);
         }

@@ -4,25 +4,69 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
-use super::{Hooks, View};
+use super::{Hooks, Place, Scheme, View};
+use crate::config::Rules;
 use crate::kernel::Edge;
+
+/// Whose requests count towards the lines that a profile admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileScope {
+    /// Those of the SM.
+    Local,
+    /// Those of all SMs.
+    Global,
+    /// Either of them.
+    Either,
+}
+
+/// Loads that go through the L1 because an earlier run asked for their lines often enough.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfiledConfig {
+    /// Whose requests count.
+    pub scope: ProfileScope,
+    /// Requests of a kernel launch from which on a line is admitted.
+    pub threshold: u32,
+}
+
+impl Default for ProfiledConfig {
+    fn default() -> Self {
+        Self { scope: ProfileScope::Either, threshold: 2 }
+    }
+}
+
+#[typetag::serde(name = "profiled")]
+impl Scheme for ProfiledConfig {
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Profiled::default()))
+    }
+
+    fn profile(&self) -> Option<&ProfiledConfig> {
+        Some(self)
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        let threshold = u64::from(self.threshold);
+        rules.range("threshold", threshold, 1..=1 << 20, "a line that is never asked for is in no profile");
+    }
+}
 
 /// The scheme.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Profiled {
+struct Profiled {
     /// The lines admitted in this kernel, in order; all, until the host says which.
     admitted: Option<Arc<[u64]>>,
 }
 
 impl Hooks for Profiled {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, _view: &View<'_>) -> bool {
-        head.space == MemorySpace::Global && self.keeps_out(head.line)
-    }
-
-    fn keeps_out(&self, line: u64) -> bool {
-        self.admitted.as_ref().is_some_and(|lines| lines.binary_search(&line).is_err())
+        let is_kept_out = |lines: &Arc<[u64]>| lines.binary_search(&head.line).is_err();
+        head.space == MemorySpace::Global && self.admitted.as_ref().is_some_and(is_kept_out)
     }
 
     fn admit(&mut self, lines: &Arc<[u64]>) {

@@ -7,20 +7,40 @@ use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
 use super::super::tags::Probe;
 use super::super::watch::Outcome;
-use super::{Hooks, Past, View};
+use super::{Hooks, Past, Place, Scheme, View};
 use crate::cells::streaming::{Streaming, StreamingConfig};
+use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge};
+
+#[typetag::serde(name = "streaming")]
+impl Scheme for StreamingConfig {
+    fn hardware(&self, _place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Closing::new(self)))
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        Self::validate(self, rules);
+    }
+
+    fn keeps_tags(&self) -> bool {
+        true
+    }
+
+    fn needs_lru(&self) -> bool {
+        true
+    }
+}
 
 /// The scheme.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Closing {
+struct Closing {
     config: StreamingConfig,
     monitor: Streaming,
 }
 
 impl Closing {
     /// Of an open cache, with periods of its own.
-    pub fn new(config: &StreamingConfig) -> Self {
+    fn new(config: &StreamingConfig) -> Self {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
@@ -42,7 +62,7 @@ impl Hooks for Closing {
         head.space == MemorySpace::Global && self.monitor.is_closed()
     }
 
-    fn served(&mut self, _at: &Edge<'_>, _place: (u32, Option<u32>), outcome: Outcome) {
+    fn served(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
         if !matches!(outcome, Outcome::Refused(..)) {
             self.monitor.count(matches!(outcome, Outcome::Miss(_)));
         }

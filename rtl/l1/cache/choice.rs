@@ -21,12 +21,7 @@ impl Cache {
 
     /// True if a scheme of this cache decides by its own state which loads go past it.
     pub fn chooses(&self) -> bool {
-        self.schemes.choose()
-    }
-
-    /// True if every global load goes past it.
-    pub fn sends_all(&self) -> bool {
-        self.schemes.sends_all()
+        !self.schemes.is_empty()
     }
 
     /// Whether a request at the head goes past the cache in this cycle. If it does, the status function

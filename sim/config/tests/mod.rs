@@ -5,7 +5,8 @@ mod refused;
 use std::path::Path;
 
 use rtl::index::IndexConfig;
-use rtl::l1::config::Bypass;
+use rtl::l1::bypass::none::NoScheme;
+use rtl::l2::L2Bypass;
 
 use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
 
@@ -111,15 +112,15 @@ fn a_single_key_of_a_table_with_a_kind_can_be_set() {
 
 #[test]
 fn set_goes_on_top_of_designs() {
-    let config = fermi(&["bypass-all"], &["l1.bypass=none", "l1.ways = 16"]).unwrap().config;
-    assert_eq!((config.l1.bypass, config.l1.ways), (Bypass::None, 16));
+    let config = fermi(&["bypass-all"], &["l1.bypass.kind=none", "l1.ways = 16"]).unwrap().config;
+    assert_eq!((config.l1.bypass, config.l1.ways), (NoScheme {}.into(), 16));
 }
 
 #[test]
 fn a_bare_word_is_a_string_and_a_quoted_one_too() {
-    let bare = fermi(&[], &["l1.bypass=all"]).unwrap();
-    let quoted = fermi(&[], &["l1.bypass=\"all\""]).unwrap();
-    assert_eq!(bare.config.l1.bypass, Bypass::All);
+    let bare = fermi(&[], &["l2.bypass=all"]).unwrap();
+    let quoted = fermi(&[], &["l2.bypass=\"all\""]).unwrap();
+    assert_eq!(bare.config.l2.bypass, L2Bypass::All);
     assert_eq!(bare.hash(), quoted.hash());
 }
 
@@ -162,7 +163,7 @@ fn what_is_printed_says_where_values_come_from() {
     let text = fermi(&["bypass-all"], &["l1.ways=8", "lsu.slots=16"]).unwrap().to_toml();
     assert_eq!(line(&text, "sets"), "sets = 32");
     assert_eq!(line(&text, "ways"), "ways = 8 # --set, was 4");
-    assert_eq!(line(&text, "bypass"), "bypass = \"all\" # design bypass-all, was \"none\"");
+    assert_eq!(line(&text, "bypass"), "bypass = { kind = \"all\" } # design bypass-all, was { kind = \"none\" }");
     assert_eq!(line(&text, "slots"), "slots = 16 # --set, was 64");
     assert_eq!(line(&text, "access_queue"), "access_queue = 8 # assumed");
 }

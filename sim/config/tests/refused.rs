@@ -63,14 +63,15 @@ fn unknown_keys_of_files_are_refused_at_their_line() {
 #[test]
 fn a_value_of_another_type_is_refused_with_the_legal_one() {
     assert_eq!(
-        refused(&[], &["l1.sets=many", "l1.bypass=1", "l1.index=linear", "l1=3", "l1.ways=2.0"]),
+        refused(&[], &["l1.sets=many", "l2.bypass=1", "l1.index=linear", "l1=3", "l1.ways=2.0"]),
         [
             "--set:1:9: `l1.sets` is \"many\", expected an integer",
-            "--set:1:11: `l1.bypass` is 1, expected a string",
-            "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" }",
+            "--set:1:11: `l2.bypass` is 1, expected a string",
+            "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the name is \
+             the kind, with the keys of that kind beside it: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
-             fail_order, store_hit, bypass, bypass_sectors, protecting_distance, index, replacement, organisation, decoupled, \
-             dueling, streaming, profiled, mrpb",
+             fail_order, store_hit, bypass, bypass_sectors, index, replacement, organisation, decoupled, \
+             dueling, mrpb",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
     );
@@ -79,10 +80,10 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
 #[test]
 fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
     assert_eq!(
-        refused(&[], &["lsu.slots=-1", "l1.bypass=al"]),
+        refused(&[], &["lsu.slots=-1", "l2.bypass=al"]),
         [
             "--set:1:11: `lsu.slots` is -1, expected 0 to 4294967295",
-            "--set:1:11: `l1.bypass` is \"al\", expected one of none, all, streaming, contentious (did you mean `all`?)",
+            "--set:1:11: `l2.bypass` is \"al\", expected one of none, streaming, all, coalesced (did you mean `all`?)",
         ]
     );
 }
@@ -367,10 +368,31 @@ fn so_many_l2_mshr_entries_need_whole_words_and_the_transient_flow() {
 }
 
 #[test]
+fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
+    assert_eq!(
+        refused(&[], &["l1.protecting_distance=16", "l1.profiled.scope=local", "l1.bypass=streaming"]),
+        [
+            "--set:1:4: unknown key `l1.protecting_distance` (it is `distance` of `l1.bypass` now: \
+             l1.bypass = { kind = \"pdp\", distance = 16 })",
+            "--set:1:4: unknown key `l1.profiled` (its keys are those of `l1.bypass` now: \
+             l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 })",
+            "--set:1:11: `l1.bypass` is \"streaming\", expected a table such as { kind = \"none\" } (the name is the kind, with \
+             the keys of that kind beside it: l1.bypass = { kind = \"streaming\", ... })",
+        ]
+    );
+    let design = "[l1]\nstreaming = { period = 9 }\n";
+    assert_eq!(
+        design_refused(design),
+        ["mine.toml:2:1: unknown key `l1.streaming` (its keys are those of `l1.bypass` now: l1.bypass = { kind = \
+          \"streaming\", period = 10_000, miss_percent = 90, min_accesses = 32, reopen = \"miss\" })"]
+    );
+}
+
+#[test]
 fn a_policy_that_its_machine_cannot_follow_is_refused() {
     assert_eq!(
         refused(&["hybrid-policy", "decoupled"], &[]),
-        ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with l1.organisation = \
+        ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected none or all with l1.organisation = \
           \"decoupled\": one scheme decides which loads go past"]
     );
     assert_eq!(

@@ -1,0 +1,26 @@
+//! # Loads that would have to wait
+//! A load may go past instead of being refused, for some reasons or for all (li2015 section 6.1, khairy2015 Table 4).
+//! MRPB brings it.
+
+use super::super::event::{Fails, Load, Space};
+use super::{Bypass, Contents, Way};
+
+/// The twin.
+#[derive(Clone, Copy, Debug)]
+pub struct GiveWay {
+    /// For what a load may go past.
+    pub covered: Fails,
+}
+
+impl Bypass for GiveWay {
+    /// How full the miss queue is when a load is at the head is not seen here: it may go either way.
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
+        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load.line);
+        let covered = self.covered;
+        let may_go = line_alloc && covered.line_alloc
+            || mshr_entry && covered.mshr_entry
+            || mshr_merge && covered.mshr_merge
+            || miss_queue && covered.miss_queue;
+        if load.space == Space::Global && may_go { Way::Either } else { Way::Through }
+    }
+}

@@ -1,0 +1,63 @@
+//! # Loads of a closed cache
+//! Global loads go past while the monitor says so, and leave their tags (khairy2015 section 4.1).
+
+use serde::Deserialize;
+
+use super::super::event::{Load, Space};
+use super::super::streaming::{Config, Streaming};
+use super::{Bypass, Contents, Place, Scheme, Way};
+
+/// What becomes of tags without data when the cache opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reopen {
+    /// They stay.
+    Miss,
+    /// They go.
+    Flush,
+}
+
+/// Its keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    period: u64,
+    miss_percent: usize,
+    min_accesses: usize,
+    reopen: Reopen,
+}
+
+#[typetag::deserialize(name = "streaming")]
+impl Scheme for Keys {
+    fn twin(&self, place: &Place) -> Option<Box<dyn Bypass>> {
+        let &Self { period, miss_percent, min_accesses, reopen } = self;
+        let period = place.own_periods.then_some(period);
+        let config = Config { period, miss_percent, min_accesses, flush: reopen == Reopen::Flush };
+        Some(Box::new(Streaming::new(config)))
+    }
+}
+
+impl Bypass for Streaming {
+    fn way(&self, load: &Load, _contents: &dyn Contents) -> Way {
+        if load.space == Space::Global && self.is_closed() { Way::Past } else { Way::Through }
+    }
+
+    fn served(&mut self, _load: &Load, _set: usize, missed: bool) {
+        self.note(missed);
+    }
+
+    fn went_past(&mut self, _load: &Load, _set: usize, known: bool) {
+        self.note(!known);
+    }
+
+    fn leaves_tags(&self) -> bool {
+        true
+    }
+
+    fn reach(&mut self, cycle: u64) -> bool {
+        Self::reach(self, cycle)
+    }
+
+    fn end_period(&mut self, may_close: bool) -> bool {
+        self.end(may_close)
+    }
+}
