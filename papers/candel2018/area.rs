@@ -34,7 +34,7 @@ pub(super) fn area() -> Result<Page, Halt> {
     let mut rows = Vec::new();
     let mut judged = Vec::new();
     for entries in ENTRIES {
-        let with = bank("frc", &format!("l2.frc.entries={entries}"))?;
+        let with = bank("frc", &format!("l2.flow.frc.entries={entries}"))?;
         let added = (with.um2 - single.um2) / 1e6;
         let paper = PAPER_LINES / entries;
         if let Some((_, times)) = CLAIMED.iter().find(|(of, _)| *of == entries) {

@@ -53,13 +53,15 @@ mod overlapped;
 mod transient;
 
 use super::coherence::RecallIo;
-use super::config::{BankPlace, L2Config};
+use super::config::{BankPlace, FlowConfig, L2Config};
 use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{Block, Describe, Edge, Rx, RxBank, Sleep, Tx, TxBank};
 use crate::noc::packet::{Reply, Request};
 use core::Core;
 use overlapped::Overlapped;
+pub use overlapped::{OverlappedConfig, WriteMiss};
 use transient::Transient;
+pub use transient::{Coherence, FrcConfig, TransientConfig, VictimBind};
 
 /// Channel ends of a bank.
 pub struct L2Io<'a> {
@@ -92,10 +94,9 @@ impl L2Bank {
     /// An empty bank.
     #[must_use]
     pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
-        let flow = if config.is_transient() {
-            Flow::Transient(Box::new(Transient::new(path, config, place)))
-        } else {
-            Flow::Overlapped(Box::new(Overlapped::new(path, config, place)))
+        let flow = match &config.flow {
+            FlowConfig::Overlapped(flow) => Flow::Overlapped(Box::new(Overlapped::new(path, config, flow, place))),
+            FlowConfig::Transient(flow) => Flow::Transient(Box::new(Transient::new(path, config, flow, place))),
         };
         Self { flow }
     }

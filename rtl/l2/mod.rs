@@ -2,7 +2,8 @@
 //!
 //! | file                | holds                                                                        |
 //! |---------------------|------------------------------------------------------------------------------|
-//! | `config`            | parameters of a bank and its place in the machine                            |
+//! | `config`            | parameters of a bank and its place in the machine; a flow's are in its folder |
+//! | `bypass`            | which misses are not kept: a scheme a file                                   |
 //! | `line`              | what tag and data memory hold                                                |
 //! | `mshr`              | lines on their way and the accesses that wait for them                       |
 //! | `looking`           | what the look-up pipeline holds                                              |
@@ -19,6 +20,7 @@
 //! | `bank/transient`    | candel2018's: access, eviction, pending queue, FRC and its swaps             |
 
 mod bank;
+pub mod bypass;
 mod coherence;
 pub mod config;
 mod line;
@@ -27,9 +29,10 @@ mod mshr;
 mod split;
 mod stats;
 
-pub use bank::{L2Bank, L2Io};
+pub use bank::{Coherence, FrcConfig, L2Bank, L2Io, OverlappedConfig, TransientConfig, VictimBind, WriteMiss};
+pub use bypass::L2Bypass;
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
-pub use config::{BankPlace, Coherence, FrcConfig, L2Bypass, L2Config, ReplacementFlow, VictimBind, WriteMiss};
+pub use config::{BankPlace, FlowConfig, L2Config};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
 pub use stats::{L2Stats, Stall};

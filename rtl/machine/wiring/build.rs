@@ -10,7 +10,7 @@ use crate::dram::message::DramShape;
 use crate::kernel::ChanSpec;
 use crate::l1::access::AccessShape;
 use crate::l1::lsu::{Lsu, LsuPlace};
-use crate::l2::{Coherence, L2Bank, RecallShape};
+use crate::l2::{L2Bank, RecallShape};
 use crate::machine::MachineConfig;
 use crate::machine::duel::Duel;
 use crate::machine::places::bits_for;
@@ -51,7 +51,7 @@ impl Machine {
             halves: config.sm.halves(),
             counts_warps: config.l1.bypass.judges(),
         };
-        let is_recalled = config.l2.coherence == Coherence::Sharers;
+        let is_recalled = config.l2.recalls();
         let dram = DramShape { burst_bits: config.burst_bits() };
         let sms = 0..config.num_sms;
         let partitions = 0..config.num_partitions;
@@ -102,7 +102,7 @@ impl Machine {
                 line_bits: packets.line_bits,
                 sm_bits: packets.sm_bits,
                 partition_bits: packets.partition_bits,
-                leaver_bits: bits_for(config.l2.mshr_entries + config.l2.frc.entries),
+                leaver_bits: bits_for(config.l2.mshr_entries + config.l2.frc_entries()),
             };
             let (inv_xbar, ack_xbar) = (id(Part::InvXbar), id(Part::AckXbar));
             let links = SideLinks {

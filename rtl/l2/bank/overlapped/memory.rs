@@ -6,10 +6,10 @@
 //! to one address. Hence a fetch reads what the write-back wrote, and nothing has to search the
 //! write-back queue.
 
-use super::super::super::config::{BankPlace, L2Config};
+use super::super::super::config::BankPlace;
 use super::super::super::stats::Stall;
 use super::super::lines::part_of;
-use super::Overlapped;
+use super::{Overlapped, OverlappedConfig};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
@@ -102,14 +102,14 @@ pub(super) struct ToMemory {
 
 impl ToMemory {
     /// Nothing is asked for; `masked` if parts of lines will be written.
-    pub fn new(config: &L2Config, place: &BankPlace, masked: bool) -> Self {
+    pub fn new(flow: &OverlappedConfig, place: &BankPlace, masked: bool) -> Self {
         let bursts = place.bursts();
         let burst_bits = place.local_bits() + bursts.ilog2();
         let shape = MemoryShape { burst_bits, line_bytes: place.line_bytes, masked };
         Self {
-            fetches: Fifo::new(config.miss_queue, shape),
-            write_backs: Fifo::new(config.write_back_queue, shape),
-            turns: Fifo::new(config.miss_queue + config.write_back_queue, ()),
+            fetches: Fifo::new(flow.miss_queue, shape),
+            write_backs: Fifo::new(flow.write_back_queue, shape),
+            turns: Fifo::new(flow.miss_queue + flow.write_back_queue, ()),
             bursts,
             sent: 0,
         }

@@ -12,6 +12,7 @@
 //! No deadlock: a burst from memory has its place in the way reserved for it, and what a look-up waits for (a way, an
 //! MSHR entry, a queue) comes free as bursts, replies and waiters go their ways.
 
+mod config;
 mod memory;
 mod partial;
 mod passing;
@@ -29,6 +30,7 @@ use crate::cells::fifo::Fifo;
 use crate::dram::message::DramReply;
 use crate::kernel::{Array, Describe, Edge, Rx, Sleep};
 use crate::noc::packet::{LINE_BYTES, Request};
+pub use config::{OverlappedConfig, WriteMiss};
 use memory::ToMemory;
 use passing::{Passing, spot_of};
 
@@ -47,6 +49,7 @@ struct Match {
 #[derive(Clone, Debug)]
 pub(super) struct Overlapped {
     pub core: Core,
+    write_miss: WriteMiss,
     /// How the tags stand to the oldest request, once they were matched: only its own look-up can
     /// change that, so a refused request need not be matched again.
     matched: Option<Match>,
@@ -61,25 +64,28 @@ pub(super) struct Overlapped {
 
 impl Overlapped {
     /// An empty bank.
-    pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
+    pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
         assert!(place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
-        let passing = Passing::new(path, config, place.line_bytes).map(Box::new);
-        let is_masked = config.has_byte_masks();
-        let in_part = config.keeps_tags() || is_masked;
+        let L2Config { mshr_entries, ref bypass, .. } = *config;
+        let rule = bypass.rule();
+        let passing = rule.map(|rule| Box::new(Passing::new(path, rule, mshr_entries, place.line_bytes)));
+        let is_masked = flow.has_byte_masks();
+        let in_part = bypass.keeps_tags() || is_masked;
         let shape = CoreShape {
             tags: (1, 1),
             recency: (1, 1),
             data: (1, config.data_ports),
             wide_tags: in_part,
-            ways_beside: if passing.is_some() { config.mshr_entries } else { 0 },
+            ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
         // Reads: look-up, a line's bytes or its last waiter.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
         Self {
             core: Core::new(path, config, place, &shape),
+            write_miss: flow.write_miss,
             matched: None,
             masks: is_masked.then(|| Box::new(Array::new(spec(), place.line_bytes).by_cell())),
-            memory: ToMemory::new(config, &place, in_part),
+            memory: ToMemory::new(flow, &place, in_part),
             lacking: None,
             passing,
         }
@@ -114,8 +120,8 @@ impl Overlapped {
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            // A request that waits may have to go another way in the next period.
-            Some(_) => self.passing.as_ref().and_then(|p| p.ends()).map_or(Sleep::UntilEvent, Sleep::At),
+            // A request that waits may have to go another way in time.
+            Some(_) => self.passing.as_ref().and_then(|p| p.rule.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
     }
@@ -159,7 +165,7 @@ impl Overlapped {
     /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         // What was matched and what was lacking, every look-up finds again.
-        let Self { core, matched: _, masks, memory, lacking: _, passing } = self;
+        let Self { core, write_miss: _, matched: _, masks, memory, lacking: _, passing } = self;
         core.describe(to, |to| {
             if let Some(masks) = masks {
                 to.array("masks", &**masks);

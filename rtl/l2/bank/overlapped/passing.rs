@@ -1,103 +1,49 @@
-//! Passing: how a bank closed by its streaming monitor, or for good, serves what it does not keep
-//! (khairy2015 sections 4.1 and 3.1); or one that leaves to the L1s what they will keep (anssari2012 section 3.3).
+//! Passing: how a bank serves what its bypass (`l2/bypass`) does not keep.
 //!
 //! A read of a line that is not here fetches it into a line of the passing memory, whose number is that of its
-//! MSHR entry; reads of the same line wait there together, and then it is gone. A closed bank keeps its tag alone. A
-//! write to a closed bank goes to memory as it is. Atomics are done here in any case, so they bring their line as in an open bank,
-//! and lines that are here are served from here, because they may be newer than memory.
+//! MSHR entry; reads of the same line wait there together, and then it is gone. A bypass that keeps tags leaves that of
+//! the line, and lets a write go to memory as it is. Atomics are done here in any case, so they bring their line as in
+//! any bank, and lines that are here are served from here, because they may be newer than memory.
 //!
 //! Order: a write or an atomic to a line that is passing waits until it is gone. Beyond that the queues
 //! to memory keep the order of look-ups, and the DRAM controller that of one address.
 //!
 //! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
 
-use super::super::super::config::{L2Bypass, L2Config};
+use super::super::super::bypass::Rule;
 use super::super::super::line::{LineState, Tag};
 use super::super::super::stats::{Found, Stall};
 use super::super::lines::{Place, Spot};
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
-use crate::cells::streaming::Streaming;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
-use crate::noc::packet::{Request, RequestKind, Sharing};
-
-/// Which lines that are not here are not kept.
-#[derive(Clone, Debug)]
-enum Rule {
-    /// All, while the monitor has the bank closed.
-    Streaming(Streaming),
-    /// All.
-    Shut,
-    /// Those that will stay in an L1.
-    Coalesced,
-}
+use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage};
+use crate::noc::packet::RequestKind;
 
 /// The rule, and the lines on their way past the bank.
 #[derive(Clone, Debug)]
 pub(super) struct Passing {
-    rule: Rule,
+    pub(super) rule: Rule,
     pub(super) lines: Array<LineData>,
 }
 
 impl Passing {
-    /// What the bypass of a bank needs.
-    pub(super) fn new(path: &str, config: &L2Config, line_bytes: u32) -> Option<Self> {
-        let rule = match config.bypass {
-            L2Bypass::None => return None,
-            L2Bypass::Streaming => Rule::Streaming(Streaming::new(&config.streaming, true)),
-            L2Bypass::All => Rule::Shut,
-            L2Bypass::Coalesced => Rule::Coalesced,
-        };
+    /// By a rule; `entries` lines can be on their way.
+    pub(super) fn new(path: &str, rule: Rule, entries: u32, line_bytes: u32) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.passing"),
             storage: Storage::Sram,
-            rows: config.mshr_entries,
+            rows: entries,
             columns: 1,
             reads: 1,
             writes: 1,
             collide: Collide::New,
         };
-        Some(Self { rule, lines: Array::new(spec, line_bytes) })
-    }
-
-    /// Whether a request to a line that is not here goes past the bank; atomics never do.
-    fn lets_past(&self, request: &Request) -> bool {
-        !request.kind.is_atomic()
-            && match &self.rule {
-                Rule::Streaming(streaming) => streaming.is_closed(),
-                Rule::Shut => true,
-                Rule::Coalesced => request.kind == RequestKind::Read && request.sharing == Sharing::Keeps,
-            }
-    }
-
-    fn streaming(&mut self) -> Option<&mut Streaming> {
-        if let Rule::Streaming(streaming) = &mut self.rule { Some(streaming) } else { None }
-    }
-
-    /// A request is looked up in a cycle.
-    pub(super) fn reach(&mut self, cycle: u64) {
-        if let Some(streaming) = self.streaming() {
-            streaming.reach(cycle);
-        }
-    }
-
-    /// A read has been served or put down.
-    pub(super) fn count(&mut self, missed: bool) {
-        if let Some(streaming) = self.streaming() {
-            streaming.count(missed);
-        }
-    }
-
-    /// The cycle in which the running period of a monitor ends.
-    pub(super) fn ends(&self) -> Option<u64> {
-        if let Rule::Streaming(streaming) = &self.rule { streaming.ends() } else { None }
+        Self { rule, lines: Array::new(spec, line_bytes) }
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         let Self { rule, lines } = self;
-        if let Rule::Streaming(streaming) = rule {
-            to.part("streaming", |to| streaming.describe(to));
-        }
+        rule.describe(to);
         to.array("passing", lines);
     }
 }
@@ -133,7 +79,7 @@ impl Overlapped {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        if !self.passing.as_ref().is_some_and(|passing| passing.lets_past(request)) {
+        if !self.passing.as_ref().is_some_and(|passing| passing.rule.lets_past(request)) {
             return Ok(false);
         }
         if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;
@@ -147,7 +93,7 @@ impl Overlapped {
         let core = &self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
         self.memory.room_for_fetch()?;
-        let place = if core.config.keeps_tags() { way.or_else(|| core.victim(set)) } else { None };
+        let place = if core.config.bypass.keeps_tags() { way.or_else(|| core.victim(set)) } else { None };
         if place.is_some_and(|way| core.tags.row(set)[way as usize].state.is_newer()) {
             self.memory.room_for_write_back()?;
         }

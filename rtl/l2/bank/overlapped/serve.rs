@@ -1,13 +1,12 @@
 //! How a bank of the overlapped flow serves one access: a waiter of a complete line, or the oldest looked-up request.
 
-use super::super::super::config::WriteMiss;
 use super::super::super::line::{ByteMask, LineState, Tag};
 use super::super::super::looking::Looking;
 use super::super::super::stats::{Found, Stall};
 use super::super::core::position_of;
 use super::super::lines::{Asked, Place, Spot};
 use super::passing::spot_of;
-use super::{Match, Overlapped, oldest};
+use super::{Match, Overlapped, WriteMiss, oldest};
 use crate::kernel::Edge;
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind};
 
@@ -67,7 +66,7 @@ impl Overlapped {
         }
         let &Request { kind, id, line, sm, ticket, .. } = request;
         if let Some(passing) = &mut self.passing {
-            passing.reach(at.cycle);
+            passing.rule.reach(at.cycle);
         }
         let matched = self.match_tags(at, line);
         if self.passing.is_none() || !self.let_past(at, matched)? {
@@ -77,7 +76,7 @@ impl Overlapped {
         if let Some(passing) = &mut self.passing
             && kind == RequestKind::Read
         {
-            passing.count(matched.way.is_none());
+            passing.rule.count(matched.way.is_none());
         }
         self.core.looking.drop_front();
         self.matched = None;
@@ -216,7 +215,7 @@ impl Overlapped {
             return None;
         }
         let all = u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes);
-        if request.byte_mask == all && self.core.config.write_miss != WriteMiss::Fetch {
+        if request.byte_mask == all && self.write_miss != WriteMiss::Fetch {
             return Some(LineState::Modified);
         }
         self.masks.is_some().then_some(LineState::Partial)

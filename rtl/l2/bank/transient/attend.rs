@@ -1,7 +1,6 @@
 //! How a bank of the transient flow serves one access: one that waited for a line now complete, or
 //! a request whose look-up is over, a new one or one that had waited in the pending queue.
 
-use super::super::super::config::VictimBind;
 use super::super::super::line::LineState;
 use super::super::super::looking::Looking;
 use super::super::super::mshr::Entry;
@@ -193,7 +192,7 @@ impl Transient {
     /// is gone, because its bytes may be on their way already.
     fn serve_leaving(&mut self, at: &Edge<'_>, place: Place, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
-        if self.attended(again).kind.writes() || !in_frc && !self.core.config.serve_transient {
+        if self.attended(again).kind.writes() || !in_frc && !self.serves_leaving {
             return Ok(false);
         }
         let kind = self.perform(at, place, again, false)?;
@@ -211,7 +210,7 @@ impl Transient {
         can_write: bool,
     ) -> Result<bool, Stall> {
         let (set, _) = block;
-        let Self { core, pending, frc, .. } = self;
+        let Self { core, pending, frc, binds_early, .. } = self;
         let request = attended(&core.looking, pending, again);
         let (kind, id) = (request.kind, request.id);
         core.room_for_ack(request)?;
@@ -225,8 +224,7 @@ impl Transient {
         core.stats.fetches += 1;
         core.stats.count(kind, Found::Nowhere);
         if let (Some(way), Some(frc)) = (frc_way, frc) {
-            let early = core.config.frc.victim_bind == VictimBind::Alloc;
-            let bound = victim.filter(|_| early).map(|way| way as u8);
+            let bound = victim.filter(|_| *binds_early).map(|way| way as u8);
             frc.allocate(at, frc.number(set, way), block, bound, id);
             core.stats.frc_misses += 1;
             self.ask_for(Job { write: false, who: entry as u16, id, missed });

@@ -15,13 +15,14 @@
 //! queue go ahead of new ones, so that a full queue empties.
 
 mod attend;
+mod config;
 mod evict;
 mod evictions;
 mod frc;
 mod pending;
 mod swap;
 
-use super::super::config::{BankPlace, L2Config, VictimBind};
+use super::super::config::{BankPlace, L2Config};
 use super::super::line::Sharers;
 use super::super::mshr::bits_for;
 use super::super::stats::Stall;
@@ -31,6 +32,7 @@ use super::core::{Core, CoreShape, memory, tag_bits};
 use super::lines::{Place, Spot, put};
 use crate::dram::message::DramReply;
 use crate::kernel::{Array, Describe, DescribeExt, Edge, Rx, RxBank, Sleep};
+pub use config::{Coherence, FrcConfig, TransientConfig, VictimBind};
 use evictions::Evictions;
 use frc::{Frc, FrcShape};
 use pending::Pending;
@@ -40,6 +42,10 @@ use swap::Swap;
 #[derive(Clone, Debug)]
 pub(super) struct Transient {
     pub core: Core,
+    /// Reads find a line in its way until it is gone.
+    serves_leaving: bool,
+    swap_latency: u32,
+    binds_early: bool,
     pending: Pending,
     evictions: Evictions,
     /// L1s with copies of the lines in the ways.
@@ -51,7 +57,7 @@ pub(super) struct Transient {
 
 /// Reads and writes of the memories in a cycle: a line on its way out is read, and its state changes, beside the
 /// access of the cycle; a swap without latency has ports of its own.
-fn shape(config: &L2Config, place: &BankPlace, swap: u32) -> CoreShape {
+fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> CoreShape {
     let channels = place.channels.num_partitions;
     CoreShape {
         // Reads: look-up, choice of a swap. Writes: access, end of an invalidation, of a write-back to
@@ -61,16 +67,17 @@ fn shape(config: &L2Config, place: &BankPlace, swap: u32) -> CoreShape {
         // Reads: access, burst to each channel.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
-        ways_beside: config.frc.ways(),
+        ways_beside: frc_ways,
     }
 }
 
 impl Transient {
     /// An empty bank.
-    pub fn new(path: &str, config: &L2Config, place: BankPlace) -> Self {
-        let L2Config { sets, ways, lookup_latency, mshr_entries, ref frc, .. } = *config;
+    pub fn new(path: &str, config: &L2Config, flow: &TransientConfig, place: BankPlace) -> Self {
+        let L2Config { sets, ways, lookup_latency, mshr_entries, .. } = *config;
+        let frc = &flow.frc;
         let swap = u32::from(frc.entries > 0 && frc.swap_latency == 0);
-        let core = shape(config, &place, swap);
+        let core = shape(config, &place, frc.ways(), swap);
         let sharers = || {
             let spec = memory(path, config, "sharers", ways, (1 + swap, 1 + swap));
             Array::new(spec, place.coherent_l1s)
@@ -88,7 +95,10 @@ impl Transient {
         };
         Self {
             core: Core::new(path, config, place, &core),
-            pending: Pending::new(config.pending_queue, lookup_latency, bits_for(sets), place.requests()),
+            serves_leaving: flow.serve_transient,
+            swap_latency: frc.swap_latency,
+            binds_early: shape.binds_early,
+            pending: Pending::new(flow.pending_queue, lookup_latency, bits_for(sets), place.requests()),
             evictions: Evictions::new(mshr_entries, frc.entries, &place),
             sharers: (place.coherent_l1s > 0).then(sharers),
             frc: (frc.entries > 0).then(|| Frc::new(&format!("{path}.frc"), shape)),
@@ -195,7 +205,8 @@ impl Transient {
 
     /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { core, pending, evictions, sharers, frc, swap } = self;
+        let Self { core, serves_leaving: _, swap_latency: _, binds_early: _, pending, evictions, sharers, frc, swap } =
+            self;
         core.describe(to, |to| {
             to.part("pending", |to| pending.describe(to));
             to.part("evictions", |to| evictions.describe(to));

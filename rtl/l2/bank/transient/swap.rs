@@ -51,7 +51,7 @@ impl Transient {
     /// it or the one of its set unused for longest, if that may give up its line. True if another could
     /// follow.
     pub(super) fn choose_swap(&mut self, at: &Edge<'_>) -> bool {
-        let Self { core, frc: Some(frc), swap: None, .. } = self else { return false };
+        let Self { core, frc: Some(frc), swap: None, swap_latency, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
         let &FrcEntry { set, bound, .. } = frc.entry(entry);
         core.tags.take_reads(at, 1);
@@ -63,7 +63,7 @@ impl Transient {
         };
         // The lines of the other ways are being replaced, which needs no entry of the FRC.
         let Some(way) = way else { return frc.pass_over() };
-        let swap = Swap { entry, way, at: at.cycle + u64::from(core.config.frc.swap_latency) };
+        let swap = Swap { entry, way, at: at.cycle + u64::from(*swap_latency) };
         frc.take_swap();
         if swap.at == at.cycle {
             self.exchange(at, swap);
