@@ -417,12 +417,12 @@ fn a_flow_takes_its_own_keys_alone() {
     assert_eq!(
         refused(&["transient"], &["l2.flow.miss_queue=8"]),
         [
-            "--set:1:20: unknown key `l2.flow.miss_queue` (legal keys are pending_queue, serve_transient, coherence, frc)"
+            "--set:1:20: unknown key `l2.flow.miss_queue` (legal keys: pending_queue, serve_transient, coherence, frc)"
         ]
     );
     assert_eq!(
         refused(&[], &["l2.flow={ kind = \"overlapped\", frc = { entries = 4 } }"]),
-        ["--set:1:9: unknown key `l2.flow.frc` (legal keys are miss_queue, write_back_queue, write_miss)"]
+        ["--set:1:9: unknown key `l2.flow.frc` (legal keys: miss_queue, write_back_queue, write_miss)"]
     );
     assert_eq!(
         refused(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),
