@@ -424,7 +424,7 @@ fn a_flow_takes_its_own_keys_alone() {
     );
     assert_eq!(
         refused(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),
-        ["--set:1:16: l2.bypass is all, expected none with flow.kind = \"transient\": a line passes beside its set, \
+        ["--set:1:4: l2.bypass is all, expected none with flow.kind = \"transient\": a line passes beside its set, \
           which that flow has no place for"]
     );
     assert_eq!(
@@ -447,7 +447,7 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
     );
     assert_eq!(
         refused(&[], &["l2.bypass.kind=coalesced"]),
-        ["--set:1:11: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
+        ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
           L1 is said to the sharing tracker, and only with one do L1s supply each other"]
     );
     assert_eq!(
