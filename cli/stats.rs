@@ -15,7 +15,7 @@ use rtl::l1::config::Organisation;
 use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
-use rtl::l2::{Coherence, L2Config, L2Stats};
+use rtl::l2::{L2Config, L2Stats};
 use rtl::machine::MachineConfig;
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
@@ -154,7 +154,7 @@ impl Candel2018 {
             opc: counters.opc(),
             mpko: counters.mpko(),
             miss_delay: counters.miss_delay(),
-            frc_share: (l2.frc.entries > 0).then(|| counters.frc_share()),
+            frc_share: (l2.frc_entries() > 0).then(|| counters.frc_share()),
         }
     }
 }
@@ -421,7 +421,7 @@ impl L1 {
             evictions: sum(|unit| unit.evictions),
             promotions: decoupled.map(|()| sum(|unit| unit.promotions)),
             demotions: decoupled.map(|()| sum(|unit| unit.demotions)),
-            recalls: (config.l2.coherence == Coherence::Sharers).then(|| sum(|unit| unit.recalls)),
+            recalls: (config.l2.recalls()).then(|| sum(|unit| unit.recalls)),
             reservation_fails: ReservationFails::of(units),
         }
     }
@@ -473,7 +473,7 @@ impl L2 {
             evictions: sum(|unit| unit.evictions),
             miss_delay: sum(|unit| unit.miss_delay),
             put_down: config.is_transient().then(|| sum(|unit| unit.put_down)),
-            frc: (config.frc.entries > 0).then(|| Frc {
+            frc: (config.frc_entries() > 0).then(|| Frc {
                 misses: sum(|unit| unit.frc_misses),
                 hits: sum(|unit| unit.frc_hits),
                 swaps: sum(|unit| unit.swaps),

@@ -153,7 +153,7 @@ fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
         format!("{:.2} a 1,000 operations", counters.mpko()),
         format!("{:.1} cycles of delay", counters.miss_delay()),
     ];
-    if l2.frc.entries > 0 {
+    if l2.frc_entries() > 0 {
         cells.push(format!("{:.1} % by the FRC", 100.0 * counters.frc_share()));
     }
     cells

@@ -12,7 +12,7 @@ use warpsieve::config::{self, Resolved};
 /// In which cycle the bank takes a read of which line. Line 0 is there long before the others and has the only way.
 const READS: [(u64, u64); 4] = [(1, 0), (1000, 1), (1090, 2), (1240, 3)];
 const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.sets=1 l2.ways=1 l2.lookup_latency=10 \
-    l2.replacement_flow=transient l2.coherence=sharers l2.frc.swap_latency=0 l2.frc.entries=";
+    l2.flow.kind=transient l2.flow.coherence=sharers l2.flow.frc.swap_latency=0 l2.flow.frc.entries=";
 
 /// Plays the reads. Returns which line is served in which cycle.
 pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {

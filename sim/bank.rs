@@ -37,7 +37,7 @@ pub struct Ports<'a> {
     pub dram_req: RxBank<'a, DramRequest>,
     /// Bursts read from each.
     pub dram_rsp: TxBank<'a, DramReply>,
-    /// Lines that L1s are to give up; silent unless `l2.coherence` is `"sharers"`.
+    /// Lines that L1s are to give up; silent unless `l2.flow.coherence` is `"sharers"`.
     pub inv: Rx<'a, Invalidate>,
     /// Their answers.
     pub inv_ack: Tx<'a, InvalidateAck>,

@@ -29,7 +29,7 @@ const PROPOSED: &str = "both";
 /// That of figure 4.3: the same, and the second element of the policy.
 const PASSING: &str = "L2 passed";
 /// An L2 that knows which bytes of its lines were written, which the thesis's simulator does not.
-const BYTE_MASK: &str = "l2.write_miss=byte-mask";
+const BYTE_MASK: &str = "l2.flow.write_miss=byte-mask";
 
 /// Kernels that no figure has, whose lines meet in few sets of the L1, and settings that tell why their forwards are
 /// refused.

@@ -87,7 +87,7 @@ fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
             _ => None,
         }));
     });
-    let frc = block(technology, FERMI, &["frc"], &["l2.frc.entries=64"])?;
+    let frc = block(technology, FERMI, &["frc"], &["l2.flow.frc.entries=64"])?;
     let lines = scope(&frc, "partition0.l2.frc")?.bits;
     // An entry names the last sharer, or has a bit for each and the number of the one whose turn it is.
     let tables = |design| -> Result<u64, Report> {

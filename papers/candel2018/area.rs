@@ -71,7 +71,7 @@ fn added(technology: &Technology) -> Result<Vec<Added>, Report> {
     let twice = bank(technology, "transient", &[&format!("l2.sets={}", 2 * l2.sets)])?;
     let mm2 = |with: &Block| (with.um2 - single.um2) / 1e6;
     let added = |entries: u32| {
-        let with = bank(technology, "frc", &[&format!("l2.frc.entries={entries}")])?;
+        let with = bank(technology, "frc", &[&format!("l2.flow.frc.entries={entries}")])?;
         let bits = with.bits - single.bits;
         Ok(Added { entries, lines: l2.ways * l2.sets, bits, mm2: mm2(&with), twice_mm2: mm2(&twice) })
     };

@@ -1,6 +1,7 @@
 //! Counters of an L2 bank.
 
 use crate::kernel::{Describe, DescribeExt};
+use crate::noc::packet::RequestKind;
 
 /// Why the oldest request could not be served in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,31 @@ pub struct L2Stats {
     pub stalls: [u64; STALLS],
 }
 
+/// Where an access found its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Here,
+    Coming,
+    Nowhere,
+}
+
 impl L2Stats {
+    /// Counts an access that was served or put down.
+    #[inline(always)]
+    pub(super) fn count(&mut self, kind: RequestKind, found: Found) {
+        *match (kind, found) {
+            (RequestKind::Read, Found::Here) => &mut self.hits,
+            (RequestKind::Read, Found::Coming) => &mut self.hit_pending,
+            (RequestKind::Read, Found::Nowhere) => &mut self.misses,
+            (RequestKind::Write, Found::Here) => &mut self.write_hits,
+            (RequestKind::Write, Found::Coming) => &mut self.write_pending,
+            (RequestKind::Write, Found::Nowhere) => &mut self.write_misses,
+            (RequestKind::Atomic | RequestKind::Reduce, Found::Here) => &mut self.atomic_hits,
+            (RequestKind::Atomic | RequestKind::Reduce, Found::Coming) => &mut self.atomic_pending,
+            (RequestKind::Atomic | RequestKind::Reduce, Found::Nowhere) => &mut self.atomic_misses,
+        } += 1;
+    }
+
     /// Cycles in which the oldest request was held up for `reason`.
     #[must_use]
     pub fn stalled(&self, reason: Stall) -> u64 {

@@ -10,7 +10,7 @@ use crate::dram::config::DramConfig;
 use crate::kernel::Clocks;
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
-use crate::l2::config::{Coherence, L2Bypass, L2Config};
+use crate::l2::config::L2Config;
 use crate::noc::interleave::Interleave;
 use crate::noc::xbar::XbarConfig;
 use crate::sm::{SchedulerPolicy, SmConfig};
@@ -128,7 +128,7 @@ impl MachineConfig {
         rules.group("l2", |rules| {
             self.l2.validate(self.l1.line_bytes, self.dram.burst_bytes(), rules);
             rules.expect(
-                self.l2.bypass != L2Bypass::Coalesced || self.tracker.is_on(),
+                !self.l2.bypass.needs_tracker() || self.tracker.is_on(),
                 "bypass",
                 "coalesced",
                 "another with tracker.scheme = \"off\"",
@@ -167,7 +167,7 @@ impl MachineConfig {
         let why = "L1s and L2 banks share the reply crossbar, whose grant masks hold one bit a port";
         rules.expect(ports <= 64, "scheme", "not off", "off with more than 64 SMs and partitions", why);
         let why = "a line that the L2 recalls must be gone from every L1, also from one that is being supplied";
-        rules.expect(l2.coherence == Coherence::None, "scheme", "not off", "off with l2.coherence = \"sharers\"", why);
+        rules.expect(!l2.recalls(), "scheme", "not off", "off with l2.flow.coherence = \"sharers\"", why);
         let why = "lines of decoupled tags come and go without a miss that could tell of them";
         rules.expect(
             l1.organisation == Organisation::Plain,

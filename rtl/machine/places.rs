@@ -1,7 +1,7 @@
 //! Widths and places that a configuration gives to blocks which may also be built outside a machine.
 
 use super::MachineConfig;
-use crate::l2::{BankPlace, Coherence, L2Bypass};
+use crate::l2::BankPlace;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
@@ -28,13 +28,13 @@ impl MachineConfig {
     pub fn bank_place(&self, partition: u32) -> BankPlace {
         let burst_bytes = self.dram.burst_bytes();
         BankPlace {
-            packets: PacketShape { tracked: self.l2.bypass == L2Bypass::Coalesced, ..self.packets() },
+            packets: PacketShape { tracked: self.l2.bypass.needs_tracker(), ..self.packets() },
             interleave: self.interleave(self.l2.line_bytes),
             partition,
             channels: Interleave::new(self.channels_per_partition, self.interleave_bytes, burst_bytes),
             line_bytes: self.l2.line_bytes,
             burst_bytes,
-            coherent_l1s: if self.l2.coherence == Coherence::Sharers { self.num_sms } else { 0 },
+            coherent_l1s: if self.l2.recalls() { self.num_sms } else { 0 },
         }
     }
 }

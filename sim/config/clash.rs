@@ -1,5 +1,7 @@
 //! Designs that exclude each other, and how to have both all the same.
 
+use toml::Value;
+
 use super::fields::{Field, Fields, shown};
 use super::load::is_word;
 use super::meta::About;
@@ -22,7 +24,8 @@ pub(super) fn between(
     let other = &taken.iter().find(|other| other.slot == Some(slot))?.name;
     let message = format!("designs `{other}` and `{name}` both fill the slot `{slot}`, which holds one");
     let now = |field: &Field| fields.holder_of(&field.path);
-    let differs = |field: &&Field| now(field).is_none_or(|now| now.path != field.path || now.value != field.value);
+    let differs =
+        |field: &&Field| now(field).is_none_or(|now| now.path != field.path || !holds(&now.value, &field.value));
     let changed: Vec<&Field> = stated.iter().filter(differs).collect();
     let by_design =
         |field: &&&Field| now(field).is_some_and(|now| matches!(sources.of(&now.place).giver, Giver::Design(_)));
@@ -36,6 +39,14 @@ pub(super) fn between(
         format!("for both, give with `{other}` what `{name}` changes: {}", sets.join(" "))
     };
     Some((message, Some(help)))
+}
+
+/// Whether a value says what was stated: of a table, all the keys that were.
+fn holds(value: &Value, stated: &Value) -> bool {
+    match stated {
+        Value::Table(keys) => keys.iter().all(|(key, stated)| value.get(key).is_some_and(|value| holds(value, stated))),
+        scalar => value == scalar,
+    }
 }
 
 /// The option that gives a field its value, as a shell takes it.

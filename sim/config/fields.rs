@@ -22,6 +22,19 @@ const MOVED: &[(&str, &str)] = &[
         "l1.profiled",
         "its keys are those of `l1.bypass` now: l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 }",
     ),
+    (
+        "l2.streaming",
+        "its keys are those of `l2.bypass` now: l2.bypass = { kind = \"streaming\", period = 10_000, miss_percent = 90, \
+         min_accesses = 32, reopen = \"miss\" }",
+    ),
+    ("l2.replacement_flow", "it is `kind` of `l2.flow` now: l2.flow = { kind = \"transient\" }"),
+    ("l2.miss_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"overlapped\", miss_queue = 4 }"),
+    ("l2.write_back_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"overlapped\", write_back_queue = 4 }"),
+    ("l2.write_miss", "it is a key of `l2.flow` now: l2.flow = { kind = \"overlapped\", write_miss = \"fetch\" }"),
+    ("l2.pending_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
+    ("l2.serve_transient", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
+    ("l2.coherence", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
+    ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
 ];
 
 /// One field: a scalar, an array, or a table with a `kind`.
@@ -199,9 +212,7 @@ impl Overlay<'_> {
             return;
         }
         let Some(value) = self.replacement(field, given) else { return };
-        let change = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
-        let change = change.and_then(|table| table.values().next());
-        let place = Place { source: self.source, span: change.unwrap_or(given).span() };
+        let place = Place { source: self.source, span: first_change(given).span() };
         let giver = &self.sources.get(self.source).giver;
         if let (Giver::Design(earlier), Giver::Design(_)) = (&self.sources.of(&field.place).giver, giver)
             && field.value != value
@@ -226,7 +237,7 @@ impl Overlay<'_> {
         // A kind alone leaves the other keys of that kind to be given after it, but not ahead of it.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
-            Some(table) => table.iter().map(|(key, value)| (joined(path, key.get_ref()), value.span())).collect(),
+            Some(table) => changes(path, table),
             None => vec![(path.to_owned(), given.span())],
         };
         let kind = joined(path, KIND);
@@ -249,7 +260,9 @@ impl Overlay<'_> {
     fn replacement(&mut self, field: &Field, given: &Spanned<DeValue<'_>>) -> Option<Value> {
         let value = plain(given.get_ref());
         match (&field.value, given.get_ref().as_table()) {
-            (Value::Table(_), Some(table)) if table.contains_key(KIND) => Some(value),
+            (Value::Table(old), Some(_)) if value.get(KIND).is_some_and(|kind| old.get(KIND) != Some(kind)) => {
+                Some(value)
+            }
             (Value::Table(old), Some(table)) => self.patched(&field.path, old, table).map(Value::Table),
             (old, _) if old.same_type(&value) => Some(value),
             (old, _) => {
@@ -266,7 +279,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// A table with a `kind`, with single keys changed.
+    /// A table with a `kind`, or one in it, with single keys changed.
     fn patched(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
         let mut table = old.clone();
         let mut is_legal = true;
@@ -274,6 +287,12 @@ impl Overlay<'_> {
             let name: &str = key.get_ref();
             let value = plain(given.get_ref());
             match table.get_mut(name) {
+                Some(Value::Table(old)) if value.is_table() => {
+                    let inner =
+                        given.get_ref().as_table().and_then(|inner| self.patched(&joined(path, name), old, inner));
+                    is_legal &= inner.is_some();
+                    *old = inner.unwrap_or_default();
+                }
                 Some(old) if old.same_type(&value) => *old = value,
                 Some(old) => {
                     let message = format!("`{path}.{name}` is {}, expected {}", shown(&value), legal(old));
@@ -293,6 +312,24 @@ impl Overlay<'_> {
     pub fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
         self.problems.add(self.sources, &Place { source: self.source, span }, message, help);
     }
+}
+
+/// The single keys that a table changes, with those of the tables in it.
+fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usize>)> {
+    let of_key = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        let path = joined(path, key.get_ref());
+        match value.get_ref().as_table() {
+            Some(table) => changes(&path, table),
+            None => vec![(path, value.span())],
+        }
+    };
+    table.iter().flat_map(of_key).collect()
+}
+
+/// The value itself, or the first of the single keys that it changes.
+fn first_change<'a, 't>(given: &'a Spanned<DeValue<'t>>) -> &'a Spanned<DeValue<'t>> {
+    let table = given.get_ref().as_table().filter(|table| !table.contains_key(KIND));
+    table.and_then(|table| table.values().next()).map_or(given, first_change)
 }
 
 /// What has the type of `value`, in words.

@@ -31,8 +31,19 @@ pub(super) fn complete(fields: &mut Fields, config: &MachineConfig) {
         let complete = path.split('.').try_fold(&whole, |table, key| table.get(key));
         let field = fields.get_mut(&path).and_then(|field| field.value.as_table_mut());
         let (Some(Value::Table(complete)), Some(table)) = (complete, field) else { continue };
-        for (key, value) in complete {
-            table.entry(key.clone()).or_insert_with(|| value.clone());
+        fill(table, complete);
+    }
+}
+
+/// Adds the keys that a table lacks, and those that the tables in it lack.
+fn fill(table: &mut toml::Table, complete: &toml::Table) {
+    for (key, value) in complete {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(inner)), Value::Table(complete)) => fill(inner, complete),
+            (Some(_), _) => {}
+            (None, value) => {
+                table.insert(key.clone(), value.clone());
+            }
         }
     }
 }

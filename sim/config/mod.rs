@@ -12,8 +12,8 @@
 //!
 //! The preset `fermi` is also the schema: it states every field there is, so its keys are the legal
 //! keys and its values have the legal types. An inline table with a `kind` is one value, because its
-//! other keys depend on the kind: stating it with a `kind` replaces it, without one changes single
-//! keys of it.
+//! other keys depend on the kind: stating it with another `kind` replaces it, with the same one or none changes
+//! single keys of it.
 //!
 //! Everything that is wrong is reported at once, with the place where it was given: a line of a file, or the
 //! text of `--set`. What cannot be understood is left out and the rest goes on: an unknown key changes nothing,

@@ -127,7 +127,7 @@ fn decoupled_tags_take_5984_bits_more_than_ordinary_ones() {
 #[test]
 fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
     let lines = 16;
-    let set = format!("l2.frc.entries={lines}");
+    let set = format!("l2.flow.frc.entries={lines}");
     let frc = fermi(&["frc"], &[&set]).against(&fermi(&["transient"], &[]));
     let bank = at(&frc, "partition3.l2");
     let data = &at(bank, "frc").arrays[0];

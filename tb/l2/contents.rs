@@ -12,12 +12,27 @@ use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;
-use rtl::l2::{BankPlace, L2Bypass, L2Config, WriteMiss};
+use rtl::l2::bypass::all::All;
+use rtl::l2::bypass::coalesced::Coalesced;
+use rtl::l2::{BankPlace, L2Bypass, L2Config, OverlappedConfig, WriteMiss};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
     let mut random = Random::new(seed);
     let sets = 1 << random.below(3);
+    let flow = OverlappedConfig {
+        miss_queue: 1 + random.below(3) as u32,
+        write_back_queue: 1 + random.below(3) as u32,
+        write_miss: [WriteMiss::FetchPartial, WriteMiss::Fetch, WriteMiss::ByteMask][random.below(3) as usize],
+    };
+    let streaming = StreamingConfig {
+        period: 20 + random.below(300) as u32,
+        miss_percent: 1 + random.below(90) as u32,
+        min_accesses: 1 + random.below(8) as u32,
+        reopen: Reopen::Miss,
+    };
+    let schemes =
+        [L2Bypass::NONE, L2Bypass::Streaming(streaming), L2Bypass::All(All {}), L2Bypass::Coalesced(Coalesced {})];
     let config = L2Config {
         sets,
         ways: 1 + random.below(3) as u32,
@@ -26,19 +41,11 @@ fn run_random(seed: u64, place: BankPlace) {
         split_requests: 1 + random.below(4) as u32,
         mshr_entries: 1 + random.below(4) as u32,
         mshr_merges: 1 + random.below(4) as u32,
-        miss_queue: 1 + random.below(3) as u32,
-        write_back_queue: 1 + random.below(3) as u32,
+        flow: flow.into(),
         reply_queue: 1 + random.below(4) as u32,
         data_ports: 1 + random.below(2) as u32,
         atomic_buffer: random.percent(50),
-        write_miss: [WriteMiss::FetchPartial, WriteMiss::Fetch, WriteMiss::ByteMask][random.below(3) as usize],
-        bypass: [L2Bypass::None, L2Bypass::Streaming, L2Bypass::All, L2Bypass::Coalesced][random.below(4) as usize],
-        streaming: StreamingConfig {
-            period: 20 + random.below(300) as u32,
-            miss_percent: 1 + random.below(90) as u32,
-            min_accesses: 1 + random.below(8) as u32,
-            reopen: Reopen::Miss,
-        },
+        bypass: schemes[random.below(4) as usize].clone(),
         ..small_config()
     };
     let lines = 2 + random.below(20);
@@ -157,7 +164,10 @@ fn a_write_of_a_whole_line_needs_no_fetch() {
 
 #[test]
 fn a_write_of_a_whole_line_fetches_it_where_every_missing_write_does() {
-    let config = L2Config { write_miss: WriteMiss::Fetch, ..small_config() };
+    let config = L2Config {
+        flow: OverlappedConfig { write_miss: WriteMiss::Fetch, ..OverlappedConfig::default() }.into(),
+        ..small_config()
+    };
     let rig = play(&config, &[write(7, 0, u128::MAX, 0x5a), read(7, 1)], Memory::new(1, 1..2, 0));
     let taken: Vec<bool> = rig.memory.taken().iter().map(|(_, request)| request.write).collect();
     assert_eq!(taken, [false, false]);

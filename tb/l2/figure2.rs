@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::l1s::L1s;
 use super::memory::Memory;
-use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config};
+use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config, transient};
 use crate::kit::{Bench, CycleTable, Sink, Source, Stall, run_in_all_modes};
 use rtl::kernel::{Clocks, Mode, Simulator};
-use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, VictimBind};
+use rtl::l2::{BankPlace, FrcConfig, L2Config, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 use warpsieve::readers::{Changed, WaveError, WaveSpec, Waveform};
 use waves::scope::Window;
@@ -28,13 +28,11 @@ const D: u64 = 4;
 const READS: [(u64, u64); 3] = [(0, B), (90, C), (240, D)];
 
 fn config(frc_entries: u32) -> L2Config {
-    L2Config {
-        ways: 1,
-        lookup_latency: 10,
-        replacement_flow: ReplacementFlow::Transient,
-        frc: FrcConfig { entries: frc_entries, swap_latency: 0, victim_bind: VictimBind::Swap },
-        ..small_config()
-    }
+    L2Config { ways: 1, lookup_latency: 10, flow: flow(frc_entries).into(), ..small_config() }
+}
+
+fn flow(frc_entries: u32) -> TransientConfig {
+    transient(FrcConfig { entries: frc_entries, swap_latency: 0, victim_bind: VictimBind::Swap })
 }
 
 fn name(line: u64) -> &'static str {
@@ -221,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
-        let config = L2Config { serve_transient: false, ..config(0) };
+        let config = L2Config { flow: TransientConfig { serve_transient: false, ..flow(0) }.into(), ..config(0) };
         let (rig, table) = play(&config, &[(0, B), (79, A)]);
         // At 89 A is being recalled: the read waits until it is gone, and then for a way to fetch it to.
         assert_table(

@@ -4,10 +4,10 @@
 use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
 use super::memory::Memory;
-use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place};
+use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place, transient};
 use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
 use rtl::kernel::Mode;
-use rtl::l2::{BankPlace, FrcConfig, L2Config, L2Stats, ReplacementFlow, VictimBind};
+use rtl::l2::{BankPlace, FrcConfig, L2Config, L2Stats, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
 /// 1,500 cycles.
@@ -55,11 +55,13 @@ impl Load {
             mshr_merges: 1 + random.below(4) as u32,
             reply_queue: 1 + random.below(4) as u32,
             data_ports: 1 + random.below(2) as u32,
-            replacement_flow: ReplacementFlow::Transient,
-            pending_queue: 1 + random.below(8) as u32,
-            serve_transient: random.percent(50),
+            flow: TransientConfig {
+                pending_queue: 1 + random.below(8) as u32,
+                serve_transient: random.percent(50),
+                ..transient(frc)
+            }
+            .into(),
             atomic_buffer: random.percent(50),
-            frc,
             ..small_config()
         };
         let l1_line_bytes = if seed.is_multiple_of(3) { 128 } else { line_bytes };
@@ -167,8 +169,7 @@ mod tests {
             let mut random = Random::new(seed);
             let entries = [0, 4, 8][seed as usize % 3];
             let frc = FrcConfig { entries, swap_latency: 1, victim_bind: VictimBind::Swap };
-            let flow = ReplacementFlow::Transient;
-            let config = L2Config { sets: 4, ways: 3, replacement_flow: flow, frc, ..small_config() };
+            let config = L2Config { sets: 4, ways: 3, flow: transient(frc).into(), ..small_config() };
             let place = BankPlace { coherent_l1s: 15, ..fermi_place() };
             let script = requests(&mut random, place, 24, 300);
             let alone = Stall::NotBefore((0..300).map(|n| n * 300).collect());

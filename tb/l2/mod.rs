@@ -47,15 +47,14 @@ use std::slice::from_mut;
 use crate::kit::{Bench, Random, Sink, Source, link};
 use l1s::{L1s, L1sIo};
 use memory::{Memory, MemoryIo};
-use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::index::IndexConfig;
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
 use rtl::l2::{
-    BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, RecallIo,
-    RecallShape, ReplacementFlow, VictimBind, WriteMiss,
+    BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, OverlappedConfig,
+    RecallIo, RecallShape, TransientConfig, WriteMiss,
 };
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
@@ -116,20 +115,17 @@ fn small_config() -> L2Config {
         lookup_latency: 1,
         mshr_entries: 4,
         mshr_merges: 4,
-        miss_queue: 4,
-        write_back_queue: 4,
         reply_queue: 8,
         data_ports: 1,
-        write_miss: WriteMiss::FetchPartial,
         atomic_buffer: false,
-        bypass: L2Bypass::None,
-        streaming: StreamingConfig { period: 100, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss },
-        replacement_flow: ReplacementFlow::Overlapped,
-        pending_queue: 4,
-        serve_transient: true,
-        coherence: Coherence::None,
-        frc: FrcConfig { entries: 0, swap_latency: 1, victim_bind: VictimBind::Swap },
+        bypass: L2Bypass::NONE,
+        flow: OverlappedConfig { miss_queue: 4, write_back_queue: 4, write_miss: WriteMiss::FetchPartial }.into(),
     }
+}
+
+/// The transient flow with four places in its pending queue, and an FRC.
+fn transient(frc: FrcConfig) -> TransientConfig {
+    TransientConfig { pending_queue: 4, serve_transient: true, coherence: Coherence::None, frc }
 }
 
 /// An index function for a bank of `sets` sets.

@@ -11,14 +11,17 @@ use golden::l2::masked::{Access, Bank, Bytes};
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
-use rtl::l2::{BankPlace, L2Config, WriteMiss};
+use rtl::l2::{BankPlace, L2Config, OverlappedConfig, WriteMiss};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES};
 
 /// Cycles from one request to the next: each is over before the next comes.
 pub const APART: u64 = 100;
 
 fn config() -> L2Config {
-    L2Config { write_miss: WriteMiss::ByteMask, ..small_config() }
+    L2Config {
+        flow: OverlappedConfig { write_miss: WriteMiss::ByteMask, ..OverlappedConfig::default() }.into(),
+        ..small_config()
+    }
 }
 
 /// Plays requests one at a time.

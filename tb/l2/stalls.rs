@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
 use crate::kit::{Sink, Source, Stall as Hold, run_in_all_modes};
-use rtl::l2::{L2Config, L2Stats, Stall};
+use rtl::l2::{L2Config, L2Stats, OverlappedConfig, Stall};
 use rtl::noc::packet::Request;
 
 const ALL: [Stall; 7] = [
@@ -60,7 +60,11 @@ fn an_access_beyond_the_merges_of_its_line_is_refused_and_hits_later() {
 
 #[test]
 fn a_miss_without_room_in_the_miss_queue_is_refused() {
-    let config = L2Config { sets: 4, miss_queue: 1, ..small_config() };
+    let config = L2Config {
+        sets: 4,
+        flow: OverlappedConfig { miss_queue: 1, ..OverlappedConfig::default() }.into(),
+        ..small_config()
+    };
     // Two lines fill the channel to the closed memory, the third the queue.
     let stats = stats_after(&config, &[read(1, 0), read(2, 1), read(3, 2), read(4, 3)], 0);
     assert_eq!(reasons(&stats), [Stall::MissQueue]);
@@ -68,7 +72,11 @@ fn a_miss_without_room_in_the_miss_queue_is_refused() {
 
 #[test]
 fn a_dirty_victim_without_room_in_the_write_back_queue_is_refused() {
-    let config = L2Config { ways: 1, write_back_queue: 1, ..small_config() };
+    let config = L2Config {
+        ways: 1,
+        flow: OverlappedConfig { write_back_queue: 1, ..OverlappedConfig::default() }.into(),
+        ..small_config()
+    };
     let script: Vec<Request> = (0..5).map(|n| write(n, n, u128::MAX, n as u8)).collect();
     let stats = stats_after(&config, &script, 0);
     assert_eq!(reasons(&stats), [Stall::WriteBackQueue]);

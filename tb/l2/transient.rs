@@ -3,16 +3,24 @@
 use super::flat::check;
 use super::l1s::L1s;
 use super::memory::Memory;
-use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, write};
+use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, read, small_config, transient, write};
 use crate::kit::{Sink, Source, Stall as Hold, run_in_all_modes};
 use rtl::config::Rules;
-use rtl::l2::{BankPlace, FrcConfig, L2Config, ReplacementFlow, Stall, VictimBind};
+use rtl::l2::{BankPlace, FrcConfig, L2Config, Stall, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
 /// A bank of two ways and one set; a look-up takes a cycle.
 fn config(frc_entries: u32) -> L2Config {
-    let frc = FrcConfig { entries: frc_entries, swap_latency: 1, victim_bind: VictimBind::Swap };
-    L2Config { replacement_flow: ReplacementFlow::Transient, frc, ..small_config() }
+    L2Config { flow: transient(frc(frc_entries)).into(), ..small_config() }
+}
+
+fn frc(entries: u32) -> FrcConfig {
+    FrcConfig { entries, swap_latency: 1, victim_bind: VictimBind::Swap }
+}
+
+/// A pending queue of one place.
+fn one_place(entries: u32) -> TransientConfig {
+    TransientConfig { pending_queue: 1, ..transient(frc(entries)) }
 }
 
 /// Runs requests that come at the given cycles with a memory of 20 cycles.
@@ -81,7 +89,7 @@ fn a_request_for_a_line_that_another_waits_for_does_not_overtake_it() {
 
 #[test]
 fn a_full_pending_queue_holds_up_the_look_up_and_empties_again() {
-    let config = L2Config { ways: 1, pending_queue: 1, ..config(0) };
+    let config = L2Config { ways: 1, flow: one_place(0).into(), ..config(0) };
     let script: Vec<(u64, Request)> = (0..5).map(|n| (0, read(1 + n, n))).collect();
     let rig = play(&config, &script);
     assert!(rig.bank.stats().stalled(Stall::PendingQueue) > 20);
@@ -137,7 +145,7 @@ fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
 #[test]
 fn a_full_frc_beside_a_set_whose_ways_are_all_being_replaced_goes_on() {
     // Dirty lines of one set, of which there is one way and one entry of the FRC.
-    let config = L2Config { ways: 1, pending_queue: 1, mshr_entries: 2, mshr_merges: 1, ..config(1) };
+    let config = L2Config { ways: 1, flow: one_place(1).into(), mshr_entries: 2, mshr_merges: 1, ..config(1) };
     let rig = play(&config, &(0..12).map(|n| (0, write(1 + n % 4, n, 1 << n, n as u8))).collect::<Vec<_>>());
     let stats = rig.bank.stats();
     assert!(stats.frc_misses > 1 && stats.frc_misses < stats.fetches, "{stats:?}");
@@ -149,14 +157,14 @@ fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
     let script =
         [(0, read(1, 0)), (50, read(2, 1)), (100, read(3, 2)), (101, read(4, 3)), (200, read(3, 4)), (201, read(2, 5))];
     let hits = |victim_bind| {
-        let frc = FrcConfig { victim_bind, ..config(4).frc };
-        play(&L2Config { frc, ..config(4) }, &script).bank.stats().hits
+        let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();
+        play(&L2Config { flow, ..config(4) }, &script).bank.stats().hits
     };
     // Late: 3 takes the way of 1 and 4 that of 2. Early: 4 takes that of 3, and 2 stays.
     assert_eq!((hits(VictimBind::Swap), hits(VictimBind::Alloc)), (1, 1));
     let misses = |victim_bind| {
-        let frc = FrcConfig { victim_bind, ..config(4).frc };
-        asked(&play(&L2Config { frc, ..config(4) }, &script)).last().copied()
+        let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();
+        asked(&play(&L2Config { flow, ..config(4) }, &script)).last().copied()
     };
     assert_eq!((misses(VictimBind::Swap), misses(VictimBind::Alloc)), (Some(('r', 2)), Some(('r', 3))));
 }
@@ -168,19 +176,15 @@ fn an_frc_that_cannot_work_is_refused_with_the_reason() {
         config.validate(128, 64, &mut rules);
         rules.into_violations().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let overlapped = L2Config { replacement_flow: ReplacementFlow::Overlapped, ..config(4) };
-    assert_eq!(
-        told(overlapped),
-        ["frc.entries is 4, expected 0 with replacement_flow = \"overlapped\": what an FRC gives is in that flow \
-          already: no fetch waits for an eviction, no way for its victim"]
-    );
     assert_eq!(
         told(config(16)),
-        ["frc.entries is 16, expected 8 at most: its set index is part of the bank's, or a line swapped out could \
-          not be found again"]
+        [
+            "flow.frc.entries is 16, expected 8 at most: its set index is part of the bank's, or a line swapped out could \
+          not be found again"
+        ]
     );
     assert_eq!(
         told(L2Config { sets: 64, ..config(12) }),
-        ["frc.entries is 12, expected a power of two from 1 to 512: the set index is a bit field; 0 means none"]
+        ["flow.frc.entries is 12, expected a power of two from 1 to 512: the set index is a bit field; 0 means none"]
     );
 }

@@ -179,7 +179,7 @@ impl Draw {
     /// nothing, and keep what leaves the L2.
     fn tracker(&mut self, sms: u64) {
         let learns = self.has("l1.replacement={ kind = \"ship\"") || self.has("l1.organisation=decoupled");
-        if learns || self.has("l2.coherence=sharers") || self.random.percent(50) {
+        if learns || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
             return;
         }
         self.set("tracker.scheme", "corrected");
@@ -191,8 +191,8 @@ impl Draw {
         self.one_of("tracker.probes", &["kept", "all"]);
         self.range("tracker.transfers", 1, 64);
         self.one_of("l1.store_hit", &["update", "evict"]);
-        if !self.has("l2.replacement_flow=transient") {
-            self.one_of("l2.bypass", &["coalesced", "all", "none"]);
+        if !self.has("l2.flow.kind=transient") {
+            self.one_of("l2.bypass.kind", &["coalesced", "all", "none"]);
         }
     }
 
@@ -234,28 +234,28 @@ impl Draw {
         self.range("l2.lookup_latency", 1, 20);
         self.range("l2.mshr_entries", 1, 64);
         self.range("l2.mshr_merges", 1, 16);
-        self.range("l2.miss_queue", 1, 16);
-        self.range("l2.write_back_queue", 1, 16);
         self.range("l2.reply_queue", 1, 16);
         self.range("l2.data_ports", 1, 2);
         self.one_of("l2.atomic_buffer", &[true, false]);
-        self.one_of("l2.write_miss", &["fetch", "byte-mask", "fetch-partial"]);
-        self.frc();
+        self.flow();
     }
 
     /// Half of the banks that change have the transient flow.
-    fn frc(&mut self) {
+    fn flow(&mut self) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
+            self.range("l2.flow.miss_queue", 1, 16);
+            self.range("l2.flow.write_back_queue", 1, 16);
+            self.one_of("l2.flow.write_miss", &["fetch", "byte-mask", "fetch-partial"]);
             return;
         }
-        self.set("l2.replacement_flow", "transient");
-        self.range("l2.pending_queue", 1, 64);
-        self.one_of("l2.serve_transient", &[true, false]);
-        self.one_of("l2.coherence", &["sharers", "none"]);
+        self.set("l2.flow.kind", "transient");
+        self.range("l2.flow.pending_queue", 1, 64);
+        self.one_of("l2.flow.serve_transient", &[true, false]);
+        self.one_of("l2.flow.coherence", &["sharers", "none"]);
         // Eight lines are one set, which every bank has.
-        self.one_of("l2.frc.entries", &[0, 4, 8]);
-        self.range("l2.frc.swap_latency", 0, 8);
-        self.one_of("l2.frc.victim_bind", &["swap", "alloc"]);
+        self.one_of("l2.flow.frc.entries", &[0, 4, 8]);
+        self.range("l2.flow.frc.swap_latency", 0, 8);
+        self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
     }
 
     fn dram(&mut self, l2_line_bytes: u32) {

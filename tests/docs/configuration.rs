@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use warpsieve::config::{Request, Resolved};
 
 /// The files that declare configuration.
-const SOURCES: [&str; 17] = [
+const SOURCES: [&str; 20] = [
     "rtl/machine/config.rs",
     "rtl/sm/config.rs",
     "rtl/l1/config.rs",
@@ -26,6 +26,9 @@ const SOURCES: [&str; 17] = [
     "rtl/index.rs",
     "rtl/noc/xbar.rs",
     "rtl/l2/config.rs",
+    "rtl/l2/bank/overlapped/config.rs",
+    "rtl/l2/bank/transient/config.rs",
+    "rtl/l2/bypass/mod.rs",
     "rtl/dram/config.rs",
 ];
 const ROOT: &str = "MachineConfig";
@@ -225,11 +228,23 @@ impl Page<'_> {
             for variant in variants {
                 let value =
                     if is_tagged { format!("kind = \"{}\"", variant.name) } else { format!("\"{}\"", variant.name) };
-                let keys = self.keys(variant).iter().map(|key| format!(" `{}`: {}", key.name, key.about));
-                let meaning = format!("{}{}", variant.about, keys.collect::<String>());
+                let meaning = format!("{}{}", variant.about, self.listed("", self.keys(variant)));
                 text.push_str(&format!("| {} | `{value}` | {meaning} |\n", fields.join(", ")));
             }
         }
+    }
+
+    /// Keys with their meanings, and after each that is a table, those in it.
+    fn listed(&self, path: &str, keys: &[Documented]) -> String {
+        let of_key = |key: &Documented| {
+            let name = format!("{path}{}", key.name);
+            let inner = match self.declarations.get(&key.ty) {
+                Some(Declared::Group { fields, .. }) => self.listed(&format!("{name}."), fields),
+                _ => String::new(),
+            };
+            format!(" `{name}`: {}{inner}", key.about)
+        };
+        keys.iter().map(of_key).collect()
     }
 
     /// The keys beside a kind: its own fields, or those of what it holds.

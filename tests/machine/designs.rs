@@ -95,7 +95,7 @@ fn designs_of_different_slots_compose() {
 
 #[test]
 fn the_transient_flow_and_the_frc_give_every_result() {
-    let least = ["l2.pending_queue=1", "l2.ways=1", "l2.mshr_entries=2"];
+    let least = ["l2.flow.pending_queue=1", "l2.ways=1", "l2.mshr_entries=2"];
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "transpose"] {
             let small = launch(kernel, "small.toml");
@@ -214,11 +214,12 @@ fn a_line_asked_for_once_goes_past_decoupled_tags() {
 
 #[test]
 fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
-    let short = ["throttle.dwt.period=300", "l2.streaming.period=300"];
+    let short = ["throttle.dwt.period=300"];
     for kernel in ["bfs", "syrk", "gesummv", "sgemm", "mm2"] {
         for design in ["swl-1", "dwt-cs", "ccws", "streaming", "streaming-l2", "dwt-pric"] {
             let of_l1 = ["streaming", "dwt-pric"].contains(&design).then_some("l1.bypass.period=300");
-            let sets: Vec<_> = short.into_iter().chain(of_l1).collect();
+            let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=300");
+            let sets: Vec<_> = short.into_iter().chain(of_l1).chain(of_l2).collect();
             Setup::checked().designs(&[design]).sets(&sets).passes(&launch(kernel, "small.toml"));
         }
     }

@@ -37,7 +37,7 @@ fn every_pair_of_line_sizes_gives_every_result() {
         for kernel in ["bfs", "histo", "syrk"] {
             let sets = [&sizes[..], &["l1.bypass_sectors=32", "interleave_bytes=256"]].concat();
             Setup::checked().sets(&sets).passes(&launch(kernel, "small.toml"));
-            let flow = [&sets[..], &["l2.split_requests=1", "l2.replacement_flow=transient"]].concat();
+            let flow = [&sets[..], &["l2.split_requests=1", "l2.flow.kind=transient"]].concat();
             Setup::checked().sets(&flow).passes(&launch(kernel, "small.toml"));
         }
     }

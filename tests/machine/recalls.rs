@@ -10,7 +10,7 @@ use warpsieve::run::{Counters, RunOptions};
 use super::{LEAST_QUEUES, Setup, launch};
 
 /// Banks so small that lines leave all the time.
-const SHARERS: [&str; 3] = ["l2.coherence=sharers", "l2.sets=8", "l2.ways=2"];
+const SHARERS: [&str; 3] = ["l2.flow.coherence=sharers", "l2.sets=8", "l2.ways=2"];
 
 fn sum(counters: &Counters, count: fn(&L1Stats) -> u64) -> u64 {
     counters.l1.iter().map(count).sum()
@@ -49,7 +49,7 @@ fn an_l1_line_goes_with_the_first_of_its_l2_lines() {
 
 #[test]
 fn the_least_queues_on_all_ways_do_not_stop_it() {
-    let least = ["l2.coherence=sharers", "l2.sets=8", "l2.ways=1", "l2.pending_queue=1"];
+    let least = ["l2.flow.coherence=sharers", "l2.sets=8", "l2.ways=1", "l2.flow.pending_queue=1"];
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "histo"] {
             let setup = Setup::checked().designs(&[design]);
@@ -64,7 +64,7 @@ fn lines_that_leave_the_l2_leave_the_l1s_as_well_and_every_recall_is_answered() 
         let setup = Setup::checked().designs(&["transient"]).sets(&["l2.sets=8", "l2.ways=2"]).sets(sets);
         setup.passes(&launch("syrk", "padded.toml")).counters
     };
-    let (kept, recalled) = (run(&[]), run(&["l2.coherence=sharers"]));
+    let (kept, recalled) = (run(&[]), run(&["l2.flow.coherence=sharers"]));
     assert_eq!((sum(&kept, |l1| l1.recalls), kept.recalls.len(), kept.recall_acks.len()), (0, 0, 0));
     let packets = |outputs: &[rtl::noc::xbar::OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();
     assert!(packets(&recalled.recalls) > 1000);
@@ -78,7 +78,7 @@ fn recalls_do_not_depend_on_how_the_host_evaluates_them_nor_on_checks() {
     let run = |mode: Mode, check| {
         let options = RunOptions { check, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["frc"]).sets(&SHARERS);
-        let report = setup.sets(&["num_sms=3", "num_partitions=2", "l2.frc.entries=4"]);
+        let report = setup.sets(&["num_sms=3", "num_partitions=2", "l2.flow.frc.entries=4"]);
         let report = report.passes(&launch("bfs", "small.toml"));
         (report.counters, report.digests)
     };
@@ -112,7 +112,7 @@ fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
 #[test]
 fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
     for ways in ["l2.ways=1", "l2.ways=2"] {
-        let two = Setup::default().sets(&["channels_per_partition=2", "l2.replacement_flow=transient"]);
+        let two = Setup::default().sets(&["channels_per_partition=2", "l2.flow.kind=transient"]);
         two.sets(&["l2.sets=1", ways]).passes(&launch("particlefilter", "small.toml"));
     }
 }

@@ -119,8 +119,8 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
         "tracker.ways=1",
         "tracker.transfers=1",
         "l2.split_requests=1",
-        "l2.miss_queue=1",
-        "l2.write_back_queue=1",
+        "l2.flow.miss_queue=1",
+        "l2.flow.write_back_queue=1",
     ];
     let designs: [&[&str]; 5] = [
         &["tracker"],

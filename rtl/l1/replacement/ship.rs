@@ -117,7 +117,6 @@ impl Ship {
             lines: Array::new(spec("lines", sets, ways), bits),
         }
     }
-
 }
 
 impl Start for Ship {

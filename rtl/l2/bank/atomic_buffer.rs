@@ -23,8 +23,7 @@
 
 use super::super::mshr::bits_for;
 use super::super::stats::{L2Stats, Stall};
-use super::perform::{Asked, answer, perform};
-use super::transient::Place;
+use super::lines::{Asked, Place, answer, perform};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{Array, Describe, Edge, FieldsExt, Logic, Payload};

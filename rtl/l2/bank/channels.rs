@@ -2,11 +2,11 @@
 //! them in turn, and a line's bursts are all in one, so that a channel's order of accesses to an address is
 //! the bank's.
 
-use super::L2Bank;
+use super::core::Core;
 use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{Edge, Rx, RxBank, Tx, TxBank};
 
-impl L2Bank {
+impl Core {
     /// The link to the channel of a burst, and the burst's number there.
     #[inline(always)]
     pub(super) fn channel_of<'a>(&self, burst: u64, to: &'a mut TxBank<'_, DramRequest>) -> (Tx<'a, DramRequest>, u64) {

@@ -2,7 +2,9 @@
 
 use super::super::line::{LineState, Tag};
 use super::super::stats::L2Stats;
-use super::L2Bank;
+use super::core::Core;
+use super::lines::Place;
+use super::{Flow, L2Bank};
 use crate::kernel::{Edge, Wake};
 use crate::noc::packet::LINE_BYTES;
 
@@ -10,13 +12,14 @@ impl L2Bank {
     /// Counters so far.
     #[must_use]
     pub fn stats(&self) -> &L2Stats {
-        &self.stats
+        &self.core().stats
     }
 
     /// Charges the cycles of a stall that still lasts, at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
-        if let Some((since, reason)) = &mut self.refused {
-            self.stats.stalls[*reason as usize] += cycle.saturating_sub(*since);
+        let core = self.core_mut();
+        if let Some((since, reason)) = &mut core.refused {
+            core.stats.stalls[*reason as usize] += cycle.saturating_sub(*since);
             *since = cycle;
         }
     }
@@ -24,74 +27,86 @@ impl L2Bank {
     /// True if no request, line or reply is on its way.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.looking.is_empty()
-            && self.mshr.is_empty()
-            && self.turns.is_empty()
-            && self.replies.is_empty()
-            && self.split.as_ref().is_none_or(|split| split.is_idle())
-            && self.transient.is_idle()
+        match &self.flow {
+            Flow::Overlapped(bank) => bank.is_idle(),
+            Flow::Transient(bank) => bank.is_idle(),
+        }
     }
 
     /// The bytes of a line that are here, also those still waiting to be written to memory, and which they are: for a
     /// host that looks into a machine at rest.
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
-        if let Some((set, way)) = self.locate(line) {
-            let held = self.atomic_buffer.as_ref().and_then(|buffer| buffer.held((set, way)));
-            return Some((&held.unwrap_or_else(|| &self.data.row(set)[way as usize]).0, self.bytes_here(set, way)));
+        let core = self.core();
+        let held = core.locate(line).map(|place| (place, core.held(place)));
+        match (&self.flow, held) {
+            (Flow::Overlapped(bank), Some((place, bytes))) => Some((bytes, bank.bytes_here(place))),
+            (Flow::Overlapped(bank), None) => bank.given_up(core.local(line)),
+            (Flow::Transient(_), held) => held.map(|(_, bytes)| (bytes, u128::MAX)),
         }
-        let burst = self.local(line) * u64::from(self.bursts);
-        let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
-        youngest.map(|leaving| (&leaving.line.0, leaving.mask))
     }
 
     /// Replaces the bytes of a line that is here, and says whether it was: for a host that writes
     /// memory under a machine at rest.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
-        let Some((set, way)) = self.locate(line) else { return false };
-        if let Some(held) = self.atomic_buffer.as_mut().and_then(|buffer| buffer.held_mut((set, way))) {
+        let core = self.core_mut();
+        let Some((set, way)) = core.locate(line) else { return false };
+        let lines = &mut core.lines;
+        if let Some(held) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.held_mut((set, way))) {
             held.0 = *bytes;
             return true;
         }
         // No edge of any clock.
         let mut wake = Wake::new(&[1]);
-        self.data.poke(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
+        lines.data.poke(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
         true
     }
 
     /// A kernel has ended: the line of the atomic buffer goes back to the data memory (anssari2012 section 3.4), while
     /// nobody asks for anything.
     pub fn end_kernel(&mut self) {
-        if let Some(buffer) = &mut self.atomic_buffer {
+        let Core { lines, stats, .. } = self.core_mut();
+        if let Some(buffer) = &mut lines.atomic_buffer {
             let mut wake = Wake::new(&[1]);
-            buffer.write_back(&mut self.data, &Edge::new(u64::MAX, u64::MAX, &mut wake), &mut self.stats);
+            buffer.write_back(&mut lines.data, &Edge::new(u64::MAX, u64::MAX, &mut wake), stats);
         }
     }
 
     /// Starts to refuse reads of lines that nobody wrote.
     pub fn refuse_unwritten(&mut self) {
-        self.data.refuse_unwritten();
-        self.transient.refuse_unwritten();
+        self.core_mut().lines.data.refuse_unwritten();
+        if let Flow::Transient(bank) = &mut self.flow {
+            bank.refuse_unwritten();
+        }
     }
 
     /// Starts to keep digests of the memories.
     pub fn record(&mut self) {
-        self.tags.record();
-        self.recency.record();
-        self.data.record();
-        self.masks.iter_mut().for_each(|masks| masks.record());
-        self.mshr.record();
-        if let Some(passing) = &mut self.passing {
-            passing.lines.record();
+        let core = self.core_mut();
+        core.tags.record();
+        core.recency.record();
+        core.lines.data.record();
+        core.mshr.record();
+        match &mut self.flow {
+            Flow::Overlapped(bank) => bank.record(),
+            Flow::Transient(bank) => bank.record(),
         }
-        self.transient.record();
     }
+}
 
+impl Core {
     /// Set and way of a line whose bytes are here.
-    pub(super) fn locate(&self, line: u64) -> Option<(u32, u32)> {
+    fn locate(&self, line: u64) -> Option<Place> {
         let (set, tag) = self.split(self.local(line));
         let is_here = |cell: &Tag| cell.state.is_here() || cell.state == LineState::Partial;
         let way = self.tags.row(set).iter().position(|cell| cell.tag == tag && is_here(cell))?;
         Some((set, way as u32))
+    }
+
+    /// The bytes of the line in a place, which the atomic buffer may have.
+    fn held(&self, (set, way): Place) -> &[u8; LINE_BYTES] {
+        let lines = &self.lines;
+        let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.held((set, way)));
+        &held.unwrap_or_else(|| &lines.data.row(set)[way as usize]).0
     }
 }

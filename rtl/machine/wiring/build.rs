@@ -10,7 +10,7 @@ use crate::dram::message::DramShape;
 use crate::kernel::{BlockId, Chan, ChanSpec, Clocks};
 use crate::l1::access::AccessShape;
 use crate::l1::lsu::{Lsu, LsuPlace};
-use crate::l2::{Coherence, L2Bank, RecallShape};
+use crate::l2::{L2Bank, RecallShape};
 use crate::machine::duel::Duel;
 use crate::machine::places::bits_for;
 use crate::machine::side_network::{RecallNetwork, SideLinks, SideNetwork};
@@ -113,7 +113,7 @@ impl Builder<'_> {
     }
 
     fn is_recalled(&self) -> bool {
-        self.config.l2.coherence == Coherence::Sharers
+        self.config.l2.recalls()
     }
 
     fn is_tracked(&self) -> bool {
@@ -257,7 +257,7 @@ impl Builder<'_> {
             line_bits: self.packets.line_bits,
             sm_bits: self.packets.sm_bits,
             partition_bits: self.packets.partition_bits,
-            leaver_bits: bits_for(l2.mshr_entries + l2.frc.entries),
+            leaver_bits: bits_for(l2.mshr_entries + l2.frc_entries()),
         };
         let (wishes, answers) = (self.id(Part::InvXbar), self.id(Part::AckXbar));
         let links = SideLinks {

@@ -7,7 +7,8 @@ use std::path::Path;
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::l1::bypass::none::NoScheme;
-use rtl::l2::L2Bypass;
+use rtl::l1::config::StoreHit;
+use rtl::l2::{FlowConfig, OverlappedConfig, TransientConfig};
 
 use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
 
@@ -110,6 +111,25 @@ fn a_single_key_of_a_table_with_a_kind_can_be_set() {
 }
 
 #[test]
+fn the_same_kind_changes_keys_of_the_machine_s_and_another_begins_with_its_defaults() {
+    let flow = |machine: &str, designs: &[&str], sets: &[&str]| {
+        let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
+        Resolved::new(&request).unwrap().config.l2.flow
+    };
+    let FlowConfig::Transient(candel) = flow("southern-islands", &["frc-16"], &["l2.flow.frc.swap_latency=3"]) else {
+        panic!("candel2018's machine has the transient flow")
+    };
+    assert_eq!((candel.pending_queue, candel.frc.entries, candel.frc.swap_latency), (512, 16, 3));
+    assert_eq!(flow("kepler", &["transient"], &[]), TransientConfig::default().into());
+    assert_eq!(
+        flow("kepler", &[], &["l2.flow.kind=overlapped"]),
+        OverlappedConfig { miss_queue: 16, ..Default::default() }.into()
+    );
+    assert_eq!(flow("fermi", &[], &[]), OverlappedConfig::default().into());
+}
+
+#[test]
 fn set_goes_on_top_of_designs() {
     let config = fermi(&["bypass-all"], &["l1.bypass.kind=none", "l1.ways = 16"]).unwrap().config;
     assert_eq!((config.l1.bypass, config.l1.ways), (NoScheme {}.into(), 16));
@@ -117,9 +137,9 @@ fn set_goes_on_top_of_designs() {
 
 #[test]
 fn a_bare_word_is_a_string_and_a_quoted_one_too() {
-    let bare = fermi(&[], &["l2.bypass=all"]).unwrap();
-    let quoted = fermi(&[], &["l2.bypass=\"all\""]).unwrap();
-    assert_eq!(bare.config.l2.bypass, L2Bypass::All);
+    let bare = fermi(&[], &["l1.store_hit=update"]).unwrap();
+    let quoted = fermi(&[], &["l1.store_hit=\"update\""]).unwrap();
+    assert_eq!(bare.config.l1.store_hit, StoreHit::Update);
     assert_eq!(bare.hash(), quoted.hash());
 }
 

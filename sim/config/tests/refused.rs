@@ -63,10 +63,10 @@ fn unknown_keys_of_files_are_refused_at_their_line() {
 #[test]
 fn a_value_of_another_type_is_refused_with_the_legal_one() {
     assert_eq!(
-        refused(&[], &["l1.sets=many", "l2.bypass=1", "l1.index=linear", "l1=3", "l1.ways=2.0"]),
+        refused(&[], &["l1.sets=many", "l1.store_hit=1", "l1.index=linear", "l1=3", "l1.ways=2.0"]),
         [
             "--set:1:9: `l1.sets` is \"many\", expected an integer",
-            "--set:1:11: `l2.bypass` is 1, expected a string",
+            "--set:1:14: `l1.store_hit` is 1, expected a string",
             "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the name is \
              the kind, with the keys of that kind beside it: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
@@ -80,10 +80,10 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
 #[test]
 fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
     assert_eq!(
-        refused(&[], &["lsu.slots=-1", "l2.bypass=al"]),
+        refused(&[], &["lsu.slots=-1", "l1.store_hit=evit"]),
         [
             "--set:1:11: `lsu.slots` is -1, expected 0 to 4294967295",
-            "--set:1:11: `l2.bypass` is \"al\", expected one of none, streaming, all, coalesced (did you mean `all`?)",
+            "--set:1:14: `l1.store_hit` is \"evit\", expected one of evict, update (did you mean `evict`?)",
         ]
     );
 }
@@ -139,7 +139,8 @@ fn two_designs_in_one_slot_are_refused_by_name() {
 #[test]
 fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine() {
     let clash = "--design:1:1: designs `frc` and `streaming-l2` both fill the slot `l2`, which holds one (for both, give \
-                 with `frc` what `streaming-l2` changes: --set l2.bypass=streaming)";
+                 with `frc` what `streaming-l2` changes: --set 'l2.bypass={ kind = \"streaming\", period = 10000, miss_percent = 90, \
+                 min_accesses = 32, reopen = \"miss\" }')";
     assert_eq!(refused(&["frc", "streaming-l2"], &[]), [clash]);
     assert_eq!(
         refused(&["tracker", "tracker-2"], &[]),
@@ -358,7 +359,7 @@ fn a_report_shows_the_place() {
 
 #[test]
 fn so_many_l2_mshr_entries_need_whole_words_and_the_transient_flow() {
-    let why = "with replacement_flow = \"transient\": the entries in use are one bit each of whole words";
+    let why = "with flow.kind = \"transient\": the entries in use are one bit each of whole words";
     for (designs, entries) in [(&["transient"][..], "100"), (&[], "128")] {
         let set = format!("l2.mshr_entries={entries}");
         let expected =
@@ -389,6 +390,50 @@ fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
 }
 
 #[test]
+fn keys_of_the_l2_that_became_those_of_a_kind_are_refused_with_their_new_spelling() {
+    let moved = |set: &str| refused(&[], &[set]).concat();
+    for (set, now) in [
+        ("l2.replacement_flow=transient", "`kind` of `l2.flow` now: l2.flow = { kind = \"transient\" }"),
+        ("l2.pending_queue=8", "`l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
+        ("l2.serve_transient=true", "`l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
+        ("l2.coherence=sharers", "`l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
+        ("l2.frc.entries=8", "`l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
+        ("l2.miss_queue=8", "`l2.flow` now: l2.flow = { kind = \"overlapped\", miss_queue = 4 }"),
+        ("l2.write_back_queue=8", "`l2.flow` now: l2.flow = { kind = \"overlapped\", write_back_queue = 4 }"),
+        ("l2.write_miss=fetch", "`l2.flow` now: l2.flow = { kind = \"overlapped\", write_miss = \"fetch\" }"),
+        ("l2.streaming.period=9", "`l2.bypass` now: l2.bypass = { kind = \"streaming\", period = 10_000"),
+        (
+            "l2.bypass=all",
+            "(the name is the kind, with the keys of that kind beside it: l2.bypass = { kind = \"all\", ... })",
+        ),
+    ] {
+        let message = moved(set);
+        assert!(message.starts_with("--set:1:") && message.contains(now), "{set}: {message}");
+    }
+}
+
+#[test]
+fn a_flow_takes_its_own_keys_alone() {
+    assert_eq!(
+        refused(&["transient"], &["l2.flow.miss_queue=8"]),
+        ["--set:1:20: unknown key `l2.flow.miss_queue` (legal keys: pending_queue, serve_transient, coherence, frc)"]
+    );
+    assert_eq!(
+        refused(&[], &["l2.flow={ kind = \"overlapped\", frc = { entries = 4 } }"]),
+        ["--set:1:9: unknown key `l2.flow.frc` (legal keys: miss_queue, write_back_queue, write_miss)"]
+    );
+    assert_eq!(
+        refused(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),
+        ["--set:1:4: l2.bypass is all, expected none with flow.kind = \"transient\": a line passes beside its set, \
+          which that flow has no place for"]
+    );
+    assert_eq!(
+        refused(&["frc"], &["l2.flow.frc.entries=4", "l2.flow.frc.entries=8"]),
+        ["--set:1:21: `l2.flow.frc.entries` is given twice (leave one of them out)"]
+    );
+}
+
+#[test]
 fn a_policy_that_its_machine_cannot_follow_is_refused() {
     assert_eq!(
         refused(&["hybrid-policy", "decoupled"], &[]),
@@ -401,8 +446,8 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
           lines that an instruction touches are counted at once, and one of 64 lanes comes in halves"]
     );
     assert_eq!(
-        refused(&[], &["l2.bypass=coalesced"]),
-        ["--set:1:11: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
+        refused(&[], &["l2.bypass.kind=coalesced"]),
+        ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
           L1 is said to the sharing tracker, and only with one do L1s supply each other"]
     );
     assert_eq!(

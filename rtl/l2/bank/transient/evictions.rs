@@ -19,8 +19,8 @@
 //! Twin: `golden/l2/frc.rs`.
 //! Bench: its own tests and `tb/l2/frc.rs`.
 
-use super::config::BankPlace;
-use super::mshr::bits_for;
+use super::super::super::config::BankPlace;
+use super::super::super::mshr::bits_for;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Payload};
 

@@ -1,5 +1,4 @@
-//! Lines of which only some bytes are here: how a bank with byte masks serves writes that miss without a fetch. A
-//! part of the bank, in the overlapped flow only.
+//! Lines of which only some bytes are here: how a bank with byte masks serves writes that miss without a fetch.
 //!
 //! A write that misses takes a way, and the mask of the line says which bytes it has written: they are here, and newer
 //! than memory. More writes add to them, until the line is whole. A read that finds all sectors that it wants is
@@ -8,12 +7,10 @@
 //!
 //! Order: a line that is being fetched has an MSHR entry, as any that misses. Area: a bit a byte.
 
-use super::super::line::{ByteMask, LineState, Tag};
-use super::super::queues::{Fetch, Turn};
-use super::super::stats::Stall;
-use super::serve::oldest;
-use super::transient::Place;
-use super::{L2Bank, Match};
+use super::super::super::line::{ByteMask, LineState, Tag};
+use super::super::super::stats::{Found, Stall};
+use super::super::lines::Place;
+use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
 use crate::kernel::Edge;
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES, SECTORS};
@@ -36,20 +33,20 @@ fn wanted(request: &Request) -> u128 {
     }
 }
 
-impl L2Bank {
+impl Overlapped {
     /// Bytes of the line in a place that are newer than memory and must stay, while it is not whole.
     #[inline(always)]
     pub(super) fn newer(&self, at: &Edge<'_>, (set, way): Place) -> u128 {
         match &self.masks {
-            Some(masks) if way < self.config.ways => masks.read_cell(at, set, way).0,
+            Some(masks) if way < self.core.config.ways => masks.read_cell(at, set, way).0,
             _ => 0,
         }
     }
 
     /// Bytes of the line in a way that are here.
-    pub(super) fn bytes_here(&self, set: u32, way: u32) -> u128 {
+    pub(in super::super) fn bytes_here(&self, (set, way): Place) -> u128 {
         match &self.masks {
-            Some(masks) if self.tags.row(set)[way as usize].state == LineState::Partial => {
+            Some(masks) if self.core.tags.row(set)[way as usize].state == LineState::Partial => {
                 masks.row(set)[way as usize].0
             }
             _ => u128::MAX,
@@ -67,7 +64,7 @@ impl L2Bank {
     ) -> Result<(), Stall> {
         let Match { local, set, tag, .. } = matched;
         let held = self.newer(at, (set, way));
-        let request = oldest(&self.looking);
+        let request = oldest(&self.core.looking);
         let (kind, id, written) = (request.kind, request.id, request.byte_mask);
         if wanted(request) & !held == 0 {
             self.hit(at, (set, way), LineState::Partial, can_write)?;
@@ -76,25 +73,19 @@ impl L2Bank {
             }
             return Ok(());
         }
-        let entry = self.mshr.free().ok_or(Stall::MshrEntry)?;
-        if !self.fetches.has_room() {
-            return Err(Stall::MissQueue);
-        }
-        self.room_for_ack(request)?;
-        self.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
-        self.mshr.allocate(at, entry, (set, way), oldest(&self.looking));
-        let burst = local * u64::from(self.bursts);
-        self.fetches.push(Fetch { burst, id, entry: entry as u8, missed: at.cycle });
-        self.turns.push(Turn { write_back: false });
-        self.stats.fetches += 1;
-        *(if kind == RequestKind::Read { &mut self.stats.misses } else { &mut self.stats.atomic_misses }) += 1;
+        let entry = self.core.mshr.free().ok_or(Stall::MshrEntry)?;
+        self.memory.room_for_fetch()?;
+        self.core.room_for_ack(request)?;
+        self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
+        self.fetch(at, local, (set, way), entry, id);
+        self.core.stats.count(kind, Found::Nowhere);
         Ok(())
     }
 
     /// These bytes of the line are here now.
     fn add_bytes(&mut self, at: &Edge<'_>, (set, way): Place, held: u128) {
-        if held == u128::MAX >> (LINE_BYTES as u32 - self.place.line_bytes) {
-            self.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
+        if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
+            self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         } else if let Some(masks) = &mut self.masks {
             masks.write(at, set, way, ByteMask(held));
         }

@@ -19,7 +19,7 @@
 //! Twin: `golden/l2/frc.rs`.
 //! Bench: its own tests and `tb/l2/frc.rs`.
 
-use super::queues::{DUE_BITS, DUE_MASK};
+use super::super::super::looking::{DUE_BITS, DUE_MASK};
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload};
 use crate::noc::packet::{PacketShape, Request};
 

@@ -5,13 +5,14 @@
 //! many as its latency; at their end the lines have changed places. Without latency it happens at
 //! once, through ports of its own.
 
-use super::super::evictions::Leaving;
-use super::super::frc::{Frc, FrcEntry};
-use super::super::line::{LineState, Sharers, Tag};
-use super::super::mshr::bits_for;
-use super::super::queues::{DUE_BITS, DUE_MASK};
-use super::L2Bank;
-use super::transient::Transient;
+use super::super::super::line::{LineState, Tag};
+use super::super::super::looking::{DUE_BITS, DUE_MASK};
+use super::super::super::mshr::bits_for;
+use super::super::lines::Place;
+use super::Transient;
+use super::evict::replace;
+use super::evictions::Leaving;
+use super::frc::{Frc, FrcEntry};
 use crate::kernel::{Describe, Edge, FieldsExt};
 
 /// A swap under way.
@@ -35,12 +36,12 @@ impl Swap {
     }
 }
 
-impl L2Bank {
+impl Transient {
     /// True if a swap has the data memories in this cycle, which may be its last.
     pub(super) fn end_swap(&mut self, at: &Edge<'_>) -> bool {
-        let Some(swap) = self.transient.swap else { return false };
+        let Some(swap) = self.swap else { return false };
         if at.cycle >= swap.at {
-            self.transient.swap = None;
+            self.swap = None;
             self.exchange(at, swap);
         }
         true
@@ -50,65 +51,65 @@ impl L2Bank {
     /// it or the one of its set unused for longest, if that may give up its line. True if another could
     /// follow.
     pub(super) fn choose_swap(&mut self, at: &Edge<'_>) -> bool {
-        let Transient { frc: Some(frc), swap: None, .. } = &*self.transient else { return false };
+        let Self { core, frc: Some(frc), swap: None, swap_latency, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
         let &FrcEntry { set, bound, .. } = frc.entry(entry);
-        self.tags.take_reads(at, 1);
-        self.recency.take_reads(at, 1);
+        core.tags.take_reads(at, 1);
+        core.recency.take_reads(at, 1);
         let may_go = |state: LineState| state == LineState::Invalid || state.is_here();
         let way = match bound {
-            Some(way) => Some(u32::from(way)).filter(|&way| may_go(self.tags.row(set)[way as usize].state)),
-            None => self.victim(set),
+            Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
+            None => core.victim(set),
         };
         // The lines of the other ways are being replaced, which needs no entry of the FRC.
-        let Some(way) = way else { return self.transient.frc.as_mut().is_some_and(Frc::pass_over) };
-        let swap = Swap { entry, way, at: at.cycle + u64::from(self.config.frc.swap_latency) };
-        if let Some(frc) = &mut self.transient.frc {
-            frc.take_swap();
-        }
+        let Some(way) = way else { return frc.pass_over() };
+        let swap = Swap { entry, way, at: at.cycle + u64::from(*swap_latency) };
+        frc.take_swap();
         if swap.at == at.cycle {
             self.exchange(at, swap);
-            return self.transient.frc.as_ref().is_some_and(|frc| frc.to_swap().is_some());
+            return self.frc.as_ref().is_some_and(|frc| frc.to_swap().is_some());
         }
-        self.transient.swap = Some(swap);
+        self.swap = Some(swap);
         false
     }
 
     /// The lines of an entry and of a way change places, and the old one begins to leave.
-    fn exchange(&mut self, at: &Edge<'_>, Swap { entry, way, .. }: Swap) {
-        let flow = &mut *self.transient;
-        let Some(frc) = &mut flow.frc else { return };
+    fn exchange(&mut self, at: &Edge<'_>, swap: Swap) {
+        let Self { core, frc: Some(frc), sharers, .. } = self else { return };
+        let Swap { entry, way, .. } = swap;
         let FrcEntry { set, tag, wr_pend, leaving, .. } = *frc.entry(entry);
-        let row = self.tags.read(at, set);
+        let row = core.tags.read(at, set);
         let old = row[way as usize];
         assert!(
             row.iter().all(|cell| cell.tag != tag || cell.state == LineState::Invalid),
             "cycle {}, {}: the line of FRC entry {entry} is in the bank as well",
             at.cycle,
-            self.path
+            core.path
         );
-        let old_copies = flow.sharers.as_mut().map_or(0, |sharers| {
-            let Sharers(old) = *sharers.read_cell(at, set, way);
-            sharers.write(at, set, way, Sharers(leaving.sharers));
-            old
-        });
+        let copies = sharers.as_mut().map_or(0, |all| replace(all, at, (set, way), leaving.sharers));
         let dirty = old.state == LineState::Modified;
-        frc.exchange(at, entry, old, Leaving { sharers: old_copies, dirty, ..leaving });
-        let (row, column) = frc.cell(entry);
+        frc.exchange(at, entry, old, Leaving { sharers: copies, dirty, ..leaving });
+        self.exchange_lines(at, swap, (set, way), old);
+        let state = if wr_pend { LineState::Modified } else { LineState::Valid };
+        let core = &mut self.core;
+        core.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
+        core.touch(at, set, way);
+        core.stats.swaps += 1;
+        core.stats.evictions += u64::from(old.state.is_here());
+        self.step_out(at, self.core.config.mshr_entries + entry);
+    }
+
+    /// The bytes of the two lines change places.
+    fn exchange_lines(&mut self, at: &Edge<'_>, swap: Swap, (set, way): Place, old: Tag) {
+        let Self { core, frc: Some(frc), .. } = self else { return };
+        let (row, column) = frc.cell(swap.entry);
         frc.data.take_reads(at, 1);
         let new_line = frc.data.row(row)[column as usize].clone();
         // An empty way holds nothing to be read.
         if old.state.is_here() {
-            let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), &mut self.stats));
-            let old_line = held.unwrap_or_else(|| self.data.read_cell(at, set, way)).clone();
+            let old_line = core.lines.leaving(at, (set, way), &mut core.stats).clone();
             frc.data.update(at, row, column, |line| *line = old_line);
         }
-        self.data.update(at, set, way, |line| *line = new_line);
-        let state = if wr_pend { LineState::Modified } else { LineState::Valid };
-        self.tags.update(at, set, way, |cell| *cell = Tag { tag, state });
-        self.touch(at, set, way);
-        self.stats.swaps += 1;
-        self.stats.evictions += u64::from(old.state.is_here());
-        self.step_out(at, self.config.mshr_entries + entry);
+        core.lines.data.update(at, set, way, |line| *line = new_line);
     }
 }

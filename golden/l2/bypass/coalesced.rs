@@ -1,0 +1,18 @@
+//! # A bank without what L1s keep
+//! What will stay in an L1 is not kept here as well, not even its tag (anssari2012 section 3.3).
+
+use super::{Access, Bypass};
+
+/// It knows nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Coalesced;
+
+impl Bypass for Coalesced {
+    fn lets_past(&self, access: Access) -> bool {
+        access == Access::Read { kept: true }
+    }
+
+    fn leaves_tags(&self) -> bool {
+        false
+    }
+}

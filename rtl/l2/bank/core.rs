@@ -1,0 +1,325 @@
+//! What a bank has in either flow: its doors, the look-up pipeline, the memories, the MSHR.
+
+use super::super::config::{BankPlace, L2Config};
+use super::super::line::{LineState, Tag, TagShape};
+use super::super::looking::Looking;
+use super::super::mshr::{Entry, Mshr, MshrShape, WaiterShape};
+use super::super::split::Split;
+use super::super::stats::{L2Stats, Stall};
+use super::lines::Lines;
+use crate::cells::arbiter::RoundRobin;
+use crate::cells::atomic::AtomicOp;
+use crate::cells::fifo::Fifo;
+use crate::cells::lru::{Recency, WORD_WAYS};
+use crate::dram::message::DramReply;
+use crate::index::IndexUnit;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Rx, Storage, Tx};
+use crate::noc::interleave::Interleave;
+use crate::noc::packet::{Reply, Request, RequestKind};
+
+/// What the flow decides about the memories.
+pub(super) struct CoreShape {
+    /// Reads and writes of the tags in a cycle.
+    pub tags: (u32, u32),
+    /// The same of the recency.
+    pub recency: (u32, u32),
+    /// The same of the data.
+    pub data: (u32, u32),
+    /// More states of a line than the four that every flow has.
+    pub wide_tags: bool,
+    /// Ways that stand for places of a line beside its set.
+    pub ways_beside: u32,
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub(super) struct Core {
+    pub path: String,
+    pub config: L2Config,
+    pub place: BankPlace,
+    pub index: IndexUnit,
+    /// Requests under way in parts.
+    pub split: Option<Box<Split>>,
+    pub looking: Fifo<Looking>,
+    pub tags: Array<Tag>,
+    pub recency: Array<Recency>,
+    /// Data memory, atomic buffer and replies.
+    pub lines: Lines,
+    pub mshr: Mshr,
+    /// Bursts of a line.
+    pub bursts: u32,
+    /// Which channel's burst is taken first.
+    pub channel_turn: RoundRobin,
+    pub stats: L2Stats,
+    /// Why the oldest request was refused, and in which cycle, until that is charged.
+    pub refused: Option<(u64, Stall)>,
+}
+
+impl Core {
+    /// Everything empty.
+    pub fn new(path: &str, config: &L2Config, place: BankPlace, shape: &CoreShape) -> Self {
+        let memory = |name, columns, ports| memory(path, config, name, columns, ports);
+        let tag = TagShape { tag_bits: tag_bits(config, &place), wide: shape.wide_tags };
+        let mshr = MshrShape {
+            entries: config.mshr_entries,
+            merges: config.mshr_merges,
+            bursts: place.bursts(),
+            line_bits: place.line_bits(),
+            sets: config.sets,
+            ways: config.ways + shape.ways_beside,
+            waiter: WaiterShape {
+                sm_bits: place.packets.sm_bits,
+                line_bytes: place.line_bytes,
+                operand_bytes: place.operand_bytes(),
+            },
+        };
+        Self {
+            path: path.to_owned(),
+            index: IndexUnit::new(&config.index, config.sets, place.line_bytes, place.local_bits()),
+            split: Split::new(config.split_requests, &place).map(Box::new),
+            looking: Fifo::new(config.lookup_latency, place.requests()),
+            tags: Array::new(memory("tags", config.ways, shape.tags), tag),
+            recency: Array::new(memory("recency", 1, shape.recency), config.ways),
+            lines: Lines::new(memory("data", config.ways, shape.data), config, &place),
+            mshr: Mshr::new(&format!("{path}.mshr"), mshr),
+            bursts: place.bursts(),
+            channel_turn: RoundRobin::new(place.channels.num_partitions),
+            stats: L2Stats::default(),
+            refused: None,
+            config: config.clone(),
+            place,
+        }
+    }
+
+    /// Line number within the bank.
+    pub fn local(&self, line: u64) -> u64 {
+        self.place.interleave.local(line)
+    }
+
+    /// Set and tag of a line number within the bank.
+    pub fn split(&self, local: u64) -> (u32, u64) {
+        (self.index.index(local), local >> self.index.bits())
+    }
+
+    /// The line number within the bank that has this tag in this set.
+    pub fn join(&self, set: u32, tag: u64) -> u64 {
+        // Every index function is an exclusive or, so the part of the tag in it can be taken out.
+        let high = tag << self.index.bits();
+        high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
+    }
+
+    pub fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
+        panic!("cycle {}, {}: {what}", at.cycle, self.path)
+    }
+
+    /// Charges the stall of the oldest request to its reason, now that it is over or goes on.
+    #[inline(always)]
+    pub fn charge(&mut self, at: &Edge<'_>) {
+        if let Some((since, reason)) = self.refused.take() {
+            self.stats.stalls[reason as usize] += at.cycle - since;
+        }
+    }
+
+    /// Sends the oldest reply; true if it is stuck behind a full channel.
+    #[inline(always)]
+    pub fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+        if self.split.is_some() {
+            return self.reply_whole(rsp, at);
+        }
+        let replies = &mut self.lines.replies;
+        if replies.is_empty() {
+            return false;
+        }
+        if !rsp.ready(at) {
+            return true;
+        }
+        if let Some(reply) = replies.front() {
+            rsp.push_with(at, |beat| beat.clone_from(reply));
+            replies.drop_front();
+        }
+        false
+    }
+
+    /// Gathers the oldest part, and sends a reply whose parts are all here; true if that is stuck behind a
+    /// full channel.
+    #[inline(never)]
+    fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+        let Some(split) = &mut self.split else { return false };
+        let is_stuck = split.has_done() && !rsp.ready(at);
+        if let Some(reply) = split.whole().filter(|_| !is_stuck) {
+            rsp.push_with(at, |beat| beat.clone_from(reply));
+            split.sent();
+        }
+        if let Some(part) = self.lines.replies.front() {
+            split.gather(part);
+            self.lines.replies.drop_front();
+        }
+        is_stuck
+    }
+
+    /// True if a reply can go on: past the channel, which may be full, or as a part of a whole one.
+    #[inline(always)]
+    pub fn can_reply(&self, is_stuck: bool) -> bool {
+        let has_replies = !self.lines.replies.is_empty();
+        match &self.split {
+            None => !is_stuck && has_replies,
+            Some(split) => has_replies || !is_stuck && split.has_done(),
+        }
+    }
+
+    /// True if an access may write the data memory: an arriving burst has the port, if there is but one.
+    #[inline(always)]
+    pub fn can_write(&self, arriving: bool) -> bool {
+        !arriving || self.config.data_ports > 1
+    }
+
+    /// Notes that a burst arrives. Returns the MSHR entry of its line, and which byte of the line is its first.
+    #[inline(always)]
+    pub fn arrive(&mut self, at: &Edge<'_>, arrived: &DramReply) -> (Entry, usize) {
+        let tag = u32::from(arrived.tag);
+        let (entry, burst) = (tag >> self.bursts.ilog2(), tag & (self.bursts - 1));
+        (self.mshr.arrive(at, entry, burst), burst as usize * self.place.burst_bytes as usize)
+    }
+
+    /// Takes a request, if it can begin its look-up.
+    #[inline(always)]
+    pub fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut Edge<'_>) {
+        if self.can_accept()
+            && let Some(request) = req.peek(at)
+        {
+            let due = at.cycle + u64::from(self.config.lookup_latency);
+            let mut is_whole = true;
+            self.looking.push_with(|looking| {
+                looking.due = due;
+                match &mut self.split {
+                    None => looking.request.clone_from(request),
+                    Some(split) => is_whole = split.next(request, &mut looking.request),
+                }
+            });
+            if is_whole {
+                req.drop_head(at);
+            }
+        }
+    }
+
+    /// True if a request, or a part of it, can begin its look-up.
+    #[inline(always)]
+    pub fn can_accept(&self) -> bool {
+        self.looking.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
+    }
+
+    /// Room for the acknowledgement if the request gets one.
+    #[inline(always)]
+    pub fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
+        let needed = request.kind.is_acknowledged();
+        if needed && !self.lines.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
+    }
+
+    /// A request has left its look-up: a write without a result is acknowledged, and reads are counted.
+    #[inline(always)]
+    pub fn accepted(&mut self, kind: RequestKind, from: (u32, u64, u8, u64)) {
+        if kind.is_acknowledged() {
+            self.lines.acknowledge(from);
+        }
+        self.stats.accesses += u64::from(kind == RequestKind::Read);
+    }
+
+    /// A use of a way.
+    #[inline]
+    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        let recency = self.recency.read(at, set)[0].touched(way);
+        self.recency.write(at, set, 0, recency);
+    }
+
+    /// The way that a new line of the set takes: an empty one, else the least recently used that is here.
+    #[inline(always)]
+    pub fn victim(&self, set: u32) -> Option<u32> {
+        let (row, ways) = (self.tags.row(set), self.config.ways);
+        // The last way to fill tells whether any is empty.
+        if row[ways as usize - 1].state == LineState::Invalid {
+            let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
+            return empty.map(|way| way as u32);
+        }
+        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.may_go())
+    }
+
+    /// True if no request, line or reply is on its way, as far as a flow does not know more.
+    pub fn is_idle(&self) -> bool {
+        self.looking.is_empty()
+            && self.mshr.is_empty()
+            && self.lines.replies.is_empty()
+            && self.split.as_ref().is_none_or(|split| split.is_idle())
+    }
+
+    /// Lists registers and memories, those of the flow in their midst, and logic.
+    pub fn describe(&self, to: &mut dyn Describe, flow: impl FnOnce(&mut dyn Describe)) {
+        let Self {
+            path: _,
+            config: _,
+            place,
+            index: _,
+            split,
+            looking,
+            tags,
+            recency,
+            lines,
+            mshr,
+            bursts: _,
+            channel_turn,
+            stats,
+            refused: _,
+        } = self;
+        let Lines { data, atomic_buffer, replies, operand_bytes: _ } = lines;
+        if let Some(split) = split {
+            to.part("split", |to| split.describe(to));
+        }
+        to.part("looking", |to| looking.describe(to));
+        to.array("tags", tags);
+        to.array("recency", recency);
+        to.array("data", data);
+        to.part("mshr", |to| mshr.describe(to));
+        flow(to);
+        if let Some(buffer) = atomic_buffer {
+            to.part("atomic_buffer", |to| buffer.describe(to));
+        }
+        if place.channels.num_partitions > 1 {
+            to.part("channel_turn", |to| channel_turn.describe(to));
+        }
+        to.part("replies", |to| replies.describe(to));
+        self.describe_logic(to);
+        stats.describe(to);
+    }
+
+    fn describe_logic(&self, to: &mut dyn Describe) {
+        let Self { config, place, index, .. } = self;
+        let Interleave { num_partitions: divisor, run_log2 } = place.interleave;
+        to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
+        index.describe(to);
+        to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });
+        to.logic("free_way", Logic::PriorityEncoder { inputs: config.ways });
+        AtomicOp::describe_logic(place.line_bytes, to);
+        Recency::describe_logic(config.ways, to);
+    }
+}
+
+/// A memory of the bank, a row a set.
+pub(super) fn memory(path: &str, config: &L2Config, name: &str, columns: u32, ports: (u32, u32)) -> ArraySpec {
+    let (reads, writes) = ports;
+    let (path, storage) = (format!("{path}.{name}"), Storage::Sram);
+    ArraySpec { path, storage, rows: config.sets, columns, reads, writes, collide: Collide::New }
+}
+
+/// Bits of a tag; a cache that holds all of its memory still carries one.
+pub(super) fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
+    place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
+}
+
+/// The first way of a set with this tag, whatever its state.
+#[inline(always)]
+pub(super) fn position_of(row: &[Tag], tag: u64) -> Option<usize> {
+    // A constant number of ways, the usual one, needs no loop.
+    match <&[Tag; WORD_WAYS as usize]>::try_from(row) {
+        Ok(row) => row.iter().position(|cell| cell.tag == tag),
+        Err(_) => row.iter().position(|cell| cell.tag == tag),
+    }
+}

@@ -1,0 +1,229 @@
+//! The lines of a bank: data memory, atomic buffer, what an access does to its line once that is here, and what is
+//! replied.
+
+use super::super::config::{BankPlace, L2Config};
+use super::super::mshr::Waiter;
+use super::super::stats::{L2Stats, Stall};
+use super::atomic_buffer::{AtomicBuffer, BufferShape};
+use crate::cells::atomic::AtomicOp;
+use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
+use crate::dram::message::BURST_BYTES;
+use crate::kernel::{Array, ArraySpec, Edge};
+use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
+
+/// Set and way.
+pub(super) type Place = (u32, u32);
+
+/// Where the line of an access is.
+pub(super) enum Spot<'a> {
+    /// In a way of its set.
+    Way(Place),
+    /// In a cell, by row and column, of a memory beside the sets.
+    Beside(&'a mut Array<LineData>, (u32, u32)),
+}
+
+/// An access to a line, wherever it waited.
+pub(super) struct Asked<'a> {
+    pub kind: RequestKind,
+    id: u32,
+    line: u64,
+    pub sm: u8,
+    ticket: u64,
+    atomic: AtomicOp,
+    sectors: u8,
+    byte_mask: u128,
+    data: &'a [u8; LINE_BYTES],
+}
+
+impl<'a> Asked<'a> {
+    /// An access whose look-up is over.
+    #[inline(always)]
+    pub fn looking(request: &'a Request) -> Self {
+        let &Request { kind, id, line, sm, partition: _, ticket, atomic, sharing: _, sectors, byte_mask, ref data } =
+            request;
+        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
+    }
+
+    /// An access that waited for the line.
+    #[inline(always)]
+    pub fn waiting(waiter: &'a Waiter, line: u64) -> Self {
+        let &Waiter { kind, id, sm, ticket, atomic, sectors, byte_mask, ref data } = waiter;
+        Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data }
+    }
+
+    /// Writes the line. Returns whether it may hold something else now.
+    #[inline(always)]
+    pub fn change(&self, line: &mut LineData, operand_bytes: u32) -> bool {
+        let &Self { kind, atomic, byte_mask, data, .. } = self;
+        if kind.is_atomic() {
+            return atomic.perform(&mut line.0, byte_mask, data, operand_bytes);
+        }
+        line.merge(byte_mask, data);
+        true
+    }
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    pub data: Array<LineData>,
+    /// Holds the line of the last atomic.
+    pub atomic_buffer: Option<Box<AtomicBuffer>>,
+    pub replies: Fifo<Reply>,
+    /// Bytes of the data that come with a request.
+    pub operand_bytes: u32,
+}
+
+impl Lines {
+    /// No line is here.
+    pub fn new(data: ArraySpec, config: &L2Config, place: &BankPlace) -> Self {
+        let L2Config { sets, ways, .. } = *config;
+        let (line_bytes, operand_bytes) = (place.line_bytes, place.operand_bytes());
+        let buffer = || Box::new(AtomicBuffer::new(BufferShape { sets, ways, line_bytes, operand_bytes }));
+        Self {
+            data: Array::new(data, line_bytes).by_cell(),
+            atomic_buffer: config.atomic_buffer.then(buffer),
+            replies: Fifo::new(config.reply_queue, place.replies()),
+            operand_bytes,
+        }
+    }
+
+    /// Reads or writes a line for an access, unless the port or the room for its reply is lacking.
+    #[inline(always)]
+    pub fn perform_in(
+        &mut self,
+        spot: Spot<'_>,
+        asked: &Asked<'_>,
+        stats: &mut L2Stats,
+        at: &Edge<'_>,
+        can_write: bool,
+    ) -> Result<(), Stall> {
+        let Self { data, atomic_buffer, replies, operand_bytes } = self;
+        let changed = match (spot, atomic_buffer) {
+            (Spot::Way(place), Some(buffer)) => buffer.perform(data, place, (replies, stats), at, asked, can_write)?,
+            (spot, _) => {
+                let (memory, cell) = match spot {
+                    Spot::Way(place) => (data, place),
+                    Spot::Beside(memory, cell) => (memory, cell),
+                };
+                perform(memory, cell, replies, at, asked, *operand_bytes, can_write)?
+            }
+        };
+        stats.changes += u64::from(changed);
+        Ok(())
+    }
+
+    /// Changes the bytes in a place.
+    #[inline(always)]
+    pub fn update(&mut self, at: &Edge<'_>, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
+        let (memory, (row, column)) = match spot {
+            Spot::Way(place) => (&mut self.data, place),
+            Spot::Beside(memory, cell) => (memory, cell),
+        };
+        memory.update(at, row, column, change);
+    }
+
+    /// The bytes of a line that gives way, out of the atomic buffer if it is there.
+    #[inline(always)]
+    pub fn leaving(&mut self, at: &Edge<'_>, (set, way): Place, stats: &mut L2Stats) -> &LineData {
+        let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), stats));
+        held.unwrap_or_else(|| self.data.read_cell(at, set, way))
+    }
+
+    /// A line that is to leave from the data memory goes back there if the atomic buffer has it.
+    #[inline(always)]
+    pub fn take_back(
+        &mut self,
+        at: &Edge<'_>,
+        place: Place,
+        stats: &mut L2Stats,
+        can_write: bool,
+    ) -> Result<(), Stall> {
+        if let Some(buffer) = &mut self.atomic_buffer
+            && buffer.held(place).is_some()
+        {
+            if !can_write {
+                return Err(Stall::Port);
+            }
+            buffer.write_back(&mut self.data, at, stats);
+        }
+        Ok(())
+    }
+
+    /// Acknowledges a write or a reduction.
+    #[inline(always)]
+    pub fn acknowledge(&mut self, from: (u32, u64, u8, u64)) {
+        self.replies.push_with(|reply| {
+            bring(reply, from, 0, &[0; LINE_BYTES]);
+            reply.kind = ReplyKind::Ack;
+        });
+    }
+}
+
+/// Puts a burst that arrived into its line.
+#[inline(always)]
+pub(super) fn put(line: &mut LineData, first: usize, burst: &[u8; BURST_BYTES], burst_bytes: usize) {
+    if burst_bytes == BURST_BYTES {
+        line.0[first..first + BURST_BYTES].copy_from_slice(burst);
+    } else {
+        line.0[first..first + burst_bytes].copy_from_slice(&burst[..burst_bytes]);
+    }
+}
+
+/// The burst that begins with `bytes`, mostly all of it: that is copied without a loop.
+#[inline(always)]
+pub(super) fn part_of(bytes: &[u8]) -> [u8; BURST_BYTES] {
+    <[u8; BURST_BYTES]>::try_from(bytes).unwrap_or_else(|_| {
+        let mut burst = [0; BURST_BYTES];
+        burst[..bytes.len()].copy_from_slice(bytes);
+        burst
+    })
+}
+
+/// Becomes the reply to an access that brings its line.
+#[inline(always)]
+pub(super) fn answer(reply: &mut Reply, asked: &Asked<'_>, bytes: &[u8; LINE_BYTES]) {
+    let &Asked { id, line, sm, ticket, sectors, .. } = asked;
+    bring(reply, (id, line, sm, ticket), sectors, bytes);
+}
+
+/// Reads or writes a cell, unless the port or the room for the reply is lacking. Returns whether it
+/// may hold something else now: a write is not compared.
+#[inline(always)]
+pub(super) fn perform(
+    memory: &mut Array<LineData>,
+    (row, column): (u32, u32),
+    replies: &mut Fifo<Reply>,
+    at: &Edge<'_>,
+    asked: &Asked<'_>,
+    operand_bytes: u32,
+    can_write: bool,
+) -> Result<bool, Stall> {
+    let kind = asked.kind;
+    if kind.writes() && !can_write {
+        return Err(Stall::Port);
+    }
+    if !kind.is_acknowledged() {
+        if !replies.has_room() {
+            return Err(Stall::ReplyQueue);
+        }
+        let bytes = &memory.read_cell(at, row, column).0;
+        replies.push_with(|reply| answer(reply, asked, bytes));
+    }
+    let mut changed = false;
+    if kind.writes() {
+        memory.update(at, row, column, |line| changed = asked.change(line, operand_bytes));
+    }
+    Ok(changed)
+}
+
+/// Becomes the reply that brings sectors of a line, in place because of its size.
+#[inline(always)]
+fn bring(reply: &mut Reply, (id, line, sm, ticket): (u32, u64, u8, u64), sectors: u8, data: &[u8; LINE_BYTES]) {
+    let Reply { kind, .. } = reply;
+    *kind = ReplyKind::Data;
+    (reply.id, reply.line, reply.sm, reply.ticket) = (id, line, sm, ticket);
+    reply.sectors = sectors;
+    reply.data = *data;
+}

@@ -1,0 +1,225 @@
+//! What the overlapped flow asks memory for: lines to be fetched, lines that gave way, and the order of both.
+//!
+//! No stale memory: the line fetched may be one that gave way a moment ago and whose bytes are
+//! still on their way to memory. Fetches and write-backs leave in the order of their look-ups, so
+//! that the write-back is ahead in `dram_req`, and the DRAM controller keeps the order of accesses
+//! to one address. Hence a fetch reads what the write-back wrote, and nothing has to search the
+//! write-back queue.
+
+use super::super::super::config::BankPlace;
+use super::super::super::stats::Stall;
+use super::super::lines::part_of;
+use super::{Overlapped, OverlappedConfig};
+use crate::cells::fifo::Fifo;
+use crate::cells::line::LineData;
+use crate::dram::message::{BURST_BYTES, DramRequest};
+use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, TxBank};
+use crate::noc::packet::LINE_BYTES;
+
+/// A line to be fetched.
+#[derive(Clone, Debug, Default, Hash)]
+struct Fetch {
+    /// First burst of the line.
+    burst: u64,
+    /// Request that missed.
+    id: u32,
+    /// Its MSHR entry.
+    entry: u8,
+    /// Cycle of the look-up that missed: for the statistics.
+    missed: u64,
+}
+
+/// Bits of a burst address.
+#[derive(Clone, Copy, Debug)]
+struct MemoryShape {
+    burst_bits: u32,
+    line_bytes: u32,
+    /// Parts of lines are written to memory.
+    masked: bool,
+}
+
+impl Payload for Fetch {
+    type Shape = MemoryShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &MemoryShape, to: &mut F) {
+        let Self { burst, id, entry, missed: _ } = self;
+        to.sized("burst", *burst, shape.burst_bits);
+        to.bits("id", *id);
+        to.sized("entry", u64::from(*entry), 6);
+    }
+}
+
+/// A dirty line that gave way.
+#[derive(Clone, Debug, Default, Hash)]
+struct WriteBack {
+    /// First burst of the line.
+    burst: u64,
+    /// Request that drove it out.
+    id: u32,
+    /// Bytes that are written: all, but of a write that goes past the bank.
+    mask: u128,
+    line: LineData,
+}
+
+impl Payload for WriteBack {
+    type Shape = MemoryShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &MemoryShape, to: &mut F) {
+        let Self { burst, id, mask, line } = self;
+        to.sized("burst", *burst, shape.burst_bits);
+        to.bits("id", *id);
+        if shape.masked {
+            to.wide("mask", &mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
+        }
+        line.fields(&shape.line_bytes, to);
+    }
+}
+
+/// Which of the two queues to memory is next.
+#[derive(Clone, Debug, Default, Hash)]
+struct Turn {
+    write_back: bool,
+}
+
+impl Payload for Turn {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        let Self { write_back } = self;
+        to.flag("write_back", *write_back);
+    }
+}
+
+/// The registers.
+#[derive(Clone, Debug)]
+pub(super) struct ToMemory {
+    fetches: Fifo<Fetch>,
+    write_backs: Fifo<WriteBack>,
+    /// The order of the entries of the two queues above.
+    turns: Fifo<Turn>,
+    /// Bursts of a line.
+    bursts: u32,
+    /// Bursts sent of the entry whose turn it is.
+    sent: u32,
+}
+
+impl ToMemory {
+    /// Nothing is asked for; `masked` if parts of lines will be written.
+    pub fn new(flow: &OverlappedConfig, place: &BankPlace, masked: bool) -> Self {
+        let bursts = place.bursts();
+        let burst_bits = place.local_bits() + bursts.ilog2();
+        let shape = MemoryShape { burst_bits, line_bytes: place.line_bytes, masked };
+        Self {
+            fetches: Fifo::new(flow.miss_queue, shape),
+            write_backs: Fifo::new(flow.write_back_queue, shape),
+            turns: Fifo::new(flow.miss_queue + flow.write_back_queue, ()),
+            bursts,
+            sent: 0,
+        }
+    }
+
+    /// True if memory is asked for nothing.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    #[inline(always)]
+    pub fn room_for_fetch(&self) -> Result<(), Stall> {
+        if self.fetches.has_room() { Ok(()) } else { Err(Stall::MissQueue) }
+    }
+
+    #[inline(always)]
+    pub fn room_for_write_back(&self) -> Result<(), Stall> {
+        if self.write_backs.has_room() { Ok(()) } else { Err(Stall::WriteBackQueue) }
+    }
+
+    /// Asks for a line of the bank, which request `id` missed in a cycle, for an MSHR entry.
+    #[inline(always)]
+    pub fn fetch(&mut self, local: u64, id: u32, entry: u32, missed: u64) {
+        let burst = local * u64::from(self.bursts);
+        self.fetches.push(Fetch { burst, id, entry: entry as u8, missed });
+        self.turns.push(Turn { write_back: false });
+    }
+
+    /// Gives memory the bytes of a line under a mask, because of request `by`.
+    #[inline(always)]
+    pub fn write_back(&mut self, local: u64, by: u32, bytes_written: u128, bytes: &[u8; LINE_BYTES]) {
+        let first = local * u64::from(self.bursts);
+        self.write_backs.push_with(|WriteBack { burst, id, mask, line }| {
+            (*burst, *id, *mask) = (first, by, bytes_written);
+            line.0 = *bytes;
+        });
+        self.turns.push(Turn { write_back: true });
+    }
+
+    /// The bytes of a line of the bank that were given up last, and which they are, if memory has not got them yet.
+    pub fn given_up(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
+        let burst = local * u64::from(self.bursts);
+        let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
+        youngest.map(|leaving| (&leaving.line.0, leaving.mask))
+    }
+
+    /// Notes that another burst is out; true if it was the last of its line.
+    #[inline(always)]
+    fn sent_one(&mut self, write_back: bool) -> bool {
+        self.sent += 1;
+        let is_done = self.sent == self.bursts;
+        if is_done {
+            self.sent = 0;
+            self.turns.drop_front();
+            if write_back {
+                self.write_backs.drop_front();
+            } else {
+                self.fetches.drop_front();
+            }
+        }
+        is_done
+    }
+
+    /// Lists the registers.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { fetches, write_backs, turns, bursts, sent } = self;
+        to.part("fetches", |to| fetches.describe(to));
+        to.part("write_backs", |to| write_backs.describe(to));
+        to.part("turns", |to| turns.describe(to));
+        to.sized("sent", u64::from(*sent), bursts.ilog2().max(1));
+    }
+}
+
+impl Overlapped {
+    /// Sends one burst of the fetch or write-back whose turn it is; true if the next is stuck behind
+    /// a full channel.
+    #[inline(always)]
+    pub(super) fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let Self { core, memory, .. } = self;
+        let Some(&Turn { write_back }) = memory.turns.front() else { return false };
+        let oldest = match write_back {
+            true => memory.write_backs.front().map(|leaving| leaving.burst),
+            false => memory.fetches.front().map(|fetch| fetch.burst),
+        };
+        let Some(first) = oldest else { core.breach(at, "a turn without what it is of") };
+        let (mut dram_req, first) = core.channel_of(first, dram_req);
+        if !dram_req.ready(at) {
+            return true;
+        }
+        let (sent, burst_bytes) = (memory.sent, core.place.burst_bytes as usize);
+        let this = first + u64::from(sent);
+        if let Some(WriteBack { id, mask, line, .. }) = memory.write_backs.front().filter(|_| write_back) {
+            let start = sent as usize * burst_bytes;
+            let byte_mask = (mask >> start) as u64 & u64::MAX >> (BURST_BYTES - burst_bytes);
+            dram_req.push_with(at, |beat| {
+                let data = part_of(&line.0[start..start + burst_bytes]);
+                *beat = DramRequest { write: true, id: *id, burst: this, tag: 0, byte_mask, data };
+            });
+        } else if let Some(&Fetch { id, entry, missed, .. }) = memory.fetches.front() {
+            core.stats.miss_delay += if sent == 0 { at.cycle - missed } else { 0 };
+            let tag = u16::from(entry) * core.bursts as u16 + sent as u16;
+            dram_req.push_with(at, |beat| {
+                *beat = DramRequest { write: false, id, burst: this, tag, byte_mask: 0, data: [0; BURST_BYTES] };
+            });
+        }
+        let is_full = dram_req.is_full();
+        let is_done = memory.sent_one(write_back);
+        core.stats.writebacks += u64::from(is_done && write_back);
+        // The bursts of another line may go to another channel.
+        is_full && (!is_done || core.place.channels.num_partitions == 1)
+    }
+}

@@ -1,0 +1,255 @@
+//! How a bank of the overlapped flow serves one access: a waiter of a complete line, or the oldest looked-up request.
+
+use super::super::super::line::{ByteMask, LineState, Tag};
+use super::super::super::looking::Looking;
+use super::super::super::stats::{Found, Stall};
+use super::super::core::position_of;
+use super::super::lines::{Asked, Place, Spot};
+use super::passing::spot_of;
+use super::{Match, Overlapped, WriteMiss, oldest};
+use crate::kernel::Edge;
+use crate::noc::packet::{LINE_BYTES, Request, RequestKind};
+
+impl Overlapped {
+    /// Serves the next access that waited for a line now complete.
+    pub(super) fn replay(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+        let Self { core, passing, .. } = self;
+        if !core.mshr.is_ready() {
+            return Ok(false);
+        }
+        let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
+        let (place, asked) = ((entry.set, entry.way), Asked::waiting(waiter, entry.line));
+        let kind = asked.kind;
+        let spot = spot_of(passing, core.config.ways, place);
+        core.lines.perform_in(spot, &asked, &mut core.stats, at, can_write)?;
+        core.stats.replays += 1;
+        if let Some(entry) = core.mshr.served(kind.writes())
+            && entry.way < core.config.ways
+        {
+            let state = if entry.dirty || self.newer(at, place) != 0 { LineState::Modified } else { LineState::Valid };
+            self.core.tags.update(at, entry.set, entry.way, |cell| cell.state = state);
+        }
+        Ok(true)
+    }
+
+    /// Looks the oldest request up, unless a waiter has been served in this cycle or there is no point in it.
+    #[inline(always)]
+    pub(super) fn look_up_beside(
+        &mut self,
+        at: &Edge<'_>,
+        replayed: Result<bool, Stall>,
+        can_write: bool,
+    ) -> Result<bool, Stall> {
+        if matches!(replayed, Ok(true) | Err(Stall::AtomicBuffer)) {
+            if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle) {
+                return Ok(false);
+            }
+            // What comes before the room for a reply may be another thing after a replay.
+            self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
+            return Err(Stall::Port);
+        }
+        match self.lacking {
+            Some(reason) if self.still_lacks(reason, can_write) => Err(reason),
+            _ => {
+                let looked = self.look_up(at, can_write);
+                self.lacking = looked.err();
+                looked
+            }
+        }
+    }
+
+    /// Matches the oldest request with the tags and serves it, or says why not; false if none is due.
+    fn look_up(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+        let Some(Looking { due, request }) = self.core.looking.front() else { return Ok(false) };
+        if *due > at.cycle {
+            return Ok(false);
+        }
+        let &Request { kind, id, line, sm, ticket, .. } = request;
+        if let Some(passing) = &mut self.passing {
+            passing.rule.reach(at.cycle);
+        }
+        let matched = self.match_tags(at, line);
+        if self.passing.is_none() || !self.let_past(at, matched)? {
+            let way = self.serve(at, line, matched, can_write)?;
+            self.core.touch(at, matched.set, way);
+        }
+        if let Some(passing) = &mut self.passing
+            && kind == RequestKind::Read
+        {
+            passing.rule.count(matched.way.is_none());
+        }
+        self.core.looking.drop_front();
+        self.matched = None;
+        self.core.accepted(kind, (id, line, sm, ticket));
+        Ok(true)
+    }
+
+    /// Serves the oldest request, or puts it down until its line is here. Returns the way of the line.
+    #[inline(always)]
+    fn serve(&mut self, at: &Edge<'_>, line: u64, matched: Match, can_write: bool) -> Result<u32, Stall> {
+        let set = matched.set;
+        let Some(way) = matched.way else { return self.miss(at, matched, can_write) };
+        match self.core.tags.row(set)[way as usize].state {
+            LineState::Reserved => self.wait(at, line)?,
+            LineState::Partial => self.serve_partial(at, matched, way, can_write)?,
+            LineState::Hollow => return self.miss(at, matched, can_write),
+            state => self.hit(at, (set, way), state, can_write)?,
+        }
+        Ok(way)
+    }
+
+    /// Matches the line of the oldest request with the tags, unless that was done before.
+    fn match_tags(&mut self, at: &Edge<'_>, line: u64) -> Match {
+        if let Some(matched) = self.matched {
+            return matched;
+        }
+        let local = self.core.local(line);
+        let (set, tag) = self.core.split(local);
+        let row = self.core.tags.read(at, set);
+        // Ways fill in rising order and are never emptied: a valid match stands before any empty way.
+        let way = position_of(row, tag);
+        let way = way.filter(|&way| row[way].state != LineState::Invalid).map(|way| way as u32);
+        let matched = Match { local, set, tag, way };
+        self.matched = Some(matched);
+        matched
+    }
+
+    /// True if the oldest request, refused for `reason`, need not be looked up again: what it
+    /// lacked then it lacks still, and nothing else can have changed for it but by a look-up.
+    fn still_lacks(&self, reason: Stall, can_write: bool) -> bool {
+        let lines = &self.core.lines;
+        match reason {
+            Stall::ReplyQueue => !lines.replies.has_room(),
+            // A request to a line that is here asks for the room of its reply first.
+            // The atomic buffer may have come to need none.
+            Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
+            Stall::MissQueue => self.memory.room_for_fetch().is_err(),
+            Stall::MshrEntry => self.core.mshr.free().is_none(),
+            // Fills and replays change what these see.
+            Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
+                false
+            }
+        }
+    }
+
+    /// The line is on its way: the request takes its place in the line's order.
+    fn wait(&mut self, at: &Edge<'_>, line: u64) -> Result<(), Stall> {
+        let core = &mut self.core;
+        let Some(entry) = core.mshr.find(line) else { core.breach(at, "a reserved line without an MSHR entry") };
+        if !core.mshr.has_room(entry) {
+            return Err(Stall::MshrMerge);
+        }
+        let request = oldest(&core.looking);
+        core.room_for_ack(request)?;
+        core.stats.count(request.kind, Found::Coming);
+        core.mshr.merge(at, entry, request);
+        Ok(())
+    }
+
+    /// The line is here.
+    pub(super) fn hit(
+        &mut self,
+        at: &Edge<'_>,
+        (set, way): Place,
+        state: LineState,
+        can_write: bool,
+    ) -> Result<(), Stall> {
+        let core = &mut self.core;
+        if !core.lines.replies.has_room() {
+            return Err(Stall::ReplyQueue);
+        }
+        let asked = Asked::looking(oldest(&core.looking));
+        let kind = asked.kind;
+        core.lines.perform_in(Spot::Way((set, way)), &asked, &mut core.stats, at, can_write)?;
+        if kind.writes() && state == LineState::Valid {
+            core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
+        }
+        core.stats.count(kind, Found::Here);
+        Ok(())
+    }
+
+    /// The line is elsewhere: a way is made free for it, and it is fetched unless the bytes that a write brings are
+    /// enough. Returns the way.
+    fn miss(&mut self, at: &Edge<'_>, matched: Match, can_write: bool) -> Result<u32, Stall> {
+        let Match { local, set, tag, way } = matched;
+        let core = &self.core;
+        let request = oldest(&core.looking);
+        let (kind, id) = (request.kind, request.id);
+        let kept = self.kept(request);
+        let way = way.or_else(|| core.victim(set)).ok_or(Stall::LineAlloc)?;
+        let entry = core.mshr.free();
+        if kept.is_some() {
+            if !can_write {
+                return Err(Stall::Port);
+            }
+        } else {
+            entry.ok_or(Stall::MshrEntry)?;
+            self.memory.room_for_fetch()?;
+        }
+        let victim = core.tags.row(set)[way as usize];
+        if victim.state.is_newer() {
+            self.memory.room_for_write_back()?;
+        }
+        core.room_for_ack(request)?;
+
+        self.evict(at, (set, way), victim, id);
+        let tag = Tag { tag, state: kept.unwrap_or(LineState::Reserved) };
+        self.core.tags.update(at, set, way, |cell| *cell = tag);
+        self.keep_mask(at, (set, way), tag.state);
+        if kept.is_some() {
+            let core = &mut self.core;
+            let request = oldest(&core.looking);
+            core.lines.data.update(at, set, way, |line| line.0 = request.data);
+            core.stats.changes += 1;
+        } else if let Some(entry) = entry {
+            self.fetch(at, local, (set, way), entry, id);
+        }
+        self.core.stats.count(kind, Found::Nowhere);
+        Ok(way)
+    }
+
+    /// The state of a line that needs no fetch, because of what a request writes of it.
+    #[inline(always)]
+    fn kept(&self, request: &Request) -> Option<LineState> {
+        if request.kind != RequestKind::Write {
+            return None;
+        }
+        let all = u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes);
+        if request.byte_mask == all && self.write_miss != WriteMiss::Fetch {
+            return Some(LineState::Modified);
+        }
+        self.masks.is_some().then_some(LineState::Partial)
+    }
+
+    /// Notes which bytes of a line that takes a way are newer than memory.
+    #[inline(always)]
+    fn keep_mask(&mut self, at: &Edge<'_>, (set, way): Place, state: LineState) {
+        if let Some(masks) = &mut self.masks {
+            let in_part = state == LineState::Partial;
+            let mask = if in_part { oldest(&self.core.looking).byte_mask } else { 0 };
+            masks.write(at, set, way, ByteMask(mask));
+        }
+    }
+
+    /// Fetches the line of the oldest request to a place.
+    pub(super) fn fetch(&mut self, at: &Edge<'_>, local: u64, place: Place, entry: u32, id: u32) {
+        let core = &mut self.core;
+        core.mshr.allocate(at, entry, place, oldest(&core.looking));
+        self.memory.fetch(local, id, entry, at.cycle);
+        core.stats.fetches += 1;
+    }
+
+    /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
+    #[inline(always)]
+    pub(super) fn evict(&mut self, at: &Edge<'_>, (set, way): Place, victim: Tag, id: u32) {
+        let in_part = victim.state == LineState::Partial;
+        self.core.stats.evictions += u64::from(victim.state.is_here() || in_part);
+        if victim.state.is_newer() {
+            let newer = if in_part { self.newer(at, (set, way)) } else { u128::MAX };
+            let Self { core, memory, .. } = self;
+            let local = core.join(set, victim.tag);
+            let bytes = &core.lines.leaving(at, (set, way), &mut core.stats).0;
+            memory.write_back(local, id, newer, bytes);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! How a bank of the transient flow serves one access: one that waited for a line now complete, or
+//! a request whose look-up is over, a new one or one that had waited in the pending queue.
+
+use super::super::super::line::LineState;
+use super::super::super::looking::Looking;
+use super::super::super::mshr::Entry;
+use super::super::super::stats::{Found, Stall};
+use super::super::core::position_of;
+use super::super::lines::{Asked, Place};
+use super::evictions::Job;
+use super::frc::FrcState;
+use super::pending::Pending;
+use super::{Transient, spot_of};
+use crate::cells::fifo::Fifo;
+use crate::kernel::Edge;
+use crate::noc::packet::{Request, RequestKind};
+
+/// Where a line was found.
+enum Where {
+    /// Tracked by an MSHR entry.
+    Coming(u32),
+    Here(Place),
+    Leaving(Place),
+    Nowhere,
+}
+
+impl Transient {
+    /// Serves the next access that waited for a line now complete.
+    pub(super) fn serve_waiter(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+        let Self { core, frc, .. } = self;
+        if !core.mshr.is_ready() {
+            return Ok(false);
+        }
+        let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
+        let place = (entry.set, entry.way);
+        let asked = Asked::waiting(waiter, entry.line);
+        let (kind, sm) = (asked.kind, asked.sm);
+        core.lines.perform_in(spot_of(frc, core.config.ways, place), &asked, &mut core.stats, at, can_write)?;
+        self.note_copy(at, place, kind, sm);
+        self.core.stats.replays += 1;
+        if let Some(entry) = self.core.mshr.served(kind.writes()) {
+            self.arrived(at, entry);
+        }
+        Ok(true)
+    }
+
+    /// A line is here, and all that waited for it are served.
+    fn arrived(&mut self, at: &Edge<'_>, entry: Entry) {
+        let Entry { set, way, dirty, .. } = entry;
+        let ways = self.core.config.ways;
+        if let Some(frc) = self.frc.as_mut().filter(|_| way >= ways) {
+            frc.fill(at, frc.number(set, way - ways), dirty);
+        } else {
+            let state = if dirty { LineState::Modified } else { LineState::Valid };
+            self.core.tags.update(at, set, way, |cell| cell.state = state);
+            self.pending.wake(set);
+        }
+    }
+
+    /// Serves the request whose look-up is over, one that had waited first, or puts it down, or says
+    /// what holds it up; false if none is due.
+    pub(super) fn attend(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+        let again = self.pending.due(at.cycle);
+        if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle) {
+            return Ok(false);
+        }
+        let &Request { kind, id, line, sm, ticket, .. } = self.attended(again);
+        let (set, tag) = self.core.split(self.core.local(line));
+        let is_behind = again.is_none() && self.pending.holds_line(line);
+        let is_served = !is_behind && self.serve(at, line, (set, tag), again, can_write)?;
+        match again {
+            Some(place) if is_served => self.pending.remove(place),
+            Some(place) => self.pending.refuse(place),
+            None => {
+                if !is_served {
+                    self.put_down(at, set)?;
+                }
+                self.core.looking.drop_front();
+            }
+        }
+        if is_served {
+            self.core.accepted(kind, (id, line, sm, ticket));
+        }
+        Ok(true)
+    }
+
+    /// Serves the request attended to; false if it has to wait for something to come free for its set.
+    #[inline(always)]
+    fn serve(
+        &mut self,
+        at: &Edge<'_>,
+        line: u64,
+        block: (u32, u64),
+        again: Option<usize>,
+        can_write: bool,
+    ) -> Result<bool, Stall> {
+        match self.find(at, line, block) {
+            Where::Coming(entry) => self.join_waiters(at, entry, again),
+            Where::Here(place) => self.serve_here(at, place, again, can_write),
+            Where::Leaving(place) => self.serve_leaving(at, place, again),
+            Where::Nowhere if again.is_none() && self.pending.holds_set(block.0) => Ok(false),
+            Where::Nowhere => self.serve_miss(at, block, again, can_write),
+        }
+    }
+
+    /// The request being attended to, by its place in the pending queue if it was there.
+    fn attended(&self, again: Option<usize>) -> &Request {
+        attended(&self.core.looking, &self.pending, again)
+    }
+
+    /// Puts the oldest new request down until something comes free for its set.
+    fn put_down(&mut self, at: &Edge<'_>, set: u32) -> Result<(), Stall> {
+        if !self.pending.has_room() {
+            return Err(Stall::PendingQueue);
+        }
+        let Some(looking) = self.core.looking.front() else { self.core.breach(at, "no request to be put down") };
+        self.pending.push(&looking.request, set, at.cycle);
+        self.core.stats.put_down += 1;
+        Ok(())
+    }
+
+    /// Looks for a line among those on their way, in the FRC and in the tags.
+    fn find(&self, at: &Edge<'_>, line: u64, (set, tag): (u32, u64)) -> Where {
+        let core = &self.core;
+        let row = core.tags.read(at, set);
+        if let Some(entry) = core.mshr.find(line) {
+            return Where::Coming(entry);
+        }
+        if let Some(frc) = &self.frc
+            && let Some(way) = frc.find(set, tag)
+        {
+            let place = (set, core.config.ways + way);
+            return match frc.entry(frc.number(set, way)).state {
+                FrcState::Filled => Where::Here(place),
+                state if state.is_leaving() => Where::Leaving(place),
+                _ => core.breach(at, "the FRC fetches a line that nobody waits for"),
+            };
+        }
+        let way = position_of(row, tag).filter(|&way| row[way].state != LineState::Invalid);
+        match way.map(|way| (row[way].state, (set, way as u32))) {
+            None => Where::Nowhere,
+            Some((state, place)) if state.is_here() => Where::Here(place),
+            Some((state, place)) if state.is_leaving() => Where::Leaving(place),
+            Some(_) => core.breach(at, "a reserved line without an MSHR entry"),
+        }
+    }
+
+    /// The line is on its way: the request takes its place in the line's order.
+    fn join_waiters(&mut self, at: &Edge<'_>, entry: u32, again: Option<usize>) -> Result<bool, Stall> {
+        let Self { core, pending, .. } = self;
+        if !core.mshr.has_room(entry) {
+            return Err(Stall::MshrMerge);
+        }
+        let request = attended(&core.looking, pending, again);
+        core.room_for_ack(request)?;
+        core.stats.count(request.kind, Found::Coming);
+        core.mshr.merge(at, entry, request);
+        let Entry { set, way, .. } = core.mshr.entry(entry);
+        if way < core.config.ways {
+            core.touch(at, set, way);
+        }
+        Ok(true)
+    }
+
+    /// The line is here, in its way or in the FRC.
+    fn serve_here(
+        &mut self,
+        at: &Edge<'_>,
+        place: Place,
+        again: Option<usize>,
+        can_write: bool,
+    ) -> Result<bool, Stall> {
+        let kind = self.perform(at, place, again, can_write)?;
+        let Self { core, frc, .. } = self;
+        let ((set, way), ways) = (place, core.config.ways);
+        if let Some(frc) = frc.as_mut().filter(|_| way >= ways) {
+            if kind.writes() {
+                frc.written(at, frc.number(set, way - ways));
+            }
+            core.stats.frc_hits += 1;
+        } else {
+            if kind.writes() && core.tags.row(set)[way as usize].state == LineState::Valid {
+                core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
+            }
+            core.touch(at, set, way);
+        }
+        core.stats.count(kind, Found::Here);
+        Ok(true)
+    }
+
+    /// The line is on its way out: reads find it as long as it is there. A write must wait until it
+    /// is gone, because its bytes may be on their way already.
+    fn serve_leaving(&mut self, at: &Edge<'_>, place: Place, again: Option<usize>) -> Result<bool, Stall> {
+        let in_frc = place.1 >= self.core.config.ways;
+        if self.attended(again).kind.writes() || !in_frc && !self.serves_leaving {
+            return Ok(false);
+        }
+        let kind = self.perform(at, place, again, false)?;
+        self.core.stats.count(kind, Found::Here);
+        self.core.stats.frc_hits += u64::from(in_frc);
+        Ok(true)
+    }
+
+    /// The line is elsewhere: it is fetched into the FRC, else a way is made free for it.
+    fn serve_miss(
+        &mut self,
+        at: &Edge<'_>,
+        block: (u32, u64),
+        again: Option<usize>,
+        can_write: bool,
+    ) -> Result<bool, Stall> {
+        let (set, _) = block;
+        let Self { core, pending, frc, binds_early, .. } = self;
+        let request = attended(&core.looking, pending, again);
+        let (kind, id) = (request.kind, request.id);
+        core.room_for_ack(request)?;
+        let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
+        let missed = again.map_or(at.cycle, |place| pending.missed(place));
+        let frc_way = frc.as_ref().and_then(|frc| frc.free(set));
+        let victim = core.victim(set);
+        let Some(way) = frc_way.map(|way| core.config.ways + way).or(victim) else { return Ok(false) };
+        core.lines.take_back(at, (set, way), &mut core.stats, can_write)?;
+        core.mshr.allocate(at, entry, (set, way), request);
+        core.stats.fetches += 1;
+        core.stats.count(kind, Found::Nowhere);
+        if let (Some(way), Some(frc)) = (frc_way, frc) {
+            let bound = victim.filter(|_| *binds_early).map(|way| way as u8);
+            frc.allocate(at, frc.number(set, way), block, bound, id);
+            core.stats.frc_misses += 1;
+            self.ask_for(Job { write: false, who: entry as u16, id, missed });
+        } else {
+            self.give_way(at, entry, id, missed);
+            self.core.touch(at, set, way);
+        }
+        Ok(true)
+    }
+
+    /// Reads or writes the line in a place for the request attended to; returns of what kind that is.
+    fn perform(
+        &mut self,
+        at: &Edge<'_>,
+        place: Place,
+        again: Option<usize>,
+        can_write: bool,
+    ) -> Result<RequestKind, Stall> {
+        let Self { core, pending, frc, .. } = self;
+        let request = attended(&core.looking, pending, again);
+        core.room_for_ack(request)?;
+        let (kind, sm) = (request.kind, request.sm);
+        let spot = spot_of(frc, core.config.ways, place);
+        core.lines.perform_in(spot, &Asked::looking(request), &mut core.stats, at, can_write)?;
+        self.note_copy(at, place, kind, sm);
+        Ok(kind)
+    }
+
+    /// An L1 that read a line has a copy of it. One that read it on its way out is not noted: the
+    /// FRC changes no protocol state (candel2018 section 4).
+    fn note_copy(&mut self, at: &Edge<'_>, (set, way): Place, kind: RequestKind, sm: u8) {
+        let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
+        if kind != RequestKind::Read {
+            return;
+        }
+        if let Some(frc) = frc.as_mut().filter(|_| way >= core.config.ways) {
+            let entry = frc.number(set, way - core.config.ways);
+            if !frc.entry(entry).state.is_leaving() {
+                frc.leaving_mut(entry).sharers |= 1 << sm;
+            }
+        } else if !core.tags.row(set)[way as usize].state.is_leaving() {
+            sharers.update(at, set, way, |cell| cell.0 |= 1 << sm);
+        }
+    }
+}
+
+/// The request being attended to, by its place in the pending queue if it was there.
+fn attended<'a>(looking: &'a Fifo<Looking>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
+    match (again, looking.front()) {
+        (Some(place), _) => pending.request(place),
+        (None, Some(looking)) => &looking.request,
+        (None, None) => unreachable!("a look-up is over"),
+    }
+}

@@ -1,0 +1,226 @@
+//! How a line leaves a bank of the transient flow: recalled from L1s, then written to memory, then
+//! gone. The steps are the same for a way and for an FRC entry.
+
+use super::super::super::coherence::{Invalidate, RecallIo};
+use super::super::super::line::{LineState, Sharers, Tag};
+use super::super::super::mshr::Entry;
+use super::super::lines::{Place, Spot, part_of};
+use super::evictions::{Job, Leaving};
+use super::{Transient, spot_of};
+use crate::dram::message::{BURST_BYTES, DramRequest};
+use crate::kernel::{Array, Edge, TxBank};
+use crate::noc::interleave::Interleave;
+
+/// Notes the L1s with copies of a new line in a place; returns those with copies of the old one.
+pub(super) fn replace(sharers: &mut Array<Sharers>, at: &Edge<'_>, (set, way): Place, new: u64) -> u64 {
+    let Sharers(old) = *sharers.read_cell(at, set, way);
+    sharers.write(at, set, way, Sharers(new));
+    old
+}
+
+impl Transient {
+    /// The line in the way reserved for an MSHR entry gives way, if there is one.
+    pub(super) fn give_way(&mut self, at: &Edge<'_>, entry: u32, id: u32, missed: u64) {
+        let Entry { set, way, .. } = self.core.mshr.entry(entry);
+        let state = self.core.tags.row(set)[way as usize].state;
+        let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
+        *self.evictions.way_mut(entry) =
+            Leaving { sharers, inv_left: 0, dirty: state == LineState::Modified, id, missed };
+        self.core.stats.evictions += u64::from(state.is_here());
+        self.step_out(at, entry);
+    }
+
+    /// The next step of a line on its way out, now that the last is done.
+    pub(super) fn step_out(&mut self, at: &Edge<'_>, who: u32) {
+        let leaving = *self.leaving(who);
+        if leaving.is_shared() {
+            self.evictions.tell(who);
+        } else if leaving.dirty {
+            self.ask_for(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
+        }
+        let is_gone = !leaving.is_shared() && !leaving.dirty;
+        if who >= self.core.config.mshr_entries {
+            self.step_out_of_frc(at, who - self.core.config.mshr_entries, is_gone);
+            return;
+        }
+        let Entry { set, way, line, .. } = self.core.mshr.entry(who);
+        let (_, tag) = self.core.split(self.core.local(line));
+        self.core.tags.update(at, set, way, |cell| {
+            if is_gone {
+                *cell = Tag { tag, state: LineState::Reserved };
+            } else if leaving.is_shared() {
+                cell.state = LineState::Invalidating;
+            } else {
+                cell.state = LineState::WritingBack;
+            }
+        });
+        if is_gone {
+            // A fetch of the line that has just left would be behind its write in the same channel.
+            let Leaving { id, missed, .. } = leaving;
+            self.ask_for(Job { write: false, who: who as u16, id, missed });
+            self.pending.wake(set);
+        }
+    }
+
+    /// The same for a line swapped out.
+    fn step_out_of_frc(&mut self, at: &Edge<'_>, entry: u32, is_gone: bool) {
+        let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that is not there") };
+        let set = frc.entry(entry).set;
+        if is_gone {
+            frc.release(at, entry);
+            self.pending.wake_where(|other| frc.share(set, other));
+        } else if !frc.entry(entry).leaving.is_shared() {
+            frc.write_back(at, entry);
+        }
+    }
+
+    /// Tells an L1 to drop its copy of a line that leaves; true if it is stuck behind a full channel.
+    pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) -> bool {
+        let Some(who) = self.evictions.telling() else { return false };
+        let Some(recall) = recall else { self.core.breach(at, "a copy to be recalled, and no way to its L1") };
+        if !recall.inv.ready(at) {
+            return true;
+        }
+        // An L1 has lines of its own size: one here may be a part of one there.
+        let line = self.core.place.interleave.unit(self.core.place.partition, self.leaving_line(who));
+        let line = line >> self.core.place.parts_log2();
+        let leaving = self.leaving_mut(who);
+        let sm = leaving.sharers.trailing_zeros() as u8;
+        leaving.sharers &= leaving.sharers - 1;
+        leaving.inv_left += 1;
+        if leaving.sharers == 0 {
+            self.evictions.told();
+        }
+        recall.inv.push(at, Invalidate { line, sm, leaver: who as u16 });
+        false
+    }
+
+    /// Takes the answer of an L1.
+    pub(super) fn take_ack(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) {
+        let Some(recall) = recall else { return };
+        let Some(ack) = recall.inv_ack.peek(at) else { return };
+        let who = u32::from(ack.leaver);
+        recall.inv_ack.drop_head(at);
+        if self.leaving(who).inv_left == 0 {
+            self.core.breach(at, "an acknowledgement that nobody waits for");
+        }
+        let leaving = self.leaving_mut(who);
+        leaving.inv_left -= 1;
+        if !leaving.is_shared() {
+            self.step_out(at, who);
+        }
+    }
+
+    /// Asks the channel of a line to write or to fetch it.
+    pub(super) fn ask_for(&mut self, job: Job) {
+        let channel = match self.core.place.channels {
+            Interleave { num_partitions: 1, .. } => 0,
+            channels => channels.partition(self.line_of(job) * u64::from(self.core.bursts)),
+        };
+        self.evictions.ask(channel as usize, job);
+    }
+
+    /// Sends each channel a burst of the line that it is being asked for; true if one may have more to send
+    /// and is not stuck behind a full link.
+    pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let mut more = false;
+        for channel in 0..dram_req.0.len() {
+            more |= self.send_burst(channel, dram_req, at);
+        }
+        more
+    }
+
+    fn send_burst(&mut self, channel: usize, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let Some((job, sent)) = self.evictions.job(channel) else { return false };
+        let Job { write, who, id, .. } = job;
+        let burst = self.line_of(job) * u64::from(self.core.bursts) + u64::from(sent);
+        let (mut dram_req, burst) = self.core.channel_of(burst, dram_req);
+        if !dram_req.ready(at) {
+            return false;
+        }
+        let (tag, byte_mask, data) = self.burst_of(at, job, sent);
+        dram_req.push(at, DramRequest { write, id, burst, tag, byte_mask, data });
+        if self.evictions.sent(channel) && write {
+            let who = u32::from(who);
+            self.core.stats.writebacks += 1;
+            self.leaving_mut(who).dirty = false;
+            self.step_out(at, who);
+            // A channel whose turn has passed may have been asked for the line that takes the place.
+            return true;
+        }
+        self.evictions.job(channel).is_some()
+    }
+
+    /// Tag, mask and bytes of a burst of a job.
+    #[inline(always)]
+    fn burst_of(&mut self, at: &Edge<'_>, job: Job, sent: u32) -> (u16, u64, [u8; BURST_BYTES]) {
+        let Job { write, who, missed, .. } = job;
+        let who = u32::from(who);
+        if !write {
+            if sent == 0 {
+                self.core.stats.miss_delay += at.cycle - missed;
+            }
+            return ((who * self.core.bursts + sent) as u16, 0, [0; BURST_BYTES]);
+        }
+        let place = self.leaving_place(who);
+        let Self { core, frc, .. } = self;
+        let (memory, (row, column)) = match spot_of(frc, core.config.ways, place) {
+            Spot::Way(place) => (&core.lines.data, place),
+            Spot::Beside(memory, cell) => (&*memory, cell),
+        };
+        let burst_bytes = core.place.burst_bytes as usize;
+        let bytes = &memory.read_cell(at, row, column).0[sent as usize * burst_bytes..][..burst_bytes];
+        (0, u64::MAX >> (BURST_BYTES - burst_bytes), part_of(bytes))
+    }
+
+    /// The number within the bank of the line of a job.
+    fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
+        let who = u32::from(who);
+        if write { self.leaving_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
+    }
+
+    /// What is left to be done for the line of a leaver.
+    fn leaving(&self, who: u32) -> &Leaving {
+        match &self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => {
+                &frc.entry(who - self.core.config.mshr_entries).leaving
+            }
+            _ => self.evictions.way(who),
+        }
+    }
+
+    fn leaving_mut(&mut self, who: u32) -> &mut Leaving {
+        match &mut self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => frc.leaving_mut(who - self.core.config.mshr_entries),
+            _ => self.evictions.way_mut(who),
+        }
+    }
+
+    /// Where the line of a leaver is.
+    fn leaving_place(&self, who: u32) -> Place {
+        match &self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => {
+                let entry = who - self.core.config.mshr_entries;
+                (frc.entry(entry).set, self.core.config.ways + frc.cell(entry).1)
+            }
+            _ => {
+                let Entry { set, way, .. } = self.core.mshr.entry(who);
+                (set, way)
+            }
+        }
+    }
+
+    /// The number within the bank of a leaver's line.
+    fn leaving_line(&self, who: u32) -> u64 {
+        match &self.frc {
+            Some(frc) if who >= self.core.config.mshr_entries => {
+                let entry = frc.entry(who - self.core.config.mshr_entries);
+                self.core.join(entry.set, entry.tag)
+            }
+            _ => {
+                let (set, way) = self.leaving_place(who);
+                self.core.join(set, self.core.tags.row(set)[way as usize].tag)
+            }
+        }
+    }
+}
