@@ -4,6 +4,34 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::Deserialize;
+
+use super::{Admission, Losses, Scheme};
+
+/// Its keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Config {
+    /// Lines that each warp lost last.
+    pub victims: u64,
+    /// Lines of a list.
+    pub victim_ways: usize,
+    /// Score of a warp that has lost nothing.
+    pub base_score: u64,
+    /// Weight of lost lines against instructions.
+    pub k: u64,
+}
+
+#[typetag::deserialize(name = "ccws")]
+impl Scheme for Config {
+    fn losses(&self) -> Option<Box<dyn Losses>> {
+        Some(Box::new(Victims::new(self.victims / self.victim_ways as u64, self.victim_ways)))
+    }
+
+    fn admission(&self) -> Option<Box<dyn Admission>> {
+        Some(Box::new(Scores::new(self.base_score, self.k)))
+    }
+}
+
 /// Lines that each warp lost, and who brought those that are here.
 #[derive(Clone, Debug)]
 pub struct Victims {
@@ -19,9 +47,10 @@ impl Victims {
     pub fn new(sets: u64, ways: usize) -> Self {
         Self { sets, ways, lost: BTreeMap::new(), owners: HashMap::new() }
     }
+}
 
-    /// `warp` misses `line`, for which `old` gives way. Returns whether it had lost the line.
-    pub fn missed(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool {
+impl Losses for Victims {
+    fn missed(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool {
         if let Some(old) = old {
             let owner = self.owners.remove(&old).unwrap_or_default();
             let list = self.lost.entry((owner, old % self.sets)).or_default();
@@ -39,8 +68,7 @@ impl Victims {
         is_lost
     }
 
-    /// A store takes the line from everyone.
-    pub fn stored(&mut self, line: u64) {
+    fn stored(&mut self, line: u64) {
         self.lost.values_mut().for_each(|list| list.retain(|other| *other != line));
     }
 }
@@ -60,23 +88,25 @@ impl Scores {
         Self { base, k, warps: BTreeMap::new() }
     }
 
-    /// A warp begins.
-    pub fn start(&mut self, warp: u8) {
+    fn cutoff(&self) -> u64 {
+        self.base * self.warps.len() as u64
+    }
+}
+
+impl Admission for Scores {
+    fn start(&mut self, warp: u8) {
         self.warps.insert(warp, (self.base, 0, 0));
     }
 
-    /// A warp ends.
-    pub fn end(&mut self, warp: u8) {
+    fn end(&mut self, warp: u8) {
         self.warps.remove(&warp);
     }
 
-    /// A warp issues.
-    pub fn issued(&mut self, warp: u8) {
+    fn issued(&mut self, warp: u8) {
         self.warps.entry(warp).and_modify(|(_, _, instructions)| *instructions += 1);
     }
 
-    /// A warp has lost locality.
-    pub fn lost(&mut self, warp: u8) {
+    fn lost(&mut self, warp: u8) {
         self.warps.entry(warp).and_modify(|(_, hits, _)| *hits += 1);
         let (hits, instructions) = self.warps.values().fold((0, 0), |(h, i), (_, hits, n)| (h + hits, i + n));
         let worth = hits * self.k * self.cutoff() / instructions.max(1);
@@ -84,18 +114,15 @@ impl Scores {
         self.warps.entry(warp).and_modify(|(score, ..)| *score = (*score + worth).min(highest).max(base));
     }
 
-    /// A cycle passes.
-    pub fn pass(&mut self) {
+    fn pass(&mut self) {
         self.warps.values_mut().filter(|(score, ..)| *score > self.base).for_each(|(score, ..)| *score -= 1);
     }
 
-    /// The score of a warp.
-    pub fn score(&self, warp: u8) -> Option<u64> {
+    fn score(&self, warp: u8) -> Option<u64> {
         self.warps.get(&warp).map(|(score, ..)| *score)
     }
 
-    /// Warps that may load, in ascending order.
-    pub fn admitted(&self) -> Vec<u8> {
+    fn admitted(&self) -> Vec<u8> {
         let mut ranked: Vec<(u64, u8)> = self.warps.iter().map(|(warp, (score, ..))| (*score, *warp)).collect();
         ranked.sort_by_key(|&(score, warp)| (std::cmp::Reverse(score), warp));
         let reach = |count: usize| ranked[..count].iter().map(|(score, _)| score).sum::<u64>() >= self.cutoff();
@@ -103,10 +130,6 @@ impl Scores {
         let mut admitted: Vec<u8> = ranked[..count].iter().map(|(_, warp)| *warp).collect();
         admitted.sort_unstable();
         admitted
-    }
-
-    fn cutoff(&self) -> u64 {
-        self.base * self.warps.len() as u64
     }
 }
 

@@ -6,33 +6,25 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// What a core counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Loads that missed.
-    pub misses: u64,
-    /// Thread instructions.
-    pub instructions: u64,
-}
+use serde::Deserialize;
+
+use super::{Answer, Counts, Scheme, Search};
 
 /// Whose counts start the search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// All together.
     Sum,
     /// Any alone.
-    Any,
-    /// Those of the core with this number, the first being 1.
-    Core(usize),
+    AnyCore,
+    /// Those of the coordinator's core.
+    CoordinatorOnly,
 }
 
-/// Parameters.
-#[derive(Clone, Copy, Debug)]
+/// Its keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Cores.
-    pub cores: usize,
-    /// Warps of a scheduler.
-    pub most: usize,
     /// Misses per thousand instructions above which a period counts.
     pub mpki: u64,
     /// Such periods in a row.
@@ -41,23 +33,24 @@ pub struct Config {
     pub memo: usize,
     /// Whose counts start it.
     pub trigger: Trigger,
+    /// Number of the coordinator's core, the first being 1.
+    pub coordinator: usize,
 }
 
-/// What the cores are told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Nothing.
-    Nothing,
-    /// To try these limits, core by core.
-    Sample(Vec<usize>),
-    /// To keep this limit.
-    Fixed(usize),
+#[typetag::deserialize(name = "dwt-cs")]
+impl Scheme for Config {
+    fn search(&self, cores: usize, most: usize) -> Option<Box<dyn Search>> {
+        Some(Box::new(Sampling::new(*self, cores, most)))
+    }
 }
 
 /// The search.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct Sampling {
     config: Config,
+    cores: usize,
+    /// Warps of a scheduler.
+    most: usize,
     kernel: u16,
     /// Whether each period so far had too many misses.
     periods: Vec<bool>,
@@ -68,29 +61,30 @@ pub struct Search {
     known: VecDeque<(u16, usize)>,
 }
 
-impl Search {
+impl Sampling {
     /// Before the first kernel.
-    pub fn new(config: Config) -> Self {
-        Self { config, kernel: 0, periods: Vec::new(), tried: Vec::new(), before: None, known: VecDeque::new() }
-    }
-
-    /// A kernel begins.
-    pub fn begin(&mut self, kernel: u16) {
-        self.kernel = kernel;
-        (self.periods, self.tried, self.before) = (Vec::new(), Vec::new(), None);
+    pub fn new(config: Config, cores: usize, most: usize) -> Self {
+        let (periods, tried, known) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { config, cores, most, kernel: 0, periods, tried, before: None, known }
     }
 
     fn is_above(&self, of: impl Iterator<Item = Counts>) -> bool {
         let (misses, instructions) = of.fold((0, 0), |(m, i), counts| (m + counts.misses, i + counts.instructions));
         misses * 1000 > instructions * self.config.mpki
     }
+}
 
-    /// A period has ended.
-    pub fn period(&mut self, counts: &[Counts]) -> Answer {
+impl Search for Sampling {
+    fn begin(&mut self, kernel: u16) {
+        self.kernel = kernel;
+        (self.periods, self.tried, self.before) = (Vec::new(), Vec::new(), None);
+    }
+
+    fn period(&mut self, counts: &[Counts]) -> Answer {
         let is_above = match self.config.trigger {
             Trigger::Sum => self.is_above(counts.iter().copied()),
-            Trigger::Any => counts.iter().any(|&alone| self.is_above(std::iter::once(alone))),
-            Trigger::Core(number) => self.is_above(std::iter::once(counts[number - 1])),
+            Trigger::AnyCore => counts.iter().any(|&alone| self.is_above(std::iter::once(alone))),
+            Trigger::CoordinatorOnly => self.is_above(std::iter::once(counts[self.config.coordinator - 1])),
         };
         self.periods.push(is_above);
         let above = self.config.above;
@@ -100,28 +94,27 @@ impl Search {
         match self.known.iter().find(|(kernel, _)| *kernel == self.kernel) {
             Some((_, limit)) => Answer::Fixed(*limit),
             None => {
-                let numbers = 1..=self.config.cores;
-                self.tried = numbers.map(|number| number.min(self.config.most)).collect();
+                let numbers = 1..=self.cores;
+                self.tried = numbers.map(|number| number.min(self.most)).collect();
                 Answer::Sample(self.tried.clone())
             }
         }
     }
 
-    /// A sample has ended, in which the cores got so many instructions done.
-    pub fn sampled(&mut self, instructions: &[u64]) -> Answer {
+    fn sampled(&mut self, instructions: &[u64]) -> Answer {
         let done = instructions.iter().copied().zip(self.tried.iter().copied()).chain(self.before);
         let Some((count, winner)) = done.filter(|(count, _)| *count > 0).max_by_key(|&(n, limit)| (n, Reverse(limit)))
         else {
-            return Answer::Fixed(self.config.most);
+            return Answer::Fixed(self.most);
         };
-        let highest = self.tried.iter().copied().max().unwrap_or(self.config.most);
-        if winner == highest && highest < self.config.most {
-            if self.config.cores == 1 {
+        let highest = self.tried.iter().copied().max().unwrap_or(self.most);
+        if winner == highest && highest < self.most {
+            if self.cores == 1 {
                 self.before = Some((count, winner));
                 self.tried = vec![winner + 1];
             } else {
-                let fresh = (winner + 1..=self.config.most).take(self.config.cores - 1);
-                self.tried = fresh.chain(std::iter::repeat(winner)).take(self.config.cores).collect();
+                let fresh = (winner + 1..=self.most).take(self.cores - 1);
+                self.tried = fresh.chain(std::iter::repeat(winner)).take(self.cores).collect();
             }
             return Answer::Sample(self.tried.clone());
         }
@@ -137,9 +130,9 @@ impl Search {
 mod tests {
     use super::*;
 
-    const CONFIG: Config = Config { cores: 15, most: 24, mpki: 10, above: 3, memo: 8, trigger: Trigger::Sum };
+    const CONFIG: Config = Config { mpki: 10, above: 3, memo: 8, trigger: Trigger::Sum, coordinator: 8 };
 
-    fn thrash(search: &mut Search) -> Answer {
+    fn thrash(search: &mut Sampling) -> Answer {
         let counts = [Counts { misses: 101, instructions: 10_000 }; 15];
         (0..2).for_each(|_| assert_eq!(search.period(&counts), Answer::Nothing));
         search.period(&counts)
@@ -147,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_second_round_tries_sixteen_to_twenty_four_on_nine_cores_beside_six_at_fifteen() {
-        let mut search = Search::new(CONFIG);
+        let mut search = Sampling::new(CONFIG, 15, 24);
         assert_eq!(thrash(&mut search), Answer::Sample((1..=15).collect()));
         let fifteenth: Vec<u64> = (1..=15).collect();
         let expected: Vec<usize> = (16..=24).chain([15; 6]).collect();
@@ -159,7 +152,7 @@ mod tests {
 
     #[test]
     fn of_equal_counts_the_lower_limit_wins_and_a_core_without_warps_never() {
-        let mut search = Search::new(CONFIG);
+        let mut search = Sampling::new(CONFIG, 15, 24);
         thrash(&mut search);
         let mut counts = [0; 15];
         (counts[3], counts[7]) = (40, 40);

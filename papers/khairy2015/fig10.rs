@@ -1,6 +1,6 @@
 //! Figure 10: misses of the L1 that DWT-PRIC and unbounded caches avoid.
 
-use rtl::throttle::config::DwtConfig;
+use rtl::throttle::dwt_cs::DwtConfig;
 
 use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measured, miss_percent, sheet, with};
 use crate::chart::Chart;

@@ -1,7 +1,7 @@
 //! Table 3: warps that an exhaustive search leaves each scheduler, and those that DWT-CS settles on.
 
 use rtl::sm::StallReason;
-use rtl::throttle::config::DwtConfig;
+use rtl::throttle::dwt_cs::DwtConfig;
 
 use super::{App, DWT_PRIC, METHOD, apps_named, measured, measured_until, misses, with};
 use crate::Desk;
@@ -170,7 +170,7 @@ const TITLE: &str = "khairy2015, Table 3: warps a scheduler";
 
 pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
     let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
-    let persist = ["throttle.dwt.persist=kernel"];
+    let persist = ["throttle.persist=kernel"];
     let searched = searched(desk, &apps)?;
     let done = measured(desk, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
     let found = apps.into_iter().zip(PUBLISHED).zip(searched.into_iter().zip(done));
@@ -180,7 +180,7 @@ pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
     let about = format!(
         "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MOST} (`sm.warp_limit`, with\n\
          design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
-         best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.dwt.persist = \"kernel\"`). {METHOD}"
+         best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.persist = \"kernel\"`). {METHOD}"
     );
     let rows = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
     let mut page = Page::held("khairy2015/table3", desk.is_quick, TITLE, &about, rows);

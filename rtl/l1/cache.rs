@@ -41,7 +41,7 @@ use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
-use crate::throttle::victims::Victims;
+use crate::throttle::Losses;
 use crate::tracker::Found;
 
 /// Caches of the LSU.
@@ -94,7 +94,7 @@ pub(super) struct Cache {
     /// Send loads past it.
     schemes: Schemes,
     /// Notices the lines that warps lose, for the throttle.
-    victims: Option<Box<Victims>>,
+    losses: Option<Box<dyn Losses>>,
     /// The warp of the last miss had lost the line.
     lost: bool,
     /// Set of the last access, which tells a refused one what to wait for.
@@ -146,7 +146,7 @@ impl Cache {
             whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
             mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
             schemes,
-            victims: None,
+            losses: None,
             lost: false,
             probed: 0,
             keeps_overtaken: false,
@@ -157,9 +157,9 @@ impl Cache {
         }
     }
 
-    /// Starts to notice the lines that warps lose.
-    pub fn track_victims(&mut self, victims: Victims) {
-        self.victims = Some(Box::new(victims));
+    /// From now on these notice the lines that warps lose.
+    pub fn notice_losses(&mut self, losses: Option<Box<dyn Losses>>) {
+        self.losses = losses;
     }
 
     /// Whether the warp of the last miss had lost the line.
@@ -181,8 +181,8 @@ impl Cache {
     pub fn record(&mut self) {
         self.tags.record();
         self.data.record();
-        if let Some(victims) = &mut self.victims {
-            victims.record();
+        if let Some(losses) = &mut self.losses {
+            losses.record();
         }
         self.schemes.record();
     }
@@ -199,8 +199,8 @@ impl Cache {
     pub fn flush(&mut self) {
         assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.path);
         self.tags.clear();
-        if let Some(victims) = &mut self.victims {
-            victims.clear();
+        if let Some(losses) = &mut self.losses {
+            losses.clear();
         }
         self.schemes.clear();
     }
@@ -377,9 +377,9 @@ impl Cache {
             });
         }
         self.stats.evictions += u64::from(victim.holds);
-        if let Some(victims) = &mut self.victims {
+        if let Some(losses) = &mut self.losses {
             let gone = old.map(|(line, _)| line);
-            self.lost = victims.missed(at, (set, victim.way), gone, (warp, line));
+            self.lost = losses.missed(at, (set, victim.way), gone, (warp, line));
         }
         self.tags.claim(at, set, victim, Source { line, pc });
         self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
@@ -456,10 +456,10 @@ impl Cache {
             }
             Probe::Absent => Outcome::StoreMissed,
         };
-        if let Some(victims) = &mut self.victims
+        if let Some(losses) = &mut self.losses
             && space == MemorySpace::Global
         {
-            victims.stored(at, line);
+            losses.stored(at, line);
         }
         let (kind, ticket) = match kind {
             AccessKind::Atomic => (MissKind::Atomic, ticket::bypass(slot, lanes)),
@@ -541,7 +541,7 @@ impl Cache {
             whole: _,
             mshr,
             schemes,
-            victims,
+            losses,
             lost: _,
             probed: _,
             keeps_overtaken: _,
@@ -553,8 +553,8 @@ impl Cache {
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
         schemes.describe(to);
-        if let Some(victims) = victims {
-            to.part("victims", |to| victims.describe(to));
+        if let Some(losses) = losses {
+            losses.describe(to);
         }
         match id {
             CacheId::L1d => stats.describe(to),

@@ -50,7 +50,7 @@ use super::mrpb::AccessQueue;
 use super::pending::Pending;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
-use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep};
+use crate::kernel::{Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep};
 use crate::noc::packet::sectors_of;
 use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
@@ -195,8 +195,9 @@ impl Lsu {
     /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
     /// and a miss is told at once.
     pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: &mut SideBand, at: &mut Edge<'_>) -> Sleep {
-        let mut periods = side.periods.rx();
-        let ended = periods.waiting(at).then(|| periods.pop(at).may_close);
+        let SideBand { misses, periods, .. } = side;
+        let mut periods = periods.as_mut().map(Chan::rx);
+        let ended = periods.as_mut().filter(|periods| periods.waiting(at)).map(|periods| periods.pop(at).may_close);
         if let Some(may_close) = ended {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
         }
@@ -205,9 +206,9 @@ impl Lsu {
             watch.period = ended;
         }
         if let Some(miss) = self.missed.take() {
-            side.misses.tx().push(at, miss);
+            misses.tx().push(at, miss);
         }
-        if periods.waiting(at) { Sleep::Next } else { sleep }
+        if periods.is_some_and(|periods| periods.waiting(at)) { Sleep::Next } else { sleep }
     }
 
     /// Step 5: the coalescer emits its next line request, for which there is room.

@@ -13,8 +13,8 @@ use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::noc::interleave::Interleave;
 use crate::noc::xbar::XbarConfig;
-use crate::sm::{SchedulerPolicy, SmConfig};
-use crate::throttle::config::{Scheme, ThrottleConfig};
+use crate::sm::SmConfig;
+use crate::throttle::ThrottleConfig;
 use crate::tracker::TrackerConfig;
 
 /// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
@@ -118,7 +118,7 @@ impl MachineConfig {
             }
         });
         rules.group("sm", |rules| self.sm.validate(rules));
-        rules.group("throttle", |rules| self.validate_throttle(rules));
+        self.throttle.validate(self.num_sms, &self.sm, &mut rules);
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.validate_l1(rules));
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
@@ -178,20 +178,6 @@ impl MachineConfig {
         );
         let why = "its table learns from the uses of the L1's own SM, and has no port for those of others";
         rules.expect(!l1.replacement.learns(), "scheme", "not off", "off with l1.replacement = \"ship\"", why);
-    }
-
-    fn validate_throttle(&self, rules: &mut Rules) {
-        let Self { num_sms, sm, throttle, .. } = self;
-        throttle.validate(*num_sms, rules);
-        let name = match throttle.scheme {
-            Scheme::None => return,
-            Scheme::DwtCs => "dwt-cs",
-            Scheme::Ccws => "ccws",
-        };
-        let why = "a two-level scheduler orders its warps by their queue, not by their age";
-        rules.expect(sm.policy != SchedulerPolicy::TwoLevel, "scheme", name, "none with a two-level scheduler", why);
-        let why = "only one may set the pools of the schedulers";
-        rules.expect(sm.warp_limit == 0, "scheme", name, "none while `sm.warp_limit` is not 0", why);
     }
 
     /// The clocks on their common tick, if they have one.

@@ -18,7 +18,6 @@ use crate::l2::{Invalidate, InvalidateAck, L2Bank};
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
-use crate::throttle::coordinator::Coordinator;
 use crate::tracker::{Answer, Forward, Seen, Tracker};
 
 /// Why the host's wish cannot be met.
@@ -121,10 +120,10 @@ impl Machine {
         banks + cores + local + self.dispatcher.progress().0
     }
 
-    /// The coordinator, if a throttle has one.
+    /// Warps of a scheduler that a throttle found best for a kernel.
     #[must_use]
-    pub fn coordinator(&self) -> Option<&Coordinator> {
-        self.coordinator.as_ref()
+    pub fn warp_limit_of(&self, key: u16) -> Option<u8> {
+        self.coordinator.as_ref()?.limit_of(key)
     }
 
     /// The CTA dispatcher.

@@ -16,7 +16,7 @@
 //!                    dram0..c
 //! ```
 //! Beside them, in machines whose SMs duel: dueling, told by the L1s of two SMs, telling all.
-//! With a throttle there is a side band beside these: `side`, with the coordinator of `dwt-cs` at its end.
+//! With a throttle there is a side band beside these: `side`, with a coordinator at its end if the scheme has one.
 //!
 //! Every arrow is a registered channel. The two links between crossbars and L2 banks are the
 //! boundary between the SM side and the memory side: either side sees the other only after the
@@ -46,7 +46,7 @@ use crate::l1::lsu::Lsu;
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, SmCore};
-use crate::throttle::coordinator::Coordinator;
+use crate::throttle::Hub;
 use crate::throttle::side::SideBand;
 use crate::tracker::Tracker;
 
@@ -57,7 +57,7 @@ pub struct Machine {
     pub(super) dispatcher: Dispatcher,
     pub(super) cores: Vec<SmCore>,
     pub(super) lsus: Vec<Lsu>,
-    pub(super) coordinator: Option<Coordinator>,
+    pub(super) coordinator: Option<Box<dyn Hub>>,
     pub(super) request_xbar: Xbar<Request>,
     pub(super) reply_xbar: Xbar<Reply>,
     pub(super) memory: Memory,

@@ -38,7 +38,7 @@ use super::front::fetch::Fetch;
 use super::front::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
 use super::front::scoreboard::Scoreboard;
 use super::front::stall::{StallReason, Stalls};
-use super::front::throttle::Throttle;
+use super::front::throttle;
 use super::memory::address_unit::AddressUnit;
 use super::memory::shared_memory::SharedMemory;
 use super::memory::texture::Fetches;
@@ -52,6 +52,7 @@ use super::warp::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
+use crate::throttle::Hooks;
 
 /// The ports of a core for one edge.
 pub struct SmIo<'a> {
@@ -124,7 +125,7 @@ pub(super) struct Loaded {
 }
 
 /// An SM core.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SmCore {
     pub(super) config: SmConfig,
     pub(super) path: String,
@@ -133,7 +134,8 @@ pub struct SmCore {
     pub(super) fetch: Fetch,
     pub(super) schedulers: [Scheduler; MAX_SCHEDULERS],
     pub(super) ages: Ages,
-    pub(super) throttle: Throttle,
+    /// Says which warps may issue; `None` if all may.
+    pub(super) throttle: Option<Box<dyn Hooks>>,
     /// The pools of the schedulers change.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
@@ -181,7 +183,7 @@ impl SmCore {
                 if config.warp_limit == 0 { scheduler } else { scheduler.throttled() }
             }),
             ages: Ages::new(warps),
-            throttle: Throttle::limit(config),
+            throttle: throttle::limit(config),
             pooled: config.policy == SchedulerPolicy::TwoLevel || config.warp_limit != 0,
             scoreboard: Scoreboard::new(warps),
             halves: Halves::new(config.warps, config.halves()),
@@ -221,7 +223,9 @@ impl SmCore {
         self.scoreboard.size(image.program.regs);
         let (table, constants) = decode(&image, &self.config, self.identity);
         let recorded = image.source.as_ref().map(Recorded::new);
-        self.throttle.load(image.key());
+        if let Some(throttle) = &mut self.throttle {
+            throttle.load(image.key());
+        }
         self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
         Ok(fit)
     }
@@ -269,6 +273,9 @@ impl SmCore {
         self.pipes.record();
         self.shared.record();
         self.fetches.record();
+        if let Some(throttle) = &mut self.throttle {
+            throttle.record();
+        }
     }
 
     /// Every running warp and what it waits for.
@@ -353,7 +360,9 @@ impl SmCore {
             for scheduler in &mut self.schedulers {
                 scheduler.launched(warp);
             }
-            self.throttle.start(warp);
+            if let Some(throttle) = &mut self.throttle {
+                throttle.start(warp);
+            }
         }
         if loaded.recorded.is_some() {
             self.start_recorded(loaded, launch.cta, slot);
@@ -385,7 +394,7 @@ impl SmCore {
             self.stalls.sleep(scheduler, self.stall_reason(scheduler, ready.all, self.barriers.waiting()));
         }
         self.stalled_until = until;
-        let throttle = if self.pooled { self.throttle.due() } else { u64::MAX };
+        let throttle = if self.pooled { self.throttle_due() } else { u64::MAX };
         let deadline = until.min(self.pipes.next_due(at.cycle)).min(throttle);
         if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
     }
@@ -481,7 +490,9 @@ impl Block for SmCore {
         });
         to.part("fetch", |to| fetch.describe(to));
         to.part("ages", |to| ages.describe(to));
-        throttle.describe(to);
+        if let Some(throttle) = throttle {
+            throttle.describe(to);
+        }
         to.part("scoreboard", |to| scoreboard.describe(to));
         to.part("halves", |to| halves.describe(to));
         to.part("simt_stack", |to| stacks.describe(to));

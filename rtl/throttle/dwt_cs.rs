@@ -1,20 +1,17 @@
-//! Configuration of the schemes that throttle warps.
+//! # Dynamic warp throttling via cores sampling
+//! DWT-CS (khairy2015 section 4.2): while the L1Ds thrash, every core tries another limit of warps, and all keep the
+//! one with which a core got most done. A monitor in each core counts and reports, a coordinator of all decides.
+
+pub mod coordinator;
+mod memo;
+pub mod monitor;
 
 use serde::{Deserialize, Serialize};
 
+use self::coordinator::Coordinator;
+use self::monitor::Monitor;
+use super::{CorePlace, Hooks, Hub, Scheme};
 use crate::config::Rules;
-
-/// Who decides which warps may issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheme {
-    /// Nobody, or a fixed limit.
-    None,
-    /// Dynamic warp throttling via cores sampling (khairy2015 section 4.2).
-    DwtCs,
-    /// Cache-conscious wavefront scheduling, with which khairy2015 compares in section 5.
-    Ccws,
-}
 
 /// Whose counts tell that the L1s thrash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,21 +35,9 @@ pub enum Persist {
     Kernel,
 }
 
-/// Which warps may issue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ThrottleConfig {
-    /// Who decides.
-    pub scheme: Scheme,
-    /// Of `dwt-cs`.
-    pub dwt: DwtConfig,
-    /// Of `ccws`.
-    pub ccws: CcwsConfig,
-}
-
 /// Dynamic warp throttling via cores sampling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct DwtConfig {
     /// Core cycles of a sampling period (khairy2015 Table 4: 10K).
     pub period: u32,
@@ -74,30 +59,8 @@ pub struct DwtConfig {
     pub persist: Persist,
 }
 
-/// Cache-conscious wavefront scheduling.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CcwsConfig {
-    /// Tags of the lines that each warp lost last (khairy2015 Table 4: 16).
-    pub victims: u32,
-    /// Ways among which such a tag is sought (Table 4: 8).
-    pub victim_ways: u32,
-    /// Score of a warp that has lost no locality (Table 4: 100).
-    pub base_score: u32,
-    /// Weight of lost locality against instructions (Table 4: 8).
-    pub k: u32,
-}
-
 /// Most instructions and cycles that a count of 24 bits must hold: four schedulers of 32 lanes.
 const THREADS_A_CYCLE: u64 = 4 * 32;
-
-impl ThrottleConfig {
-    /// Checks every field, for so many cores.
-    pub fn validate(&self, num_sms: u32, rules: &mut Rules) {
-        rules.group("dwt", |rules| self.dwt.validate(num_sms, rules));
-        rules.group("ccws", |rules| self.ccws.validate(rules));
-    }
-}
 
 impl DwtConfig {
     /// khairy2015 Table 4, with as many periods to start as to sample, of which section 4.2 gives the sum.
@@ -112,6 +75,33 @@ impl DwtConfig {
         memo: 8,
         persist: Persist::Off,
     };
+
+    /// Whether these are more misses per thousand instructions than pass.
+    #[must_use]
+    pub fn is_above(&self, misses: u64, instructions: u64) -> bool {
+        1000 * misses > u64::from(self.mpki) * instructions
+    }
+}
+
+impl Default for DwtConfig {
+    fn default() -> Self {
+        Self::KHAIRY2015
+    }
+}
+
+#[typetag::serde(name = "dwt-cs")]
+impl Scheme for DwtConfig {
+    fn core(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Monitor::new(self, place.most())))
+    }
+
+    fn hub(&self, num_sms: u32, core: &CorePlace<'_>) -> Option<Box<dyn Hub>> {
+        Some(Box::new(Coordinator::new(self, core.path, num_sms, core.most())))
+    }
+
+    fn ends_periods(&self) -> bool {
+        true
+    }
 
     fn validate(&self, num_sms: u32, rules: &mut Rules) {
         let Self { period, mpki, above, sample, latency, trigger, coordinator, memo, persist: _ } = self;
@@ -128,25 +118,5 @@ impl DwtConfig {
         let cores = if *trigger == Trigger::CoordinatorOnly { u64::from(num_sms) } else { 64 };
         rules.range("coordinator", u64::from(*coordinator), 1..=cores, "it is one of the cores");
         rules.range("memo", u64::from(*memo), 1..=64, "a kernel is sought in all entries at once");
-    }
-}
-
-impl CcwsConfig {
-    /// khairy2015 Table 4.
-    pub const KHAIRY2015: Self = Self { victims: 16, victim_ways: 8, base_score: 100, k: 8 };
-
-    fn validate(&self, rules: &mut Rules) {
-        let Self { victims, victim_ways, base_score, k } = self;
-        rules.range("victim_ways", u64::from(*victim_ways), 1..=64, "a set is searched in one cycle");
-        let sets = victims / (*victim_ways).max(1);
-        rules.expect(
-            sets.is_power_of_two() && sets * victim_ways == *victims && *victims <= 1024,
-            "victims",
-            victims,
-            "a power of two times `victim_ways`, at most 1024",
-            "the set is a field of the line address",
-        );
-        rules.range("base_score", u64::from(*base_score), 1..=1000, "a score has 18 bits");
-        rules.range("k", u64::from(*k), 1..=1000, "a score has 18 bits");
     }
 }

@@ -1,6 +1,5 @@
-//! Messages of the side band between an L1D, its core and the coordinator.
+//! Messages of the side band between an L1D, its core and the hub of all cores.
 
-use super::config::DwtConfig;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
 /// Bits of a count of thread instructions in a period or a sample.
@@ -28,7 +27,7 @@ impl Payload for Miss {
     }
 }
 
-/// Core to L1D: a period of the core's monitor has ended.
+/// Core to L1D: a period of the core has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PeriodEnd {
     /// The misses may be taken for a stream's: they are not those of warps that thrash, or it is known that
@@ -44,7 +43,7 @@ impl Payload for PeriodEnd {
     }
 }
 
-/// Core to coordinator: what it counted. The link it comes on says from which core.
+/// Core to hub: what it counted. The link it comes on says from which core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Report {
     /// In the periods of a sample, not in one period of the monitor.
@@ -53,14 +52,6 @@ pub struct Report {
     pub misses: u32,
     /// Thread instructions.
     pub instructions: u32,
-}
-
-impl Report {
-    /// Whether these are more misses per thousand instructions than `config` lets pass.
-    #[must_use]
-    pub fn is_above(misses: u64, instructions: u64, config: &DwtConfig) -> bool {
-        1000 * misses > u64::from(config.mpki) * instructions
-    }
 }
 
 impl Payload for Report {
@@ -91,7 +82,7 @@ impl Encoding for OrderKind {
     }
 }
 
-/// Coordinator to core.
+/// Hub to core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Order {
     /// What to do.

@@ -34,8 +34,24 @@ const MOVED: &[(&str, &str)] = &[
     ("l2.pending_queue", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
     ("l2.serve_transient", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", serve_transient = true }"),
     ("l2.coherence", "it is a key of `l2.flow` now: l2.flow = { kind = \"transient\", coherence = \"sharers\" }"),
+    ("throttle.scheme", "it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" }"),
+    (
+        "throttle.dwt",
+        "its keys are those of `throttle` now: throttle = { kind = \"dwt-cs\", period = 10_000, mpki = 10, above = 3, \
+         sample = 3, latency = 16, trigger = \"sum\", coordinator = 8, memo = 8, persist = \"off\" }",
+    ),
+    (
+        "throttle.ccws",
+        "its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, victim_ways = 8, \
+         base_score = 100, k = 8 }",
+    ),
     ("l2.frc", "its keys are in `l2.flow` now: l2.flow = { kind = \"transient\", frc = { entries = 64 } }"),
 ];
+
+/// How what an old key said is written now.
+fn moved(path: &str) -> Option<&'static str> {
+    MOVED.iter().find(|(old, _)| *old == path).map(|(_, now)| *now)
+}
 
 /// One field: a scalar, an array, or a table with a `kind`.
 #[derive(Clone, Debug)]
@@ -191,8 +207,8 @@ impl Overlay<'_> {
     /// What may have been meant by an unknown key: the same key in other groups, or one like it here.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
         let path = joined(group, name);
-        if let Some((_, now)) = MOVED.iter().find(|(old, _)| *old == path) {
-            return (*now).to_owned();
+        if let Some(now) = moved(&path) {
+            return now.to_owned();
         }
         let same = fields.iter().filter(|field| field.path.rsplit('.').next() == Some(name));
         let same: Vec<_> = same.map(|field| format!("`{}`", field.path)).collect();
@@ -299,10 +315,16 @@ impl Overlay<'_> {
                     self.refuse(given.span(), message, None);
                     is_legal = false;
                 }
-                // A key that the kind has by default, or does not know: its type says which.
-                None => {
-                    table.insert(name.to_owned(), value);
-                }
+                None => match moved(&joined(path, name)) {
+                    Some(now) => {
+                        self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
+                        is_legal = false;
+                    }
+                    // A key that the kind has by default, or does not know: its type says which.
+                    None => {
+                        table.insert(name.to_owned(), value);
+                    }
+                },
             }
         }
         is_legal.then_some(table)

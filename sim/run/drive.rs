@@ -249,7 +249,7 @@ impl<'o> Drive<'o> {
         let end = self.run_kernel(is_broken, progress);
         self.simulating += stopwatch.time();
         loads::add(&mut self.loads, name, image, &self.machine);
-        if let Some(limit) = self.machine.coordinator().and_then(|coordinator| coordinator.limit_of(image.key())) {
+        if let Some(limit) = self.machine.warp_limit_of(image.key()) {
             self.warp_limits.retain(|(known, _)| known != name);
             self.warp_limits.push((name.to_owned(), limit));
         }

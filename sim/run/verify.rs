@@ -12,7 +12,6 @@ use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
-use rtl::throttle::config::Scheme;
 
 use super::compared::{self, Part};
 use super::consistency::MemoryModel;
@@ -53,7 +52,7 @@ impl Shadow {
     /// Models of a machine whose memory holds this before the first launch.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
-        let own_periods = config.throttle.scheme != Scheme::DwtCs;
+        let own_periods = !config.throttle.ends_periods();
         let is_tracked = config.tracker.is_on();
         let l1 = |i| {
             let twin = Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods);

@@ -1,10 +1,12 @@
 //! Victim tags and scores in lockstep with their twins.
 
-use golden::throttle::ccws::{Scores as ScoresTwin, Victims as VictimsTwin};
+use golden::throttle::Scheme;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic, Wake};
-use rtl::throttle::config::CcwsConfig;
-use rtl::throttle::scores::Scores;
-use rtl::throttle::victims::Victims;
+use rtl::throttle::ccws::CcwsConfig;
+use rtl::throttle::ccws::scores::Scores;
+use rtl::throttle::ccws::victims::Victims;
+use rtl::throttle::{Hooks, L1Place, Losses, ThrottleConfig};
+use warpsieve::check::twin::twin;
 
 use crate::kit::Random;
 
@@ -15,13 +17,19 @@ const WAYS: u32 = 4;
 const WARPS: u8 = 48;
 
 fn victims() -> Victims {
-    Victims::new(&CONFIG, "sm0.l1.victims", (SETS, WAYS), WARPS.into(), 25)
+    let place = L1Place { path: "sm0.l1", sets: SETS, ways: WAYS, line_bits: 25, warps: WARPS.into() };
+    Victims::new(&CONFIG, &place)
+}
+
+/// The keys of the twin, found by kind.
+fn golden() -> Box<dyn Scheme> {
+    twin(&ThrottleConfig::from(CONFIG)).unwrap()
 }
 
 /// A million accesses to an L1D whose replacement is random: the tags must know only what gives way.
 #[test]
 fn a_million_accesses_lose_what_the_twin_says() {
-    let (mut victims, mut twin) = (victims(), VictimsTwin::new(2, 8));
+    let (mut victims, mut twin) = (victims(), golden().losses().unwrap());
     let mut lines = [[None; WAYS as usize]; SETS as usize];
     let (mut random, mut wake, mut lost) = (Random::new(5), Wake::new(&[1]), 0);
     for cycle in 0..1_000_000 {
@@ -73,7 +81,7 @@ fn scores_admit_whom_the_twin_admits_in_every_cycle() {
         let mut random = Random::new(seed);
         let warps = 2 + random.below(47) as u8;
         let busy = [1, 20, 90][random.below(3) as usize];
-        let (mut scores, mut twin) = (Scores::new(&CONFIG, warps.into()), ScoresTwin::new(100, 8));
+        let (mut scores, mut twin) = (Scores::new(&CONFIG, warps.into()), golden().admission().unwrap());
         let (mut live, mut held) = (0u64, 0);
         for cycle in 0..60_000 {
             let warp = random.below(warps.into()) as u8;
@@ -98,7 +106,7 @@ fn scores_admit_whom_the_twin_admits_in_every_cycle() {
                 }
                 _ => {}
             }
-            let admitted = scores.admit(cycle, live);
+            let admitted = scores.admitted(cycle, live);
             let expected = twin.admitted().iter().fold(0, |all, warp| all | 1u64 << warp);
             assert_eq!(admitted, expected, "seed {seed}, cycle {cycle}");
             held += u32::from(admitted != live);

@@ -6,7 +6,8 @@ use rtl::l1::access::{AccessKind, WarpAccess};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::noc::packet::{Reply, ReplyKind};
-use rtl::throttle::config::{CcwsConfig, DwtConfig, Scheme, ThrottleConfig};
+use rtl::throttle::ThrottleConfig;
+use rtl::throttle::dwt_cs::DwtConfig;
 use rtl::throttle::message::PeriodEnd;
 use rtl::throttle::side::{Ends, SideBand};
 
@@ -28,15 +29,14 @@ impl Bench {
     fn new() -> Self {
         let streaming = StreamingConfig { miss_percent: 90, ..rig::STREAMING };
         let l1 = L1Config { sets: 4, bypass: streaming.into(), ..rig::l1() };
-        let throttle =
-            ThrottleConfig { scheme: Scheme::DwtCs, dwt: DwtConfig::KHAIRY2015, ccws: CcwsConfig::KHAIRY2015 };
+        let throttle = ThrottleConfig::from(DwtConfig::KHAIRY2015);
         let others = CacheConfig { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, index: l1.index.clone() };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let mut lsu = rig::lsu(&l1, [&others; 2], &lsu);
         lsu.set_throttle(&throttle, &l1, 48);
         let block = |slot| BlockId { domain: 0, slot };
-        let ends = Ends { core: block(0), l1: block(1), coordinator: block(2) };
-        let side = SideBand::new(&throttle, 3, 1, ends).unwrap();
+        let ends = Ends { core: block(0), l1: block(1), hub: block(2) };
+        let side = SideBand::new(&throttle, None, 3, 1, ends).unwrap();
         Self { lsu, links: Links::new(4, [1, 1], 128), side, wake: Wake::new(&[1, 1]), cycle: 0 }
     }
 
@@ -79,7 +79,7 @@ impl Bench {
 
     fn end_period(&mut self, may_close: bool) {
         let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
-        self.side.periods.tx().push(at, PeriodEnd { may_close });
+        self.side.periods.as_mut().unwrap().tx().push(at, PeriodEnd { may_close });
         self.cycle += 1;
     }
 }

@@ -1,21 +1,28 @@
 //! The coordinator of DWT-CS with the monitors of its cores, and against its twin.
 
-use golden::throttle::coordinator::{Answer, Config as TwinConfig, Counts, Search, Trigger as TwinTrigger};
-use rtl::kernel::{Block, BlockId, Edge, Wake};
-use rtl::throttle::config::{CcwsConfig, DwtConfig, Persist, Scheme, ThrottleConfig, Trigger};
-use rtl::throttle::coordinator::{Coordinator, CoordinatorIo};
-use rtl::throttle::message::{Order, OrderKind, Report};
-use rtl::throttle::monitor::{Monitor, Phase};
-use rtl::throttle::side::{Ends, SideBand};
+use golden::throttle::{Answer, Counts, Scheme};
+use rtl::kernel::{BlockId, Edge, Wake};
+use rtl::throttle::dwt_cs::coordinator::Coordinator;
+use rtl::throttle::dwt_cs::monitor::{Monitor, Phase};
+use rtl::throttle::dwt_cs::{DwtConfig, Persist, Trigger};
+use rtl::throttle::message::{Miss, Order, OrderKind, Report};
+use rtl::throttle::side::{Ends, HubLinks, SideBand};
+use rtl::throttle::{Hooks, Hub, ThrottleConfig};
+use warpsieve::check::twin::twin;
 
 use crate::kit::Random;
 
 /// The side bands of so many cores on a clock of one tick.
-fn sides(config: &DwtConfig, cores: u32) -> Vec<SideBand> {
+fn sides(config: &DwtConfig, hub: &dyn Hub, cores: u32) -> Vec<SideBand> {
     let block = |slot| BlockId { domain: 0, slot };
-    let ends = Ends { core: block(0), l1: block(1), coordinator: block(2) };
-    let throttle = ThrottleConfig { scheme: Scheme::DwtCs, dwt: config.clone(), ccws: CcwsConfig::KHAIRY2015 };
-    (0..cores).filter_map(|core| SideBand::new(&throttle, core, 1, ends)).collect()
+    let ends = Ends { core: block(0), l1: block(1), hub: block(2) };
+    let throttle = ThrottleConfig::from(config.clone());
+    (0..cores).filter_map(|core| SideBand::new(&throttle, Some(hub), core, 1, ends)).collect()
+}
+
+/// The ends of a core at the links to the coordinator.
+fn links(side: &mut SideBand) -> &mut HubLinks {
+    side.hub.as_mut().unwrap()
 }
 
 /// Monitors whose cores do what a function says, and their coordinator.
@@ -33,10 +40,11 @@ struct Bench {
 
 impl Bench {
     fn new(config: &DwtConfig, cores: u32, most: u8) -> Self {
+        let coordinator = Coordinator::new(config, "coordinator", cores, most);
         Self {
             monitors: (0..cores).map(|_| Monitor::new(config, most)).collect(),
-            coordinator: Coordinator::new(config, "coordinator", cores, most),
-            sides: sides(config, cores),
+            sides: sides(config, &coordinator, cores),
+            coordinator,
             issued: vec![0; cores as usize],
             wake: Wake::new(&[1]),
             cycle: 0,
@@ -55,19 +63,19 @@ impl Bench {
             let at = &mut Edge::new(self.cycle, self.cycle, &mut self.wake);
             for (core, monitor) in self.monitors.iter_mut().enumerate() {
                 if let Some(report) = monitor.tick(self.cycle).and_then(|tick| tick.report) {
-                    self.sides[core].reports.tx().push(at, report);
+                    links(&mut self.sides[core]).reports.tx().push(at, report);
                 }
-                let mut order = self.sides[core].orders.rx();
+                let mut order = links(&mut self.sides[core]).orders.rx();
                 if order.waiting(at) {
                     monitor.obey(order.pop(at), self.cycle);
                 }
                 if self.cycle.is_multiple_of(miss_every) {
-                    monitor.count_miss();
+                    monitor.missed(Miss::default(), self.cycle, u64::MAX);
                 }
                 self.issued[core] += u64::from(threads(core, monitor.limit()));
                 monitor.count_to(self.issued[core]);
             }
-            self.coordinator.eval(CoordinatorIo(&mut self.sides), at);
+            self.coordinator.eval(&mut self.sides, at);
             let state: Vec<_> = self.monitors.iter().map(|monitor| (monitor.phase(), monitor.limit())).collect();
             if self.log.last().is_none_or(|(_, last)| *last != state) {
                 self.log.push((self.cycle - start, state));
@@ -163,22 +171,12 @@ fn the_coordinator_does_what_its_twin_says() {
         let (cores, most) = (1 + random.below(20) as u32, 1 + random.below(32) as u8);
         let number = 1 + random.below(cores.into()) as u32;
         let above = 1 + random.below(3) as u32;
-        let (trigger, twin_trigger) = [
-            (Trigger::Sum, TwinTrigger::Sum),
-            (Trigger::AnyCore, TwinTrigger::Any),
-            (Trigger::CoordinatorOnly, TwinTrigger::Core(number as usize)),
-        ][random.below(3) as usize];
+        let trigger = [Trigger::Sum, Trigger::AnyCore, Trigger::CoordinatorOnly][random.below(3) as usize];
         let config = DwtConfig { above, trigger, coordinator: number, memo: 2, latency: 3, ..DwtConfig::KHAIRY2015 };
         let mut coordinator = Coordinator::new(&config, "coordinator", cores, most);
-        let mut twin = Search::new(TwinConfig {
-            cores: cores as usize,
-            most: most.into(),
-            mpki: 10,
-            above: above as usize,
-            memo: 2,
-            trigger: twin_trigger,
-        });
-        let mut sides = sides(&config, cores);
+        let golden: Box<dyn Scheme> = twin(&ThrottleConfig::from(config.clone())).unwrap();
+        let mut twin = golden.search(cores as usize, most.into()).unwrap();
+        let mut sides = sides(&config, &coordinator, cores);
         let (mut wake, mut cycle) = (Wake::new(&[1]), 0);
         for _launch in 0..8 {
             let key = random.below(4) as u16;
@@ -203,14 +201,18 @@ fn the_coordinator_does_what_its_twin_says() {
                     for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
                         let Counts { misses, instructions } = counts[core];
                         let (misses, instructions) = (misses as u32, instructions as u32);
-                        sides[core].reports.tx().push(at, Report { sampled: is_sampled, misses, instructions });
+                        links(&mut sides[core])
+                            .reports
+                            .tx()
+                            .push(at, Report { sampled: is_sampled, misses, instructions });
                     }
                     for (got, side) in got.iter_mut().zip(&mut sides) {
-                        if side.orders.rx().waiting(at) {
-                            *got = Some(side.orders.rx().pop(at));
+                        let mut orders = links(side).orders.rx();
+                        if orders.waiting(at) {
+                            *got = Some(orders.pop(at));
                         }
                     }
-                    coordinator.eval(CoordinatorIo(&mut sides), at);
+                    coordinator.eval(&mut sides, at);
                     cycle += 1;
                 }
                 let order = |kind, limit: &usize| Some(Order { kind, limit: *limit as u8 });

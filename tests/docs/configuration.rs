@@ -21,7 +21,7 @@ const SOURCES: [&str; 20] = [
     "rtl/l1/replacement.rs",
     "rtl/l1/mrpb.rs",
     "rtl/cells/streaming.rs",
-    "rtl/throttle/config.rs",
+    "rtl/throttle/mod.rs",
     "rtl/tracker/config.rs",
     "rtl/index.rs",
     "rtl/noc/xbar.rs",

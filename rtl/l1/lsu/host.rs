@@ -8,22 +8,18 @@ use super::super::loads::LoadStats;
 use super::super::stats::L1Stats;
 use super::super::watch::Watch;
 use super::Lsu;
-use crate::throttle::config::{Scheme, ThrottleConfig};
-use crate::throttle::victims::Victims;
+use crate::throttle::{L1Place, ThrottleConfig};
 
 impl Lsu {
     /// Serves the throttle of a core with so many warps.
     pub fn set_throttle(&mut self, throttle: &ThrottleConfig, l1: &L1Config, warps: u32) {
-        let path = format!("{}.victims", self.place.path);
-        self.monitored = throttle.scheme != Scheme::None;
+        self.monitored = throttle.is_on();
+        let &L1Config { sets, ways, .. } = l1;
+        let place = L1Place { path: &self.place.path, sets, ways, line_bits: self.place.line_bits, warps };
         let l1d = &mut self.caches[CacheId::L1d as usize];
-        match throttle.scheme {
-            Scheme::None => {}
-            Scheme::DwtCs => l1d.follow_periods(),
-            Scheme::Ccws => {
-                let place = (l1.sets, l1.ways);
-                l1d.track_victims(Victims::new(&throttle.ccws, &path, place, warps, self.place.line_bits));
-            }
+        l1d.notice_losses(throttle.l1(&place));
+        if throttle.ends_periods() {
+            l1d.follow_periods();
         }
     }
 

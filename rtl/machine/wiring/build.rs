@@ -19,9 +19,8 @@ use crate::machine::{LinkConfig, MachineConfig};
 use crate::noc::packet::{PacketShape, Reply};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, SmCore};
-use crate::throttle::config::Scheme;
-use crate::throttle::coordinator::Coordinator;
 use crate::throttle::side::{Ends, SideBand};
+use crate::throttle::{CorePlace, Hub};
 use crate::tracker::{TrackShape, Tracker, TrackerPlace};
 
 /// Bits of a program counter: instructions of one kernel.
@@ -44,13 +43,13 @@ impl Machine {
         let (packets, access) = (build.packets, build.access());
         let (core, l1) = (|i| build.core_id(i), |i| build.l1_id(i));
         let (to_lsu, to_core) = (config.lsu.request_latency, config.lsu.reply_latency);
+        let coordinator = build.coordinator();
         Self {
             recalls: build.is_recalled().then(|| build.recalls()),
             tracking: build.is_tracked().then(|| build.tracking()),
             dispatcher: Dispatcher::new("dispatcher", sms as usize),
             cores: (0..sms).map(|i| build.core(i)).collect(),
             lsus: (0..sms).map(|i| build.lsu(i)).collect(),
-            coordinator: build.coordinator(),
             request_xbar: Xbar::new("xbar_req", &config.xbar, sms, partitions, &packets),
             reply_xbar: Xbar::new("xbar_rsp", &config.xbar, partitions + build.supplies(), sms, &packets),
             memory: build.memory(),
@@ -69,7 +68,8 @@ impl Machine {
             from_l2: build.replies(reply_xbar),
             deliver: open(build.per_sm(|i| plain(format!("sm{i}.l1.mem_rsp"), reply_xbar, l1(i))), &packets),
             duel: config.has_duel().then(|| Box::new(Duel::new(config, build.id(Part::Dueling), l1))),
-            side: build.side_bands(),
+            side: build.side_bands(coordinator.as_deref()),
+            coordinator,
             has_schemes: build.has_schemes(),
             faulted: false,
             config: config.clone(),
@@ -121,8 +121,7 @@ impl Builder<'_> {
     }
 
     fn has_schemes(&self) -> bool {
-        let is_throttled = self.config.throttle.scheme != Scheme::None;
-        is_throttled || self.is_recalled() || self.is_tracked() || self.config.has_duel()
+        self.config.throttle.is_on() || self.is_recalled() || self.is_tracked() || self.config.has_duel()
     }
 
     /// SMs that supply others through the reply crossbar.
@@ -200,16 +199,15 @@ impl Builder<'_> {
         lsu
     }
 
-    fn coordinator(&self) -> Option<Coordinator> {
+    fn coordinator(&self) -> Option<Box<dyn Hub>> {
         let MachineConfig { throttle, sm, num_sms, .. } = self.config;
-        let most = (sm.warps / sm.schedulers) as u8;
-        (throttle.scheme == Scheme::DwtCs).then(|| Coordinator::new(&throttle.dwt, "coordinator", *num_sms, most))
+        throttle.hub(*num_sms, &CorePlace { path: "coordinator", warps: sm.warps, schedulers: sm.schedulers })
     }
 
-    fn side_bands(&self) -> Vec<SideBand> {
+    fn side_bands(&self, hub: Option<&dyn Hub>) -> Vec<SideBand> {
         let side = |i: u32| {
-            let ends = Ends { core: self.core_id(i), l1: self.l1_id(i), coordinator: self.id(Part::Coordinator) };
-            SideBand::new(&self.config.throttle, i, self.core_cycles(1), ends)
+            let ends = Ends { core: self.core_id(i), l1: self.l1_id(i), hub: self.id(Part::Coordinator) };
+            SideBand::new(&self.config.throttle, hub, i, self.core_cycles(1), ends)
         };
         (0..self.config.num_sms).filter_map(side).collect()
     }

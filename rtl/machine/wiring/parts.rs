@@ -21,7 +21,7 @@ pub enum Part {
     Lsu(usize),
     /// CTA dispatcher.
     Dispatcher,
-    /// Coordinator of a throttle that searches.
+    /// Coordinator of a throttle that has one.
     Coordinator,
     /// Request crossbar.
     RequestXbar,

@@ -11,7 +11,6 @@ use crate::machine::side_network::RecallNetwork;
 use crate::machine::tracking::Tracking;
 use crate::noc::packet::{Reply, Request};
 use crate::sm::{CtaDone, CtaLaunch, DispatcherIo, SmCore, SmIo};
-use crate::throttle::coordinator::CoordinatorIo;
 
 type CoreLinks<'a> =
     (((&'a mut Chan<CtaLaunch>, &'a mut Chan<CtaDone>), &'a mut Chan<WarpAccess>), &'a mut Chan<WarpReply>);
@@ -99,19 +98,18 @@ impl Machine {
 
     pub(super) fn eval_coordinator(&mut self, at: &mut Edge<'_>) -> Sleep {
         let Some(coordinator) = &mut self.coordinator else { return Sleep::UntilEvent };
-        coordinator.eval(CoordinatorIo(&mut self.side), at)
+        coordinator.eval(&mut self.side, at)
     }
 
     pub(super) fn describe_core(&self, i: usize, to: &mut dyn Describe) {
-        let coordinates = self.coordinator.is_some();
         to.parts("sm", i as u32, |to| {
             to.part("core", |to| {
                 self.launch[i].describe("launch", None, to);
                 self.wb[i].describe("wb", None, to);
                 if let Some(side) = self.side.get(i) {
                     side.misses.describe("misses", None, to);
-                    if coordinates {
-                        side.orders.describe("orders", None, to);
+                    if let Some(hub) = &side.hub {
+                        hub.orders.describe("orders", None, to);
                     }
                 }
                 self.cores[i].describe(to);
@@ -120,13 +118,12 @@ impl Machine {
     }
 
     pub(super) fn describe_lsu(&self, i: usize, to: &mut dyn Describe) {
-        let coordinates = self.coordinator.is_some();
         to.parts("sm", i as u32, |to| {
             to.part("l1", |to| {
                 self.mem[i].describe("core_req", None, to);
                 self.deliver[i].describe("mem_rsp", None, to);
-                if let Some(side) = self.side.get(i).filter(|_| coordinates) {
-                    side.periods.describe("periods", None, to);
+                if let Some(periods) = self.side.get(i).and_then(|side| side.periods.as_ref()) {
+                    periods.describe("periods", None, to);
                 }
                 if let Some(duel) = &self.duel {
                     duel.mode[i].describe("mode", None, to);
@@ -153,8 +150,8 @@ impl Machine {
 
     pub(super) fn describe_coordinator(&self, to: &mut dyn Describe) {
         to.part("coordinator", |to| {
-            for (i, side) in (0..).zip(&self.side) {
-                side.reports.describe("reports", Some(i), to);
+            for (i, hub) in (0..).zip(self.side.iter().filter_map(|side| side.hub.as_ref())) {
+                hub.reports.describe("reports", Some(i), to);
             }
             if let Some(coordinator) = &self.coordinator {
                 coordinator.describe(to);

@@ -1,4 +1,4 @@
-//! Throttle of a core: what [`crate::throttle`] decides, as pools of the schedulers. The pools are set at
+//! Throttle of a core: what a scheme of [`crate::throttle`] decides, as pools of the schedulers. The pools are set at
 //! the end of a cycle for the next, on the new state, so that a core that sleeps has them right when it
 //! wakes.
 
@@ -6,94 +6,42 @@ use isa::program::Op;
 use isa::types::Space;
 
 use super::decode::Pipe;
-use crate::kernel::{Block, Describe, DescribeExt, Edge, Sleep};
+use crate::kernel::{Block, Edge, Sleep};
 use crate::sm::config::{SchedulerPolicy, SmConfig};
 use crate::sm::core::Loaded;
 use crate::sm::{SmCore, SmIo};
-use crate::throttle::config::{Scheme, ThrottleConfig};
-use crate::throttle::monitor::{Monitor, Phase};
-use crate::throttle::scores::Scores;
 use crate::throttle::side::SideBand;
+use crate::throttle::{CorePlace, Hooks, May, Seen, ThrottleConfig};
 
-/// Who says which warps may issue.
-#[derive(Clone, Debug)]
-pub(in crate::sm) enum Throttle {
-    /// Nobody.
-    None,
-    /// The configuration: so many warps of a scheduler.
-    Limit(u32),
-    /// The coordinator.
-    Dwt(Box<Monitor>),
-    /// The locality that each warp loses.
-    Ccws(Box<Scores>),
+/// The limit of the configuration: so many warps of a scheduler.
+#[derive(Debug)]
+struct Limit(u32);
+
+impl Hooks for Limit {
+    fn admit(&mut self, _seen: &Seen) -> May {
+        May::Oldest(self.0)
+    }
 }
 
-impl Throttle {
-    /// The limit of the configuration, if it has one.
-    pub fn limit(config: &SmConfig) -> Self {
-        if config.warp_limit == 0 { Self::None } else { Self::Limit(config.warp_limit) }
-    }
-
-    /// A kernel is loaded.
-    pub fn load(&mut self, key: u16) {
-        if let Self::Dwt(monitor) = self {
-            monitor.load(key);
-        }
-    }
-
-    /// A warp begins.
-    pub fn start(&mut self, warp: u8) {
-        if let Self::Ccws(scores) = self {
-            scores.start(warp);
-        }
-    }
-
-    /// The cycle in which the core must be awake for it.
-    pub fn due(&self) -> u64 {
-        match self {
-            Self::None | Self::Limit(_) => u64::MAX,
-            Self::Dwt(monitor) => monitor.due().unwrap_or(u64::MAX),
-            // The pools of the first other cycle are set in the one before.
-            Self::Ccws(scores) => scores.until().map_or(u64::MAX, |cycle| cycle - 1),
-        }
-    }
-
-    pub fn describe(&self, to: &mut dyn Describe) {
-        match self {
-            Self::None | Self::Limit(_) => {}
-            Self::Dwt(monitor) => to.part("dwt", |to| monitor.describe(to)),
-            Self::Ccws(scores) => to.part("ccws", |to| scores.describe(to)),
-        }
-    }
+/// The limit of the configuration, if it has one.
+pub(in crate::sm) fn limit(config: &SmConfig) -> Option<Box<dyn Hooks>> {
+    (config.warp_limit != 0).then(|| Box::new(Limit(config.warp_limit)) as Box<dyn Hooks>)
 }
 
 impl SmCore {
     /// Puts the core under the scheme of a machine.
     pub fn set_throttle(&mut self, config: &ThrottleConfig) {
-        let most = self.config.warps / self.config.schedulers;
-        self.throttle = match config.scheme {
-            Scheme::None => return,
-            Scheme::DwtCs => Throttle::Dwt(Box::new(Monitor::new(&config.dwt, most as u8))),
-            Scheme::Ccws => Throttle::Ccws(Box::new(Scores::new(&config.ccws, self.config.warps))),
-        };
+        let place = CorePlace { path: &self.path, warps: self.config.warps, schedulers: self.config.schedulers };
+        let Some(throttle) = config.core(&place) else { return };
+        self.throttle = Some(throttle);
         self.schedulers = self.schedulers.map(|scheduler| scheduler.throttled());
         self.pooled = true;
     }
 
-    /// Warps of a scheduler that may issue, and where the search for their number is, under a throttle
-    /// that searches.
-    #[must_use]
-    pub fn warp_limit(&self) -> Option<(Phase, u8)> {
-        match &self.throttle {
-            Throttle::Dwt(monitor) => Some((monitor.phase(), monitor.limit())),
-            _ => None,
-        }
-    }
-
     /// The kernel has ended, `cycle` being the last one.
     pub fn end_kernel(&mut self, cycle: u64) {
-        if let Throttle::Dwt(monitor) = &mut self.throttle {
-            monitor.end_kernel(cycle);
+        if let Some(throttle) = &mut self.throttle {
+            throttle.end_kernel(cycle);
         }
     }
 
@@ -107,35 +55,34 @@ impl SmCore {
 
     /// Takes what the side band brings, and sends what a period's end gives. Returns whether more waits.
     fn begin_throttle(&mut self, side: &mut SideBand, at: &mut Edge<'_>) -> bool {
-        let mut misses = side.misses.rx();
-        let mut orders = side.orders.rx();
-        match &mut self.throttle {
-            Throttle::None | Throttle::Limit(_) => {}
-            Throttle::Dwt(monitor) => {
-                if let Some(tick) = monitor.tick(at.cycle) {
-                    side.periods.tx().push(at, tick.period);
-                    if let Some(report) = tick.report {
-                        side.reports.tx().push(at, report);
-                    }
-                }
-                if orders.waiting(at) {
-                    monitor.obey(orders.pop(at), at.cycle);
-                }
-                if misses.waiting(at) {
-                    misses.drop_head(at);
-                    monitor.count_miss();
-                }
+        let Some(throttle) = &mut self.throttle else { return false };
+        let SideBand { misses, periods, hub } = side;
+        if let Some(tick) = throttle.tick(at.cycle) {
+            if let Some(periods) = periods {
+                periods.tx().push(at, tick.period);
             }
-            Throttle::Ccws(scores) => {
-                if misses.waiting(at) {
-                    let miss = misses.pop(at);
-                    if miss.lost {
-                        scores.lost(miss.warp, at.cycle, self.warps.live());
-                    }
-                }
+            if let (Some(report), Some(hub)) = (tick.report, hub.as_mut()) {
+                hub.reports.tx().push(at, report);
             }
         }
-        misses.waiting(at) || orders.waiting(at)
+        let mut more = false;
+        if let Some(mut orders) = hub.as_mut().map(|hub| hub.orders.rx())
+            && orders.waiting(at)
+        {
+            throttle.obey(orders.pop(at), at.cycle);
+            more = orders.waiting(at);
+        }
+        let mut misses = misses.rx();
+        if misses.waiting(at) {
+            throttle.missed(misses.pop(at), at.cycle, self.warps.live());
+            more |= misses.waiting(at);
+        }
+        more
+    }
+
+    /// The cycle in which the core must be awake for its throttle.
+    pub(in crate::sm) fn throttle_due(&self) -> u64 {
+        self.throttle.as_ref().and_then(|throttle| throttle.due()).unwrap_or(u64::MAX)
     }
 
     /// Sets the pools of the cycle after `cycle`, in which schedulers `issued` or not.
@@ -144,26 +91,31 @@ impl SmCore {
         if self.config.policy == SchedulerPolicy::TwoLevel {
             return self.refill_pools();
         }
-        let schedulers = self.config.schedulers as usize;
-        let limit = match &mut self.throttle {
-            Throttle::None => return,
-            Throttle::Limit(limit) => *limit,
-            Throttle::Dwt(monitor) => {
-                monitor.count_to(self.counters.thread_instructions);
-                u32::from(monitor.limit())
-            }
-            Throttle::Ccws(scores) => {
-                let all = if issued { schedulers } else { 0 };
-                (0..all).filter_map(|of| self.stalls.issued(of)).for_each(|warp| scores.issued(warp));
-                let admitted = scores.admit(cycle + 1, self.warps.live());
-                let blocked = self.loading(loaded) & !admitted;
-                self.schedulers[..schedulers].iter_mut().for_each(|scheduler| scheduler.block(blocked));
-                return;
-            }
+        let seen = self.seen(cycle, issued);
+        let Some(throttle) = &mut self.throttle else { return };
+        let may = throttle.admit(&seen);
+        let blocked = match may {
+            May::Oldest(_) => 0,
+            May::Load(warps) => self.loading(loaded) & !warps,
+            May::Issue(warps) => !warps,
         };
-        let able = self.warps.live() & !self.barriers.waiting();
-        for scheduler in &mut self.schedulers[..schedulers] {
-            scheduler.limit(limit, able, &self.ages);
+        for scheduler in &mut self.schedulers[..self.config.schedulers as usize] {
+            match may {
+                May::Oldest(limit) => scheduler.limit(limit, seen.live & !seen.waiting, &self.ages),
+                May::Load(_) | May::Issue(_) => scheduler.block(blocked),
+            }
+        }
+    }
+
+    /// What the throttle is shown of a cycle.
+    fn seen(&self, cycle: u64, issued: bool) -> Seen {
+        let all = if issued { self.config.schedulers as usize } else { 0 };
+        Seen {
+            cycle,
+            live: self.warps.live(),
+            waiting: self.barriers.waiting(),
+            issued: (0..all).filter_map(|of| self.stalls.issued(of)).fold(0, |issued, warp| issued | 1 << warp),
+            thread_instructions: self.counters.thread_instructions,
         }
     }
 

@@ -21,8 +21,10 @@
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: its own tests and `tb/throttle/ccws.rs`.
 
-use super::config::CcwsConfig;
+use super::CcwsConfig;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::throttle::message::Miss;
+use crate::throttle::{Hooks, May, Seen};
 
 /// Most warps of a core.
 const MAX_WARPS: usize = 64;
@@ -52,7 +54,7 @@ pub struct Scores {
     config: CcwsConfig,
     num_warps: u32,
     shares: [Share; MAX_WARPS],
-    /// What [`Self::admit`] found last and for which warps: follows from the scores, kept for the
+    /// What [`Self::admitted`] found last and for which warps: follows from the scores, kept for the
     /// host's speed.
     found: Option<(u64, Admitted)>,
     events: u64,
@@ -73,12 +75,6 @@ impl Scores {
     #[must_use]
     pub fn score(&self, warp: u8, cycle: u64) -> u64 {
         self.base() + self.shares[usize::from(warp)].rests.saturating_sub(cycle)
-    }
-
-    /// A warp begins.
-    pub fn start(&mut self, warp: u8) {
-        self.shares[usize::from(warp)] = Share::default();
-        self.found = None;
     }
 
     /// Counts what a warp issued.
@@ -103,7 +99,7 @@ impl Scores {
     }
 
     /// Which of the warps that run may load in `cycle`.
-    pub fn admit(&mut self, cycle: u64, live: u64) -> u64 {
+    pub fn admitted(&mut self, cycle: u64, live: u64) -> u64 {
         match self.found {
             Some((of, found)) if of == live && found.until.is_none_or(|until| cycle < until) => found.warps,
             _ => {
@@ -151,21 +147,49 @@ impl Scores {
         });
         Admitted { warps, until }
     }
+}
 
-    /// Lists the registers.
-    pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { config: _, num_warps, shares, found: _, events } = self;
-        for (warp, Share { hits, instructions, rests }) in (0..*num_warps).zip(shares) {
-            to.parts("warp", warp, |to| {
-                to.bits("hits", *hits);
-                to.bits("instructions", *instructions);
-                // A score counts down to where the host has noted its end.
-                to.sized("score", rests % (1 << SCORE_BITS), SCORE_BITS);
-            });
+impl Hooks for Scores {
+    fn start(&mut self, warp: u8) {
+        self.shares[usize::from(warp)] = Share::default();
+        self.found = None;
+    }
+
+    fn missed(&mut self, miss: Miss, cycle: u64, live: u64) {
+        if miss.lost {
+            self.lost(miss.warp, cycle, live);
         }
-        to.stat("lost", *events);
-        to.logic("rank", Logic::Comparator { width: SCORE_BITS, count: num_warps * num_warps });
-        to.logic("boost", Logic::Adder { width: 24 });
+    }
+
+    fn admit(&mut self, seen: &Seen) -> May {
+        let mut issued = seen.issued;
+        while issued != 0 {
+            self.issued(issued.trailing_zeros() as u8);
+            issued &= issued - 1;
+        }
+        May::Load(self.admitted(seen.cycle + 1, seen.live))
+    }
+
+    /// The first other cycle is decided in the one before.
+    fn due(&self) -> Option<u64> {
+        self.until().map(|cycle| cycle - 1)
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: _, num_warps, shares, found: _, events } = self;
+        to.part("ccws", |to| {
+            for (warp, Share { hits, instructions, rests }) in (0..*num_warps).zip(shares) {
+                to.parts("warp", warp, |to| {
+                    to.bits("hits", *hits);
+                    to.bits("instructions", *instructions);
+                    // A score counts down to where the host has noted its end.
+                    to.sized("score", rests % (1 << SCORE_BITS), SCORE_BITS);
+                });
+            }
+            to.stat("lost", *events);
+            to.logic("rank", Logic::Comparator { width: SCORE_BITS, count: num_warps * num_warps });
+            to.logic("boost", Logic::Adder { width: 24 });
+        });
     }
 }
 
@@ -223,7 +247,7 @@ mod tests {
     fn everyone_is_admitted_while_nobody_has_lost_locality() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 48);
         let live = 0b1011 << 20;
-        assert_eq!((scores.admit(3, live), scores.until()), (live, None));
+        assert_eq!((scores.admitted(3, live), scores.until()), (live, None));
     }
 
     #[test]
@@ -231,9 +255,9 @@ mod tests {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 4);
         // 260 of 400: one more fits below the cutoff, and the next crosses it.
         scores.shares[2].rests = 160;
-        assert_eq!((scores.admit(0, 0b1111), scores.until()), (0b0111, Some(61)));
+        assert_eq!((scores.admitted(0, 0b1111), scores.until()), (0b0111, Some(61)));
         // 199 and two at the base are 399 then: a fourth is admitted.
-        assert_eq!((scores.admit(60, 0b1111), scores.admit(61, 0b1111)), (0b0111, 0b1111));
+        assert_eq!((scores.admitted(60, 0b1111), scores.admitted(61, 0b1111)), (0b0111, 0b1111));
     }
 
     #[test]

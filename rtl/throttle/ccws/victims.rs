@@ -16,8 +16,11 @@
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: `tb/throttle/ccws.rs`.
 
-use super::config::CcwsConfig;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
+use super::CcwsConfig;
+use crate::kernel::{
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+};
+use crate::throttle::{L1Place, Losses};
 
 /// Bits of a warp slot.
 const WARP_BITS: u32 = 6;
@@ -74,12 +77,13 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// Empty tags of an L1D at `path` with these sets and ways, for so many warps.
+    /// Empty tags of an L1D.
     #[must_use]
-    pub fn new(config: &CcwsConfig, path: &str, (sets, ways): (u32, u32), warps: u32, line_bits: u32) -> Self {
+    pub fn new(config: &CcwsConfig, place: &L1Place<'_>) -> Self {
         let &CcwsConfig { victims, victim_ways, .. } = config;
+        let &L1Place { path, sets, ways, line_bits, warps } = place;
         let spec = |name: &str, storage, rows, columns, reads, writes| ArraySpec {
-            path: format!("{path}.{name}"),
+            path: format!("{path}.victims.{name}"),
             storage,
             rows,
             columns,
@@ -100,25 +104,13 @@ impl Victims {
         all
     }
 
-    /// Forgets everything, at the end of a kernel.
-    pub fn clear(&mut self) {
-        self.tags.clear_with(|_, way| VictimTag { lru: way as u8, ..VictimTag::default() });
-        self.owners.clear_with(|_, _| Owner::default());
-    }
-
-    /// Starts to keep digests.
-    pub fn record(&mut self) {
-        self.tags.record();
-        self.owners.record();
-    }
-
     fn row_of(&self, warp: u8, line: u64) -> u32 {
         u32::from(warp) * self.sets + (line % u64::from(self.sets)) as u32
     }
+}
 
-    /// `warp` brings `line` into a way of the L1D from which `old` gives way. Returns whether the warp
-    /// had lost the line.
-    pub fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
+impl Losses for Victims {
+    fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
         if let Some(old) = old {
             let Owner(owner) = self.owners.read(at, set)[way as usize];
             let row = self.row_of(owner, old);
@@ -133,8 +125,7 @@ impl Victims {
         found.is_some()
     }
 
-    /// A store takes the line from everyone.
-    pub fn stored(&mut self, at: &Edge<'_>, line: u64) {
+    fn stored(&mut self, at: &Edge<'_>, line: u64) {
         let sets = self.sets;
         let first = (line % u64::from(sets)) as u32;
         for row in (first..self.tags.spec().rows).step_by(sets as usize) {
@@ -146,12 +137,23 @@ impl Victims {
         }
     }
 
-    /// Lists the tags and the owners.
-    pub fn describe(&self, to: &mut dyn Describe) {
+    fn clear(&mut self) {
+        self.tags.clear_with(|_, way| VictimTag { lru: way as u8, ..VictimTag::default() });
+        self.owners.clear_with(|_, _| Owner::default());
+    }
+
+    fn record(&mut self) {
+        self.tags.record();
+        self.owners.record();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
         let Self { sets: _, line_bits, tags, owners } = self;
-        to.array("tags", tags);
-        to.array("owners", owners);
-        to.logic("lost", Logic::Comparator { width: *line_bits, count: tags.spec().columns });
+        to.part("victims", |to| {
+            to.array("tags", tags);
+            to.array("owners", owners);
+            to.logic("lost", Logic::Comparator { width: *line_bits, count: tags.spec().columns });
+        });
     }
 }
 

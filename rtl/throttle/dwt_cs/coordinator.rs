@@ -19,12 +19,16 @@
 //! cannot win; if no core counted any, nobody is held back and nothing is noted.
 //!
 //! Area: the sums, the best count, the memo.
+//!
+//! Twin: `golden/throttle/dwt_cs.rs`.
+//! Bench: `tb/throttle/coordinator.rs`.
 
-use super::config::{DwtConfig, Persist, Trigger};
 use super::memo::Memo;
-use super::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, Report};
-use super::side::SideBand;
+use super::{DwtConfig, Persist, Trigger};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep};
+use crate::throttle::Hub;
+use crate::throttle::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, Report};
+use crate::throttle::side::SideBand;
 
 /// Most cores: their counts add up in 6 bits more than each has.
 const MAX_CORES: u32 = 64;
@@ -105,20 +109,6 @@ impl Coordinator {
         }
     }
 
-    /// The limit found for a kernel.
-    #[must_use]
-    pub fn limit_of(&self, key: u16) -> Option<u8> {
-        self.memo.find(key)
-    }
-
-    /// A kernel is loaded between two launches.
-    pub fn load(&mut self, key: u16) {
-        if self.config.persist == Persist::Off || self.key != key {
-            self.search = Search::default();
-        }
-        self.key = key;
-    }
-
     /// Warps a scheduler that core `core`, counted from 0, tries in a round that starts from `base`.
     fn limit_in(&self, core: u32, base: u8) -> u8 {
         let (number, above) = (core + 1, u32::from(base) + core + 1);
@@ -157,7 +147,7 @@ impl Coordinator {
                 Trigger::AnyCore => true,
                 Trigger::CoordinatorOnly => core + 1 == self.config.coordinator,
             };
-            search.hot |= counts_alone && Report::is_above(misses.into(), instructions.into(), &self.config);
+            search.hot |= counts_alone && self.config.is_above(misses.into(), instructions.into());
         }
     }
 
@@ -175,7 +165,7 @@ impl Coordinator {
             self.memo.note(self.key, winner);
             return Some(self.fix(winner));
         }
-        let above = hot || self.config.trigger == Trigger::Sum && Report::is_above(misses, instructions, &self.config);
+        let above = hot || self.config.trigger == Trigger::Sum && self.config.is_above(misses, instructions);
         search.streak = if above { search.streak + 1 } else { 0 };
         if u32::from(search.streak) < self.config.above {
             return None;
@@ -205,13 +195,39 @@ impl Coordinator {
     }
 }
 
+impl Hub for Coordinator {
+    fn latency(&self) -> u32 {
+        self.config.latency
+    }
+
+    fn load(&mut self, key: u16) {
+        if self.config.persist == Persist::Off || self.key != key {
+            self.search = Search::default();
+        }
+        self.key = key;
+    }
+
+    fn limit_of(&self, key: u16) -> Option<u8> {
+        self.memo.find(key)
+    }
+
+    fn eval(&mut self, sides: &mut [SideBand], at: &mut Edge<'_>) -> Sleep {
+        Block::eval(self, CoordinatorIo(sides), at)
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        Block::describe(self, to);
+    }
+}
+
 impl Block for Coordinator {
     type Io<'a> = CoordinatorIo<'a>;
 
     fn eval(&mut self, CoordinatorIo(sides): CoordinatorIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let mut more = false;
         for (core, side) in (0..self.num_cores).zip(sides.iter_mut()) {
-            let mut link = side.reports.rx();
+            let Some(links) = &mut side.hub else { continue };
+            let mut link = links.reports.rx();
             if let Some(&report) = link.peek(at) {
                 link.drop_head(at);
                 self.take(core, &report);
@@ -225,7 +241,8 @@ impl Block for Coordinator {
             for (core, side) in (0..self.num_cores).zip(sides) {
                 let base = self.search.base;
                 let limit = if kind == OrderKind::Fixed { base } else { self.limit_in(core, base) };
-                let mut link = side.orders.tx();
+                let Some(links) = &mut side.hub else { continue };
+                let mut link = links.orders.tx();
                 let ready = link.ready(at);
                 assert!(ready, "cycle {}, {}: core {core} has not had its last order yet", at.cycle, self.path);
                 link.push(at, Order { kind, limit });

@@ -1,7 +1,7 @@
 //! Memo of the coordinator: the limits found for the kernels sampled last, first in first out.
 
-use super::message::LIMIT_BITS;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::throttle::message::LIMIT_BITS;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {

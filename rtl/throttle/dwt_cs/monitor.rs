@@ -7,17 +7,19 @@
 //! | `obey`   | in  | `Order`    | the limit of a sample or of the rest of the kernel               |
 //! | `tick`   | out | `Tick`     | once a cycle; something only where a period ends                 |
 //! | `count`  | in  | counts     | what the core issued, what its L1D missed                        |
+//! | `admit`  | out | limit      | warps of each scheduler that may issue                           |
 //!
 //! A period counts the instructions issued in its cycles. A miss is counted a cycle after it happened,
 //! which is when the core learns of it. The first period begins with the first cycle of the kernel.
 //!
 //! Part of `rtl/sm/core.rs`.
-//! Twin: `golden/throttle/coordinator.rs`.
+//! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: its own tests and `tb/throttle/coordinator.rs`.
 
-use super::config::{DwtConfig, Persist};
-use super::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, PeriodEnd, Report};
-use crate::kernel::{Describe, Encoding, FieldsExt, Logic};
+use super::{DwtConfig, Persist};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
+use crate::throttle::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Miss, Order, OrderKind, PeriodEnd, Report};
+use crate::throttle::{Hooks, May, Seen, Tick};
 
 /// Where the core is in the search for its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,15 +50,6 @@ enum Timer {
     Stopped(u32),
     /// In this cycle.
     Ends(u64),
-}
-
-/// What leaves the core at the end of a period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tick {
-    /// To the L1D.
-    pub period: PeriodEnd,
-    /// To the coordinator.
-    pub report: Option<Report>,
 }
 
 /// The monitor.
@@ -108,55 +101,14 @@ impl Monitor {
         self.limit
     }
 
-    /// A kernel is loaded between two launches.
-    pub fn load(&mut self, key: u16) {
-        if self.config.persist == Persist::Off || self.key != key {
-            self.reset();
-        }
-        self.key = key;
-    }
-
-    /// The kernel has ended, `cycle` being the last one.
-    pub fn end_kernel(&mut self, cycle: u64) {
-        match (self.config.persist, self.timer) {
-            (Persist::Kernel, Timer::Ends(end)) => self.timer = Timer::Stopped(end.saturating_sub(cycle).max(1) as u32),
-            (Persist::Kernel, Timer::Stopped(_)) => {}
-            (Persist::Off, _) => self.reset(),
-        }
-    }
-
     fn reset(&mut self) {
         *self = Self { counted: self.counted, ..Self::new(&self.config, self.most) };
-    }
-
-    /// The cycle in which the core must be awake, if any.
-    #[must_use]
-    pub fn due(&self) -> Option<u64> {
-        match self.timer {
-            Timer::Stopped(_) => None,
-            Timer::Ends(end) => Some(end),
-        }
-    }
-
-    /// Begins a cycle of a running kernel; says what leaves if a period ends with the cycle before.
-    pub fn tick(&mut self, cycle: u64) -> Option<Tick> {
-        match self.timer {
-            Timer::Stopped(left) => {
-                self.timer = Timer::Ends(cycle + u64::from(left));
-                None
-            }
-            Timer::Ends(end) if cycle < end => None,
-            Timer::Ends(_) => {
-                self.timer = Timer::Ends(cycle + u64::from(self.config.period));
-                Some(self.end_period())
-            }
-        }
     }
 
     fn end_period(&mut self) -> Tick {
         let Self { misses, instructions, .. } = *self;
         let counts = Report { sampled: self.phase == Phase::Sample, misses, instructions };
-        let is_above = Report::is_above(misses.into(), instructions.into(), &self.config);
+        let is_above = self.config.is_above(misses.into(), instructions.into());
         let may_close = match self.phase {
             Phase::Monitor => !is_above,
             // What a sample shows must not depend on the L1D being shut in it.
@@ -183,21 +135,6 @@ impl Monitor {
         Tick { period: PeriodEnd { may_close }, report }
     }
 
-    /// Takes an order that has arrived in `cycle`.
-    pub fn obey(&mut self, order: Order, cycle: u64) {
-        self.limit = order.limit;
-        self.misses = 0;
-        self.instructions = 0;
-        match order.kind {
-            OrderKind::Sample => {
-                self.phase = Phase::Sample;
-                self.sampled = 0;
-                self.timer = Timer::Ends(cycle + u64::from(self.config.period));
-            }
-            OrderKind::Fixed => self.phase = Phase::Fixed,
-        }
-    }
-
     /// Counts a miss of which the core learns in this cycle.
     pub fn count_miss(&mut self) {
         self.misses += 1;
@@ -211,25 +148,87 @@ impl Monitor {
         }
         self.counted = all;
     }
+}
 
-    /// Lists the registers.
-    pub fn describe(&self, to: &mut dyn Describe) {
+impl Hooks for Monitor {
+    fn load(&mut self, key: u16) {
+        if self.config.persist == Persist::Off || self.key != key {
+            self.reset();
+        }
+        self.key = key;
+    }
+
+    fn end_kernel(&mut self, cycle: u64) {
+        match (self.config.persist, self.timer) {
+            (Persist::Kernel, Timer::Ends(end)) => self.timer = Timer::Stopped(end.saturating_sub(cycle).max(1) as u32),
+            (Persist::Kernel, Timer::Stopped(_)) => {}
+            (Persist::Off, _) => self.reset(),
+        }
+    }
+
+    fn due(&self) -> Option<u64> {
+        match self.timer {
+            Timer::Stopped(_) => None,
+            Timer::Ends(end) => Some(end),
+        }
+    }
+
+    fn tick(&mut self, cycle: u64) -> Option<Tick> {
+        match self.timer {
+            Timer::Stopped(left) => {
+                self.timer = Timer::Ends(cycle + u64::from(left));
+                None
+            }
+            Timer::Ends(end) if cycle < end => None,
+            Timer::Ends(_) => {
+                self.timer = Timer::Ends(cycle + u64::from(self.config.period));
+                Some(self.end_period())
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order, cycle: u64) {
+        self.limit = order.limit;
+        self.misses = 0;
+        self.instructions = 0;
+        match order.kind {
+            OrderKind::Sample => {
+                self.phase = Phase::Sample;
+                self.sampled = 0;
+                self.timer = Timer::Ends(cycle + u64::from(self.config.period));
+            }
+            OrderKind::Fixed => self.phase = Phase::Fixed,
+        }
+    }
+
+    fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
+        self.count_miss();
+    }
+
+    fn admit(&mut self, seen: &Seen) -> May {
+        self.count_to(seen.thread_instructions);
+        May::Oldest(self.limit.into())
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
         let Self { config: _, most: _, phase, limit, timer, misses, instructions, counted: _, sampled, key } = self;
-        to.state("phase", *phase);
-        to.sized("limit", u64::from(*limit), LIMIT_BITS);
-        // The timer counts down to where the host has noted its end.
-        let (runs, end) = match timer {
-            Timer::Stopped(left) => (false, u64::from(*left)),
-            Timer::Ends(end) => (true, *end),
-        };
-        to.flag("timer_runs", runs);
-        to.sized("timer", end % (1 << 14), 14);
-        to.sized("misses", u64::from(*misses), MISS_BITS);
-        to.sized("instructions", u64::from(*instructions), INSTRUCTION_BITS);
-        to.sized("sampled", u64::from(*sampled), 3);
-        to.bits("key", *key);
-        to.logic("is_above", Logic::Adder { width: INSTRUCTION_BITS + 4 });
-        to.logic("timer", Logic::Adder { width: 14 });
+        to.part("dwt", |to| {
+            to.state("phase", *phase);
+            to.sized("limit", u64::from(*limit), LIMIT_BITS);
+            // The timer counts down to where the host has noted its end.
+            let (runs, end) = match timer {
+                Timer::Stopped(left) => (false, u64::from(*left)),
+                Timer::Ends(end) => (true, *end),
+            };
+            to.flag("timer_runs", runs);
+            to.sized("timer", end % (1 << 14), 14);
+            to.sized("misses", u64::from(*misses), MISS_BITS);
+            to.sized("instructions", u64::from(*instructions), INSTRUCTION_BITS);
+            to.sized("sampled", u64::from(*sampled), 3);
+            to.bits("key", *key);
+            to.logic("is_above", Logic::Adder { width: INSTRUCTION_BITS + 4 });
+            to.logic("timer", Logic::Adder { width: 14 });
+        });
     }
 }
 
@@ -239,8 +238,8 @@ mod tests {
 
     #[test]
     fn misses_count_against_a_hundredth_of_the_instructions_and_equality_does_not() {
-        assert!(Report::is_above(101, 10_000, &DwtConfig::KHAIRY2015));
-        assert!(!Report::is_above(100, 10_000, &DwtConfig::KHAIRY2015));
+        assert!(DwtConfig::KHAIRY2015.is_above(101, 10_000));
+        assert!(!DwtConfig::KHAIRY2015.is_above(100, 10_000));
     }
 
     #[test]
