@@ -12,7 +12,7 @@
 //! and a refused load changes nothing.
 //!
 //! Part of `rtl/l1/cache.rs`.
-//! Twin: `golden/l1/pdp.rs`.
+//! Twin: `golden/l1/bypass/pdp.rs`.
 //! Bench: `tb/l1/schemes.rs`.
 
 use serde::{Deserialize, Serialize};
