@@ -1,7 +1,7 @@
 //! The folders of schemes are listed as the crate is compiled: a new file there must make it be compiled again.
 
 fn main() {
-    for folder in ["index", "l1/bypass", "l1/replacement"] {
+    for folder in ["index", "l1/bypass", "l1/replacement", "l2/bypass"] {
         println!("cargo:rerun-if-changed={folder}");
     }
 }
