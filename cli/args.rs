@@ -164,6 +164,17 @@ pub(super) enum Command {
     Area(AreaArguments),
     /// Look into waveforms
     Waves(WavesArguments),
+    /// Write a crate with a scheme of your own, whose binary is this command with the scheme in it
+    New(NewArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct NewArguments {
+    /// Its name: lower-case words with hyphens
+    pub name: String,
+    /// Folder of warpsieve's sources; that which this command was built from if left out
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
 }
 
 /// Which machine.

@@ -21,6 +21,7 @@ mod files;
 mod interrupt;
 mod limit;
 mod list;
+mod new;
 mod optimize;
 mod output;
 mod profile;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use miette::Report;
 
-use warpsieve::config::Resolved;
+use warpsieve::config::{Builtin, Resolved, add_designs};
 use warpsieve::run::RunError;
 
 use args::{Arguments, Command, MachineArguments};
@@ -71,6 +72,14 @@ const BAD_INPUT: u8 = 2;
 /// Runs the command of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    main_with(&[])
+}
+
+/// The same with designs besides those that are built in: what a binary with schemes of its own calls. Schemes are there
+/// because they are linked.
+#[must_use]
+pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
+    add_designs(designs);
     // Usage errors, help and version end here, with the exit status of the table above.
     let arguments = Arguments::parse();
     interrupt::outlive_file_limit();
@@ -89,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Dram(arguments) => dram::dram(arguments),
         Command::Area(arguments) => area::area(arguments),
         Command::Waves(arguments) => waves::waves(arguments),
+        Command::New(arguments) => new::new(arguments),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit.status()),

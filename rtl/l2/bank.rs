@@ -78,13 +78,13 @@ pub struct L2Io<'a> {
 }
 
 /// One bank.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct L2Bank {
     flow: Flow,
 }
 
 /// A bank with what its flow adds.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Flow {
     Overlapped(Box<Overlapped>),
     Transient(Box<Transient>),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bank::{Coherence, OverlappedConfig, TransientConfig};
-use super::bypass::L2Bypass;
+use super::bypass::{L2Bypass, Scheme};
 use crate::cells::lru::MAX_WAYS;
 use crate::config::Rules;
 use crate::dram::message::BURST_BYTES;
@@ -151,13 +151,13 @@ impl L2Config {
 
     fn validate_choices(&self, rules: &mut Rules) {
         rules.expect(
-            self.bypass == L2Bypass::NONE || !self.is_transient(),
+            self.bypass.hardware().is_none() || !self.is_transient(),
             "bypass",
-            self.bypass.kind(),
+            self.bypass.typetag_name(),
             "none with flow.kind = \"transient\"",
             "a line passes beside its set, which that flow has no place for",
         );
-        rules.group("bypass", |rules| self.bypass.validate(rules));
+        rules.group("bypass", |rules| Scheme::validate(&*self.bypass, rules));
         rules.group("flow", |rules| match &self.flow {
             FlowConfig::Overlapped(flow) => flow.validate(rules),
             FlowConfig::Transient(flow) => flow.validate(self.sets, rules),

@@ -8,10 +8,10 @@ use super::{CorePlace, Hooks, Scheme};
 /// It has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NoScheme {}
+pub struct NoThrottle {}
 
 #[typetag::serde(name = "none")]
-impl Scheme for NoScheme {
+impl Scheme for NoThrottle {
     fn core(&self, _place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
         None
     }

@@ -34,7 +34,7 @@ mod typed;
 
 use std::path::PathBuf;
 
-pub use builtin::{Builtin, designs, machines};
+pub use builtin::{Builtin, add_designs, designs, machines};
 pub use meta::{About, Slot};
 pub use print::fnv1a;
 pub use problem::{ConfigError, Problem};

@@ -141,6 +141,7 @@ impl<'o> Drive<'o> {
         }
         let reuse = self.shadow.as_ref().map(Shadow::reuse);
         let order_notes = self.shadow.as_ref().map(Shadow::order_notes).unwrap_or_default();
+        let blind = self.shadow.as_ref().and_then(Shadow::blind);
         if let Some(shadow) = self.shadow.take() {
             failed.extend(shadow.finish(&self.machine, is_done));
         }
@@ -158,6 +159,7 @@ impl<'o> Drive<'o> {
             (written, notes) = wave.close(self.sim.tick(), cycles)?;
         }
         notes.extend(order_notes);
+        notes.extend(blind);
         written.extend(self.traces.finish(self.sim.tick())?);
         if let Some(series) = self.series.take() {
             // Stores of the last launch reach memory after its end.

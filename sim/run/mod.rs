@@ -185,7 +185,7 @@ pub struct RunReport {
     pub simulating: HostTime,
     /// Files written, waveform and save file included.
     pub written: Vec<PathBuf>,
-    /// What the user should know of these files, and results that depend on the order of warps.
+    /// What the user should know of these files, results that depend on the order of warps, and what is not checked.
     pub notes: Vec<String>,
     /// Digest of the state of all blocks and of every beat, if the mode asks for it.
     pub digests: Option<(u64, u64)>,

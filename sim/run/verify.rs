@@ -211,6 +211,12 @@ impl Shadow {
         push(&mut self.reports, &mut self.more, text);
     }
 
+    /// Why the L1Ds are not followed, if they are not.
+    pub(super) fn blind(&self) -> Option<String> {
+        let reason = self.l1s.first()?.blind()?;
+        Some(format!("the L1Ds are not held to their twins: {reason}"))
+    }
+
     /// What so far depends on the order of warps, so that it was not judged.
     pub(super) fn order_notes(&self) -> Vec<String> {
         let (notes, more) = &self.order_notes;

@@ -261,6 +261,18 @@ fn show_access(access: &Access) -> String {
     }
 }
 
+/// Each access well after the one before; what misses or goes past is answered in between.
+pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
+    let script = (1..).zip(acts).flat_map(|(number, (act, asks))| {
+        let answer = match act {
+            Load(line) | LocalLoad(line) | Store(line, _) if *asks => Some((16 * number + 8, Answer(*line, 0))),
+            _ => None,
+        };
+        [Some((16 * number, *act)), answer]
+    });
+    script.flatten().collect()
+}
+
 /// What became of each access of a script.
 pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
     Player::new(l1).outcomes(script)

@@ -5,9 +5,9 @@ mod scoreboard;
 pub(crate) mod streams;
 
 #[cfg(test)]
-mod coalescer;
+mod bypass;
 #[cfg(test)]
-mod contention;
+mod coalescer;
 #[cfg(test)]
 mod cycles;
 #[cfg(test)]
@@ -16,5 +16,3 @@ mod lsu;
 mod mrpb;
 #[cfg(test)]
 mod mshr;
-#[cfg(test)]
-mod schemes;

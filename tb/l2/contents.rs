@@ -12,8 +12,9 @@ use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;
-use rtl::l2::bypass::all::All;
+use rtl::l2::bypass::all::KeepNothing;
 use rtl::l2::bypass::coalesced::Coalesced;
+use rtl::l2::bypass::none::NoBypass;
 use rtl::l2::{BankPlace, L2Bypass, L2Config, OverlappedConfig, WriteMiss};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
 
@@ -31,8 +32,7 @@ fn run_random(seed: u64, place: BankPlace) {
         min_accesses: 1 + random.below(8) as u32,
         reopen: Reopen::Miss,
     };
-    let schemes =
-        [L2Bypass::NONE, L2Bypass::Streaming(streaming), L2Bypass::All(All {}), L2Bypass::Coalesced(Coalesced {})];
+    let schemes: [L2Bypass; 4] = [NoBypass {}.into(), streaming.into(), KeepNothing {}.into(), Coalesced {}.into()];
     let config = L2Config {
         sets,
         ways: 1 + random.below(3) as u32,

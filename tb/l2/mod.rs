@@ -52,9 +52,10 @@ use rtl::index::IndexConfig;
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank, digest_of};
+use rtl::l2::bypass::none::NoBypass;
 use rtl::l2::{
-    BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Bypass, L2Config, L2Io, OverlappedConfig,
-    RecallIo, RecallShape, TransientConfig, WriteMiss,
+    BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig, RecallIo,
+    RecallShape, TransientConfig, WriteMiss,
 };
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
@@ -118,7 +119,7 @@ fn small_config() -> L2Config {
         reply_queue: 8,
         data_ports: 1,
         atomic_buffer: false,
-        bypass: L2Bypass::NONE,
+        bypass: NoBypass {}.into(),
         flow: OverlappedConfig { miss_queue: 4, write_back_queue: 4, write_miss: WriteMiss::FetchPartial }.into(),
     }
 }

@@ -10,7 +10,7 @@ use golden::l1::streaming::{Config as MonitorConfig, Streaming};
 use golden::l2::bypass::{Access, Bank, Bypass, Served};
 use golden::untimed::Geometry;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
-use rtl::l2::bypass::all::All;
+use rtl::l2::bypass::all::KeepNothing;
 use rtl::l2::bypass::coalesced::Coalesced;
 use rtl::l2::{L2Bypass, L2Config};
 use rtl::noc::packet::{Request, RequestKind, Sharing};
@@ -19,7 +19,7 @@ const STREAMING: StreamingConfig =
     StreamingConfig { period: 1000, miss_percent: 50, min_accesses: 4, reopen: Reopen::Miss };
 
 fn config() -> L2Config {
-    L2Config { sets: 4, ways: 3, bypass: L2Bypass::Streaming(STREAMING), ..small_config() }
+    L2Config { sets: 4, ways: 3, bypass: STREAMING.into(), ..small_config() }
 }
 
 /// Plays requests one at a time.
@@ -36,9 +36,9 @@ fn stream() -> Vec<Request> {
 fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
     let monitor = MonitorConfig { period: Some(1000), miss_percent: 50, min_accesses: 4, flush: false };
     let schemes: [(L2Bypass, Box<dyn Bypass>); 3] = [
-        (L2Bypass::Streaming(STREAMING), Box::new(Streaming::new(monitor))),
-        (L2Bypass::All(All {}), Box::new(golden::l2::bypass::all::All)),
-        (L2Bypass::Coalesced(Coalesced {}), Box::new(golden::l2::bypass::coalesced::Coalesced)),
+        (STREAMING.into(), Box::new(Streaming::new(monitor))),
+        (KeepNothing {}.into(), Box::new(golden::l2::bypass::all::All {})),
+        (Coalesced {}.into(), Box::new(golden::l2::bypass::coalesced::Coalesced {})),
     ];
     let mut random = Random::new(7);
     // Some hundred requests to a few lines, then to many, and so on.
@@ -121,7 +121,7 @@ fn a_dirty_line_that_gives_way_to_a_mere_tag_is_written_back_first() {
 #[test]
 fn a_bank_that_keeps_nothing_asks_memory_every_time() {
     let script = [read(7, 0), read(7, 1), write(7, 2, 0xff00, 0x5a), write(7, 3, 0xff, 0x11), read(7, 4)];
-    let rig = play(&L2Config { bypass: L2Bypass::All(All {}), ..config() }, &script);
+    let rig = play(&L2Config { bypass: KeepNothing {}.into(), ..config() }, &script);
     let stats = rig.bank.stats();
     assert_eq!((stats.hits, stats.misses, stats.write_hits, stats.write_misses), (0, 3, 0, 2));
     let writes = rig.memory.taken().iter().filter(|(_, request)| request.write).count();
@@ -135,7 +135,7 @@ fn kept(local: u64, ticket: u64) -> Request {
 
 #[test]
 fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
-    let config = L2Config { bypass: L2Bypass::Coalesced(Coalesced {}), ..config() };
+    let config = L2Config { bypass: Coalesced {}.into(), ..config() };
     // A dirty line of the same set stays, though more lines pass it than the set has ways.
     let mut script = vec![write(3, 0, 0xff, 0x5a)];
     script.extend((1..9).map(|n| kept(3 + 4 * n, n)));
@@ -149,7 +149,7 @@ fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
 #[test]
 fn a_bank_without_what_l1s_keep_hits_and_fetches_as_the_golden_system() {
     let place = split_place(128, 32, 32);
-    let config = L2Config { sets: 8, ways: 3, bypass: L2Bypass::Coalesced(Coalesced {}), ..small_config() };
+    let config = L2Config { sets: 8, ways: 3, bypass: Coalesced {}.into(), ..small_config() };
     let mut random = Random::new(33);
     let mut script = requests(&mut random, place, 12, 800);
     script.retain(|request| !request.kind.is_atomic());

@@ -10,6 +10,7 @@
 //! | kernels that never end, without time; what depends on an order   | `endless`   |
 //! | files: no output replaces another file, all written are listed   | `files`     |
 //! | signals and limits of the system: nothing is left half-written   | `interrupt` |
+//! | a crate with a scheme of one's own                               | `new`       |
 //! | profiles, and figures as files                                  | `profile`   |
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
@@ -30,6 +31,7 @@ mod endless;
 mod files;
 mod gtkwave;
 mod interrupt;
+mod new;
 mod optimize;
 mod pipeline;
 mod print;

@@ -3,34 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use syn::{Attribute, Expr, Fields, Item, Lit, Meta, Type, Variant};
+use syn::{Attribute, Expr, ExprLit, Fields, Item, Lit, Meta, MetaNameValue, Type, Variant};
 use toml::{Table, Value};
 use warpsieve::config::{Request, Resolved};
 
-/// The files that declare configuration.
-const SOURCES: [&str; 20] = [
-    "rtl/machine/config.rs",
-    "rtl/sm/config.rs",
-    "rtl/l1/config.rs",
-    "rtl/l1/bypass/mod.rs",
-    "rtl/l1/bypass/pdp.rs",
-    "rtl/l1/bypass/profiled.rs",
-    "rtl/l1/decoupled/config.rs",
-    "rtl/l1/dueling.rs",
-    "rtl/l1/replacement.rs",
-    "rtl/l1/mrpb.rs",
-    "rtl/cells/streaming.rs",
-    "rtl/throttle/mod.rs",
-    "rtl/tracker/config.rs",
-    "rtl/index.rs",
-    "rtl/noc/xbar.rs",
-    "rtl/l2/config.rs",
-    "rtl/l2/bank/overlapped/config.rs",
-    "rtl/l2/bank/transient/config.rs",
-    "rtl/l2/bypass/mod.rs",
-    "rtl/dram/config.rs",
-];
 const ROOT: &str = "MachineConfig";
 
 /// A structure or a choice, with its doc comment.
@@ -63,25 +41,80 @@ pub(super) fn reference() -> String {
     text
 }
 
+/// What the hardware declares: structures and choices that a configuration is read into, and slots with the schemes whose
+/// files lie in their folder.
 fn declarations() -> Declarations {
     let mut found = Declarations::new();
-    for path in SOURCES {
-        let text = fs::read_to_string(super::root().join(path)).unwrap();
+    for path in sources(&super::root().join("rtl")) {
+        let text = fs::read_to_string(&path).unwrap();
         for item in syn::parse_file(&text).unwrap().items {
-            match item {
-                Item::Struct(item) => {
+            let (name, declared) = match item {
+                Item::Struct(item) if is_read(&item.attrs) => {
                     let fields = documented(&item.fields);
-                    found.insert(item.ident.to_string(), Declared::Group { about: about(&item.attrs), fields });
+                    (item.ident, Declared::Group { about: about(&item.attrs), fields })
                 }
-                Item::Enum(item) => {
+                Item::Enum(item) if is_read(&item.attrs) => {
                     let variants = item.variants.iter().map(variant).collect();
-                    found.insert(item.ident.to_string(), Declared::Choice { variants });
+                    (item.ident, Declared::Choice { variants })
                 }
-                _ => {}
-            }
+                Item::Type(item) if name_of(&item.ty) == "Choice" => {
+                    (item.ident, Declared::Choice { variants: schemes(&path) })
+                }
+                _ => continue,
+            };
+            assert!(found.insert(name.to_string(), declared).is_none(), "`{name}` is declared twice");
         }
     }
     found
+}
+
+/// Every source file of a folder and those in it, in the order of their paths.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let of_path = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    paths.into_iter().flat_map(of_path).filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect()
+}
+
+/// Whether a configuration is read into it.
+fn is_read(attributes: &[Attribute]) -> bool {
+    let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    let traits = derives.filter_map(|derive| derive.meta.require_list().ok());
+    traits.into_iter().any(|list| list.tokens.to_string().contains("Deserialize"))
+}
+
+/// The schemes of the slot that a file declares: each other file of the folder that gives one a kind.
+fn schemes(slot: &Path) -> Vec<Documented> {
+    let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
+    let mut found = Vec::new();
+    for path in sources(&folder) {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut header =
+            text.lines().map_while(|line| line.strip_prefix("//! ")).take_while(|line| !line.starts_with('|'));
+        let title = header.next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default();
+        let about = format!("{title}. {}", header.collect::<Vec<_>>().join(" "));
+        for item in syn::parse_file(&text).unwrap().items {
+            let Item::Impl(item) = item else { continue };
+            let Some(name) = item.attrs.iter().find_map(kind) else { continue };
+            found.push(Documented {
+                name,
+                about: about.trim_end().to_owned(),
+                ty: name_of(&item.self_ty),
+                inner: Vec::new(),
+            });
+        }
+    }
+    found
+}
+
+/// The kind that an implementation is found by: `#[typetag::serde(name = "pdp")]`.
+fn kind(attribute: &Attribute) -> Option<String> {
+    let is_tag = attribute.path().segments.first().is_some_and(|segment| segment.ident == "typetag");
+    let given = attribute.parse_args::<MetaNameValue>().ok().filter(|given| is_tag && given.path.is_ident("name"))?;
+    match given.value {
+        Expr::Lit(ExprLit { lit: Lit::Str(name), .. }) => Some(name.value()),
+        _ => None,
+    }
 }
 
 fn documented(fields: &Fields) -> Vec<Documented> {
@@ -179,7 +212,7 @@ impl Page<'_> {
     /// One table for the values of a group, then its inner groups.
     fn group(&self, path: &str, declared: &str, values: &Table, text: &mut String) {
         let Some(Declared::Group { about, fields }) = self.declarations.get(declared) else {
-            panic!("`{declared}` of `{path}` is not declared in any of {SOURCES:?}");
+            panic!("`{declared}` of `{path}` is not declared in rtl");
         };
         let title = if path.is_empty() { "Machine".to_owned() } else { format!("`{path}`") };
         text.push_str(&format!("\n## {title}\n{about}"));
@@ -223,7 +256,7 @@ impl Page<'_> {
         text.push_str("\n## Choices\n\n| field | value | meaning |\n|---|---|---|\n");
         for (declared, paths) in paths {
             let Some(Declared::Choice { variants, .. }) = self.declarations.get(declared) else { continue };
-            let is_tagged = variants.iter().any(|variant| !self.keys(variant).is_empty());
+            let is_tagged = variants.iter().any(|variant| !variant.ty.is_empty() || !variant.inner.is_empty());
             let fields: Vec<_> = paths.iter().map(|path| format!("`{path}`")).collect();
             for variant in variants {
                 let value =

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use super::places::Places;
 use super::{Newcomer, Replacement};
 
 /// No use is in sight.
@@ -31,7 +32,6 @@ pub trait Start: Debug + Send {
 
 #[derive(Clone, Copy, Debug)]
 struct Memory {
-    place: usize,
     interval: u8,
     source: u64,
     reused: bool,
@@ -41,19 +41,20 @@ struct Memory {
 #[derive(Debug)]
 pub struct Intervals<S> {
     lines: BTreeMap<u64, Memory>,
+    places: Places,
     start: S,
 }
 
 impl<S> Intervals<S> {
     /// No line is known.
     pub fn new(start: S) -> Self {
-        Self { lines: BTreeMap::new(), start }
+        Self { lines: BTreeMap::new(), places: Places::default(), start }
     }
 }
 
 impl<S: Start> Replacement for Intervals<S> {
     fn victim(&self, lines: &mut dyn Iterator<Item = u64>) -> Option<u64> {
-        lines.max_by_key(|line| self.lines.get(line).map(|memory| (memory.interval, Reverse(memory.place))))
+        lines.max_by_key(|line| self.lines.get(line).map(|memory| (memory.interval, Reverse(self.places.of(*line)))))
     }
 
     fn used(&mut self, line: u64) {
@@ -76,19 +77,19 @@ impl<S: Start> Replacement for Intervals<S> {
                 self.start.unused(gone.source);
             }
         }
-        let taken =
-            |place: &usize| stay.iter().any(|(line, _)| self.lines.get(line).is_some_and(|m| m.place == *place));
-        let place = gone.map_or_else(|| (0..).find(|place| !taken(place)).unwrap_or(0), |gone| gone.place);
+        self.places.came(newcomer.line, victim, stay);
         let source = self.start.source(newcomer);
         let interval = self.start.first(newcomer.set, source);
-        self.lines.insert(newcomer.line, Memory { place, interval, source, reused: false });
+        self.lines.insert(newcomer.line, Memory { interval, source, reused: false });
     }
 
     fn left(&mut self, line: u64) {
         self.lines.remove(&line);
+        self.places.left(line);
     }
 
     fn forget_lines(&mut self) {
         self.lines.clear();
+        self.places.clear();
     }
 }

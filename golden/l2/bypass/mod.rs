@@ -3,9 +3,7 @@
 //! lines from least to most recently used, some of which are only tags. What goes past is a scheme's to say; each is a
 //! file.
 
-pub mod all;
-pub mod coalesced;
-pub mod streaming;
+automod::dir!(pub "l2/bypass");
 
 use std::fmt::Debug;
 
@@ -34,6 +32,13 @@ pub enum Served {
     Brought,
     /// By memory, past the bank.
     Past,
+}
+
+/// The keys of a scheme, from which its twin is made.
+#[typetag::deserialize(tag = "kind")]
+pub trait Scheme: Debug {
+    /// The twin.
+    fn twin(&self) -> Box<dyn Bypass>;
 }
 
 /// Which accesses to lines that are not here go past.

@@ -1,8 +1,26 @@
 //! # A bank that its monitor closes
 //! While most reads miss, everything goes past (khairy2015 section 4.1).
 
-use super::{Access, Bypass};
-use crate::l1::streaming::Streaming;
+use serde::Deserialize;
+
+use super::{Access, Bypass, Scheme};
+use crate::l1::streaming::{Config, Streaming};
+
+/// Its keys.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    period: u64,
+    miss_percent: usize,
+    min_accesses: usize,
+}
+
+#[typetag::deserialize(name = "streaming")]
+impl Scheme for Keys {
+    fn twin(&self) -> Box<dyn Bypass> {
+        let &Self { period, miss_percent, min_accesses } = self;
+        Box::new(Streaming::new(Config { period: Some(period), miss_percent, min_accesses, flush: false }))
+    }
+}
 
 impl Bypass for Streaming {
     fn lets_past(&self, _access: Access) -> bool {

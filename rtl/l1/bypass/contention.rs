@@ -13,7 +13,6 @@
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/hybrid/mod.rs`.
-//! Bench: `tb/l1/contention.rs`.
 
 use serde::{Deserialize, Serialize};
 

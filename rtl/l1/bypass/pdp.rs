@@ -12,8 +12,6 @@
 //! and a refused load changes nothing.
 //!
 //! Part of `rtl/l1/cache.rs`.
-//! Twin: `golden/l1/pdp.rs`.
-//! Bench: `tb/l1/schemes.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,28 @@
 //! # Nothing is kept
-//! Every read and every write goes past (khairy2015 section 3.1, no caches).
+//! Every read and every write goes past, but no atomic (khairy2015 section 3.1, no caches).
 
 use serde::{Deserialize, Serialize};
 
-/// It has no keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct All {}
+use super::{Hooks, Request, Scheme};
 
-impl All {
-    pub(super) fn lets_past(self) -> bool {
+/// It has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeepNothing {}
+
+#[typetag::serde(name = "all")]
+impl Scheme for KeepNothing {
+    fn hardware(&self) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(*self))
+    }
+
+    fn keeps_tags(&self) -> bool {
+        true
+    }
+}
+
+impl Hooks for KeepNothing {
+    fn lets_past(&self, _request: &Request) -> bool {
         true
     }
 }

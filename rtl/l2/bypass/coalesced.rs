@@ -4,15 +4,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::noc::packet::{Request, RequestKind, Sharing};
+use super::{Hooks, Request, RequestKind, Scheme, Sharing};
 
 /// It has no keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coalesced {}
 
-impl Coalesced {
-    pub(super) fn lets_past(self, request: &Request) -> bool {
+#[typetag::serde(name = "coalesced")]
+impl Scheme for Coalesced {
+    fn hardware(&self) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(*self))
+    }
+
+    fn needs_tracker(&self) -> bool {
+        true
+    }
+}
+
+impl Hooks for Coalesced {
+    fn lets_past(&self, request: &Request) -> bool {
         request.kind == RequestKind::Read && request.sharing == Sharing::Keeps
     }
 }

@@ -46,7 +46,7 @@ struct Match {
 }
 
 /// A bank of this flow.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Overlapped {
     pub core: Core,
     write_miss: WriteMiss,
@@ -67,8 +67,8 @@ impl Overlapped {
     pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
         assert!(place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
-        let rule = bypass.rule();
-        let passing = rule.map(|rule| Box::new(Passing::new(path, rule, mshr_entries, place.line_bytes)));
+        let scheme = bypass.hardware();
+        let passing = scheme.map(|scheme| Box::new(Passing::new(path, scheme, mshr_entries, place.line_bytes)));
         let is_masked = flow.has_byte_masks();
         let in_part = bypass.keeps_tags() || is_masked;
         let shape = CoreShape {
@@ -121,7 +121,7 @@ impl Overlapped {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
             // A request that waits may have to go another way in time.
-            Some(_) => self.passing.as_ref().and_then(|p| p.rule.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
+            Some(_) => self.passing.as_ref().and_then(|p| p.scheme.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
     }

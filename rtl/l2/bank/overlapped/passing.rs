@@ -10,7 +10,7 @@
 //!
 //! Reads alone are counted, as at the L1D: one that finds its tag, with or without data, is no miss.
 
-use super::super::super::bypass::Rule;
+use super::super::super::bypass::Hooks;
 use super::super::super::line::{LineState, Tag};
 use super::super::super::stats::{Found, Stall};
 use super::super::lines::{Place, Spot};
@@ -19,16 +19,16 @@ use crate::cells::line::LineData;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage};
 use crate::noc::packet::RequestKind;
 
-/// The rule, and the lines on their way past the bank.
-#[derive(Clone, Debug)]
+/// The scheme, and the lines on their way past the bank.
+#[derive(Debug)]
 pub(super) struct Passing {
-    pub(super) rule: Rule,
+    pub(super) scheme: Box<dyn Hooks>,
     pub(super) lines: Array<LineData>,
 }
 
 impl Passing {
-    /// By a rule; `entries` lines can be on their way.
-    pub(super) fn new(path: &str, rule: Rule, entries: u32, line_bytes: u32) -> Self {
+    /// By a scheme; `entries` lines can be on their way.
+    pub(super) fn new(path: &str, scheme: Box<dyn Hooks>, entries: u32, line_bytes: u32) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.passing"),
             storage: Storage::Sram,
@@ -38,12 +38,12 @@ impl Passing {
             writes: 1,
             collide: Collide::New,
         };
-        Self { rule, lines: Array::new(spec, line_bytes) }
+        Self { scheme, lines: Array::new(spec, line_bytes) }
     }
 
     pub(super) fn describe(&self, to: &mut dyn Describe) {
-        let Self { rule, lines } = self;
-        rule.describe(to);
+        let Self { scheme, lines } = self;
+        scheme.describe(to);
         to.array("passing", lines);
     }
 }
@@ -79,7 +79,7 @@ impl Overlapped {
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
-        if !self.passing.as_ref().is_some_and(|passing| passing.rule.lets_past(request)) {
+        if kind.is_atomic() || !self.passing.as_ref().is_some_and(|passing| passing.scheme.lets_past(request)) {
             return Ok(false);
         }
         if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;

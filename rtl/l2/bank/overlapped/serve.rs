@@ -66,7 +66,7 @@ impl Overlapped {
         }
         let &Request { kind, id, line, sm, ticket, .. } = request;
         if let Some(passing) = &mut self.passing {
-            passing.rule.reach(at.cycle);
+            passing.scheme.reach(at.cycle);
         }
         let matched = self.match_tags(at, line);
         if self.passing.is_none() || !self.let_past(at, matched)? {
@@ -76,7 +76,7 @@ impl Overlapped {
         if let Some(passing) = &mut self.passing
             && kind == RequestKind::Read
         {
-            passing.rule.count(matched.way.is_none());
+            passing.scheme.count(matched.way.is_none());
         }
         self.core.looking.drop_front();
         self.matched = None;

@@ -8,18 +8,23 @@
 //! | any cache, any number of warps; at the limit and one line below       | `a_hundred_thousand_*` |
 //! | every request of an instruction says the same                         | `a_hundred_thousand_*` |
 //! | stores, atomics, other spaces and coherent loads never contend        | `a_hundred_thousand_*` |
+//! | a load that finds its line on its way waits for it, and goes past if that does not stay | `a_load_that_contends_*` |
+//! | what goes past takes no way, no MSHR entry and no place in the miss queue | `a_load_that_contends_*` |
 
 use golden::hybrid::is_contentious;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::bypass::contention::Contention;
+use rtl::l1::bypass::contention::{Contention, Contentious};
 use rtl::l1::coalescer::{Coalescer, LineAccess};
+use rtl::l1::config::L1Config;
 
-use super::rig::line_bits;
-use super::scoreboard::golden_lines;
 use crate::kit::Random;
+use crate::l1::cycles::Act::{Answer, Load, Spread, Store};
+use crate::l1::cycles::outcomes;
+use crate::l1::rig::{l1, line_bits};
+use crate::l1::scoreboard::golden_lines;
 
 const INSTRUCTIONS: usize = 100_000;
 /// Instructions on a cache.
@@ -106,4 +111,26 @@ fn a_coalescer_that_does_not_judge_has_nothing_contend() {
     let mut request = LineAccess::default();
     coalescer.emit(&mut request);
     assert_eq!((coalescer.contends(), request.contends), (None, false));
+}
+
+#[test]
+fn a_load_that_contends_waits_for_a_line_on_its_way_and_goes_past_if_that_does_not_stay() {
+    let l1 = L1Config { bypass: Contentious {}.into(), mshr_merges: 1, ..l1() };
+    // Of two lines each of two warps has one: any load contends.
+    let script = [(16, Load(1)), (17, Spread(1, 1, 2)), (20, Answer(1, 0))];
+    let refused = "1:MSHR_MERGE[..M.]";
+    assert_eq!(outcomes(&l1, &script), ["1:miss", refused, refused, refused, "1:hit"]);
+    let merges = L1Config { mshr_merges: 2, ..l1.clone() };
+    assert_eq!(outcomes(&merges, &script), ["1:miss", "1:hit-pending"]);
+    let script = [(16, Load(1)), (17, Store(1, 9)), (18, Spread(1, 1, 2)), (21, Answer(1, 0)), (25, Answer(1, 0))];
+    let seen = outcomes(&l1, &script);
+    assert_eq!(seen.first().map(String::as_str), Some("1:miss"));
+    assert_eq!(seen.last().map(String::as_str), Some("1:bypass"), "{seen:?}");
+}
+
+#[test]
+fn a_load_that_contends_takes_no_way_no_mshr_entry_and_no_place_in_the_miss_queue() {
+    let l1 = L1Config { bypass: Contentious {}.into(), ways: 1, mshr_entries: 1, ..l1() };
+    let script = [(16, Load(1)), (17, Spread(2, 3, 1)), (28, Answer(1, 0))];
+    assert_eq!(outcomes(&l1, &script), ["1:miss", "2:bypass", "3:bypass", "4:bypass"]);
 }

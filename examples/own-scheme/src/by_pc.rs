@@ -1,0 +1,117 @@
+//! # Loads past the L1 by their instruction
+//! A table has a counter of two bits for each load instruction, by a hash of its program counter: up with a miss, down
+//! with a hit. Global loads of an instruction whose counter is at the top go past if nothing of their line is here, but
+//! for every 16th, which shows when the cache would be of use again.
+//!
+//! | port         | dir | payload  | contract                                                      |
+//! |--------------|-----|----------|---------------------------------------------------------------|
+//! | `sends_past` | in  | load     | reads the counter of its instruction, once a cycle            |
+//! | `served`     | in  | outcome  | a hit or a miss moves the counter                             |
+
+pub mod twin;
+
+use rtl::config::Rules;
+use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
+use rtl::l1::access::MemorySpace;
+use rtl::l1::bypass::{Hooks, LineAccess, Outcome, Past, Place, Scheme, TagStore, View};
+use serde::{Deserialize, Serialize};
+
+use crate::fold;
+
+/// Its keys in `l1.bypass`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByPc {
+    /// Bits of the hash: so many counters, two to its power.
+    pub bits: u32,
+}
+
+impl Default for ByPc {
+    fn default() -> Self {
+        Self { bits: 6 }
+    }
+}
+
+#[typetag::serde(name = "by-pc")]
+impl Scheme for ByPc {
+    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        let spec = ArraySpec {
+            path: format!("{}.by_pc.counters", place.path),
+            storage: Storage::Sram,
+            rows: 1 << self.bits,
+            columns: 1,
+            reads: 1,
+            writes: 1,
+            collide: Collide::New,
+        };
+        Some(Box::new(Table { bits: self.bits, counters: Array::new(spec, ()), passed: 0 }))
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a counter");
+    }
+}
+
+const COUNTER_BITS: u32 = 2;
+const TOP: u8 = (1 << COUNTER_BITS) - 1;
+const PASSED_BITS: u32 = 4;
+
+/// How often an instruction misses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Counter(u8);
+
+impl Payload for Counter {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        to.sized("misses", u64::from(self.0), COUNTER_BITS);
+    }
+}
+
+/// The hardware.
+#[derive(Debug)]
+struct Table {
+    bits: u32,
+    counters: Array<Counter>,
+    /// Loads that went past or were let through as samples, modulo 16.
+    passed: u8,
+}
+
+impl Hooks for Table {
+    fn sends_past(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
+        let counter = *self.counters.read_cell(at, fold(head.pc, self.bits), 0);
+        let is_sample = self.passed == (1 << PASSED_BITS) - 1;
+        head.space == MemorySpace::Global && counter.0 == TOP && !is_sample && view.is_absent(head.line)
+    }
+
+    fn served(&mut self, at: &Edge<'_>, load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
+        let missed = match outcome {
+            Outcome::Hit | Outcome::HitPending => false,
+            Outcome::Miss(_) => true,
+            _ => return,
+        };
+        self.counters.update(at, fold(load.pc, self.bits), 0, |counter| match (missed, counter.0) {
+            (true, TOP) => self.passed = 0,
+            (true, _) => counter.0 += 1,
+            (false, _) => counter.0 = counter.0.saturating_sub(1),
+        });
+    }
+
+    fn went_past(&mut self, _at: &Edge<'_>, _load: &LineAccess, _tags: &mut TagStore) -> Past {
+        self.passed += 1;
+        Past::default()
+    }
+
+    fn record(&mut self) {
+        self.counters.record();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { bits: _, counters, passed } = self;
+        to.part("by_pc", |to| {
+            to.array("counters", counters);
+            to.sized("passed", u64::from(*passed), PASSED_BITS);
+            to.logic("count", Logic::Adder { width: COUNTER_BITS });
+            to.logic("step", Logic::Adder { width: PASSED_BITS });
+        });
+    }
+}

@@ -1,0 +1,5 @@
+//! The command `warpsieve` with the schemes in it.
+
+fn main() -> std::process::ExitCode {
+    warpsieve_cli::main_with(&own_scheme::DESIGNS)
+}

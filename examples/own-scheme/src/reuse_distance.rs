@@ -1,0 +1,163 @@
+//! # Replacement by predicted reuse distances
+//! A distance is counted in accesses to the set. A table has a prediction for each load instruction, by a hash of its
+//! program counter; a line's rank is what is left of its prediction, and the line whose next use is farthest off makes
+//! room. A rank that has run out without a use is as far off as can be, and so is one of 15.
+//!
+//! | port   | dir | payload           | contract                                                              |
+//! |--------|-----|-------------------|-----------------------------------------------------------------------|
+//! | `used` | in  | set, way, ranks   | trains the instruction by the distance of this use; all lines age     |
+//! | `came` | in  | newcomer, ranks   | trains the victim's instruction if it went unused; all lines age      |
+
+pub mod twin;
+
+use rtl::choice::Place;
+use rtl::config::Rules;
+use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
+use rtl::l1::replacement::{Hooks, Newcomer, RankShape, Scheme};
+use serde::{Deserialize, Serialize};
+
+use crate::fold;
+
+/// Its keys in `l1.replacement`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReuseDistance {
+    /// Bits of the hash: so many predictions, two to its power.
+    pub bits: u32,
+}
+
+impl Default for ReuseDistance {
+    fn default() -> Self {
+        Self { bits: 6 }
+    }
+}
+
+#[typetag::serde(name = "reuse-distance")]
+impl Scheme for ReuseDistance {
+    fn rank(&self, _ways: u32) -> RankShape {
+        RankShape { name: "left", bits: DISTANCE_BITS }
+    }
+
+    fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
+        let spec = |name: &str, rows, columns| ArraySpec {
+            path: format!("{}.tags.reuse_distance.{name}", place.path),
+            storage: Storage::Sram,
+            rows,
+            columns,
+            reads: 2,
+            writes: 2,
+            collide: Collide::New,
+        };
+        Some(Box::new(Predictor {
+            bits: self.bits,
+            predictions: Array::new(spec("predictions", 1 << self.bits, 1), ()),
+            lines: Array::new(spec("lines", place.sets, place.ways), self.bits),
+        }))
+    }
+
+    fn validate(&self, _sets: u32, rules: &mut Rules) {
+        rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a prediction");
+    }
+
+    fn learns(&self) -> bool {
+        true
+    }
+}
+
+const DISTANCE_BITS: u32 = 4;
+/// As far off as can be told.
+const FAR: u8 = (1 << DISTANCE_BITS) - 1;
+
+/// Accesses to the set until lines of an instruction are used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Prediction(u8);
+
+impl Payload for Prediction {
+    type Shape = ();
+    fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
+        to.sized("distance", u64::from(self.0), DISTANCE_BITS);
+    }
+}
+
+/// Where a line came from, and the accesses to its set since its last use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    source: u32,
+    age: u8,
+    used: bool,
+}
+
+impl Payload for Line {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
+        let Self { source, age, used } = self;
+        to.sized("source", u64::from(*source), *bits);
+        to.sized("age", u64::from(*age), DISTANCE_BITS);
+        to.flag("used", *used);
+    }
+}
+
+/// The policy.
+#[derive(Debug)]
+struct Predictor {
+    bits: u32,
+    predictions: Array<Prediction>,
+    lines: Array<Line>,
+}
+
+impl Predictor {
+    /// Moves the prediction of a source half-way to a distance.
+    fn train(&mut self, at: &Edge<'_>, source: u32, distance: u8) {
+        self.predictions.update(at, source, 0, |prediction| prediction.0 = (prediction.0 + distance).div_ceil(2));
+    }
+
+    /// An access to a set, which renews a line: the others come an access nearer to their next use.
+    fn pass(&mut self, at: &Edge<'_>, (set, way): (u32, u32), renewed: Line, ranks: &mut [u8]) {
+        self.lines.update_row(at, set, |row| {
+            row.iter_mut().for_each(|line| line.age = (line.age + 1).min(FAR));
+            row[way as usize] = renewed;
+        });
+        let closer = |rank: u8| if rank == 0 || rank == FAR { FAR } else { rank - 1 };
+        ranks.iter_mut().for_each(|rank| *rank = closer(*rank));
+        ranks[way as usize] = self.predictions.read_cell(at, renewed.source, 0).0;
+    }
+}
+
+impl Hooks for Predictor {
+    fn reset(&self, _way: u32) -> u8 {
+        FAR
+    }
+
+    fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
+        let Line { source, age, .. } = *self.lines.read_cell(at, set, way);
+        self.train(at, source, age);
+        self.pass(at, (set, way), Line { source, age: 0, used: true }, ranks);
+    }
+
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, _may_go: &[bool], ranks: &mut [u8]) {
+        let &Newcomer { set, way, evicts, source } = newcomer;
+        let gone = *self.lines.read_cell(at, set, way);
+        if evicts && !gone.used {
+            self.train(at, gone.source, FAR);
+        }
+        let line = Line { source: fold(source.pc, self.bits), age: 0, used: false };
+        self.pass(at, (set, way), line, ranks);
+    }
+
+    fn record(&mut self) {
+        self.predictions.record();
+        self.lines.record();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { bits: _, predictions, lines } = self;
+        to.part("reuse_distance", |to| {
+            to.array("predictions", predictions);
+            to.array("lines", lines);
+            to.logic("train", Logic::Adder { width: DISTANCE_BITS + 1 });
+            for way in 0..lines.spec().columns {
+                to.parts("age", way, |to| to.logic("step", Logic::Adder { width: DISTANCE_BITS }));
+            }
+        });
+    }
+}

@@ -1,0 +1,114 @@
+//! # When each line is due
+//! A set numbers its accesses; a line remembers the number of its last one and the number at which its next use is
+//! expected, if one is. Nothing counts down.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use golden::l1::replacement::places::Places;
+use golden::l1::replacement::{Newcomer, Replacement, Scheme};
+use serde::Deserialize;
+
+use crate::hash_by_division;
+
+/// Distances from here on are all the same.
+const FAR: u64 = 15;
+
+/// It reads the keys that the hardware reads.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    bits: u32,
+}
+
+#[typetag::deserialize(name = "reuse-distance")]
+impl Scheme for Keys {
+    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+        Box::new(Due { bits: self.bits, ..Due::default() })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    set: usize,
+    instruction: u32,
+    last: u64,
+    due: Option<u64>,
+    used: bool,
+}
+
+/// The twin.
+#[derive(Debug, Default)]
+struct Due {
+    bits: u32,
+    /// Accesses to each set.
+    accesses: BTreeMap<usize, u64>,
+    lines: BTreeMap<u64, Known>,
+    places: Places,
+    /// Distance of lines of each instruction.
+    expected: BTreeMap<u32, u64>,
+}
+
+impl Due {
+    fn now(&self, set: usize) -> u64 {
+        self.accesses.get(&set).copied().unwrap_or(0)
+    }
+
+    /// The number of a new access to a set.
+    fn next(&mut self, set: usize) -> u64 {
+        let count = self.accesses.entry(set).or_default();
+        *count += 1;
+        *count
+    }
+
+    fn learn(&mut self, instruction: u32, distance: u64) {
+        let expected = self.expected.entry(instruction).or_default();
+        *expected = (*expected + distance.min(FAR)).div_ceil(2);
+    }
+
+    fn due(&self, instruction: u32, now: u64) -> Option<u64> {
+        let distance = self.expected.get(&instruction).copied().unwrap_or(0);
+        (distance < FAR).then_some(now + distance)
+    }
+
+    /// Accesses until a line is due; one that is overdue, or of which nothing is expected, is far off.
+    fn left(&self, known: &Known) -> u64 {
+        known.due.and_then(|due| due.checked_sub(self.now(known.set))).unwrap_or(FAR)
+    }
+}
+
+impl Replacement for Due {
+    fn victim(&self, lines: &mut dyn Iterator<Item = u64>) -> Option<u64> {
+        let left = |line: &u64| self.lines.get(line).map(|known| self.left(known));
+        lines.max_by_key(|line| (left(line), Reverse(self.places.of(*line))))
+    }
+
+    fn used(&mut self, line: u64) {
+        let Some(known) = self.lines.get(&line).copied() else { return };
+        self.learn(known.instruction, self.now(known.set) - known.last);
+        let last = self.next(known.set);
+        let due = self.due(known.instruction, last);
+        self.lines.insert(line, Known { last, due, used: true, ..known });
+    }
+
+    fn came(&mut self, newcomer: Newcomer, victim: Option<u64>, stay: &[(u64, bool)]) {
+        let Newcomer { line, pc, set } = newcomer;
+        if let Some(gone) = victim.and_then(|victim| self.lines.remove(&victim)).filter(|gone| !gone.used) {
+            self.learn(gone.instruction, FAR);
+        }
+        self.places.came(line, victim, stay);
+        let instruction = hash_by_division(pc, self.bits);
+        let last = self.next(set);
+        let due = self.due(instruction, last);
+        self.lines.insert(line, Known { set, instruction, last, due, used: false });
+    }
+
+    fn left(&mut self, line: u64) {
+        self.lines.remove(&line);
+        self.places.left(line);
+    }
+
+    fn forget_lines(&mut self) {
+        self.lines.clear();
+        self.places.clear();
+    }
+}

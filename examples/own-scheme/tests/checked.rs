@@ -1,0 +1,81 @@
+//! Kernels run with the schemes, alone and together, and the golden models agree in every cycle; the binary is the whole
+//! command line.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use warpsieve::config::{Request, Resolved, add_designs};
+use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
+
+fn kernel(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../kernels/{name}/small.toml"))
+}
+
+fn request(designs: &[&str], sets: &[&str]) -> Request {
+    add_designs(&own_scheme::DESIGNS);
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+    Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) }
+}
+
+fn checked(kernel_name: &str, designs: &[&str], sets: &[&str]) -> RunReport {
+    let config = Resolved::new(&request(designs, sets)).unwrap().config;
+    let options = RunOptions { check: true, ..RunOptions::default() };
+    let report = run(&kernel(kernel_name), &config, &options, &mut |_| ()).unwrap();
+    assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{designs:?}");
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+    report
+}
+
+/// Hits, and loads that went past.
+fn l1(report: &RunReport) -> (u64, u64) {
+    report.counters.l1.iter().fold((0, 0), |(hits, past), l1| (hits + l1.hits, past + l1.bypasses))
+}
+
+#[test]
+fn loads_of_instructions_that_miss_go_past() {
+    for kernel in ["syrk", "bfs"] {
+        let (_, past) = l1(&checked(kernel, &["by-pc"], &["l1.bypass.bits=4"]));
+        assert!(past > 0, "{kernel}");
+    }
+}
+
+#[test]
+fn reuse_distances_choose_other_victims() {
+    assert_ne!(l1(&checked("syrk", &[], &[])), l1(&checked("syrk", &["reuse-distance"], &[])));
+    checked("bfs", &["reuse-distance", "decoupled"], &[]);
+}
+
+#[test]
+fn both_go_together_and_with_a_scheme_of_another_slot() {
+    let (_, past) = l1(&checked("syrk", &["by-pc", "reuse-distance", "pric"], &[]));
+    assert!(past > 0);
+}
+
+#[test]
+fn a_key_that_is_wrong_is_refused_like_any_other() {
+    let refused = |set: &str| Resolved::new(&request(&["by-pc"], &[set])).unwrap_err().to_string();
+    let text = refused("l1.bypass.bits=17");
+    assert!(text.contains("l1.bypass.bits is 17, expected 1 to 16: each value of the hash has a counter"), "{text}");
+    let text = refused("l1.bypass.bit=4");
+    assert!(text.contains("unknown field `bit`"), "{text}");
+}
+
+#[test]
+fn the_binary_is_the_whole_command_line() {
+    let command = |arguments: &[&str]| {
+        let output = Command::cargo_bin("own-scheme").unwrap().args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(command(&["list", "designs"]).contains("reuse-distance"));
+    let both = ["--design", "by-pc", "--design", "reuse-distance"];
+    let total =
+        |designs: &[&str]| command(&[&["area", "--machine", "fermi", "--format", "json"][..], designs].concat());
+    assert_ne!(total(&[]), total(&both));
+    let folder = tempfile::tempdir().unwrap();
+    let vcd = folder.path().join("wave.vcd").display().to_string();
+    let syrk = kernel("syrk").display().to_string();
+    command(&[&["run", &syrk, "--wave", &vcd, "--max-cycles", "500"][..], &both].concat());
+    let text = std::fs::read_to_string(&vcd).unwrap();
+    assert!(text.contains("by_pc") && text.contains("reuse_distance"));
+}

@@ -1,0 +1,15 @@
+//! # Testbench of a profile
+//! What becomes of each access, on one set of two ways; the twin follows.
+//!
+//! | testpoint                                              | test |
+//! |--------------------------------------------------------|------|
+//! | lines that it does not have go past, local ones do not | `a_profile_*` |
+
+use crate::l1::cycles::Act::{Load, LocalLoad};
+use crate::l1::cycles::{outcomes_of_admitted, slowly};
+
+#[test]
+fn a_profile_keeps_out_what_it_does_not_have() {
+    let script = slowly(&[(Load(1), true), (Load(2), true), (Load(1), false), (LocalLoad(3), true)]);
+    assert_eq!(outcomes_of_admitted(&[1, 7], &script), ["1:miss", "2:bypass", "1:hit", "3:miss"]);
+}
