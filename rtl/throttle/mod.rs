@@ -204,7 +204,8 @@ pub trait Hooks: Debug + Send {
 
 /// What an L1D asks of a scheme, to tell whether a warp has lost the line that it misses.
 pub trait Losses: Debug + Send {
-    /// `warp` brings `line` into a way of the L1D from which `old` gives way. Returns whether the warp had lost the line.
+    /// A miss was accepted `of` a warp and a line, which comes to a `place`, set and way, from which `old` gives way.
+    /// Returns whether the warp had lost the line.
     fn missed(&mut self, at: &Edge<'_>, place: (u32, u32), old: Option<u64>, of: (u8, u64)) -> bool;
 
     /// A global store takes the line from everyone.

@@ -1,5 +1,5 @@
 //! # Nobody is held back
-//! But for what `sm.warp_limit` says.
+//! A fixed limit of warps is `sm.warp_limit`, and no scheme.
 
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,12 @@
 //! | `coordinator::*` | sampling and result to the cycle; second round, memo; random counts against the twin |
 //! | `ccws::*`        | victim tags and scores against their twins, a million accesses                      |
 //! | `streaming::*`   | the monitor against its twin, a million accesses                                    |
+//! | `turns::*`       | a scheme that no other file knows, on a whole machine                               |
 
 mod ccws;
 #[cfg(test)]
 mod closed;
 mod coordinator;
 mod streaming;
+#[cfg(test)]
+mod turns;

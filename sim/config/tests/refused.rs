@@ -106,6 +106,36 @@ fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
 }
 
 #[test]
+fn keys_that_became_those_of_a_throttle_are_refused_with_the_new_spelling() {
+    let kind = "unknown key `throttle.scheme` (it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" })";
+    assert_eq!(refused(&[], &["throttle.scheme=dwt-cs"]), [format!("--set:1:10: {kind}")]);
+    let ccws = "unknown key `throttle.ccws` (its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, \
+                victim_ways = 8, base_score = 100, k = 8 })";
+    assert_eq!(refused(&["ccws"], &["throttle.ccws.k=4"]), [format!("--set:1:10: {ccws}")]);
+    let dwt = "unknown key `throttle.dwt` (its keys are those of `throttle` now: throttle = { kind = \"dwt-cs\", period = \
+               10_000, mpki = 10, above = 3, sample = 3, latency = 16, trigger = \"sum\", coordinator = 8, memo = 8, persist = \"off\" })";
+    let design = "[throttle]\nscheme = \"dwt-cs\"\n[throttle.dwt]\nperiod = 100\n";
+    assert_eq!(design_refused(design), [format!("mine.toml:2:1: {kind}"), format!("mine.toml:3:11: {dwt}")]);
+}
+
+#[test]
+fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
+    assert_eq!(
+        refused(&[], &["throttle.kind=dwt-cs", "throttle.period=20_000"]),
+        ["--set:1:17: throttle.period is 20000, expected 1 to 16383: the timer has 14 bits",]
+    );
+    assert_eq!(
+        refused(&["ccws"], &["sm.policy=two-level"]),
+        [
+            "ccws.toml:7:8: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
+             warps by their queue, not by their age"
+        ]
+    );
+    let resolved = fermi(&[], &["throttle.kind=ccws"]).unwrap();
+    assert_eq!(resolved.config.throttle, fermi(&["ccws"], &[]).unwrap().config.throttle);
+}
+
+#[test]
 fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
     assert_eq!(
         refused(&[], &["l1.sets=48", "l1.mshr_entries=0", "dram.rows=1000"]),

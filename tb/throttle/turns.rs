@@ -1,0 +1,113 @@
+//! A scheme that nothing but this file knows: pairs of warps take turns, and a machine runs with it as with any other.
+
+use std::path::Path;
+
+use rtl::config::Rules;
+use rtl::kernel::Mode;
+use rtl::sm::StallReason;
+use rtl::throttle::message::Miss;
+use rtl::throttle::{CorePlace, Hooks, May, Scheme, Seen};
+use serde::{Deserialize, Serialize};
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
+
+/// Half of the warps may issue in a turn; nobody is held back before the core has missed often.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TurnsConfig {
+    /// Cycles of a turn.
+    turn: u32,
+    /// Misses of a core with which turns begin.
+    misses: u32,
+}
+
+impl Default for TurnsConfig {
+    fn default() -> Self {
+        Self { turn: 50, misses: 4 }
+    }
+}
+
+#[typetag::serde(name = "turns")]
+impl Scheme for TurnsConfig {
+    fn core(&self, _place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Turns { config: self.clone(), misses: 0, decided: 0 }))
+    }
+
+    fn validate(&self, _num_sms: u32, rules: &mut Rules) {
+        rules.range("turn", u64::from(self.turn), 2..=1000, "a turn of one cycle is never seen");
+    }
+}
+
+#[derive(Debug)]
+struct Turns {
+    config: TurnsConfig,
+    misses: u32,
+    /// The cycle that was decided last.
+    decided: u64,
+}
+
+impl Hooks for Turns {
+    fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
+        self.misses += 1;
+    }
+
+    fn admit(&mut self, seen: &Seen) -> May {
+        self.decided = seen.cycle + 1;
+        let is_odd = self.decided / u64::from(self.config.turn) % 2 == 1;
+        May::Issue(match self.misses < self.config.misses {
+            true => u64::MAX,
+            false if is_odd => 0xcccc_cccc_cccc_cccc,
+            false => 0x3333_3333_3333_3333,
+        })
+    }
+
+    /// The first cycle of a turn is decided in the one before.
+    fn due(&self) -> Option<u64> {
+        let turn = u64::from(self.config.turn);
+        Some((self.decided / turn + 1) * turn - 1)
+    }
+
+    fn end_kernel(&mut self, _cycle: u64) {
+        self.misses = 0;
+    }
+}
+
+fn resolved(sets: &[&str]) -> Result<Resolved, String> {
+    let sets = sets.iter().map(|&set| set.to_owned()).collect();
+    let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
+    Resolved::new(&request).map_err(|error| error.lines().join("\n"))
+}
+
+/// Runs a small kernel with every check; also how many cycles of schedulers the throttle took.
+fn checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
+    let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
+    let options = RunOptions { check: true, mode, ..RunOptions::default() };
+    let report = run(&launch, &resolved(sets).unwrap().config, &options, &mut |_| ()).unwrap();
+    assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{kernel}");
+    let held = report.counters.stalls.iter().map(|core| core[StallReason::Throttled as usize]).sum();
+    (report, held)
+}
+
+#[test]
+fn a_scheme_from_outside_holds_warps_back_and_every_check_passes() {
+    for kernel in ["vadd", "syrk"] {
+        let (_, free) = checked(kernel, &[], Mode::default());
+        let (_, held) = checked(kernel, &["throttle.kind=turns"], Mode::default());
+        assert!(free == 0 && held > 0, "{kernel}: {free} and {held}");
+    }
+}
+
+#[test]
+fn what_it_sees_does_not_depend_on_who_is_evaluated() {
+    let run = |mode| checked("vadd", &["throttle.kind=turns", "throttle.turn=37"], mode).0.counters;
+    assert!(run(Mode::default()) == run(Mode { evaluate_all: true, ..Mode::default() }));
+}
+
+#[test]
+fn its_keys_are_judged_like_any_other() {
+    let refused = |sets| resolved(sets).err().unwrap();
+    let text = refused(&["throttle.kind=turns", "throttle.turn=1"]);
+    assert!(text.contains("throttle.turn is 1, expected 2 to 1000: a turn of one cycle is never seen"), "{text}");
+    let text = refused(&["throttle.kind=turns", "sm.warp_limit=2"]);
+    assert!(text.contains("throttle is turns, expected none while `sm.warp_limit` is not 0"), "{text}");
+}
