@@ -122,12 +122,12 @@ fn keys_that_became_those_of_a_throttle_are_refused_with_the_new_spelling() {
 fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
     assert_eq!(
         refused(&[], &["throttle.kind=dwt-cs", "throttle.period=20_000"]),
-        ["--set:1:17: throttle.period is 20000, expected 1 to 16383: the timer has 14 bits",]
+        ["--set:1:17: throttle.period is 20000, expected 1 to 16383: the timer has 14 bits"]
     );
     assert_eq!(
         refused(&["ccws"], &["sm.policy=two-level"]),
         [
-            "ccws.toml:7:8: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
+            "designs/ccws.toml:6:1: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
              warps by their queue, not by their age"
         ]
     );
