@@ -90,9 +90,21 @@ impl TypeError {
     }
 }
 
+/// In words that read well behind a value: an error of a scheme's keys comes back as its text alone.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {:?}", self.path(), self.fault)
+        if !self.keys.is_empty() {
+            write!(f, "`{}`: ", self.path())?;
+        }
+        match &self.fault {
+            Fault::Variant { given, legal } => write!(f, "{given:?}, expected one of {}", legal.join(", ")),
+            Fault::UnknownKey { given, legal } => {
+                write!(f, "unknown key `{given}` ({})", suggestion(given, "legal keys", legal))
+            }
+            Fault::MissingKey(key) => write!(f, "it has no `{key}` but needs it"),
+            Fault::Value { expected } => write!(f, "expected {expected}"),
+            Fault::Other(reason) => f.write_str(reason),
+        }
     }
 }
 

@@ -41,8 +41,10 @@ fn loads_of_instructions_that_miss_go_past() {
 
 #[test]
 fn reuse_distances_choose_other_victims() {
-    assert_ne!(l1(&checked("syrk", &[], &[])), l1(&checked("syrk", &["reuse-distance"], &[])));
-    checked("bfs", &["reuse-distance", "decoupled"], &[]);
+    // In the L1 of the preset the small sizes throw nothing out.
+    let small = ["l1.sets=2"];
+    assert_ne!(l1(&checked("bfs", &[], &small)), l1(&checked("bfs", &["reuse-distance"], &small)));
+    checked("bfs", &["reuse-distance", "decoupled"], &small);
 }
 
 #[test]
@@ -53,18 +55,19 @@ fn both_go_together_and_with_a_scheme_of_another_slot() {
 
 #[test]
 fn a_key_that_is_wrong_is_refused_like_any_other() {
-    let refused = |set: &str| Resolved::new(&request(&["by-pc"], &[set])).unwrap_err().to_string();
+    let refused = |set: &str| Resolved::new(&request(&["by-pc"], &[set])).unwrap_err().lines().join("\n");
     let text = refused("l1.bypass.bits=17");
     assert!(text.contains("l1.bypass.bits is 17, expected 1 to 16: each value of the hash has a counter"), "{text}");
     let text = refused("l1.bypass.bit=4");
-    assert!(text.contains("unknown field `bit`"), "{text}");
+    assert!(text.contains("unknown key `bit` (did you mean `bits`?)"), "{text}");
 }
 
 #[test]
 fn the_binary_is_the_whole_command_line() {
     let command = |arguments: &[&str]| {
         let output = Command::cargo_bin("own-scheme").unwrap().args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        // 3: stopped by `--max-cycles`.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(command(&["list", "designs"]).contains("reuse-distance"));
