@@ -1,5 +1,5 @@
 //! A kernel on a machine with a design, through the library: prints cycles and hits.
-//! `cargo run --release --example machine -- fermi kernels/syrk/launch.toml pric`
+//! `cargo run --profile fast --example machine -- fermi kernels/syrk/launch.toml pric`
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! One L2 bank, driven through its ports: three lines replace one another, with or without candel2018's FRC. The times are
 //! those of its Figure 2: a look-up takes 10 cycles, the L1s 80 to give up a line, memory 110 to bring one.
-//! `cargo run --example one_bank -- 2 frc.vcd` has 2 FRC entries and writes a waveform; try 0 as well.
+//! `cargo run --profile fast --example one_bank -- 2 frc.vcd` has 2 FRC entries and writes a waveform; try 0 as well.
 
 use std::collections::VecDeque;
 use std::path::Path;

@@ -395,14 +395,8 @@ impl Units {
             return self.with_far(leader, address);
         }
         let unit = self.low[leader];
-        // Sums of four lanes side by side, and no branch: the host compares them at once.
-        let mut same = [0; 4];
-        for (lows, bits) in self.low.as_chunks::<4>().0.iter().zip(LANE_BITS.as_chunks::<4>().0) {
-            for ((same, low), bit) in same.iter_mut().zip(lows).zip(bits) {
-                *same |= if *low == unit { *bit } else { 0 };
-            }
-        }
-        same.iter().fold(0, |all, same| all | same)
+        // No branch: the host's compiler compares the lanes side by side.
+        self.low.iter().zip(&LANE_BITS).fold(0, |all, (low, bit)| all | if *low == unit { *bit } else { 0 })
     }
 
     #[inline(never)]

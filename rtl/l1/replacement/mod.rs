@@ -23,7 +23,6 @@
 //! | `came` | in  | newcomer, ranks   | an accepted miss takes the way: new ranks of its set         |
 //!
 //! Part of `rtl/l1/cache.rs`.
-//! Twin: `golden/l1/replacement/mod.rs`.
 //! Bench: its own tests and `tb/l1/streams.rs`.
 
 automod::dir!(pub "l1/replacement");
