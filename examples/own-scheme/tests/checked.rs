@@ -78,7 +78,9 @@ fn the_binary_is_the_whole_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let vcd = folder.path().join("wave.vcd").display().to_string();
     let syrk = kernel("syrk").display().to_string();
-    command(&[&["run", &syrk, "--wave", &vcd, "--max-cycles", "500"][..], &both].concat());
+    let array = "sm0.l1.tags.reuse_distance.lines[0]";
+    let scopes = ["--wave-scope", "sm0.l1.**", "--wave-scope", array];
+    command(&[&["run", &syrk, "--wave", &vcd, "--max-cycles", "500"][..], &both, &scopes].concat());
     let text = std::fs::read_to_string(&vcd).unwrap();
     assert!(text.contains("by_pc") && text.contains("reuse_distance"));
 }
