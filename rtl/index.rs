@@ -28,6 +28,9 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Logic};
 
+/// Most sets of a cache: columns of H have 12 bits at most.
+const MAX_SETS: u32 = 4096;
+
 /// The shape of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -63,6 +66,9 @@ impl IndexConfig {
         Function::validate(&**self, sets, line_bytes, &mut own);
         let is_legal = own.is_kept();
         rules.merge(own);
+        if !sets.is_power_of_two() || sets > MAX_SETS {
+            return;
+        }
         let shape = Shape { bits: sets.ilog2(), offset: line_bytes.max(1).ilog2() };
         rules.expect(
             !is_legal || is_one_to_one(|k| self.column(k, shape), shape.bits),

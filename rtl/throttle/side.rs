@@ -44,8 +44,13 @@ impl SideBand {
         let near = |path, from, to| ChanSpec { path, depth: 2, latency: 1, credit: 1, from, to };
         let links = |hub: &dyn Hub| {
             let latency = hub.latency();
-            let far = |path, from, to| {
-                ChanSpec { path, depth: latency + 3, latency: u64::from(latency) * period, credit: period, from, to }
+            let far = |path, from, to| ChanSpec {
+                path,
+                depth: latency + 3,
+                latency: u64::from(latency) * period,
+                credit: period,
+                from,
+                to,
             };
             HubLinks {
                 reports: Chan::new(far(format!("coordinator.reports{sm}"), core, hub_id), ()),
