@@ -447,7 +447,10 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
 
     /// Lets the schemes judge a period; tags without data go if one says so.
     fn judge(&mut self, end: impl Fn(&mut dyn Bypass) -> bool) {
-        let drops = self.schemes.iter_mut().fold(false, |drops, scheme| end(&mut **scheme) || drops);
+        let mut drops = false;
+        for scheme in &mut self.schemes {
+            drops |= end(&mut **scheme);
+        }
         if drops {
             self.sets.iter_mut().for_each(|set| set.retain(|(_, status)| *status != Status::Hollow));
         }

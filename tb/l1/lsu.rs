@@ -76,7 +76,7 @@ fn case(seed: u64, length: usize) -> Case {
     };
     let streaming = || {
         let (period, miss_percent) = (40 + (mix(seed, 81) % 361) as u32, 30 + (mix(seed, 82) % 61) as u32);
-        let reopen = if mix(seed, 84) % 2 == 0 { Reopen::Miss } else { Reopen::Flush };
+        let reopen = if mix(seed, 84).is_multiple_of(2) { Reopen::Miss } else { Reopen::Flush };
         StreamingConfig { period, miss_percent, min_accesses: 1 + (mix(seed, 83) % 8) as u32, reopen }
     };
     let bypass: BypassConfig = match pick(0, 8) {

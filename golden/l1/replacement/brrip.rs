@@ -24,7 +24,7 @@ pub struct Bimodal {
 
 impl Bimodal {
     /// Where the next line starts.
-    pub fn next(&mut self) -> u8 {
+    pub fn insert(&mut self) -> u8 {
         self.insertions += 1;
         if self.insertions.is_multiple_of(32) { LONG } else { FAR }
     }
@@ -32,6 +32,6 @@ impl Bimodal {
 
 impl Start for Bimodal {
     fn first(&mut self, _set: usize, _source: u64) -> u8 {
-        self.next()
+        self.insert()
     }
 }

@@ -34,9 +34,9 @@ impl Start for Dynamic {
             LONG
         } else if turn == self.sets / 4 {
             self.balance = (self.balance - 1).max(-512);
-            self.bimodal.next()
+            self.bimodal.insert()
         } else if self.balance >= 0 {
-            self.bimodal.next()
+            self.bimodal.insert()
         } else {
             LONG
         }

@@ -26,7 +26,7 @@ impl Scheme for Brrip {
 
 impl Start for Bimodal {
     fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> u8 {
-        self.next()
+        self.insert()
     }
 
     fn describe(&self, to: &mut dyn Describe) {

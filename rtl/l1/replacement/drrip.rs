@@ -64,7 +64,7 @@ impl Start for Dynamic {
             }
             _ => self.choice < CHOICE_MIDDLE,
         };
-        if is_static { LONG } else { self.bimodal.next() }
+        if is_static { LONG } else { self.bimodal.insert() }
     }
 
     fn describe(&self, to: &mut dyn Describe) {

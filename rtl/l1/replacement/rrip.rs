@@ -72,7 +72,7 @@ pub struct Bimodal(u8);
 
 impl Bimodal {
     /// Where the next line starts.
-    pub fn next(&mut self) -> u8 {
+    pub fn insert(&mut self) -> u8 {
         self.0 = (self.0 + 1) % (1 << BIMODAL_BITS);
         if self.0 == 0 { LONG } else { DISTANT }
     }
