@@ -6,7 +6,7 @@
 //! machine file (built in or --machine FILE; may name another one it is based on)
 //!   -> designs, in the order given          each changes what its file states
 //!     -> --set KEY=VALUE, each key once
-//!       -> what follows from them: polynomials that are left open, keys that a kind has by default
+//!       -> what follows from them: keys that a kind has by default, polynomials that are left open
 //!         -> typed `MachineConfig` -> its rules
 //! ```
 //!
@@ -110,9 +110,8 @@ impl Resolved {
         let load::Machine { about, mut fields } = loader.machine(machine);
         let designs = loader.designs(designs, &mut fields);
         loader.sets(sets, &mut fields);
-        fields.choose_polynomials();
+        fields.follow();
         let config = loader.checked(&fields);
-        follow::complete(&mut fields, &config);
         let Loader { sources, problems, files, .. } = loader;
         problems.or(Self { machine: about, designs, config, files, fields, sources })
     }

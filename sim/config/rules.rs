@@ -36,6 +36,24 @@ impl Loader {
 
     /// The paths that break rules when the field that holds `path` has a legal value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
+        let mut mended = self.mended(path, fields);
+        mended.follow();
+        self.typed(&mut mended).validate().into_iter().map(|violation| violation.path).collect()
+    }
+
+    /// The fields with a legal value for `path`: for a key beside a kind, what it is by default.
+    fn mended(&self, path: &str, fields: &Fields) -> Fields {
+        let mut mended = fields.clone();
+        let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();
+        let inner = path.strip_prefix(&holder).and_then(|inner| inner.strip_prefix('.'));
+        let key = inner.map(|inner| inner.split('.').next().unwrap_or(inner));
+        let table = mended.get_mut(&holder).and_then(|field| field.value.as_table_mut());
+        if let (Some(table), Some(key)) = (table, key)
+            && table.remove(key).is_some()
+            && typed::read(&mended).is_some()
+        {
+            return mended;
+        }
         let mut mended = fields.clone();
         if let Some(Field { path, machine_value, .. }) = fields.holder_of(path) {
             let legal = machine_value.as_ref().or(self.schema.get(path).map(|field| &field.value));
@@ -43,8 +61,7 @@ impl Loader {
                 field.value = legal.clone();
             }
         }
-        mended.choose_polynomials();
-        self.typed(&mut mended).validate().into_iter().map(|violation| violation.path).collect()
+        mended
     }
 
     fn typed(&mut self, fields: &mut Fields) -> MachineConfig {

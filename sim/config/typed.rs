@@ -44,6 +44,11 @@ pub(super) fn restore(
     }
 }
 
+/// Reads the fields, if every one has the right type.
+pub(super) fn read(fields: &Fields) -> Option<MachineConfig> {
+    MachineConfig::deserialize(Node { value: &fields.to_value() }).ok()
+}
+
 /// What a type says about a value that it does not take.
 #[derive(Debug)]
 enum Fault {

@@ -100,7 +100,7 @@ fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
     );
     assert_eq!(
         refused(&[], &["l1.index.polynomial=37"]),
-        ["--set:1:10: `l1.index` is { kind = \"linear\", polynomial = 37 }: unknown key `polynomial` (there are no \
+        ["--set:1:21: `l1.index` is { kind = \"linear\", polynomial = 37 }: unknown key `polynomial` (there are no \
           legal keys)"]
     );
     assert!(fermi(&[], &["l1.index.kind=i-poly", "l1.index.reversed=true"]).is_ok());
