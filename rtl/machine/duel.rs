@@ -1,8 +1,6 @@
 //! # Wiring of SM dueling
 //! The block and its channels, of a machine whose SMs duel: one from each leader, one to every SM.
 
-use std::iter::repeat_with;
-
 use super::MachineConfig;
 use crate::kernel::{Block, BlockId, Chan, ChanSpec, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
 use crate::l1::dueling::{Dueling, DuelingIo, LEADERS, Mode, Seen};
@@ -33,10 +31,9 @@ impl Duel {
         self.block.eval(io, at)
     }
 
-    /// The ends that each load-store unit uses.
-    pub fn of_lsus(&mut self) -> impl Iterator<Item = DuelIo<'_>> {
-        let seen = self.seen.iter_mut().map(Some).chain(repeat_with(|| None));
-        self.mode.iter_mut().zip(seen).map(|(mode, seen)| DuelIo { mode: mode.rx(), seen: seen.map(Chan::tx) })
+    /// The ends that a load-store unit uses.
+    pub fn of_lsu(&mut self, sm: usize) -> DuelIo<'_> {
+        DuelIo { mode: self.mode[sm].rx(), seen: self.seen.get_mut(sm).map(Chan::tx) }
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {

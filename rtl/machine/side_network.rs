@@ -16,7 +16,7 @@
 
 use super::wiring::{Channels, open};
 use crate::kernel::{Block, Chan, ChanSpec, Describe, Edge, Payload, Rx, RxBank, Sleep, Tx, TxBank};
-use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
+use crate::l2::{Invalidate, InvalidateAck, RecallIo, RecalledIo};
 use crate::noc::packet::Packet;
 use crate::noc::xbar::{Xbar, XbarConfig, XbarIo};
 
@@ -96,15 +96,14 @@ where
         self.answer_xbar.settle(cycle);
     }
 
-    /// The ends that the L1s use, in their order.
-    pub fn of_l1s(&mut self) -> impl Iterator<Item = (Rx<'_, W>, Tx<'_, A>)> {
-        self.to_l1.iter_mut().zip(&mut self.from_l1).map(|(wish, answer)| (wish.rx(), answer.tx()))
+    /// The ends that an L1 uses.
+    pub fn of_l1(&mut self, sm: usize) -> (Rx<'_, W>, Tx<'_, A>) {
+        (self.to_l1[sm].rx(), self.from_l1[sm].tx())
     }
 
-    /// The ends that the partitions use, in their order.
-    pub fn of_partitions(&mut self) -> impl Iterator<Item = (Tx<'_, W>, Rx<'_, A>)> {
-        let links = self.from_partition.iter_mut().zip(&mut self.to_partition);
-        links.map(|(wish, answer)| (wish.tx(), answer.rx()))
+    /// The ends that a partition uses.
+    pub fn of_partition(&mut self, partition: usize) -> (Tx<'_, W>, Rx<'_, A>) {
+        (self.from_partition[partition].tx(), self.to_partition[partition].rx())
     }
 
     pub fn eval_wishes(&mut self, at: &mut Edge<'_>) -> Sleep {
@@ -149,9 +148,15 @@ impl RecallNetwork {
     pub const NAMES: SideNames =
         SideNames { xbars: ["xbar_inv", "xbar_ack"], links: ["inv", "inv_ack"], from_partition: "from_l2_" };
 
-    /// The ends that load-store units use: none without a network.
-    pub fn of_lsus(network: &mut Option<Box<Self>>) -> impl Iterator<Item = RecalledIo<'_>> {
-        let ends = network.iter_mut().flat_map(|network| network.of_l1s());
-        ends.map(|(inv, inv_ack)| RecalledIo { inv, inv_ack })
+    /// The ends that a load-store unit uses.
+    pub fn of_lsu(&mut self, sm: usize) -> RecalledIo<'_> {
+        let (inv, inv_ack) = self.of_l1(sm);
+        RecalledIo { inv, inv_ack }
+    }
+
+    /// The ends that an L2 bank uses.
+    pub fn of_bank(&mut self, partition: usize) -> RecallIo<'_> {
+        let (inv, inv_ack) = self.of_partition(partition);
+        RecallIo { inv, inv_ack }
     }
 }

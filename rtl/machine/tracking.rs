@@ -16,7 +16,7 @@
 
 use super::side_network::{SideNames, SideNetwork};
 use super::wiring::Channels;
-use crate::kernel::{Block, Chan, Describe, Due, Edge};
+use crate::kernel::{Block, Chan, Describe, Edge, Sleep};
 use crate::noc::packet::{Reply, Request};
 use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo};
 
@@ -52,40 +52,17 @@ impl Tracking {
         self.network.is_idle() && self.trackers.iter().all(Tracker::is_idle)
     }
 
-    /// The ends that load-store units use, with their ways into the reply crossbar: none without a tracker.
-    pub fn of_lsus<'a>(
-        tracking: &'a mut Option<Box<Self>>,
-        supplies: &'a mut [Chan<Reply>],
-    ) -> impl Iterator<Item = SupplyIo<'a>> {
-        let ends = tracking.iter_mut().flat_map(|tracking| tracking.network.of_l1s());
-        ends.zip(supplies).map(|((forward, answer), supply)| SupplyIo { forward, answer, supply: supply.tx() })
+    /// The ends that a load-store unit uses, with its way into the reply crossbar.
+    pub fn of_lsu<'a>(&'a mut self, sm: usize, supply: &'a mut Chan<Reply>) -> SupplyIo<'a> {
+        let (forward, answer) = self.network.of_l1(sm);
+        SupplyIo { forward, answer, supply: supply.tx() }
     }
 
-    /// Each bank of the tracker with its channel ends.
-    fn wired<'a>(
-        &'a mut self,
-        to_l2: &'a mut [Chan<Request>],
-        from_l2: &'a mut [Chan<Reply>],
-    ) -> impl Iterator<Item = (&'a mut Tracker, TrackerIo<'a>)> {
-        let outer = to_l2.iter_mut().zip(from_l2);
-        let inner = self.to_bank.iter_mut().zip(&mut self.from_bank);
-        let links = outer.zip(inner).zip(self.network.of_partitions());
-        self.trackers.iter_mut().zip(links).map(|(tracker, (((req, rsp), (to_bank, from_bank)), (forward, answer)))| {
-            let (req, rsp, to_bank, from_bank) = (req.rx(), rsp.tx(), to_bank.tx(), from_bank.rx());
-            (tracker, TrackerIo { req, to_bank, from_bank, rsp, forward, answer })
-        })
-    }
-
-    /// Evaluates the banks that are due.
-    pub fn eval_due(
-        &mut self,
-        to_l2: &mut [Chan<Request>],
-        from_l2: &mut [Chan<Reply>],
-        due: &mut Due,
-        at: &mut Edge<'_>,
-    ) {
-        let first = self.trackers.len() as u8;
-        due.each(first, self.wired(to_l2, from_l2), at, |(tracker, io), at| tracker.eval(io, at));
+    /// Evaluates a bank, with its links to the SMs.
+    pub fn eval(&mut self, i: usize, req: &mut Chan<Request>, rsp: &mut Chan<Reply>, at: &mut Edge<'_>) -> Sleep {
+        let (forward, answer) = self.network.of_partition(i);
+        let (to_bank, from_bank) = (self.to_bank[i].tx(), self.from_bank[i].rx());
+        self.trackers[i].eval(TrackerIo { req: req.rx(), to_bank, from_bank, rsp: rsp.tx(), forward, answer }, at)
     }
 
     /// Lists a bank with the links that end there, but for that of its requests.

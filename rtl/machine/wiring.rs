@@ -139,6 +139,25 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// One edge of the blocks of a domain that are due. `SCHEMES`: there may be parts and ends besides those that every
+    /// machine has; without them nothing asks for them.
+    #[inline(always)]
+    fn eval_domain<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        match due.domain() {
+            CORE => self.eval_sms::<SCHEMES>(due, at),
+            XBAR => self.eval_xbars::<SCHEMES>(due, at),
+            L2 => self.eval_l2::<SCHEMES>(due, at),
+            _ => self.memory.eval_drams(due, at),
+        }
+    }
+
+    #[inline(never)]
+    fn eval_with_schemes(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        self.eval_domain::<true>(due, at);
+    }
+}
+
 impl Blocks for Machine {
     fn population(&self) -> Vec<u8> {
         let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
@@ -160,25 +179,10 @@ impl Blocks for Machine {
     }
 
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        match due.domain() {
-            CORE => {
-                if self.has_schemes {
-                    self.eval_sms_of_schemes(due, at);
-                } else {
-                    self.eval_sms(due, at);
-                }
-                due.alone(2 * self.cores.len() as u8, at, |at| self.eval_dispatcher(at));
-            }
-            XBAR => {
-                due.alone(0, at, |at| self.eval_request_xbar(at));
-                due.alone(1, at, |at| self.eval_reply_xbar(at));
-                if self.has_schemes {
-                    self.eval_side_xbars(due, at);
-                }
-            }
-            L2 if self.has_schemes => self.eval_banks_of_schemes(due, at),
-            L2 => self.memory.eval_banks(&mut self.to_l2, &mut self.from_l2, due, at),
-            _ => self.memory.eval_drams(due, at),
+        if self.has_schemes {
+            self.eval_with_schemes(due, at);
+        } else {
+            self.eval_domain::<false>(due, at);
         }
     }
 

@@ -116,7 +116,7 @@ impl Blocks for MemorySide {
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let Self { memory, to_l2, from_l2 } = self;
         if due.domain() == L2 {
-            memory.eval_banks(to_l2, from_l2, due, at);
+            memory.eval_banks(to_l2, from_l2, None, due, at);
         } else {
             memory.eval_drams(due, at);
         }

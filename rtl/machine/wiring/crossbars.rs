@@ -7,19 +7,24 @@ use crate::machine::side_network::RecallNetwork;
 use crate::noc::xbar::XbarIo;
 
 impl Machine {
-    pub(super) fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+    fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
         let io = XbarIo { from: RxBank(&mut self.inject), to: TxBank(&mut self.to_l2) };
         self.request_xbar.eval(io, at)
     }
 
-    pub(super) fn eval_reply_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+    fn eval_reply_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
         let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
         self.reply_xbar.eval(io, at)
     }
 
-    /// Evaluates the crossbars of recalls and of a tracker that are due.
-    #[inline(never)]
-    pub(super) fn eval_side_xbars(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    /// Evaluates the crossbars that are due.
+    #[inline(always)]
+    pub(super) fn eval_xbars<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        due.alone(0, at, |at| self.eval_request_xbar(at));
+        due.alone(1, at, |at| self.eval_reply_xbar(at));
+        if !SCHEMES {
+            return;
+        }
         if let Some(recalls) = &mut self.recalls {
             due.alone(2, at, |at| recalls.eval_wishes(at));
             due.alone(3, at, |at| recalls.eval_answers(at));

@@ -5,7 +5,8 @@ use super::Machine;
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{Block, Chan, Describe, DescribeExt, Due, Edge, RxBank, TxBank};
-use crate::l2::{L2Bank, L2Io, RecallIo};
+use crate::l2::{L2Bank, L2Io};
+use crate::machine::side_network::RecallNetwork;
 use crate::noc::packet::{Reply, Request};
 
 /// L2 banks and DRAM channels, with the links between them.
@@ -17,13 +18,6 @@ pub(in crate::machine) struct Memory {
     pub dram_rsp: Vec<Chan<DramReply>>,
 }
 
-type BankLinks<'a> =
-    ((&'a mut Chan<Request>, &'a mut Chan<Reply>), (&'a mut [Chan<DramRequest>], &'a mut [Chan<DramReply>]));
-
-fn bank_io<'a>(((req, rsp), (to_dram, from_dram)): BankLinks<'a>, recall: Option<RecallIo<'a>>) -> L2Io<'a> {
-    L2Io { req: req.rx(), rsp: rsp.tx(), dram_req: TxBank(to_dram), dram_rsp: RxBank(from_dram), recall }
-}
-
 impl Memory {
     /// Starts to keep digests of all memories.
     pub fn record(&mut self) {
@@ -31,29 +25,30 @@ impl Memory {
         self.drams.iter_mut().for_each(DramChannel::record);
     }
 
-    /// Each bank with its links, of which those to and from the SMs are lent.
-    fn linked_banks<'a>(
-        &'a mut self,
-        to_banks: &'a mut [Chan<Request>],
-        from_banks: &'a mut [Chan<Reply>],
-    ) -> impl Iterator<Item = (&'a mut L2Bank, BankLinks<'a>)> {
-        let channels = self.drams.len() / self.banks.len();
-        let to_drams = self.dram_req.chunks_mut(channels).zip(self.dram_rsp.chunks_mut(channels));
-        self.banks.iter_mut().zip(to_banks.iter_mut().zip(from_banks).zip(to_drams))
-    }
-
-    /// Evaluates the banks that are due, of a machine whose L2 recalls no lines.
+    /// Evaluates the banks that are due; the links to and from the SMs, and the ends of recalls, are lent.
     #[inline(always)]
     pub fn eval_banks(
         &mut self,
         to_banks: &mut [Chan<Request>],
         from_banks: &mut [Chan<Reply>],
+        mut recalls: Option<&mut RecallNetwork>,
         due: &mut Due,
         at: &mut Edge<'_>,
     ) {
-        due.each(0, self.linked_banks(to_banks, from_banks), at, |(bank, links), at| {
-            bank.eval(bank_io(links, None), at)
-        });
+        let Self { banks, drams, dram_req, dram_rsp } = self;
+        let channels = drams.len() / banks.len();
+        let to_drams = dram_req.chunks_mut(channels).zip(dram_rsp.chunks_mut(channels));
+        let links = to_banks.iter_mut().zip(from_banks).zip(to_drams);
+        due.each(
+            0,
+            banks.iter_mut().zip(links).enumerate(),
+            at,
+            |(i, (bank, ((req, rsp), (to_dram, from_dram)))), at| {
+                let (dram_req, dram_rsp) = (TxBank(to_dram), RxBank(from_dram));
+                let recall = recalls.as_mut().map(|recalls| recalls.of_bank(i));
+                bank.eval(L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall }, at)
+            },
+        );
     }
 
     /// Evaluates the DRAM channels that are due.
@@ -72,26 +67,17 @@ impl Memory {
 }
 
 impl Machine {
-    /// Evaluates the banks that are due, with those of a tracker before them.
-    #[inline(never)]
-    pub(super) fn eval_banks_of_schemes(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    /// Evaluates the banks of the L2 that are due, and those of a tracker.
+    #[inline(always)]
+    pub(super) fn eval_l2<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let Self { memory, recalls, tracking, to_l2, from_l2, .. } = self;
-        let (to_banks, from_banks) = match tracking {
-            None => (&mut *to_l2, &mut *from_l2),
-            Some(tracking) => (&mut tracking.to_bank, &mut tracking.from_bank),
+        let recalls = recalls.as_deref_mut().filter(|_| SCHEMES);
+        let Some(tracking) = tracking.as_mut().filter(|_| SCHEMES) else {
+            return memory.eval_banks(to_l2, from_l2, recalls, due, at);
         };
-        match recalls {
-            None => memory.eval_banks(to_banks, from_banks, due, at),
-            Some(recalls) => {
-                let ends = recalls.of_partitions().map(|(inv, inv_ack)| RecallIo { inv, inv_ack });
-                due.each(0, memory.linked_banks(to_banks, from_banks).zip(ends), at, |((bank, links), recall), at| {
-                    bank.eval(bank_io(links, Some(recall)), at)
-                });
-            }
-        }
-        if let Some(tracking) = tracking {
-            tracking.eval_due(to_l2, from_l2, due, at);
-        }
+        memory.eval_banks(&mut tracking.to_bank, &mut tracking.from_bank, recalls, due, at);
+        let banks = memory.banks.len();
+        due.each(banks as u8, 0..banks, at, |i, at| tracking.eval(i, &mut to_l2[i], &mut from_l2[i], at));
     }
 
     pub(super) fn describe_tracker(&self, i: usize, to: &mut dyn Describe) {

@@ -1,94 +1,68 @@
 //! # The side of the SMs
 //! Cores, load-store units, dispatcher and coordinator with the channel ends that they are lent for an edge.
 
-use std::mem::take;
-
 use super::Machine;
-use crate::kernel::{Block, Chan, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
-use crate::l1::access::{WarpAccess, WarpReply};
-use crate::l1::lsu::{Lsu, LsuIo};
-use crate::machine::side_network::RecallNetwork;
-use crate::machine::tracking::Tracking;
-use crate::noc::packet::{Reply, Request};
-use crate::sm::{CtaDone, CtaLaunch, DispatcherIo, SmCore, SmIo};
-
-type CoreLinks<'a> =
-    (((&'a mut Chan<CtaLaunch>, &'a mut Chan<CtaDone>), &'a mut Chan<WarpAccess>), &'a mut Chan<WarpReply>);
-type LsuLinks<'a> = (((&'a mut Chan<WarpAccess>, &'a mut Chan<WarpReply>), &'a mut Chan<Request>), &'a mut Chan<Reply>);
-
-fn core_io((((launch, done), mem), wb): CoreLinks<'_>) -> SmIo<'_> {
-    SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() }
-}
-
-fn lsu_io((((mem, wb), inject), deliver): LsuLinks<'_>) -> LsuIo<'_> {
-    let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-    LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None }
-}
+use crate::kernel::{Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
+use crate::l1::lsu::LsuIo;
+use crate::sm::{DispatcherIo, SmIo};
 
 impl Machine {
-    fn linked_cores(&mut self) -> impl Iterator<Item = (&mut SmCore, CoreLinks<'_>)> {
-        let links = self.launch.iter_mut().zip(&mut self.done).zip(&mut self.mem).zip(&mut self.wb);
-        self.cores.iter_mut().zip(links)
-    }
-
-    fn linked_lsus(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuLinks<'_>)> {
-        let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
-        self.lsus.iter_mut().zip(links)
+    /// Evaluates the SMs that are due, with dispatcher, coordinator and dueling.
+    #[inline(always)]
+    pub(super) fn eval_sms<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let sms = self.cores.len() as u8;
+        self.eval_cores::<SCHEMES>(due, at);
+        self.eval_lsus::<SCHEMES>(due, at);
+        due.alone(2 * sms, at, |at| self.eval_dispatcher(at));
+        if SCHEMES {
+            due.alone(2 * sms + 1, at, |at| self.eval_coordinator(at));
+            due.alone(2 * sms + 2, at, |at| self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)));
+        }
     }
 
     #[inline(always)]
-    fn eval_cores(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        let mut faulted = false;
-        due.each(0, self.linked_cores(), at, |(core, links), at| {
-            let sleep = core.eval(core_io(links), at);
-            faulted |= core.fault().is_some();
+    fn eval_cores<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let Self { cores, launch, done, mem, wb, side, faulted, .. } = self;
+        let links = launch.iter_mut().zip(done).zip(mem).zip(wb);
+        due.each(0, cores.iter_mut().zip(links).enumerate(), at, |(i, (core, (((launch, done), mem), wb))), at| {
+            let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
+            let side = if SCHEMES { side.get_mut(i) } else { None };
+            let sleep = match side {
+                None => core.eval(io, at),
+                Some(side) => core.eval_throttled(io, side, at),
+            };
+            *faulted |= core.fault().is_some();
             sleep
         });
-        self.faulted |= faulted;
     }
 
-    /// Evaluates the SMs that are due, of a machine whose SMs have nothing but these links.
     #[inline(always)]
-    pub(super) fn eval_sms(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        self.eval_cores(due, at);
-        due.each(self.cores.len() as u8, self.linked_lsus(), at, |(lsu, links), at| lsu.eval(lsu_io(links), at));
-    }
-
-    /// The load-store units of a machine whose SMs may duel or supply each other, and whose L2 may recall lines.
-    fn lsus_of_schemes(&mut self) -> impl Iterator<Item = (&mut Lsu, LsuIo<'_>)> {
-        let links = self.mem.iter_mut().zip(&mut self.wb).zip(&mut self.inject).zip(&mut self.deliver);
-        let mut duels = self.duel.iter_mut().flat_map(|duel| duel.of_lsus());
-        let mut recalls = RecallNetwork::of_lsus(&mut self.recalls);
-        let mut supplies = Tracking::of_lsus(&mut self.tracking, &mut self.from_l2[self.to_l2.len()..]);
-        self.lsus.iter_mut().zip(links).map(move |(lsu, links)| {
-            let (duel, recall, supply) = (duels.next(), recalls.next(), supplies.next());
-            (lsu, LsuIo { duel, recall, supply, ..lsu_io(links) })
-        })
-    }
-
-    /// Evaluates the SMs that are due, and coordinator and dueling.
-    #[inline(never)]
-    pub(super) fn eval_sms_of_schemes(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        let sms = self.cores.len() as u8;
-        if self.side.is_empty() {
-            self.eval_cores(due, at);
-            due.each(sms, self.lsus_of_schemes(), at, |(lsu, io), at| lsu.eval(io, at));
-        } else {
-            let mut faulted = false;
-            let mut sides = take(&mut self.side);
-            due.each(0, self.linked_cores().zip(&mut sides), at, |((core, links), side), at| {
-                let sleep = core.eval_throttled(core_io(links), side, at);
-                faulted |= core.fault().is_some();
-                sleep
-            });
-            due.each(sms, self.lsus_of_schemes().zip(&mut sides), at, |((lsu, io), side), at| {
-                lsu.eval_throttled(io, side, at)
-            });
-            self.faulted |= faulted;
-            self.side = sides;
-        }
-        due.alone(2 * sms + 1, at, |at| self.eval_coordinator(at));
-        due.alone(2 * sms + 2, at, |at| self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)));
+    fn eval_lsus<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+        let Self { lsus, mem, wb, inject, deliver, side, duel, recalls, tracking, to_l2, from_l2, .. } = self;
+        let (first, supplies) = (lsus.len() as u8, &mut from_l2[to_l2.len()..]);
+        let links = mem.iter_mut().zip(wb).zip(inject).zip(deliver);
+        due.each(
+            first,
+            lsus.iter_mut().zip(links).enumerate(),
+            at,
+            |(i, (lsu, (((mem, wb), inject), deliver))), at| {
+                let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+                let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None };
+                if !SCHEMES {
+                    return lsu.eval(io, at);
+                }
+                let io = LsuIo {
+                    duel: duel.as_mut().map(|duel| duel.of_lsu(i)),
+                    recall: recalls.as_mut().map(|recalls| recalls.of_lsu(i)),
+                    supply: tracking.as_mut().map(|tracking| tracking.of_lsu(i, &mut supplies[i])),
+                    ..io
+                };
+                match side.get_mut(i) {
+                    None => lsu.eval(io, at),
+                    Some(side) => lsu.eval_throttled(io, side, at),
+                }
+            },
+        );
     }
 
     pub(super) fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
