@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u2, u5};
 
-use super::{Hooks, Newcomer, RankShape};
+use super::{Hooks, Newcomer, RankShape, Ways};
 use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
 
 /// A re-reference prediction value. Tags hold it as they hold any policy's rank.
@@ -50,12 +50,12 @@ impl<S: Start> Hooks for Rrip<S> {
         ranks[way as usize] = 0;
     }
 
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &[bool], ranks: &mut [u8]) {
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]) {
         let rank = self.0.start(at, newcomer);
         let way = newcomer.way as usize;
         let rise = if newcomer.evicts { DISTANT.value() - ranks[way] } else { 0 };
-        for (rank, _) in ranks.iter_mut().zip(may_go).filter(|(_, may_go)| **may_go) {
-            *rank += rise;
+        for other in may_go.iter_ones() {
+            ranks[other] += rise;
         }
         ranks[way] = rank.value();
     }
