@@ -22,6 +22,9 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
+
 pub use polynomial::{is_irreducible, polynomial_for};
 
 use crate::choice::Choice;
@@ -94,7 +97,7 @@ fn is_one_to_one(column: impl Fn(u32) -> u16, bits: u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexUnit {
     /// Row `j` selects the line-address bits whose exclusive or is index bit `j`.
-    rows: Box<[u64]>,
+    rows: Box<[BitVec]>,
     /// Index of every value of every line-address byte; a linear function of the whole is the
     /// exclusive or of its parts.
     tables: Box<[[u16; 256]]>,
@@ -114,7 +117,7 @@ impl IndexUnit {
         let bits = sets.ilog2();
         let offset = line_bytes.ilog2();
         let columns: Vec<u16> = (0..line_bits).map(|k| config.column(k, Shape { bits, offset })).collect();
-        let row = |j: u32| columns.iter().enumerate().fold(0, |row, (k, h)| row | u64::from(h >> j & 1) << k);
+        let row = |j: u32| columns.iter().map(|column| column >> j & 1 != 0).collect();
         let table = |byte: usize| {
             let mut table = [0; 256];
             for (value, entry) in table.iter_mut().enumerate() {
@@ -124,9 +127,9 @@ impl IndexUnit {
             table
         };
         let bytes = (line_bits as usize).div_ceil(8);
-        let rows: Box<[u64]> = (0..bits).map(row).collect();
+        let rows: Box<[BitVec]> = (0..bits).map(row).collect();
         let mut unit = Self {
-            linear: (0..bits).zip(&rows).all(|(j, row)| *row == 1 << j).then_some(sets - 1),
+            linear: rows.iter().enumerate().all(|(j, row)| row.iter_ones().eq([j])).then_some(sets - 1),
             rows,
             tables: (0..bytes).map(table).collect(),
             low_bits: Box::default(),
@@ -182,23 +185,21 @@ impl IndexUnit {
 
     /// Inputs of the XOR tree of every index bit; 1 is a wire.
     pub fn fan_ins(&self) -> impl Iterator<Item = u32> + '_ {
-        self.rows.iter().map(|row| row.count_ones())
+        self.rows.iter().map(|row| row.count_ones() as u32)
     }
 
-    /// The line-address bits whose exclusive or is index bit `j`, as a mask.
+    /// The line-address bits whose exclusive or is index bit `j`.
     #[must_use]
-    pub fn row(&self, j: usize) -> u64 {
-        self.rows[j]
+    pub fn row(&self, j: usize) -> &BitSlice {
+        &self.rows[j]
     }
 
     /// Lists one XOR tree for each index bit that is more than a wire.
     pub fn describe(&self, to: &mut dyn Describe) {
         // Tables are the host's form of the rows; undoing the low bits costs hardware the same trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
-        for row in rows {
-            if row.count_ones() > 1 {
-                to.logic("index_bit", Logic::XorTree { fan_in: row.count_ones() });
-            }
+        for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
+            to.logic("index_bit", Logic::XorTree { fan_in });
         }
     }
 }
@@ -224,6 +225,11 @@ mod tests {
         IndexUnit::new(&config, sets, line_bytes, line_bits)
     }
 
+    /// Index bit `j` of a line as hardware finds it.
+    fn parity(unit: &IndexUnit, j: usize, line: u64) -> u32 {
+        unit.row(j).iter_ones().fold(0, |parity, k| parity ^ (line >> k & 1) as u32)
+    }
+
     #[test]
     fn poly_37_over_27_address_bits_is_the_five_equations_of_khairy2015_figure_7() {
         let unit = poly(37, 27, false, 128, 25);
@@ -235,12 +241,12 @@ mod tests {
             &[11, 14, 16, 17, 20, 21, 22, 23, 24],
         ];
         for (j, bits) in terms.iter().enumerate() {
-            assert_eq!(unit.row(j) << 7, bits.iter().fold(0, |row, bit| row | 1 << bit), "I{j}");
+            assert!(unit.row(j).iter_ones().map(|k| k as u32 + 7).eq(bits.iter().copied()), "I{j}");
         }
         assert_eq!(unit.fan_ins().collect::<Vec<_>>(), [10, 10, 10, 9, 9]);
         let mut plain = vec![0u32; 1 << 20];
         for (line, entry) in plain.iter_mut().enumerate() {
-            *entry = (0..5).fold(0, |index, j| index | ((line as u64 & unit.row(j)).count_ones() & 1) << j);
+            *entry = (0..5).fold(0, |index, j| index | parity(&unit, j, line as u64) << j);
         }
         assert!(plain.iter().enumerate().all(|(line, index)| unit.index(line as u64) == *index));
     }
@@ -297,8 +303,7 @@ mod tests {
         let wide = IndexUnit::new(&Linear {}.into(), 64, 32, 27);
         for unit in [IndexUnit::new(&Linear {}.into(), 32, 128, 25), wide, fermi, poly(37, 27, true, 128, 25)] {
             for line in (0..1u64 << 25).step_by(4093) {
-                let parity = |j: u32| (line & unit.row(j as usize)).count_ones() & 1;
-                let index = (0..unit.bits()).fold(0, |index, j| index | parity(j) << j);
+                let index = (0..unit.bits()).fold(0, |index, j| index | parity(&unit, j as usize, line) << j);
                 assert_eq!(unit.index(line), index, "line {line:#x}");
                 assert_eq!(unit.line(line >> unit.bits(), index), line);
             }

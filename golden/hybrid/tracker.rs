@@ -1,6 +1,8 @@
 //! Which L1s hold a line (anssari2012 sections 3.1 and 3.2). What it says is a hint: an L1 may have
 //! dropped the line, or hold one that is not listed.
 
+use std::collections::BTreeSet;
+
 use crate::untimed::Geometry;
 use crate::untimed::lines::Lines;
 
@@ -31,10 +33,10 @@ pub(super) struct Tracker {
     lines: Lines<Entry>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
-    /// A bit for each L1 that holds the line, at least one.
-    sharers: u64,
+    /// The L1s that hold the line, at least one.
+    sharers: BTreeSet<usize>,
     /// Where the search for a supplier begins.
     turn: usize,
 }
@@ -47,31 +49,29 @@ impl Tracker {
     /// The L1 whose turn it is to supply a line to another.
     pub(super) fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
         let Entry { sharers, turn } = self.lines.find(line)?;
-        let others = *sharers & !(1 << to);
-        let after = others & (u64::MAX << *turn);
-        let chosen = if after != 0 { after } else { others };
-        let supplier = (chosen != 0).then(|| chosen.trailing_zeros() as usize)?;
-        *turn = (supplier + 1) % 64;
+        let supplier = sharers.range(*turn..).chain(&*sharers).copied().find(|sharer| *sharer != to)?;
+        *turn = supplier + 1;
         Some(supplier)
     }
 
     /// An L1 has got a line.
     pub(super) fn add(&mut self, line: u64, sharer: usize) {
-        let bit = 1 << sharer;
         match (self.lines.find(line), self.list) {
             (None, _) => {
-                self.lines.insert(line, Entry { sharers: bit, turn: 0 });
+                self.lines.insert(line, Entry { sharers: BTreeSet::from([sharer]), turn: 0 });
             }
-            (Some(entry), SharerList::All) => entry.sharers |= bit,
-            (Some(entry), SharerList::Last) => entry.sharers = bit,
+            (Some(entry), SharerList::All) => {
+                entry.sharers.insert(sharer);
+            }
+            (Some(entry), SharerList::Last) => entry.sharers = BTreeSet::from([sharer]),
         }
     }
 
     /// An L1 does not hold a line any more.
     pub(super) fn remove(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.lines.note(line) else { return };
-        entry.sharers &= !(1 << sharer);
-        if entry.sharers == 0 {
+        entry.sharers.remove(&sharer);
+        if entry.sharers.is_empty() {
             self.lines.remove(line);
         }
     }

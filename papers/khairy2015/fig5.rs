@@ -63,7 +63,7 @@ fn equations() -> impl Iterator<Item = Row> {
     let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);
     EQUATIONS.iter().enumerate().map(move |(bit, published)| {
         let row = pric.row(bit);
-        let ours = (0..u64::BITS).filter(|at| row >> at & 1 != 0).map(|at| at + OFFSET);
+        let ours = row.iter_ones().map(|at| at as u32 + OFFSET);
         let shown = |bits: Vec<u32>| bits.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
         Row::exact(&format!("address bits of I{bit}, Figure 7"), shown(ours.collect()), shown(published.to_vec()))
     })

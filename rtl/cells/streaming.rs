@@ -10,13 +10,17 @@
 //! Twin: `golden/l1/streaming.rs`.
 //! Bench: its own tests and `tb/throttle/streaming.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::{u7, u14};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Rules;
-use crate::kernel::{Describe, FieldsExt, Logic};
+use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 
-/// Bits of the counters and of the timer.
-const BITS: u32 = 14;
+/// What the counters and the timer hold.
+type Count = u14;
+/// Misses in a hundred accesses.
+type Percent = u7;
 
 /// What becomes of tags without data when the cache opens again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,9 +57,10 @@ impl StreamingConfig {
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
         let Self { period, miss_percent, min_accesses, reopen: _ } = self;
-        rules.range("period", u64::from(*period), 1..=16_383, "the timer has 14 bits");
+        let most = u64::from(Count::MAX);
+        rules.range("period", u64::from(*period), 1..=most, "the timer has 14 bits");
         rules.range("miss_percent", u64::from(*miss_percent), 1..=100, "a part of a hundred");
-        rules.range("min_accesses", u64::from(*min_accesses), 1..=16_383, "the counters have 14 bits");
+        rules.range("min_accesses", u64::from(*min_accesses), 1..=most, "the counters have 14 bits");
     }
 }
 
@@ -63,8 +68,8 @@ impl StreamingConfig {
 #[derive(Clone, Debug)]
 pub struct Streaming {
     config: StreamingConfig,
-    accesses: u32,
-    misses: u32,
+    accesses: Count,
+    misses: Count,
     closed: bool,
     /// Cycle in which the running period ends; `None` if somebody else says when.
     ends: Option<u64>,
@@ -76,7 +81,8 @@ impl Streaming {
     #[must_use]
     pub fn new(config: &StreamingConfig, own_periods: bool) -> Self {
         let ends = own_periods.then_some(config.period.into());
-        Self { config: config.clone(), accesses: 0, misses: 0, closed: false, ends, closings: 0 }
+        let (accesses, misses) = (Count::default(), Count::default());
+        Self { config: config.clone(), accesses, misses, closed: false, ends, closings: 0 }
     }
 
     /// Whether tags without data are dropped when the cache opens.
@@ -98,10 +104,11 @@ impl Streaming {
     }
 
     fn decided(&self, may_close: bool) -> bool {
-        let (missed, bound) = (100 * self.misses, self.config.miss_percent * self.accesses);
+        let (accesses, misses) = (u32::from(self.accesses), u32::from(self.misses));
+        let (missed, bound) = (100 * misses, self.config.miss_percent * accesses);
         if !may_close {
             false
-        } else if self.accesses < self.config.min_accesses {
+        } else if accesses < self.config.min_accesses {
             self.closed
         } else if self.closed {
             missed >= bound
@@ -129,16 +136,16 @@ impl Streaming {
         let was_closed = self.closed;
         self.closed = self.decided(may_close);
         self.closings += u64::from(self.closed && !was_closed);
-        (self.accesses, self.misses) = (0, 0);
+        (self.accesses, self.misses) = (Count::default(), Count::default());
         was_closed && !self.closed
     }
 
     /// Counts an accepted load.
     pub fn count(&mut self, missed: bool) {
         // No more than one a cycle, but periods that somebody else ends may be long.
-        if self.accesses < (1 << BITS) - 1 {
-            self.accesses += 1;
-            self.misses += u32::from(missed);
+        if self.accesses < Count::MAX {
+            self.accesses += Count::new(1);
+            self.misses += Count::new(u16::from(missed));
         }
     }
 
@@ -146,14 +153,14 @@ impl Streaming {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config: _, accesses, misses, closed, ends, closings } = self;
         to.flag("closed", *closed);
-        to.sized("accesses", u64::from(*accesses), BITS);
-        to.sized("misses", u64::from(*misses), BITS);
+        to.bits("accesses", *accesses);
+        to.bits("misses", *misses);
         if let Some(end) = ends {
             // The timer counts to where the host has noted its end.
-            to.sized("timer", end % (1 << BITS), BITS);
-            to.logic("timer", Logic::Adder { width: BITS });
+            to.bits("timer", Count::masked_new(*end));
+            to.logic("timer", Logic::Adder { width: bits_of::<Count>() });
         }
-        to.logic("rate", Logic::Adder { width: BITS + 7 });
+        to.logic("rate", Logic::Adder { width: bits_of::<Count>() + bits_of::<Percent>() });
         to.stat("closings", *closings);
     }
 }

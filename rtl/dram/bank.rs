@@ -10,9 +10,6 @@
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt};
 
-/// Bits of a cycle stamp.
-pub(super) const STAMP_BITS: u32 = 64;
-
 /// State of one bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bank {
@@ -120,10 +117,10 @@ impl Bank {
         to.sized("row", u64::from(open.unwrap_or(0)), row_bits);
         to.flag("served", *served);
         to.bits("overtaken", *overtaken);
-        to.sized("act_from", *act_from, STAMP_BITS);
-        to.sized("rd_from", *rd_from, STAMP_BITS);
-        to.sized("wr_from", *wr_from, STAMP_BITS);
-        to.sized("pre_from", *pre_from, STAMP_BITS);
+        to.bits("act_from", *act_from);
+        to.bits("rd_from", *rd_from);
+        to.bits("wr_from", *wr_from);
+        to.bits("pre_from", *pre_from);
     }
 }
 

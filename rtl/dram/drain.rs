@@ -12,7 +12,6 @@
 //! Twin: none; reads and writes may go in either order.
 //! Bench: its own tests and `tb/dram/directed.rs`.
 
-use super::bank::STAMP_BITS;
 use super::config::{DramConfig, WriteDrain};
 use super::queue::Queue;
 use crate::kernel::{Describe, FieldsExt, Logic};
@@ -98,7 +97,7 @@ impl Drain {
         let Self { marks, draining, quiet_since } = self;
         if let Some(Marks { high, .. }) = marks {
             to.flag("draining", *draining);
-            to.sized("quiet_since", *quiet_since, STAMP_BITS);
+            to.bits("quiet_since", *quiet_since);
             to.logic("level", Logic::Comparator { width: u32::BITS - high.leading_zeros(), count: 2 });
         }
     }

@@ -8,7 +8,7 @@
 //! Twin: `golden/dram/checker.rs`.
 //! Bench: `tb/dram/directed.rs`.
 
-use super::bank::{Bank, STAMP_BITS};
+use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Refresh};
 use super::queue::Queue;
@@ -102,7 +102,7 @@ impl Refresher {
     /// Lists the registers.
     pub fn describe(&self, num_slots: u32, to: &mut dyn Describe) {
         let Self { interval: _, due, draining, last } = self;
-        to.sized("due", *due, STAMP_BITS);
+        to.bits("due", *due);
         to.flag("draining", *draining);
         to.sized("last", *last, num_slots);
     }

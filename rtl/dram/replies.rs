@@ -7,7 +7,6 @@
 //! Twin: `golden/dram/requests.rs`.
 //! Bench: `tb/dram/random.rs`.
 
-use super::bank::STAMP_BITS;
 use super::config::DramConfig;
 use super::message::{DramReply, DramShape};
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Sleep, Storage, Tx};
@@ -115,7 +114,7 @@ impl Replies {
         let Self { bursts, due, head, count } = self;
         let entries = due.len() as u32;
         to.array("bursts", bursts);
-        to.entries("due", due.iter(), |due, to| to.sized("cycle", *due, STAMP_BITS));
+        to.entries("due", due.iter(), |due, to| to.bits("cycle", *due));
         to.sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
         to.sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
     }

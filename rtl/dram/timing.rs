@@ -7,7 +7,10 @@
 //! Twin: `golden/dram/rules.rs`.
 //! Bench: its own tests and `tb/dram/mutants.rs`.
 
-use super::bank::{Bank, STAMP_BITS};
+use arbitrary_int::traits::Integer;
+use arbitrary_int::{u5, u6};
+
+use super::bank::Bank;
 use super::config::{DramConfig, DramTiming};
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 
@@ -42,9 +45,9 @@ pub struct Timing {
     /// Cycles of the last activates, a ring.
     acts: [u64; WINDOW],
     /// Place of the next activate in the ring.
-    next_act: u8,
+    next_act: u5,
     /// Activates in the ring.
-    num_acts: u8,
+    num_acts: u6,
 }
 
 impl Timing {
@@ -62,8 +65,8 @@ impl Timing {
             pre_from: 0,
             ref_from: 0,
             acts: [0; WINDOW],
-            next_act: 0,
-            num_acts: 0,
+            next_act: u5::default(),
+            num_acts: u6::default(),
         }
     }
 
@@ -122,13 +125,13 @@ impl Timing {
     /// ACT in bank `index`.
     pub fn activate(&mut self, cycle: u64, index: usize) {
         let t = self.config;
-        self.acts[usize::from(self.next_act)] = cycle;
-        self.next_act = (self.next_act + 1) % WINDOW as u8;
-        self.num_acts = (self.num_acts + 1).min(WINDOW as u8);
+        self.acts[self.next_act.as_usize()] = cycle;
+        self.next_act = self.next_act.wrapping_add(u5::new(1));
+        self.num_acts = (self.num_acts + u6::new(1)).min(u6::new(WINDOW as u8));
         self.act_from = cycle + u64::from(t.rrd_s);
         for (window, reach) in [(t.faw, SHORT_WINDOW), (t.aw32, WINDOW)] {
-            if usize::from(self.num_acts) >= reach {
-                let first = self.acts[(usize::from(self.next_act) + WINDOW - reach) % WINDOW];
+            if self.num_acts.as_usize() >= reach {
+                let first = self.acts[(self.next_act.as_usize() + WINDOW - reach) % WINDOW];
                 self.act_from = self.act_from.max(first + u64::from(window));
             }
         }
@@ -184,18 +187,18 @@ impl Timing {
         } = self;
         let groups = groups.iter().take(*num_groups as usize);
         to.entries("group", groups, |Group { act_from, rd_from, wr_from }, to| {
-            to.sized("act_from", *act_from, STAMP_BITS);
-            to.sized("rd_from", *rd_from, STAMP_BITS);
-            to.sized("wr_from", *wr_from, STAMP_BITS);
+            to.bits("act_from", *act_from);
+            to.bits("rd_from", *rd_from);
+            to.bits("wr_from", *wr_from);
         });
-        to.sized("act_from", *act_from, STAMP_BITS);
-        to.sized("rd_from", *rd_from, STAMP_BITS);
-        to.sized("wr_from", *wr_from, STAMP_BITS);
-        to.sized("pre_from", *pre_from, STAMP_BITS);
-        to.sized("ref_from", *ref_from, STAMP_BITS);
-        to.entries("act", acts.iter(), |act, to| to.sized("cycle", *act, STAMP_BITS));
-        to.sized("next_act", u64::from(*next_act), 5);
-        to.sized("num_acts", u64::from(*num_acts), 6);
+        to.bits("act_from", *act_from);
+        to.bits("rd_from", *rd_from);
+        to.bits("wr_from", *wr_from);
+        to.bits("pre_from", *pre_from);
+        to.bits("ref_from", *ref_from);
+        to.entries("act", acts.iter(), |act, to| to.bits("cycle", *act));
+        to.bits("next_act", *next_act);
+        to.bits("num_acts", *num_acts);
     }
 }
 

@@ -52,7 +52,7 @@ pub trait Fields {
 pub trait FieldsExt: Fields {
     /// A field whose type carries its width.
     fn bits(&mut self, name: &'static str, value: impl UnsignedInteger) {
-        let width = value_width(value);
+        let width = bits_of_value(value);
         self.field(Field { name, width, value: value.as_u64(), names: &[] });
     }
 
@@ -66,10 +66,23 @@ pub trait FieldsExt: Fields {
         self.field(Field { name, width, value, names: &[] });
     }
 
-    /// Fields of one name and width, one a lane. A reader that wants none of them does not look at them
-    /// one by one.
+    /// Fields of one name, one a lane, whose type carries their width. A reader that wants none of them does not
+    /// look at them one by one.
     #[inline(always)]
-    fn lanes(
+    fn lanes<T: UnsignedInteger>(
+        &mut self,
+        name: &'static str,
+        values: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T>>,
+    ) {
+        let values = values.into_iter();
+        if !self.passes_fields(values.len()) {
+            values.for_each(|value| self.bits(name, value));
+        }
+    }
+
+    /// The same with a width that follows from the configuration.
+    #[inline(always)]
+    fn sized_lanes(
         &mut self,
         name: &'static str,
         values: impl IntoIterator<IntoIter: ExactSizeIterator<Item = u64>>,
@@ -90,7 +103,13 @@ pub trait FieldsExt: Fields {
 
 impl<F: Fields + ?Sized> FieldsExt for F {}
 
-fn value_width<T: UnsignedInteger>(_: T) -> u32 {
+fn bits_of_value<T: UnsignedInteger>(_: T) -> u32 {
+    bits_of::<T>()
+}
+
+/// Bits of a number whose type carries its width, for the logic that works on it.
+#[must_use]
+pub const fn bits_of<T: UnsignedInteger>() -> u32 {
     T::BITS as u32
 }
 

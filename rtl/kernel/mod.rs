@@ -27,7 +27,7 @@ mod wake;
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
 pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank, link};
 pub(crate) use describe::AsProbes;
-pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, width_of};
+pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};
 pub use regs::Regs;
 pub use sim::{Blocks, Due, Mode, Simulator};

@@ -401,7 +401,7 @@ mod tests {
         fn describe(&self, to: &mut dyn Describe) {
             let Self { held, passed, sleeps_wrongly: _ } = self;
             to.flag("busy", held.is_some());
-            to.sized("due", held.map_or(0, |(due, _)| due), 64);
+            to.bits("due", held.map_or(0, |(due, _)| due));
             to.bits("hops", held.map_or(0, |(_, hops)| hops));
             to.stat("passed", u64::from(*passed));
         }

@@ -6,7 +6,7 @@
 //! A field that has no meaning for the access at hand holds whatever it held before: the sender
 //! does not clear it, the receiver does not look at it.
 
-use super::bypass::contention::WARP_BITS;
+use super::bypass::contention::Warps;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
@@ -76,7 +76,7 @@ pub struct WarpAccess {
     /// True if the access must not look in the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
     /// Warps resident in the SM, 7 bits; 0 if nobody counts them.
-    pub resident: u8,
+    pub resident: Warps,
     /// Warp slot, 6 bits.
     pub warp: u8,
     /// Half of a warp of 64 lanes, 1 bit; 0 of one of 32.
@@ -106,7 +106,7 @@ impl Default for WarpAccess {
             kind: AccessKind::Load,
             space: MemorySpace::Global,
             uncached: false,
-            resident: 0,
+            resident: Warps::default(),
             warp: 0,
             half: 0,
             pc: 0,
@@ -151,7 +151,7 @@ impl Payload for WarpAccess {
         to.state("space", *space);
         to.flag("uncached", *uncached);
         if shape.counts_warps {
-            to.sized("resident", u64::from(*resident), WARP_BITS);
+            to.bits("resident", *resident);
         }
         to.sized("warp", u64::from(*warp), 6);
         shape.half(*half, to);
@@ -159,9 +159,9 @@ impl Payload for WarpAccess {
         to.sized("size_log2", u64::from(*size_log2), 2);
         to.bits("mask", *mask);
         atomic.fields(&(), to);
-        to.lanes("address", address.iter().copied(), shape.addr_bits);
-        to.lanes("data", data.as_flattened().iter().map(|&word| word.into()), 32);
-        to.lanes("compare", compare.as_flattened().iter().map(|&word| word.into()), 32);
+        to.sized_lanes("address", address.iter().copied(), shape.addr_bits);
+        to.lanes("data", data.as_flattened().iter().copied());
+        to.lanes("compare", compare.as_flattened().iter().copied());
     }
 }
 
@@ -210,6 +210,6 @@ impl Payload for WarpReply {
         shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
         to.bits("mask", *mask);
-        to.lanes("data", data.as_flattened().iter().map(|&word| word.into()), 32);
+        to.lanes("data", data.as_flattened().iter().copied());
     }
 }

@@ -340,10 +340,10 @@ impl Coalescer {
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
         to.bits("next_id", *next_id);
-        to.lanes("address", access.address, addr_bits);
-        to.lanes("data", access.data.as_flattened().iter().map(|&word| word.into()), 32);
+        to.sized_lanes("address", access.address, addr_bits);
+        to.lanes("data", access.data.as_flattened().iter().copied());
         access.atomic.fields(&(), to);
-        to.lanes("compare", access.compare.as_flattened().iter().map(|&word| word.into()), 32);
+        to.lanes("compare", access.compare.as_flattened().iter().copied());
         to.logic("same_line", Logic::Comparator { width: *line_bits, count: LANES as u32 });
         to.logic("leader", Logic::PriorityEncoder { inputs: LANES as u32 });
         if let Some(contention) = contention {

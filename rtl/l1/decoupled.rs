@@ -36,10 +36,10 @@ use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source};
 use super::tags::{Probe, Victim};
 use crate::choice::Place;
 use crate::index::IndexUnit;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of};
 
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
-use entry::{COUNT_BITS, Free, Line, Status, Tag, TagShape, age, next, promote};
+use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
 
 /// Lines that got or lost a place: statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Decoupled {
         if self.is_original() {
             self.tags.flash(|tag| {
                 if tag.status == Status::Candidate {
-                    (tag.status, tag.rc) = (Status::Empty, 0);
+                    (tag.status, tag.rc) = (Status::Empty, Count::default());
                 }
             });
         }
@@ -156,7 +156,7 @@ impl Decoupled {
             row[way] = Tag { status: Status::Candidate, tag, rc: count, ..row[way] };
             promote(row, way);
             if lost {
-                age(row, &[way], 1);
+                age(row, &[way], Count::new(1));
             }
         });
         if lost {
@@ -248,10 +248,10 @@ impl Decoupled {
             row[way as usize].inv_on_fill = false;
         });
         let (tag, emptied) = (source.line >> self.index.bits(), self.without_place());
-        let steps = if holds && self.config.age_mode == AgeMode::Twice { 2 } else { 1 };
+        let steps = Count::new(if holds && self.config.age_mode == AgeMode::Twice { 2 } else { 1 });
         self.tags.update_row(at, set, |row| {
             if let Some(loser) = loser {
-                (row[loser].status, row[loser].rc) = (emptied, 0);
+                (row[loser].status, row[loser].rc) = (emptied, Count::default());
             }
             row[winner] = Tag { status: Status::Reserved, tag, rc: count, pos: way as u8, ..row[winner] };
             promote(row, winner);
@@ -268,9 +268,9 @@ impl Decoupled {
     pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
         let emptied = self.without_place();
-        let steps = u8::from(self.config.store_evict_ages);
+        let steps = Count::new(u8::from(self.config.store_evict_ages));
         self.tags.update_row(at, set, |row| {
-            (row[owner].status, row[owner].rc) = (emptied, 0);
+            (row[owner].status, row[owner].rc) = (emptied, Count::default());
             age(row, &[owner], steps);
         });
         self.free.update(at, set, 0, |free| free.0 += 1);
@@ -348,11 +348,11 @@ impl Decoupled {
         to.logic("hit", Logic::Comparator { width: *line_bits - index.bits(), count: tag_ways });
         to.logic("owner", Logic::Comparator { width: ways.next_power_of_two().ilog2().max(1), count: tag_ways });
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
-        to.logic("least_count", Logic::Comparator { width: COUNT_BITS, count: tag_ways });
+        to.logic("least_count", Logic::Comparator { width: bits_of::<Count>(), count: tag_ways });
         to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
-        to.logic("admitted", Logic::Comparator { width: COUNT_BITS, count: 1 });
+        to.logic("admitted", Logic::Comparator { width: bits_of::<Count>(), count: 1 });
         for _ in 0..tag_ways {
-            to.logic("age", Logic::Adder { width: COUNT_BITS });
+            to.logic("age", Logic::Adder { width: bits_of::<Count>() });
         }
         to.stat("promotions", moves.promotions);
         to.stat("demotions", moves.demotions);
@@ -377,7 +377,7 @@ impl Decoupled {
     }
 
     /// Whether a line so often asked for gets a place.
-    fn admits(&self, count: u8) -> bool {
+    fn admits(&self, count: Count) -> bool {
         let (count, threshold) = (u32::from(count), self.config.threshold);
         self.is_original()
             || match self.config.threshold_cmp {
@@ -392,9 +392,9 @@ impl Decoupled {
     }
 
     /// What the tag of a line counts with this load; `None` if the line has a place.
-    fn count(&self, set: u32, line: u64) -> Option<u8> {
+    fn count(&self, set: u32, line: u64) -> Option<Count> {
         match self.find(set, line).map(|way| self.tags.row(set)[way]) {
-            None => Some(self.config.rc_init as u8),
+            None => Some(Count::new(self.config.rc_init as u8)),
             Some(Tag { status: Status::Candidate, rc, .. }) => Some(next(rc)),
             Some(_) => None,
         }

@@ -127,7 +127,7 @@ pub struct Lsu {
     /// Whose turn it is at the network port when both paths want it.
     bypass_turn: bool,
     /// Modified lines on their way to memory.
-    write_backs: u32,
+    write_backs: u16,
     /// Of each load instruction of the kernel, by its program counter.
     loads: Vec<LoadStats>,
     shown: Shown,
@@ -314,7 +314,7 @@ impl Block for Lsu {
         if *probes_twice {
             to.flag("probing", *probing);
         }
-        to.sized("write_backs", u64::from(*write_backs), 16);
+        to.bits("write_backs", *write_backs);
         let head = queue.front();
         to.probe_sized("head_valid", u64::from(head.is_some()), 1);
         to.probe_sized("head_line", head.map_or(0, |head| head.line), self.place.line_bits);

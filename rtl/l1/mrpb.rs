@@ -15,6 +15,8 @@
 //!
 //! Part of `rtl/l1/lsu.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};
 
 use super::coalescer::{LineAccess, LineShape};
@@ -108,9 +110,9 @@ pub struct Buffer {
     greedy: bool,
     latency: u64,
     /// Queue that is drained now.
-    current: u8,
+    current: u6,
     /// Queue and cycle of the last push, until it can be seen.
-    entering: Option<(u8, u64)>,
+    entering: Option<(u6, u64)>,
 }
 
 impl AccessQueue {
@@ -125,7 +127,7 @@ impl AccessQueue {
                 order: mrpb.order,
                 greedy: mrpb.greedy,
                 latency: u64::from(mrpb.latency),
-                current: 0,
+                current: u6::default(),
                 entering: None,
             })),
         }
@@ -171,7 +173,7 @@ impl AccessQueue {
     pub fn drop_front(&mut self) {
         match self {
             Self::Plain(queue) => queue.drop_front(),
-            Self::Buffer(buffer) => buffer.queues[usize::from(buffer.current)].drop_front(),
+            Self::Buffer(buffer) => buffer.queues[buffer.current.as_usize()].drop_front(),
         }
     }
 
@@ -181,7 +183,7 @@ impl AccessQueue {
     pub fn has_room(&self, warp: u8) -> bool {
         match self {
             Self::Plain(queue) => queue.has_room(),
-            Self::Buffer(buffer) => buffer.queues[buffer.queue_of(warp)].has_room(),
+            Self::Buffer(buffer) => buffer.queues[buffer.queue_of(warp).as_usize()].has_room(),
         }
     }
 
@@ -192,8 +194,8 @@ impl AccessQueue {
             Self::Plain(queue) => queue.push_with(form),
             Self::Buffer(buffer) => {
                 let queue = buffer.queue_of(warp);
-                buffer.queues[queue].push_with(form);
-                buffer.entering = Some((queue as u8, cycle));
+                buffer.queues[queue.as_usize()].push_with(form);
+                buffer.entering = Some((queue, cycle));
             }
         }
     }
@@ -237,8 +239,8 @@ impl Buffer {
         self.current != before
     }
 
-    fn next(&self) -> Option<u8> {
-        let holders = || (0..self.queues.len() as u8).filter(|queue| self.seen(*queue) > 0);
+    fn next(&self) -> Option<u6> {
+        let holders = || (0..self.queues.len() as u8).map(u6::new).filter(|queue| self.seen(*queue) > 0);
         match self.order {
             DrainOrder::Fixed => holders().next(),
             DrainOrder::RoundRobin => holders().find(|queue| *queue > self.current).or_else(|| holders().next()),
@@ -247,17 +249,17 @@ impl Buffer {
     }
 
     /// Requests of a queue that can be seen.
-    fn seen(&self, queue: u8) -> usize {
+    fn seen(&self, queue: u6) -> usize {
         let entering = self.entering.is_some_and(|(into, _)| into == queue);
-        self.queues[usize::from(queue)].len() - usize::from(entering)
+        self.queues[queue.as_usize()].len() - usize::from(entering)
     }
 
     fn front(&self) -> Option<&LineAccess> {
-        self.queues[usize::from(self.current)].front().filter(|_| self.seen(self.current) > 0)
+        self.queues[self.current.as_usize()].front().filter(|_| self.seen(self.current) > 0)
     }
 
-    fn queue_of(&self, warp: u8) -> usize {
-        usize::from(warp) % self.queues.len()
+    fn queue_of(&self, warp: u8) -> u6 {
+        u6::new(warp % self.queues.len() as u8)
     }
 
     /// Several queues take turns.
@@ -268,9 +270,9 @@ impl Buffer {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { queues, order: _, greedy: _, latency: _, current, entering } = self;
-        to.sized("current", u64::from(*current), 6);
+        to.bits("current", *current);
         to.flag("entering", entering.is_some());
-        to.sized("entering_queue", entering.map_or(0, |(queue, _)| u64::from(queue)), 6);
+        to.bits("entering_queue", entering.map_or(u6::default(), |(queue, _)| queue));
         for (number, queue) in (0..).zip(queues) {
             to.parts("queue", number, |to| queue.describe(to));
         }

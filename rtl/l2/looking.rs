@@ -1,12 +1,16 @@
 //! Requests whose tags are being looked up.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u6;
+
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
 
-/// Bits that tell the cycle at which a look-up is over: it takes 63 at most.
-pub(super) const DUE_BITS: u32 = 6;
-/// The bits of such a cycle.
-pub(super) const DUE_MASK: u64 = (1 << DUE_BITS) - 1;
+/// What tells the cycle at which a look-up is over, which takes 63 at most.
+#[inline]
+pub(super) fn due_bits(cycle: u64) -> u6 {
+    u6::masked_new(cycle)
+}
 
 /// A request in the look-up pipeline.
 #[derive(Clone, Debug, Default, Hash)]
@@ -20,7 +24,7 @@ impl Payload for Looking {
     type Shape = PacketShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &PacketShape, to: &mut F) {
         let Self { due, request } = self;
-        to.sized("due", *due & DUE_MASK, DUE_BITS);
+        to.bits("due", due_bits(*due));
         request.fields(shape, to);
     }
 }

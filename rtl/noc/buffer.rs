@@ -16,6 +16,9 @@
 //! Twin: `golden/noc/xbar.rs`.
 //! Bench: its own tests and `tb/noc/xbar.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u3;
+
 use super::packet::{FLIT_BYTES, Packet};
 use crate::kernel::{
     Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
@@ -163,9 +166,9 @@ impl<P: Packet> InputBuffer<P> {
         let Self { flits, level, head_length: _, wires_free, leaving_since } = self;
         let width = u32::BITS - flits.spec.rows.leading_zeros();
         to.sized("level", u64::from(*level), width);
-        to.sized("wires_free", *wires_free & 7, 3);
+        to.bits("wires_free", u3::masked_new(*wires_free));
         to.flag("leaving", leaving_since.is_some());
-        to.sized("leaving_since", leaving_since.unwrap_or(0) & 7, 3);
+        to.bits("leaving_since", u3::masked_new(leaving_since.unwrap_or(0)));
         to.array("flits", flits);
         to.probe_sized("packets", flits.level as u64, width);
         if let Some(oldest) = flits.packets.get(flits.head) {

@@ -19,6 +19,9 @@
 //!
 //! Area order: M multiplexers of N flits, N buffers of flits.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u3;
+
 use super::buffer::InputBuffer;
 use super::packet::{FLIT_BYTES, LINE_BYTES, Packet};
 use crate::cells::arbiter::RoundRobin;
@@ -319,7 +322,7 @@ impl Output {
         to.part("arbiter", |to| arbiter.describe(to));
         to.sized("requests", *requests, inputs);
         to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        to.sized("tail_at", *tail_at & 7, 3);
+        to.bits("tail_at", u3::masked_new(*tail_at));
         to.logic("flit", Logic::Mux { ways: inputs, width: FLIT_BYTES * 8 });
         let OutputStats { packets, flits, blocked } = stats;
         to.stat("packets", *packets);

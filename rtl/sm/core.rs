@@ -235,7 +235,7 @@ impl SmCore {
     pub fn is_idle(&self) -> bool {
         self.ctas.is_empty()
             && self.pipes.is_empty()
-            && self.warps.outstanding() == 0
+            && self.warps.outstanding().value() == 0
             && !self.address_unit.is_busy()
             && self.fault.is_none()
     }

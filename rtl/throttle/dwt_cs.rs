@@ -6,12 +6,20 @@ pub mod coordinator;
 mod memo;
 pub mod monitor;
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::{u3, u14};
 use serde::{Deserialize, Serialize};
 
 use self::coordinator::Coordinator;
 use self::monitor::Monitor;
+use super::message::Instructions;
 use super::{CorePlace, Hooks, Hub, Scheme};
 use crate::config::Rules;
+
+/// Cycles of a period.
+type Time = u14;
+/// Periods in a row, or of a sample.
+type Periods = u3;
 
 /// Whose counts tell that the L1s thrash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,13 +113,13 @@ impl Scheme for DwtConfig {
 
     fn validate(&self, num_sms: u32, rules: &mut Rules) {
         let Self { period, mpki, above, sample, latency, trigger, coordinator, memo, persist: _ } = self;
-        rules.range("period", u64::from(*period), 1..=16_383, "the timer has 14 bits");
+        rules.range("period", u64::from(*period), 1..=u64::from(Time::MAX), "the timer has 14 bits");
         rules.range("mpki", u64::from(*mpki), 1..=1000, "misses per thousand instructions");
-        rules.range("above", u64::from(*above), 1..=7, "the streak is counted in 3 bits");
-        rules.range("sample", u64::from(*sample), 1..=7, "the periods of a sample are counted in 3 bits");
+        rules.range("above", u64::from(*above), 1..=u64::from(Periods::MAX), "the streak is counted in 3 bits");
+        rules.range("sample", u64::from(*sample), 1..=u64::from(Periods::MAX), "the periods of a sample are counted in 3 bits");
         let most = THREADS_A_CYCLE.saturating_mul(u64::from(*period)).saturating_mul(u64::from(*sample));
         let why = "24 bits count the thread instructions of a sample, 128 a cycle";
-        rules.expect(most < 1 << 24, "sample", sample, "fewer periods", why);
+        rules.expect(most <= u64::from(Instructions::MAX), "sample", sample, "fewer periods", why);
         rules.range("latency", u64::from(*latency), 1..=1000, "a registered link takes a cycle");
         let why = "the answer to a period's counts comes within the next period";
         rules.expect(*latency < period.div_ceil(2), "latency", latency, "less than half of `period`", why);

@@ -1,13 +1,15 @@
 //! Messages of the side band between an L1D, its core and the hub of all cores.
 
+use arbitrary_int::{u7, u20, u24};
+
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
-/// Bits of a count of thread instructions in a period or a sample.
-pub const INSTRUCTION_BITS: u32 = 24;
-/// Bits of a count of misses in a period.
-pub const MISS_BITS: u32 = 20;
-/// Bits of a limit: 1 to 64 warps of a scheduler.
-pub const LIMIT_BITS: u32 = 7;
+/// Thread instructions of a period or a sample.
+pub type Instructions = u24;
+/// Misses of a period.
+pub type Misses = u20;
+/// A limit: 1 to 64 warps of a scheduler.
+pub type Limit = u7;
 
 /// L1D to core: a load missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,9 +51,9 @@ pub struct Report {
     /// In the periods of a sample, not in one period of the monitor.
     pub sampled: bool,
     /// Loads that missed.
-    pub misses: u32,
+    pub misses: Misses,
     /// Thread instructions.
-    pub instructions: u32,
+    pub instructions: Instructions,
 }
 
 impl Payload for Report {
@@ -59,8 +61,8 @@ impl Payload for Report {
     fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
         let Self { sampled, misses, instructions } = self;
         to.flag("sampled", *sampled);
-        to.sized("misses", u64::from(*misses), MISS_BITS);
-        to.sized("instructions", u64::from(*instructions), INSTRUCTION_BITS);
+        to.bits("misses", *misses);
+        to.bits("instructions", *instructions);
     }
 }
 
@@ -88,7 +90,7 @@ pub struct Order {
     /// What to do.
     pub kind: OrderKind,
     /// Warps of a scheduler that may issue.
-    pub limit: u8,
+    pub limit: Limit,
 }
 
 impl Payload for Order {
@@ -96,6 +98,6 @@ impl Payload for Order {
     fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
         let Self { kind, limit } = self;
         to.state("kind", *kind);
-        to.sized("limit", u64::from(*limit), LIMIT_BITS);
+        to.bits("limit", *limit);
     }
 }

@@ -123,9 +123,10 @@ impl Lockstep {
         let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
         let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
         let touched = || coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
-        let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident > 0;
+        let is_judged =
+            (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident.value() > 0;
         let l1d = &self.twins[CacheId::L1d as usize];
-        self.judged = l1d.judges().then(|| is_judged && l1d.contends(touched(), resident.into()));
+        self.judged = l1d.judges().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
     /// The L1D keeps lines that are written on their way.
@@ -395,7 +396,7 @@ fn reasons(all: u8) -> Fails {
 mod tests {
     use super::*;
     use crate::config::preset;
-    use rtl::l1::bypass::contention::Contentious;
+    use rtl::l1::bypass::contention::{Contentious, Warps};
 
     /// One set of two ways, two MSHR entries of two waiters, room for four requests.
     fn l1() -> L1Config {
@@ -483,7 +484,7 @@ mod tests {
         let waiter = Waiter { slot: 1, lanes: 1 };
         // One line of two is no part of which two warps have more.
         let take = |lockstep: &mut Lockstep, resident| {
-            lockstep.take(&WarpAccess { resident, mask: 1, ..WarpAccess::default() });
+            lockstep.take(&WarpAccess { resident: Warps::new(resident), mask: 1, ..WarpAccess::default() });
         };
         let judged = |contends| Watch { judged: Some((1, contends)), ..Watch::default() };
         let mut lockstep = new();

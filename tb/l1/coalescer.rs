@@ -14,6 +14,7 @@ use isa::types::Type;
 use proptest::prelude::*;
 use rtl::cells::atomic::AtomicOp;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use rtl::l1::bypass::contention::Warps;
 use rtl::l1::coalescer::{Coalescer, LineAccess};
 use rtl::noc::packet::LINE_BYTES;
 
@@ -46,7 +47,7 @@ fn access() -> impl Strategy<Value = WarpAccess> {
                 space,
                 uncached,
                 warp,
-                resident: 0,
+                resident: Warps::default(),
                 half: 0,
                 pc: 0,
                 size_log2,

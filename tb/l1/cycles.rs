@@ -28,7 +28,7 @@ use std::ops::Range;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Block, Edge, Wake};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReplyKind};
-use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::contention::{Contentious, Warps};
 use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
@@ -204,7 +204,7 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
         uncached,
         warp,
         size_log2: if kind.is_atomic() { 2 } else { 0 },
-        resident,
+        resident: Warps::new(resident),
         mask: (1 << lines) - 1,
         address: std::array::from_fn(|lane| sector(lane as u64 % lines)),
         data: [[u32::from(byte); LANES]; 2],

@@ -29,7 +29,7 @@ use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::bypass::BypassConfig;
 use rtl::l1::bypass::all::All;
-use rtl::l1::bypass::contention::Contentious;
+use rtl::l1::bypass::contention::{Contentious, Warps};
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::cache::CacheId;
@@ -250,7 +250,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 space,
                 uncached: mix(seed, 7).is_multiple_of(6),
                 warp: (mix(seed, 8) % 48) as u8,
-                resident: (mix(seed, 15) % 9) as u8,
+                resident: Warps::new((mix(seed, 15) % 9) as u8),
                 half: 0,
                 pc: i as u32,
                 size_log2,

@@ -5,7 +5,7 @@ use rtl::kernel::{BlockId, Edge, Wake};
 use rtl::throttle::dwt_cs::coordinator::Coordinator;
 use rtl::throttle::dwt_cs::monitor::{Monitor, Phase};
 use rtl::throttle::dwt_cs::{DwtConfig, Persist, Trigger};
-use rtl::throttle::message::{Miss, Order, OrderKind, Report};
+use rtl::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKind, Report};
 use rtl::throttle::side::{Ends, HubLinks, SideBand};
 use rtl::throttle::{Hooks, Hub, ThrottleConfig};
 use warpsieve::check::twin::twin;
@@ -200,7 +200,8 @@ fn the_coordinator_does_what_its_twin_says() {
                     let at = &mut Edge::new(cycle, cycle, &mut wake);
                     for core in (0..cores as usize).filter(|core| times[*core] == cycle) {
                         let Counts { misses, instructions } = counts[core];
-                        let (misses, instructions) = (misses as u32, instructions as u32);
+                        let (misses, instructions) =
+                            (Misses::new(misses as u32), Instructions::new(instructions as u32));
                         links(&mut sides[core])
                             .reports
                             .tx()
@@ -215,7 +216,7 @@ fn the_coordinator_does_what_its_twin_says() {
                     coordinator.eval(&mut sides, at);
                     cycle += 1;
                 }
-                let order = |kind, limit: &usize| Some(Order { kind, limit: *limit as u8 });
+                let order = |kind, limit: &usize| Some(Order { kind, limit: Limit::new(*limit as u8) });
                 let expected = match &answer {
                     Answer::Nothing => vec![None; cores as usize],
                     Answer::Sample(limits) => limits.iter().map(|limit| order(OrderKind::Sample, limit)).collect(),

@@ -14,6 +14,7 @@ use rtl::kernel::{
     TxBank, digest_of,
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply};
+use rtl::l1::bypass::contention::Warps;
 use rtl::l1::config::{L1Config, LsuConfig};
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
 use rtl::noc::interleave::Interleave;
@@ -70,7 +71,7 @@ impl Op {
         };
         let mut access = WarpAccess { kind, pc: number as u32, size_log2: 2, mask: 1, ..WarpAccess::default() };
         access.uncached = self.does == Does::LoadsCoherently;
-        access.resident = self.resident;
+        access.resident = Warps::new(self.resident);
         access.atomic = AtomicOp { f: AtomicFn::Exchange, ty: Type::B32 };
         access.address = [self.cell() * 4; LANES];
         access.data[0][0] = value;

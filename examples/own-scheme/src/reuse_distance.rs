@@ -13,7 +13,7 @@ pub mod twin;
 use rtl::choice::Place;
 use rtl::config::Rules;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
-use rtl::l1::replacement::{Hooks, Newcomer, RankShape, Scheme};
+use rtl::l1::replacement::{Hooks, Newcomer, RankShape, Scheme, Ways};
 use serde::{Deserialize, Serialize};
 
 use crate::fold;
@@ -134,7 +134,7 @@ impl Hooks for Predictor {
         self.pass(at, (set, way), Line { source, age: 0, used: true }, ranks);
     }
 
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, _may_go: &[bool], ranks: &mut [u8]) {
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, _may_go: &Ways, ranks: &mut [u8]) {
         let &Newcomer { set, way, evicts, source } = newcomer;
         let gone = *self.lines.read_cell(at, set, way);
         if evicts && !gone.used {

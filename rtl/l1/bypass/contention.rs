@@ -14,23 +14,25 @@
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/hybrid/mod.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u7;
 use serde::{Deserialize, Serialize};
 
 use super::super::access::LANES;
 use super::super::coalescer::LineAccess;
 use super::{Hooks, Place, Scheme, View};
-use crate::kernel::{Describe, Edge, Logic};
+use crate::kernel::{Describe, Edge, Logic, bits_of};
 
 /// Warps that an SM has at most.
 const MAX_WARPS: u32 = 64;
-/// Bits of their number.
-pub const WARP_BITS: u32 = MAX_WARPS.ilog2() + 1;
+/// Their number.
+pub type Warps = u7;
 
 /// The test.
 #[derive(Clone, Debug)]
 pub struct Contention {
     /// By lines touched, from one: warps up to which that is no contention.
-    most: [u8; LANES],
+    most: [Warps; LANES],
     line_bits: u32,
 }
 
@@ -38,14 +40,13 @@ impl Contention {
     /// The test of a cache of so many lines, whose addresses have `line_bits`.
     #[must_use]
     pub fn new(lines: u32, line_bits: u32) -> Self {
-        let all = (1 << WARP_BITS) - 1;
-        let most = |touched: usize| (lines / (touched as u32 + 2)).min(all) as u8;
+        let most = |touched: usize| Warps::from_u32((lines / (touched as u32 + 2)).min(Warps::MAX.into()));
         Self { most: std::array::from_fn(most), line_bits }
     }
 
     /// Whether an instruction contends that touches so many lines while so many warps are resident.
     #[must_use]
-    pub fn judge(&self, lines: u32, warps: u8) -> bool {
+    pub fn judge(&self, lines: u32, warps: Warps) -> bool {
         warps > self.most[lines as usize - 1]
     }
 
@@ -56,8 +57,8 @@ impl Contention {
         to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes * (lanes - 1) / 2 });
         sum(lanes, "lines", to);
         sum(MAX_WARPS, "resident", to);
-        to.logic("most", Logic::Mux { ways: lanes, width: WARP_BITS });
-        to.logic("contends", Logic::Adder { width: WARP_BITS });
+        to.logic("most", Logic::Mux { ways: lanes, width: bits_of::<Warps>() });
+        to.logic("contends", Logic::Adder { width: bits_of::<Warps>() });
     }
 }
 
@@ -99,7 +100,7 @@ mod tests {
     /// Lines touched from which on an instruction contends.
     fn first(lines: u32, warps: u8) -> Option<u32> {
         let test = Contention::new(lines, 25);
-        (1..=LANES as u32).find(|touched| test.judge(*touched, warps))
+        (1..=LANES as u32).find(|touched| test.judge(*touched, Warps::new(warps)))
     }
 
     #[test]

@@ -23,11 +23,11 @@ use super::super::watch::Outcome;
 use super::{Hooks, Past, Place, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_of,
 };
 
-/// Bits of a distance: up to 255 accesses.
-const DISTANCE_BITS: u32 = 8;
+/// A distance in accesses to a set.
+type Distance = u8;
 
 /// How long lines are protected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +51,7 @@ impl Scheme for PdpConfig {
     }
 
     fn validate(&self, rules: &mut Rules) {
-        let most = (1 << DISTANCE_BITS) - 1;
-        rules.range("distance", u64::from(self.distance), 1..=most, "a line counts in 8 bits");
+        rules.range("distance", u64::from(self.distance), 1..=u64::from(Distance::MAX), "a line counts in 8 bits");
     }
 
     fn needs_lru(&self) -> bool {
@@ -62,19 +61,19 @@ impl Scheme for PdpConfig {
 
 /// Accesses for which a line is still protected, the next one included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Left(u8);
+struct Left(Distance);
 
 impl Payload for Left {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        to.sized("left", u64::from(self.0), DISTANCE_BITS);
+        to.bits("left", self.0);
     }
 }
 
 /// The distances of all lines.
 #[derive(Clone, Debug)]
 struct Pdp {
-    distance: u8,
+    distance: Distance,
     left: Array<Left>,
 }
 
@@ -90,7 +89,7 @@ impl Pdp {
             writes: 1,
             collide: Collide::New,
         };
-        Self { distance: config.distance as u8, left: Array::new(spec, ()) }
+        Self { distance: config.distance as Distance, left: Array::new(spec, ()) }
     }
 
     /// Whether a way of the set that was read may give its line away: its last access of protection is the
@@ -152,7 +151,7 @@ impl Hooks for Pdp {
         to.part("pdp", |to| {
             to.array("left", left);
             for way in 0..left.spec().columns {
-                to.parts("age", way, |to| to.logic("step", Logic::Adder { width: DISTANCE_BITS }));
+                to.parts("age", way, |to| to.logic("step", Logic::Adder { width: bits_of::<Distance>() }));
             }
         });
     }

@@ -1,8 +1,9 @@
 //! Configuration of the decoupled tag store: what li2015 states, and what it leaves open.
 
+use arbitrary_int::traits::Integer;
 use serde::{Deserialize, Serialize};
 
-use super::entry::COUNT_MAX;
+use super::entry::Count;
 use crate::config::Rules;
 
 /// The decoupled tag store.
@@ -73,7 +74,7 @@ impl DecoupledConfig {
 
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
-        let most = u64::from(COUNT_MAX);
+        let most = u64::from(Count::MAX);
         rules.range("tag_ways", u64::from(self.tag_ways), 1..=1024, "a set is read in one cycle");
         rules.range("threshold", u64::from(self.threshold), 0..=most, "counts have 6 bits (li2015 section 4.1)");
         rules.range("rc_init", u64::from(self.rc_init), 0..=most, "counts have 6 bits (li2015 section 4.1)");

@@ -1,5 +1,7 @@
 //! What the decoupled tag store keeps: a tag, the state of a line, the free places of a set.
 
+use arbitrary_int::u6;
+
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 use crate::l1::replacement::{RankShape, Ranked};
 
@@ -35,10 +37,8 @@ impl Encoding for Status {
     }
 }
 
-/// Bits of a reference count.
-pub(super) const COUNT_BITS: u32 = 6;
-/// Where it saturates.
-pub(super) const COUNT_MAX: u8 = (1 << COUNT_BITS) - 1;
+/// A reference count, which saturates (li2015 section 4.1).
+pub(super) type Count = u6;
 
 /// A tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub(super) struct Tag {
     /// Rank in the order of uses.
     pub tlru: u16,
     /// Reference count.
-    pub rc: u8,
+    pub rc: Count,
     /// Way of the data, while committed.
     pub pos: u8,
 }
@@ -70,7 +70,7 @@ impl Payload for Tag {
         if shape.tlru_bits > 0 {
             to.sized("tlru", u64::from(*tlru), shape.tlru_bits);
         }
-        to.sized("rc", u64::from(*rc), COUNT_BITS);
+        to.bits("rc", *rc);
         if shape.pos_bits > 0 {
             to.sized("pos", u64::from(*pos), shape.pos_bits);
         }
@@ -113,8 +113,8 @@ impl Payload for Free {
 }
 
 /// A count after one more load.
-pub(super) fn next(count: u8) -> u8 {
-    (count + 1).min(COUNT_MAX)
+pub(super) fn next(count: Count) -> Count {
+    count.saturating_add(Count::new(1))
 }
 
 /// Moves a tag to the front of the order of uses.
@@ -127,7 +127,7 @@ pub(super) fn promote(row: &mut [Tag], way: usize) {
 }
 
 /// Lowers the counts of all tags but those concerned.
-pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: u8) {
+pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: Count) {
     for (way, tag) in row.iter_mut().enumerate() {
         if !concerned.contains(&way) {
             tag.rc = tag.rc.saturating_sub(steps);

@@ -120,7 +120,7 @@ impl Lsu {
             request.byte_mask = entry.byte_mask;
             request.data = entry.data;
         });
-        self.write_backs += u32::from(entry.kind == MissKind::WriteBack);
+        self.write_backs += u16::from(entry.kind == MissKind::WriteBack);
         self.miss_queue.pop();
         self.bypass_turn = self.head_bypasses;
     }

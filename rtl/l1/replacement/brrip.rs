@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{Bimodal, RANK, Rrip, Start};
+use super::rrip::{Bimodal, RANK, Rrip, Rrpv, Start};
 use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::kernel::{Describe, Edge};
@@ -25,7 +25,7 @@ impl Scheme for Brrip {
 }
 
 impl Start for Bimodal {
-    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> u8 {
+    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> Rrpv {
         self.insert()
     }
 

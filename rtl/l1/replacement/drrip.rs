@@ -1,18 +1,21 @@
 //! # The better of static and bimodal prediction
 //! Four sets lead, a quarter of the sets apart: two with each policy. The others follow the one that misses less there.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u10;
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{Bimodal, LONG, RANK, Rrip, Start};
+use super::rrip::{Bimodal, LONG, RANK, Rrip, Rrpv, Start};
 use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::config::Rules;
-use crate::kernel::{Describe, Edge, FieldsExt, Logic};
+use crate::kernel::{Describe, Edge, FieldsExt, Logic, bits_of};
 
-const CHOICE_BITS: u32 = 10;
-const CHOICE_MAX: u16 = (1 << CHOICE_BITS) - 1;
+/// Which policy misses less: a saturating count.
+type Selector = u10;
+
 /// From here on the bimodal policy has missed less.
-const CHOICE_MIDDLE: u16 = 1 << (CHOICE_BITS - 1);
+const MIDDLE: Selector = Selector::new(Selector::MAX.value() / 2 + 1);
 
 /// It has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -26,7 +29,7 @@ impl Scheme for Drrip {
     }
 
     fn hardware(&self, place: &Place<'_>) -> Option<Box<dyn Hooks>> {
-        let dynamic = Dynamic { sets: place.sets, bimodal: Bimodal::default(), choice: CHOICE_MIDDLE };
+        let dynamic = Dynamic { sets: place.sets, bimodal: Bimodal::default(), choice: MIDDLE };
         Some(Box::new(Rrip(dynamic)))
     }
 
@@ -47,22 +50,22 @@ struct Dynamic {
     sets: u32,
     bimodal: Bimodal,
     /// Misses in sets that lead for static prediction, less those in sets that lead for bimodal.
-    choice: u16,
+    choice: Selector,
 }
 
 impl Start for Dynamic {
-    fn start(&mut self, _at: &Edge<'_>, newcomer: &Newcomer) -> u8 {
+    fn start(&mut self, _at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv {
         let (half, quarter) = (self.sets / 2, self.sets / 4);
         let is_static = match newcomer.set % half {
             0 => {
-                self.choice = (self.choice + 1).min(CHOICE_MAX);
+                self.choice = self.choice.saturating_add(Selector::new(1));
                 true
             }
             place if place == quarter => {
-                self.choice = self.choice.saturating_sub(1);
+                self.choice = self.choice.saturating_sub(Selector::new(1));
                 false
             }
-            _ => self.choice < CHOICE_MIDDLE,
+            _ => self.choice < MIDDLE,
         };
         if is_static { LONG } else { self.bimodal.insert() }
     }
@@ -70,8 +73,8 @@ impl Start for Dynamic {
     fn describe(&self, to: &mut dyn Describe) {
         let Self { sets: _, bimodal, choice } = self;
         bimodal.describe(to);
-        to.sized("choice", u64::from(*choice), CHOICE_BITS);
-        to.logic("choice_step", Logic::Adder { width: CHOICE_BITS });
+        to.bits("choice", *choice);
+        to.logic("choice_step", Logic::Adder { width: bits_of::<Selector>() });
     }
 }
 

@@ -31,6 +31,9 @@ use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use bitvec::array::BitArray;
+use bitvec::slice::BitSlice;
+
 use crate::choice::{Choice, Place};
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge, Fields, FieldsExt};
@@ -75,6 +78,9 @@ pub struct Newcomer {
     pub source: Source,
 }
 
+/// A set of ways, a bit for each way of the set, by number.
+pub type Ways = BitSlice<u64>;
+
 /// What the tags ask of a policy that is not the order of uses. Ranks are those of a set, by way; the highest gives way.
 pub trait Hooks: Debug + Send {
     /// Rank of a way that holds nothing.
@@ -84,7 +90,7 @@ pub trait Hooks: Debug + Send {
     fn used(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
 
     /// A line comes in; `may_go` are the ways whose lines might have gone instead: one on its way may not.
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &[bool], ranks: &mut [u8]);
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]);
 
     /// Starts to keep digests of arrays.
     fn record(&mut self) {}
@@ -172,9 +178,9 @@ impl Replacement {
         might_have_gone: impl Fn(usize, &T) -> bool,
     ) {
         let Some(hooks) = &mut self.0 else { return promote(row, newcomer.way as usize) };
-        let mut may_go = [false; MAX_WAYS];
+        let mut may_go = BitArray::<[u64; MAX_WAYS / u64::BITS as usize]>::ZERO;
         for (way, line) in row.iter().enumerate() {
-            may_go[way] = might_have_gone(way, line);
+            may_go.set(way, might_have_gone(way, line));
         }
         let may_go = &may_go[..row.len()];
         with_ranks(row, |ranks| hooks.came(at, newcomer, may_go, ranks));

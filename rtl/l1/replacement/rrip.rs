@@ -5,15 +5,21 @@
 
 use std::fmt::Debug;
 
-use super::{Hooks, Newcomer, RankShape};
-use crate::kernel::{Describe, Edge, FieldsExt};
+use arbitrary_int::traits::Integer;
+use arbitrary_int::{u2, u5};
+
+use super::{Hooks, Newcomer, RankShape, Ways};
+use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
+
+/// A re-reference prediction value. Tags hold it as they hold any policy's rank.
+pub type Rrpv = u2;
 
 /// Name and width of a rank.
-pub const RANK: RankShape = RankShape { name: "rrpv", bits: 2 };
+pub const RANK: RankShape = RankShape { name: "rrpv", bits: bits_of::<Rrpv>() };
 /// Highest rank: used again, if at all, in the distant future.
-pub const DISTANT: u8 = 3;
+pub const DISTANT: Rrpv = Rrpv::MAX;
 /// Where static prediction lets a line start.
-pub const LONG: u8 = 2;
+pub const LONG: Rrpv = Rrpv::new(2);
 
 /// Where new lines start.
 pub trait Start: Debug + Send {
@@ -21,7 +27,7 @@ pub trait Start: Debug + Send {
     fn used(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
 
     /// The rank of a new line.
-    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> u8;
+    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv;
 
     /// Starts to keep digests of arrays.
     fn record(&mut self) {}
@@ -36,7 +42,7 @@ pub struct Rrip<S>(pub S);
 
 impl<S: Start> Hooks for Rrip<S> {
     fn reset(&self, _way: u32) -> u8 {
-        DISTANT
+        DISTANT.value()
     }
 
     fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32), ranks: &mut [u8]) {
@@ -44,14 +50,14 @@ impl<S: Start> Hooks for Rrip<S> {
         ranks[way as usize] = 0;
     }
 
-    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &[bool], ranks: &mut [u8]) {
+    fn came(&mut self, at: &Edge<'_>, newcomer: &Newcomer, may_go: &Ways, ranks: &mut [u8]) {
         let rank = self.0.start(at, newcomer);
         let way = newcomer.way as usize;
-        let rise = if newcomer.evicts { DISTANT - ranks[way] } else { 0 };
-        for (rank, _) in ranks.iter_mut().zip(may_go).filter(|(_, may_go)| **may_go) {
-            *rank += rise;
+        let rise = if newcomer.evicts { DISTANT.value() - ranks[way] } else { 0 };
+        for other in may_go.iter_ones() {
+            ranks[other] += rise;
         }
-        ranks[way] = rank;
+        ranks[way] = rank.value();
     }
 
     fn record(&mut self) {
@@ -63,22 +69,19 @@ impl<S: Start> Hooks for Rrip<S> {
     }
 }
 
-/// Bits of the count of bimodal insertions, of which one a round starts at [`LONG`].
-const BIMODAL_BITS: u32 = 5;
-
-/// Insertions modulo 32.
+/// Insertions modulo 32, of which one a round starts at [`LONG`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Bimodal(u8);
+pub struct Bimodal(u5);
 
 impl Bimodal {
     /// Where the next line starts.
-    pub fn insert(&mut self) -> u8 {
-        self.0 = (self.0 + 1) % (1 << BIMODAL_BITS);
-        if self.0 == 0 { LONG } else { DISTANT }
+    pub fn insert(&mut self) -> Rrpv {
+        self.0 = self.0.wrapping_add(u5::new(1));
+        if self.0 == u5::default() { LONG } else { DISTANT }
     }
 
     /// Lists the count.
     pub fn describe(self, to: &mut dyn Describe) {
-        to.sized("bimodal", u64::from(self.0), BIMODAL_BITS);
+        to.bits("bimodal", self.0);
     }
 }

@@ -1,14 +1,15 @@
 //! # Signature-based hit prediction
 //! Static prediction, but a line starts at 3 if no line of the same source was used lately.
 
+use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{DISTANT, LONG, RANK, Rrip, Start};
+use super::rrip::{DISTANT, LONG, RANK, Rrip, Rrpv, Start};
 use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::config::Rules;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage, bits_of,
 };
 
 /// Lines of a region of 16 KB, as log2.
@@ -64,14 +65,11 @@ struct Ship {
 
 /// How lines of one signature fared: up with every use, down with every line that went unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Counter(u8);
-
-const COUNTER_BITS: u32 = 3;
-const COUNTER_MAX: u8 = (1 << COUNTER_BITS) - 1;
+struct Counter(u3);
 
 impl Default for Counter {
     fn default() -> Self {
-        Self(1)
+        Self(u3::new(1))
     }
 }
 
@@ -79,7 +77,7 @@ impl Payload for Counter {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
         let Self(count) = self;
-        to.sized("count", u64::from(*count), COUNTER_BITS);
+        to.bits("count", *count);
     }
 }
 
@@ -123,21 +121,21 @@ impl Start for Ship {
     fn used(&mut self, at: &Edge<'_>, (set, way): (u32, u32)) {
         let Origin { signature, .. } = *self.lines.read_cell(at, set, way);
         self.lines.update(at, set, way, |line| line.used = true);
-        self.counters.update(at, signature, 0, |counter| counter.0 = (counter.0 + 1).min(COUNTER_MAX));
+        self.counters.update(at, signature, 0, |counter| counter.0 = counter.0.saturating_add(u3::new(1)));
     }
 
-    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> u8 {
+    fn start(&mut self, at: &Edge<'_>, newcomer: &Newcomer) -> Rrpv {
         let &Newcomer { set, way, evicts, source } = newcomer;
         let old = *self.lines.read_cell(at, set, way);
         if evicts && !old.used {
-            self.counters.update(at, old.signature, 0, |counter| counter.0 = counter.0.saturating_sub(1));
+            self.counters.update(at, old.signature, 0, |counter| counter.0 = counter.0.saturating_sub(u3::new(1)));
         }
         let signature = match self.signature {
             Signature::Pc => fold(u64::from(source.pc), self.bits),
             Signature::Region => fold(source.line >> REGION_LINES_LOG2, self.bits),
         };
         self.lines.update(at, set, way, |line| *line = Origin { signature, used: false });
-        if self.counters.read_cell(at, signature, 0).0 != 0 { LONG } else { DISTANT }
+        if self.counters.read_cell(at, signature, 0).0 != u3::default() { LONG } else { DISTANT }
     }
 
     fn record(&mut self) {
@@ -150,7 +148,7 @@ impl Start for Ship {
         to.part("ship", |to| {
             to.array("counters", counters);
             to.array("lines", lines);
-            to.logic("count", Logic::Adder { width: COUNTER_BITS });
+            to.logic("count", Logic::Adder { width: bits_of::<u3>() });
         });
     }
 }

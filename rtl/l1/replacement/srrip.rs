@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rrip::{LONG, RANK, Rrip, Start};
+use super::rrip::{LONG, RANK, Rrip, Rrpv, Start};
 use super::{Hooks, Newcomer, RankShape, Scheme};
 use crate::choice::Place;
 use crate::kernel::Edge;
@@ -25,7 +25,7 @@ impl Scheme for Srrip {
 }
 
 impl Start for Srrip {
-    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> u8 {
+    fn start(&mut self, _at: &Edge<'_>, _newcomer: &Newcomer) -> Rrpv {
         LONG
     }
 }

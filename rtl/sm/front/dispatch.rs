@@ -263,9 +263,9 @@ impl SmCore {
         let Reduction { threads, held } = self.barriers.reduction(warp);
         if decoded.writes {
             let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
-            let truth = if kind == BarrierKind::All { held == threads } else { held > 0 };
+            let truth = if kind == BarrierKind::All { held == threads } else { held.value() > 0 };
             self.pipes.start(at, issue, due, |words| {
-                words[0] = [held.into(); LANES];
+                words[0] = [u32::from(held); LANES];
                 [if truth { u32::MAX } else { 0 }; 2]
             });
             self.reserve(issue, &decoded.inst.writes);

@@ -11,6 +11,8 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests and `tb/sm/spaces.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u3;
 use isa::lanes::AtomicFn;
 use isa::map::{LOCAL_WORD, local_offset};
 use isa::program::MemOp;
@@ -19,6 +21,7 @@ use isa::types::{CacheOp, Type};
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use crate::l1::bypass::contention::Warps;
 use crate::sm::execute::operands::{Base, Operand, Operands, Row};
 use crate::sm::front::decode::Decoded;
 use crate::sm::front::issue::Issue;
@@ -46,8 +49,8 @@ pub(in crate::sm) struct AddressUnit {
     mask: u32,
     size_log2: u8,
     /// The next beat, of `beats`.
-    beat: u8,
-    beats: u8,
+    beat: u3,
+    beats: u3,
     atomic: AtomicOp,
     address: [u64; LANES],
     /// What is stored, word after word; of an atomic one operand, then of compare-and-swap the value to
@@ -77,8 +80,8 @@ impl AddressUnit {
             pc: 0,
             mask: 0,
             size_log2: 0,
-            beat: 0,
-            beats: 0,
+            beat: u3::default(),
+            beats: u3::default(),
             atomic: AtomicOp::default(),
             address: [0; LANES],
             data: [[0; LANES]; 4],
@@ -120,7 +123,7 @@ impl AddressUnit {
         if let Some(fill) = data {
             fill(&mut self.data);
         }
-        self.beats
+        self.beats.value()
     }
 
     /// Takes an atomic of global memory, which makes one beat; the operands are those of
@@ -149,7 +152,7 @@ impl AddressUnit {
         self.uncached = false;
         self.address = *address;
         self.clear_idle_lanes();
-        self.beats
+        self.beats.value()
     }
 
     /// Makes the load that has just been taken one of constants, which begin at `base`.
@@ -170,7 +173,7 @@ impl AddressUnit {
             *address = base + local_offset(*address, lane as u32, LANES as u32);
         }
         self.clear_idle_lanes();
-        self.beats
+        self.beats.value()
     }
 
     /// What all instructions have in common: they move `bytes` bytes per lane in beats of at most `most`.
@@ -181,8 +184,8 @@ impl AddressUnit {
         self.space = MemorySpace::Global;
         (self.warp, self.half, self.pc, self.mask) = (warp, half, pc, mask);
         self.size_log2 = bytes.min(most).trailing_zeros() as u8;
-        self.beat = 0;
-        self.beats = bytes >> self.size_log2;
+        self.beat = u3::default();
+        self.beats = u3::new(bytes >> self.size_log2);
     }
 
     #[inline(always)]
@@ -212,7 +215,7 @@ impl AddressUnit {
         let (stride, words) =
             if self.space == MemorySpace::Local { (LOCAL_STRIDE, 1) } else { (u64::from(BEAT_BYTES), 2) };
         let ahead = u64::from(self.beat) * stride;
-        let word = usize::from(self.beat) * words;
+        let word = self.beat.as_usize() * words;
         mem.push_with(at, |beat| {
             let WarpAccess {
                 kind,
@@ -232,7 +235,7 @@ impl AddressUnit {
             *kind = self.kind;
             *space = self.space;
             *uncached = self.uncached;
-            *warps = resident;
+            *warps = Warps::new(resident);
             (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
             *size_log2 = self.size_log2;
             *address = self.address;
@@ -253,8 +256,8 @@ impl AddressUnit {
                 *high = self.data[3];
             }
         });
-        if self.kind != AccessKind::Load || self.beats == 1 {
-            self.beat += 1;
+        if self.kind != AccessKind::Load || self.beats == u3::new(1) {
+            self.beat += u3::new(1);
             self.valid = self.beat < self.beats;
         } else {
             self.waiting = true;
@@ -269,7 +272,7 @@ impl AddressUnit {
         }
         let bytes = 1 << self.size_log2;
         let part = Part { offset: u32::from(self.beat) * bytes, bytes };
-        self.beat += 1;
+        self.beat += u3::new(1);
         self.waiting = false;
         self.valid = self.beat < self.beats;
         (part, !self.valid)
@@ -305,8 +308,8 @@ impl AddressUnit {
         to.bits("pc", *pc);
         to.bits("mask", *mask);
         to.sized("size_log2", u64::from(*size_log2), 2);
-        to.sized("beat", u64::from(*beat), 3);
-        to.sized("beats", u64::from(*beats), 3);
+        to.bits("beat", *beat);
+        to.bits("beats", *beats);
         atomic.fields(&(), to);
         to.entries("lane", address.iter().enumerate(), |(lane, address), to| {
             let [word0, word1, word2, word3] = data.each_ref().map(|word| word[lane]);

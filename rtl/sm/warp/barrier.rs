@@ -12,6 +12,9 @@
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests and `tb/sm/shared.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::{u7, u12};
+
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
 
@@ -19,11 +22,11 @@ use crate::sm::MAX_WARPS;
 const IDS: usize = 16;
 /// Threads for which a warp counts.
 const WARP_THREADS: u32 = 32;
-/// Bits of a number of threads.
-const COUNT_BITS: u32 = 12;
+/// A number of threads.
+pub(in crate::sm) type Threads = u12;
 /// The most threads that a barrier can expect. Instructions may ask for any number: a larger one is
 /// taken as this, which no CTA has, so that the barrier stays shut as it must.
-const MOST_EXPECTED: u32 = (1 << COUNT_BITS) - 1;
+const MOST_EXPECTED: Threads = Threads::MAX;
 
 /// What a warp brings to a barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,21 +55,21 @@ struct Round {
     /// Warps that wait.
     waiting: u64,
     /// Warps of 32 lanes that arrived, whether they wait or went on.
-    arrived: u8,
+    arrived: u7,
     /// Threads expected, as the warps that wait say; 0 for all.
-    expected: u16,
+    expected: Threads,
     /// Threads of those that wait, and how many of them held the predicate.
-    threads: u16,
-    held: u16,
+    threads: Threads,
+    held: Threads,
 }
 
 /// What a reduction came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::sm) struct Reduction {
     /// Threads that took part.
-    pub threads: u16,
+    pub threads: Threads,
     /// Those in which the predicate held.
-    pub held: u16,
+    pub held: Threads,
 }
 
 /// The barriers of all CTA slots.
@@ -99,10 +102,10 @@ impl Barriers {
     pub fn arrive(&mut self, slot: u8, id: u8, warp: u8, live: u64, arrival: Arrival) {
         let round = &mut self.rounds[usize::from(slot)][usize::from(id)];
         round.waiting |= 1 << warp;
-        round.expected = arrival.expected.min(MOST_EXPECTED) as u16;
+        round.expected = Threads::from_u32(arrival.expected.min(MOST_EXPECTED.into()));
         round.arrive(arrival.warps);
-        round.threads += arrival.threads as u16;
-        round.held += arrival.held as u16;
+        round.threads += Threads::from_u32(arrival.threads);
+        round.held += Threads::from_u32(arrival.held);
         self.waiting |= 1 << warp;
         self.open(slot, live);
     }
@@ -149,16 +152,16 @@ impl Barriers {
         to.entries("cta", rounds.iter(), |ids, to| {
             to.entries("id", ids.iter(), |Round { waiting, arrived, expected, threads, held }, to| {
                 to.sized("waiting", *waiting, *num_warps);
-                to.sized("arrived", u64::from(*arrived), 7);
-                to.sized("expected", u64::from(*expected), COUNT_BITS);
-                to.sized("threads", u64::from(*threads), COUNT_BITS);
-                to.sized("held", u64::from(*held), COUNT_BITS);
+                to.bits("arrived", *arrived);
+                to.bits("expected", *expected);
+                to.bits("threads", *threads);
+                to.bits("held", *held);
             });
         });
         let reductions = reductions.iter().take(*num_warps as usize);
         to.entries("reduction", reductions, |Reduction { threads, held }, to| {
-            to.sized("threads", u64::from(*threads), COUNT_BITS);
-            to.sized("held", u64::from(*held), COUNT_BITS);
+            to.bits("threads", *threads);
+            to.bits("held", *held);
         });
         to.logic("complete", Logic::Comparator { width: *num_warps, count: (rounds.len() * IDS) as u32 });
     }
@@ -167,11 +170,11 @@ impl Barriers {
 impl Round {
     /// Counts warps. More than a CTA can have come only if nobody ever waits; they count for no more.
     fn arrive(&mut self, warps: u8) {
-        self.arrived = (self.arrived + warps).min(MAX_WARPS as u8);
+        self.arrived = (self.arrived + u7::new(warps)).min(u7::new(MAX_WARPS as u8));
     }
 
     fn is_complete(&self, live: u64) -> bool {
-        if self.expected == 0 {
+        if self.expected == Threads::default() {
             return self.waiting & live == live;
         }
         u32::from(self.arrived) * WARP_THREADS >= u32::from(self.expected)
@@ -229,7 +232,7 @@ mod tests {
         assert_eq!(barriers.waiting(), 0b1);
         barriers.arrive(0, 5, 1, 0b1111, arrives(1 << 31 | 1 << 32));
         assert_eq!(barriers.waiting(), 0);
-        assert_eq!(barriers.reduction(1).threads, 10);
+        assert_eq!(barriers.reduction(1).threads, Threads::new(10));
     }
 
     #[test]
@@ -266,7 +269,7 @@ mod tests {
         let brings = |held| Arrival { held, ..ALL };
         barriers.arrive(0, 0, 0, 0b11, brings(3));
         barriers.arrive(0, 0, 1, 0b11, brings(4));
-        let outcome = Reduction { threads: 64, held: 7 };
+        let outcome = Reduction { threads: Threads::new(64), held: Threads::new(7) };
         assert_eq!([0, 1].map(|warp| barriers.reduction(warp)), [outcome; 2]);
         barriers.arrive(0, 0, 0, 0b11, brings(9));
         assert_eq!(barriers.reduction(1), outcome);

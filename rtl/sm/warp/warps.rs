@@ -1,5 +1,7 @@
 //! Warp slots: whose they are, and what they have outstanding.
 
+use arbitrary_int::u20;
+
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 use crate::sm::MAX_WARPS;
 
@@ -30,12 +32,18 @@ pub(in crate::sm) struct Warps {
     /// Warps with stores outstanding.
     storing: u64,
     /// Beats outstanding over all warps.
-    outstanding: u32,
+    outstanding: u20,
 }
 
 impl Warps {
     pub fn new(warps: usize) -> Self {
-        Self { num_warps: warps as u32, slots: [Warp::default(); MAX_WARPS], live: 0, storing: 0, outstanding: 0 }
+        Self {
+            num_warps: warps as u32,
+            slots: [Warp::default(); MAX_WARPS],
+            live: 0,
+            storing: 0,
+            outstanding: u20::default(),
+        }
     }
 
     /// Warps that run.
@@ -49,7 +57,7 @@ impl Warps {
     }
 
     /// Load and store beats outstanding.
-    pub fn outstanding(&self) -> u32 {
+    pub fn outstanding(&self) -> u20 {
         self.outstanding
     }
 
@@ -82,13 +90,13 @@ impl Warps {
     /// Counts the beats of an issued load.
     pub fn loads_sent(&mut self, warp: u8, beats: u8) {
         self.slots[usize::from(warp) % MAX_WARPS].loads += u16::from(beats);
-        self.outstanding += u32::from(beats);
+        self.outstanding += u20::from(beats);
     }
 
     /// Counts the beats of an issued store.
     pub fn stores_sent(&mut self, warp: u8, beats: u8) {
         self.slots[usize::from(warp) % MAX_WARPS].stores += u16::from(beats);
-        self.outstanding += u32::from(beats);
+        self.outstanding += u20::from(beats);
         self.storing |= 1 << warp;
     }
 
@@ -98,7 +106,7 @@ impl Warps {
         let due = slot.loads > 0;
         if due {
             slot.loads -= 1;
-            self.outstanding -= 1;
+            self.outstanding -= u20::new(1);
         }
         due
     }
@@ -109,7 +117,7 @@ impl Warps {
         let due = slot.stores > 0;
         if due {
             slot.stores -= 1;
-            self.outstanding -= 1;
+            self.outstanding -= u20::new(1);
             if slot.stores == 0 {
                 self.storing &= !(1 << warp);
             }
@@ -121,7 +129,7 @@ impl Warps {
         let Self { num_warps, slots, live, storing, outstanding } = self;
         to.sized("live", *live, *num_warps);
         to.probe_sized("storing", *storing, *num_warps);
-        to.sized("outstanding", u64::from(*outstanding), 20);
+        to.bits("outstanding", *outstanding);
         let slots = slots.iter().take(*num_warps as usize);
         to.entries("warp", slots, |Warp { cta, index, rows, loads, stores, served }, to| {
             to.sized("cta", u64::from(*cta), 5);

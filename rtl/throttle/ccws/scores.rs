@@ -21,15 +21,18 @@
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: its own tests and `tb/throttle/ccws.rs`.
 
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u18;
+
 use super::CcwsConfig;
-use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, bits_of};
 use crate::throttle::message::Miss;
 use crate::throttle::{Hooks, May, Seen};
 
 /// Most warps of a core.
 const MAX_WARPS: usize = 64;
-/// Bits of a score.
-const SCORE_BITS: u32 = 18;
+/// A score.
+type Score = u18;
 
 /// What a warp has done since it was launched.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +95,7 @@ impl Scores {
         let instructions: u64 = running().map(|share| u64::from(share.instructions)).sum();
         let cutoff = u64::from(live.count_ones()) * self.base();
         let boost = hits * u64::from(self.config.k) * cutoff / instructions.max(1);
-        let highest = boost.min((1 << SCORE_BITS) - 1);
+        let highest = boost.min(Score::MAX.into());
         let score = (self.score(warp, cycle) + boost).min(highest).max(self.base());
         self.shares[usize::from(warp)].rests = cycle + score - self.base();
         self.found = None;
@@ -183,11 +186,11 @@ impl Hooks for Scores {
                     to.bits("hits", *hits);
                     to.bits("instructions", *instructions);
                     // A score counts down to where the host has noted its end.
-                    to.sized("score", rests % (1 << SCORE_BITS), SCORE_BITS);
+                    to.bits("score", Score::masked_new(*rests));
                 });
             }
             to.stat("lost", *events);
-            to.logic("rank", Logic::Comparator { width: SCORE_BITS, count: num_warps * num_warps });
+            to.logic("rank", Logic::Comparator { width: bits_of::<Score>(), count: num_warps * num_warps });
             to.logic("boost", Logic::Adder { width: 24 });
         });
     }

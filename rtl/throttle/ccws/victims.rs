@@ -16,14 +16,13 @@
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: `tb/throttle/ccws.rs`.
 
+use arbitrary_int::u6;
+
 use super::CcwsConfig;
 use crate::kernel::{
     Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::throttle::{L1Place, Losses};
-
-/// Bits of a warp slot.
-const WARP_BITS: u32 = 6;
 
 /// A displaced line of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,13 +53,13 @@ impl Payload for VictimTag {
 
 /// The warp that brought a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Owner(u8);
+struct Owner(u6);
 
 impl Payload for Owner {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, _: &(), to: &mut F) {
         let Self(warp) = self;
-        to.sized("warp", u64::from(*warp), WARP_BITS);
+        to.bits("warp", *warp);
     }
 }
 
@@ -113,10 +112,10 @@ impl Losses for Victims {
     fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
         if let Some(old) = old {
             let Owner(owner) = self.owners.read(at, set)[way as usize];
-            let row = self.row_of(owner, old);
+            let row = self.row_of(owner.value(), old);
             self.tags.update_row(at, row, |row| note(row, old));
         }
-        self.owners.write(at, set, way, Owner(warp));
+        self.owners.write(at, set, way, Owner(u6::new(warp)));
         let row = self.row_of(warp, line);
         let found = position(self.tags.read(at, row), line);
         if let Some(found) = found {

@@ -23,15 +23,21 @@
 //! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: `tb/throttle/coordinator.rs`.
 
+use arbitrary_int::{u26, u30};
+
 use super::memo::Memo;
-use super::{DwtConfig, Persist, Trigger};
-use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep};
+use super::{DwtConfig, Periods, Persist, Trigger};
+use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep, bits_of};
 use crate::throttle::Hub;
-use crate::throttle::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Order, OrderKind, Report};
+use crate::throttle::message::{Instructions, Limit, Order, OrderKind, Report};
 use crate::throttle::side::SideBand;
 
-/// Most cores: their counts add up in 6 bits more than each has.
+/// Most cores.
 const MAX_CORES: u32 = 64;
+/// Misses of all cores: 6 bits more than those of one.
+type AllMisses = u26;
+/// Thread instructions of all cores.
+type AllInstructions = u30;
 
 /// The side bands of all cores, of which the coordinator has the ends of reports and orders.
 pub struct CoordinatorIo<'a>(pub &'a mut [SideBand]);
@@ -62,16 +68,16 @@ struct Search {
     phase: Phase,
     /// Cores that have reported.
     got: u64,
-    misses: u64,
-    instructions: u64,
+    misses: AllMisses,
+    instructions: AllInstructions,
     /// A core whose word counts alone had too many misses.
     hot: bool,
     /// Periods in a row with too many misses.
-    streak: u8,
+    streak: Periods,
     /// The highest limit tried in the rounds before.
-    base: u8,
+    base: Limit,
     /// Most instructions of a sample, and its limit.
-    best: Option<(u32, u8)>,
+    best: Option<(Instructions, Limit)>,
 }
 
 /// The coordinator.
@@ -81,7 +87,7 @@ pub struct Coordinator {
     config: DwtConfig,
     num_cores: u32,
     /// Warps of a scheduler.
-    most: u8,
+    most: Limit,
     key: u16,
     search: Search,
     memo: Memo,
@@ -100,7 +106,7 @@ impl Coordinator {
         Self {
             path: path.to_owned(),
             num_cores,
-            most,
+            most: Limit::new(most),
             key: 0,
             search: Search::default(),
             memo: Memo::new(config.memo),
@@ -110,19 +116,20 @@ impl Coordinator {
     }
 
     /// Warps a scheduler that core `core`, counted from 0, tries in a round that starts from `base`.
-    fn limit_in(&self, core: u32, base: u8) -> u8 {
-        let (number, above) = (core + 1, u32::from(base) + core + 1);
+    fn limit_in(&self, core: u32, base: Limit) -> Limit {
+        let (number, base) = (core + 1, u32::from(base));
+        let above = base + number;
         let most = u32::from(self.most);
         let limit = match base {
             0 => number.min(most),
             _ if above <= most && (number < self.num_cores || self.num_cores == 1) => above,
-            _ => u32::from(base),
+            _ => base,
         };
-        limit as u8
+        Limit::from_u32(limit)
     }
 
     /// The highest limit of that round.
-    fn highest_in(&self, base: u8) -> u8 {
+    fn highest_in(&self, base: Limit) -> Limit {
         (0..self.num_cores).map(|core| self.limit_in(core, base)).max().unwrap_or(self.most)
     }
 
@@ -135,13 +142,13 @@ impl Coordinator {
         }
         search.got |= 1 << core;
         if sampled {
-            let (most, of) = search.best.unwrap_or((0, self.most));
-            if instructions > most || instructions == most && most > 0 && limit < of {
+            let (most, of) = search.best.unwrap_or((Instructions::default(), self.most));
+            if instructions > most || instructions == most && most > Instructions::default() && limit < of {
                 search.best = Some((instructions, limit));
             }
         } else {
-            search.misses += u64::from(misses);
-            search.instructions += u64::from(instructions);
+            search.misses += misses.widen();
+            search.instructions += instructions.widen();
             let counts_alone = match self.config.trigger {
                 Trigger::Sum => false,
                 Trigger::AnyCore => true,
@@ -155,7 +162,7 @@ impl Coordinator {
     fn decide(&mut self) -> Option<OrderKind> {
         let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
         let search = &mut self.search;
-        (search.got, search.misses, search.instructions, search.hot) = (0, 0, 0, false);
+        (search.got, search.misses, search.instructions, search.hot) = Default::default();
         if phase == Phase::Sample {
             let highest = self.highest_in(base);
             let Some((_, winner)) = best else { return Some(self.fix(self.most)) };
@@ -165,19 +172,19 @@ impl Coordinator {
             self.memo.note(self.key, winner);
             return Some(self.fix(winner));
         }
-        let above = hot || self.config.trigger == Trigger::Sum && self.config.is_above(misses, instructions);
-        search.streak = if above { search.streak + 1 } else { 0 };
+        let above = hot || self.config.trigger == Trigger::Sum && self.config.is_above(misses.into(), instructions.into());
+        search.streak = if above { search.streak + Periods::new(1) } else { Periods::default() };
         if u32::from(search.streak) < self.config.above {
             return None;
         }
-        search.streak = 0;
+        search.streak = Periods::default();
         Some(match self.memo.find(self.key) {
             Some(limit) => self.fix(limit),
-            None => self.sample(0),
+            None => self.sample(Limit::default()),
         })
     }
 
-    fn sample(&mut self, base: u8) -> OrderKind {
+    fn sample(&mut self, base: Limit) -> OrderKind {
         let search = &mut self.search;
         search.phase = Phase::Sample;
         search.base = base;
@@ -188,7 +195,7 @@ impl Coordinator {
         OrderKind::Sample
     }
 
-    fn fix(&mut self, limit: u8) -> OrderKind {
+    fn fix(&mut self, limit: Limit) -> OrderKind {
         self.search.phase = Phase::Fixed;
         self.search.base = limit;
         OrderKind::Fixed
@@ -208,7 +215,7 @@ impl Hub for Coordinator {
     }
 
     fn limit_of(&self, key: u16) -> Option<u8> {
-        self.memo.find(key)
+        self.memo.find(key).map(u8::from)
     }
 
     fn eval(&mut self, sides: &mut [SideBand], at: &mut Edge<'_>) -> Sleep {
@@ -254,21 +261,20 @@ impl Block for Coordinator {
     fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, config: _, num_cores, most: _, key, search, memo, rounds } = self;
         let Search { phase, got, misses, instructions, hot, streak, base, best } = search;
-        let more_bits = MAX_CORES.ilog2();
         to.state("phase", *phase);
         to.bits("key", *key);
         to.sized("got", *got, *num_cores);
-        to.sized("misses", *misses, MISS_BITS + more_bits);
-        to.sized("instructions", *instructions, INSTRUCTION_BITS + more_bits);
+        to.bits("misses", *misses);
+        to.bits("instructions", *instructions);
         to.flag("hot", *hot);
-        to.sized("streak", u64::from(*streak), 3);
-        to.sized("base", u64::from(*base), LIMIT_BITS);
-        let (count, limit) = best.unwrap_or((0, 0));
-        to.sized("best_count", u64::from(count), INSTRUCTION_BITS);
-        to.sized("best_limit", u64::from(limit), LIMIT_BITS);
+        to.bits("streak", *streak);
+        to.bits("base", *base);
+        let (count, limit) = best.unwrap_or_default();
+        to.bits("best_count", count);
+        to.bits("best_limit", limit);
         to.part("memo", |to| memo.describe(to));
         to.stat("rounds", *rounds);
-        to.logic("sum", Logic::Adder { width: INSTRUCTION_BITS + more_bits });
-        to.logic("most", Logic::Comparator { width: INSTRUCTION_BITS, count: *num_cores });
+        to.logic("sum", Logic::Adder { width: bits_of::<AllInstructions>() });
+        to.logic("most", Logic::Comparator { width: bits_of::<Instructions>(), count: *num_cores });
     }
 }

@@ -16,9 +16,11 @@
 //! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: its own tests and `tb/throttle/coordinator.rs`.
 
-use super::{DwtConfig, Persist};
-use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
-use crate::throttle::message::{INSTRUCTION_BITS, LIMIT_BITS, MISS_BITS, Miss, Order, OrderKind, PeriodEnd, Report};
+use arbitrary_int::traits::Integer;
+
+use super::{DwtConfig, Periods, Persist, Time};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, bits_of};
+use crate::throttle::message::{Instructions, Limit, Miss, Misses, Order, OrderKind, PeriodEnd, Report};
 use crate::throttle::{Hooks, May, Seen, Tick};
 
 /// Where the core is in the search for its limit.
@@ -57,16 +59,16 @@ enum Timer {
 pub struct Monitor {
     config: DwtConfig,
     /// Warps of a scheduler, which is a limit that holds nobody back.
-    most: u8,
+    most: Limit,
     phase: Phase,
-    limit: u8,
+    limit: Limit,
     timer: Timer,
-    misses: u32,
-    instructions: u32,
+    misses: Misses,
+    instructions: Instructions,
     /// What the core had ever issued when it was counted last: no register, the counter counts in steps.
     counted: u64,
     /// Periods of the sample that are over.
-    sampled: u8,
+    sampled: Periods,
     /// Kernel loaded last.
     key: u16,
 }
@@ -75,15 +77,16 @@ impl Monitor {
     /// A monitor of a core whose schedulers have `most` warps each.
     #[must_use]
     pub fn new(config: &DwtConfig, most: u8) -> Self {
+        let most = Limit::new(most);
         Self {
             most,
             phase: Phase::Monitor,
             limit: most,
             timer: Timer::Stopped(config.period),
-            misses: 0,
-            instructions: 0,
+            misses: Misses::default(),
+            instructions: Instructions::default(),
             counted: 0,
-            sampled: 0,
+            sampled: Periods::default(),
             key: 0,
             config: config.clone(),
         }
@@ -98,11 +101,11 @@ impl Monitor {
     /// Warps of a scheduler that may issue.
     #[must_use]
     pub fn limit(&self) -> u8 {
-        self.limit
+        self.limit.value()
     }
 
     fn reset(&mut self) {
-        *self = Self { counted: self.counted, ..Self::new(&self.config, self.most) };
+        *self = Self { counted: self.counted, ..Self::new(&self.config, self.most.value()) };
     }
 
     fn end_period(&mut self) -> Tick {
@@ -116,14 +119,14 @@ impl Monitor {
             // Warps are held back because they thrash; what misses with all of them is a stream.
             Phase::Fixed => self.limit == self.most,
         };
-        self.misses = 0;
+        self.misses = Misses::default();
         let report = match self.phase {
             Phase::Monitor => {
-                self.instructions = 0;
+                self.instructions = Instructions::default();
                 Some(counts)
             }
             Phase::Sample => {
-                self.sampled += 1;
+                self.sampled += Periods::new(1);
                 let is_over = u32::from(self.sampled) == self.config.sample;
                 if is_over {
                     self.phase = Phase::Wait;
@@ -137,14 +140,14 @@ impl Monitor {
 
     /// Counts a miss of which the core learns in this cycle.
     pub fn count_miss(&mut self) {
-        self.misses += 1;
+        self.misses += Misses::new(1);
     }
 
     /// Counts the thread instructions issued up to the end of this cycle, which matter until the limit is
     /// known: `all` that the core ever issued.
     pub fn count_to(&mut self, all: u64) {
         if matches!(self.phase, Phase::Monitor | Phase::Sample) {
-            self.instructions += (all - self.counted) as u32;
+            self.instructions += Instructions::from_u64(all - self.counted);
         }
         self.counted = all;
     }
@@ -189,12 +192,12 @@ impl Hooks for Monitor {
 
     fn obey(&mut self, order: Order, cycle: u64) {
         self.limit = order.limit;
-        self.misses = 0;
-        self.instructions = 0;
+        self.misses = Misses::default();
+        self.instructions = Instructions::default();
         match order.kind {
             OrderKind::Sample => {
                 self.phase = Phase::Sample;
-                self.sampled = 0;
+                self.sampled = Periods::default();
                 self.timer = Timer::Ends(cycle + u64::from(self.config.period));
             }
             OrderKind::Fixed => self.phase = Phase::Fixed,
@@ -214,20 +217,20 @@ impl Hooks for Monitor {
         let Self { config: _, most: _, phase, limit, timer, misses, instructions, counted: _, sampled, key } = self;
         to.part("dwt", |to| {
             to.state("phase", *phase);
-            to.sized("limit", u64::from(*limit), LIMIT_BITS);
+            to.bits("limit", *limit);
             // The timer counts down to where the host has noted its end.
             let (runs, end) = match timer {
                 Timer::Stopped(left) => (false, u64::from(*left)),
                 Timer::Ends(end) => (true, *end),
             };
             to.flag("timer_runs", runs);
-            to.sized("timer", end % (1 << 14), 14);
-            to.sized("misses", u64::from(*misses), MISS_BITS);
-            to.sized("instructions", u64::from(*instructions), INSTRUCTION_BITS);
-            to.sized("sampled", u64::from(*sampled), 3);
+            to.bits("timer", Time::masked_new(end));
+            to.bits("misses", *misses);
+            to.bits("instructions", *instructions);
+            to.bits("sampled", *sampled);
             to.bits("key", *key);
-            to.logic("is_above", Logic::Adder { width: INSTRUCTION_BITS + 4 });
-            to.logic("timer", Logic::Adder { width: 14 });
+            to.logic("is_above", Logic::Adder { width: bits_of::<Instructions>() + 4 });
+            to.logic("timer", Logic::Adder { width: bits_of::<Time>() });
         });
     }
 }
@@ -249,7 +252,7 @@ mod tests {
         monitor.count_to(64);
         monitor.count_miss();
         assert_eq!(monitor.tick(10_006), None);
-        let report = Report { sampled: false, misses: 1, instructions: 64 };
+        let report = Report { sampled: false, misses: Misses::new(1), instructions: Instructions::new(64) };
         let period = PeriodEnd { may_close: false };
         assert_eq!(monitor.tick(10_007), Some(Tick { period, report: Some(report) }));
         let report = Report::default();
@@ -261,19 +264,19 @@ mod tests {
         let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         monitor.tick(0);
         monitor.count_to(500);
-        monitor.obey(Order { kind: OrderKind::Sample, limit: 5 }, 30_032);
+        monitor.obey(Order { kind: OrderKind::Sample, limit: Limit::new(5) }, 30_032);
         monitor.count_to(532);
         let reports = [40_032, 50_032, 60_032, 70_032].map(|cycle| monitor.tick(cycle).and_then(|tick| tick.report));
-        let report = Report { sampled: true, misses: 0, instructions: 32 };
+        let report = Report { sampled: true, misses: Misses::default(), instructions: Instructions::new(32) };
         assert_eq!(reports, [None, None, Some(report), None]);
         assert_eq!((monitor.phase(), monitor.limit()), (Phase::Wait, 5));
-        monitor.obey(Order { kind: OrderKind::Fixed, limit: 2 }, 60_064);
+        monitor.obey(Order { kind: OrderKind::Fixed, limit: Limit::new(2) }, 60_064);
         assert_eq!((monitor.phase(), monitor.limit()), (Phase::Fixed, 2));
     }
 
     #[test]
     fn misses_count_as_a_streams_once_it_is_known_that_all_warps_do_best() {
-        for (limit, may_close) in [(24, true), (23, false)] {
+        for (limit, may_close) in [(Limit::new(24), true), (Limit::new(23), false)] {
             let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
             monitor.tick(0);
             monitor.obey(Order { kind: OrderKind::Fixed, limit }, 5_000);
@@ -285,7 +288,7 @@ mod tests {
     fn the_end_of_a_kernel_lifts_the_limit() {
         let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         monitor.tick(0);
-        monitor.obey(Order { kind: OrderKind::Fixed, limit: 2 }, 50);
+        monitor.obey(Order { kind: OrderKind::Fixed, limit: Limit::new(2) }, 50);
         monitor.end_kernel(70);
         assert_eq!((monitor.phase(), monitor.limit(), monitor.due()), (Phase::Monitor, 24, None));
     }
@@ -300,7 +303,7 @@ mod tests {
         monitor.load(9);
         monitor.tick(5_000);
         assert_eq!(monitor.due(), Some(11_000));
-        assert_eq!(monitor.tick(11_000).and_then(|tick| tick.report).map(|report| report.instructions), Some(32));
+        assert_eq!(monitor.tick(11_000).and_then(|tick| tick.report).map(|report| report.instructions), Some(Instructions::new(32)));
         monitor.end_kernel(12_000);
         monitor.load(8);
         monitor.tick(12_001);

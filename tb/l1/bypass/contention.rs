@@ -16,7 +16,7 @@ use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::bypass::contention::{Contention, Contentious};
+use rtl::l1::bypass::contention::{Contention, Contentious, Warps};
 use rtl::l1::coalescer::{Coalescer, LineAccess};
 use rtl::l1::config::L1Config;
 
@@ -62,7 +62,7 @@ fn instruction(random: &mut Random, line_bytes: u32) -> WarpAccess {
         kind,
         space,
         uncached: kind.is_atomic() || random.percent(5),
-        resident: 1 + random.below(64) as u8,
+        resident: Warps::new(1 + random.below(64) as u8),
         size_log2: size_log2 as u8,
         mask,
         atomic: AtomicOp { f: AtomicFn::Add, ty: Type::U32 },
@@ -84,6 +84,7 @@ fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
         for _ in 0..RUN {
             let access = instruction(&mut random, line_bytes);
             let &WarpAccess { kind, space, uncached, resident, .. } = &access;
+            let resident = resident.value();
             let touched = golden_lines(&access, line_bytes as usize).len();
             let is_judged = (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false);
             let expected = is_judged && is_contentious(lines as usize, touched, resident.into());
@@ -107,7 +108,7 @@ fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
 fn a_coalescer_that_does_not_judge_has_nothing_contend() {
     let mut coalescer = Coalescer::new(128, line_bits(128), false);
     let address = std::array::from_fn(|lane| 128 * lane as u64);
-    coalescer.take(&WarpAccess { resident: 64, mask: u32::MAX, address, ..WarpAccess::default() }, 0);
+    coalescer.take(&WarpAccess { resident: Warps::new(64), mask: u32::MAX, address, ..WarpAccess::default() }, 0);
     let mut request = LineAccess::default();
     coalescer.emit(&mut request);
     assert_eq!((coalescer.contends(), request.contends), (None, false));

@@ -6,6 +6,8 @@
 //! to one address. Hence a fetch reads what the write-back wrote, and nothing has to search the
 //! write-back queue.
 
+use arbitrary_int::u6;
+
 use super::super::super::config::BankPlace;
 use super::super::super::stats::Stall;
 use super::super::lines::part_of;
@@ -24,7 +26,7 @@ struct Fetch {
     /// Request that missed.
     id: u32,
     /// Its MSHR entry.
-    entry: u8,
+    entry: u6,
     /// Cycle of the look-up that missed: for the statistics.
     missed: u64,
 }
@@ -44,7 +46,7 @@ impl Payload for Fetch {
         let Self { burst, id, entry, missed: _ } = self;
         to.sized("burst", *burst, shape.burst_bits);
         to.bits("id", *id);
-        to.sized("entry", u64::from(*entry), 6);
+        to.bits("entry", *entry);
     }
 }
 
@@ -135,7 +137,7 @@ impl ToMemory {
     #[inline(always)]
     pub fn fetch(&mut self, local: u64, id: u32, entry: u32, missed: u64) {
         let burst = local * u64::from(self.bursts);
-        self.fetches.push(Fetch { burst, id, entry: entry as u8, missed });
+        self.fetches.push(Fetch { burst, id, entry: u6::from_u32(entry), missed });
         self.turns.push(Turn { write_back: false });
     }
 

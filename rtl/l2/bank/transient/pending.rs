@@ -19,7 +19,7 @@
 //! Twin: `golden/l2/frc.rs`.
 //! Bench: its own tests and `tb/l2/frc.rs`.
 
-use super::super::super::looking::{DUE_BITS, DUE_MASK};
+use super::super::super::looking::due_bits;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload};
 use crate::noc::packet::{PacketShape, Request};
 
@@ -211,7 +211,7 @@ impl Pending {
                 entry.map_or_else(Default::default, |&Entry { set, step, due, .. }| (set, step, due));
             to.sized("set", u64::from(set), *set_bits);
             to.state("step", step);
-            to.sized("due", due & DUE_MASK, DUE_BITS);
+            to.bits("due", due_bits(due));
         });
         to.logic("pending_line", Logic::Comparator { width: shape.line_bits, count: depth });
         to.logic("pending_set", Logic::Comparator { width: *set_bits, count: depth });

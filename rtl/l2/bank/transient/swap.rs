@@ -6,7 +6,7 @@
 //! once, through ports of its own.
 
 use super::super::super::line::{LineState, Tag};
-use super::super::super::looking::{DUE_BITS, DUE_MASK};
+use super::super::super::looking::due_bits;
 use super::super::super::mshr::bits_for;
 use super::super::lines::Place;
 use super::Transient;
@@ -32,7 +32,7 @@ impl Swap {
         to.flag("swap_valid", swap.is_some());
         to.sized("swap_entry", u64::from(entry), bits_for(entries));
         to.sized("swap_way", u64::from(way), bits_for(ways));
-        to.sized("swap_at", at & DUE_MASK, DUE_BITS);
+        to.bits("swap_at", due_bits(at));
     }
 }
 
