@@ -86,8 +86,12 @@ impl Step {
 }
 
 /// The set bits of a mask, ascending.
-pub fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+pub fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
 }
 
 /// The distance of two addresses, going round at the end of the address space.
@@ -119,6 +123,22 @@ impl Warp {
         self.steps.push(Step { operation, mask, access });
         let packed = self.packed(mask, addresses);
         self.accesses.push(packed);
+    }
+
+    /// Adds a step whose lanes are a constant distance apart: lane `i` is at `base + (i - lowest) * stride`, `lowest`
+    /// being the lowest lane in the mask.
+    pub fn push_stride(&mut self, operation: u32, mask: u32, base: u64, stride: i64) {
+        // A lane alone has no distance.
+        let stride = if mask.is_power_of_two() { 0 } else { stride };
+        let Ok(stride) = i32::try_from(stride) else {
+            let lowest = mask.trailing_zeros() as i64;
+            let addresses =
+                std::array::from_fn(|lane| base.wrapping_add_signed(stride.wrapping_mul(lane as i64 - lowest)));
+            return self.push_access(operation, mask, &addresses);
+        };
+        let access = self.accesses.len() as u32;
+        self.steps.push(Step { operation, mask, access });
+        self.accesses.push(Access::Stride { base, stride });
     }
 
     fn packed(&mut self, mask: u32, addresses: &[u64; LANES]) -> Access {
@@ -255,6 +275,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_stride_is_kept_as_its_addresses_are(mask in 1u32.., base: u64, stride in -(1i64 << 40)..1 << 40, is_near: bool) {
+            let stride = if is_near { stride >> 30 } else { stride };
+            let lowest = mask.trailing_zeros() as i64;
+            let addresses = std::array::from_fn(|lane| base.wrapping_add_signed(stride * (lane as i64 - lowest)));
+            let (mut one, mut other) = (Warp::new(0), Warp::new(0));
+            one.push_stride(7, mask, base, stride);
+            other.push_access(7, mask, &addresses);
+            prop_assert_eq!(one, other);
+        }
+
         #[test]
         fn unpacking_gives_what_was_packed(
             mask: u32,

@@ -23,6 +23,11 @@ impl<'a> Words<'a> {
         Words { line, at: 0 }
     }
 
+    /// Where the word read last ends.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     /// The next word; `what` says what it should be.
     pub fn expect(&mut self, what: &str) -> Result<Word<'a>, Fault> {
         self.next().ok_or_else(|| {

@@ -26,7 +26,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
             let expected = "the file ends where `-key = value` or `#traces format` should follow";
             return Err(lines.refuse(expected.to_owned()));
         }
-        let line = lines.line.trim_ascii_start();
+        let line = lines.line().trim_ascii_start();
         if line.starts_with(b"#") {
             break;
         }
@@ -41,7 +41,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
             continue;
         };
         // The value's place counts from behind the dash.
-        let offset = lines.line.len() - line.len();
+        let offset = lines.line().len() - line.len();
         let value = Word { text: value.text, start: value.start + offset };
         match set(&mut header, key, value) {
             Ok(Some(known)) => seen.push(known),

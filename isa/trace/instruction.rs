@@ -13,6 +13,7 @@ use isa::recorded::record::{LANES, lanes_of};
 
 use super::error::Fault;
 use super::fields::{self, Word, Words};
+use super::known::Marks;
 use super::opcode;
 
 /// Lines of tracer versions below this begin with CTA and warp.
@@ -27,21 +28,37 @@ const MOST_BLOCK: u64 = 1 << 12;
 /// How the lines of a kernel look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
-    has_origin: bool,
-    has_line: bool,
+    pub has_origin: bool,
+    pub has_line: bool,
     has_values: bool,
 }
+
+/// What is odd about a stride of lanes with gaps.
+pub(super) const GAPS: &str = "a base and a stride for lanes with gaps between them: the stride counts per lane";
 
 /// What a line says, but for the addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parsed {
     pub operation: u32,
     pub mask: u32,
-    pub has_addresses: bool,
+    pub addresses: Given,
     /// CTA and warp that the line itself names.
     pub origin: Option<([u32; 3], u32)>,
     /// What is odd about it.
     pub odd: Option<&'static str>,
+}
+
+/// The addresses that a line gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Given {
+    None,
+    /// Lane `i` is at `base + (i - lowest) * stride`, `lowest` being the lowest active lane.
+    Stride {
+        base: u64,
+        stride: i64,
+    },
+    /// Those of active lanes stand by themselves.
+    Each,
 }
 
 impl Format {
@@ -53,8 +70,14 @@ impl Format {
         }
     }
 
-    /// Reads a line; addresses of active lanes go to `addresses`.
-    pub fn parse(self, line: &[u8], code: &mut Code, addresses: &mut [u64; LANES]) -> Result<Parsed, Fault> {
+    /// Reads a line word by word; addresses of active lanes go to `addresses`. If lines may be like it, what they
+    /// share is marked.
+    pub fn parse(
+        self,
+        line: &[u8],
+        code: &mut Code,
+        addresses: &mut [u64; LANES],
+    ) -> Result<(Parsed, Option<Marks>), Fault> {
         let mut words = Words::new(line);
         let most = u64::from(u32::MAX);
         let mut origin = None;
@@ -66,6 +89,7 @@ impl Format {
         let line_number = if self.has_line { words.decimal("the source line", most)? as u32 } else { 0 };
         let pc = words.hexadecimal("the PC", 32)? as u32;
         let mask = words.hexadecimal("the active mask", 32)? as u32;
+        let mask_end = words.at();
         let mut registers = [Register::default(); MOST_REGISTERS];
         let num_dests = read_registers(&mut words, &mut registers, "destination")?;
         let opcode_word = words.expect("the opcode")?;
@@ -76,16 +100,18 @@ impl Format {
             words.decimal("the commit group", most)?;
         }
         let recorded_width = words.decimal("the access width", MOST_WIDTH)? as u16;
-        let (mut has_addresses, mut odd) = (false, None);
+        let (mut given, mut odd) = (Given::None, None);
+        let width_end = words.at();
         if recorded_width > 0 && class == Class::Bulk {
             skip_block(&mut words)?;
             odd = Some("addresses of a block copy are read past: the model has no engine for it");
         } else if recorded_width > 0 {
             odd = read_addresses(&mut words, mask, addresses)?;
-            has_addresses = true;
+            given = Given::Each;
         } else if class.needs_addresses() {
             odd = Some("a memory instruction has no addresses (access width 0): it touches nothing");
         }
+        let addresses_end = words.at();
         let immediate = self.rest(&mut words, num_dests + num_sources)?;
         let (dests, sources) = (&registers[..num_dests], &registers[num_dests..num_dests + num_sources]);
         let number = Operands::new(dests, sources).and_then(|operands| {
@@ -94,7 +120,16 @@ impl Format {
         let number = number.ok_or_else(|| {
             opcode_word.refused("one of the 2^20 instructions seen before, all that a kernel may have,")
         })?;
-        Ok(Parsed { operation: number, mask, has_addresses, origin, odd })
+        // Values differ from line to line, and operands of a block copy are not kept.
+        let has_addresses = matches!(given, Given::Each);
+        let is_plain = recorded_width == 0 || has_addresses;
+        let has_values = self.has_values && !line.trim_ascii_end().ends_with(b"NoVal");
+        let marks = (is_plain && !has_values).then(|| {
+            let (text_end, addresses_end) =
+                if has_addresses { (width_end, addresses_end) } else { (line.len(), line.len()) };
+            Marks { pc, source_line: line_number, mask_end, text_end, addresses_end }
+        });
+        Ok((Parsed { operation: number, mask, addresses: given, origin, odd }, marks))
     }
 
     /// The immediates, and the values of version 6, which nobody here needs.
@@ -193,8 +228,7 @@ fn read_addresses(
                 })?;
             }
             let is_one_run = (mask >> first).wrapping_add(1) & mask >> first == 0;
-            Ok((!is_one_run)
-                .then_some("a base and a stride for lanes with gaps between them: the stride counts per lane"))
+            Ok((!is_one_run).then_some(GAPS))
         }
         b"2" => {
             let mut address = words.hexadecimal("the base address", 64)?;

@@ -24,7 +24,8 @@ use isa::recorded::record::{Cluster, Cta, LANES, Warp, lanes_of};
 use super::error::{Fault, TraceError, Warning, quoted};
 use super::fields::{self, Word};
 use super::header;
-use super::instruction::{Format, Parsed};
+use super::instruction::{Format, Given, Parsed};
+use super::known::KnownLines;
 use super::lines::Lines;
 use super::source;
 
@@ -52,6 +53,7 @@ pub struct KernelTrace {
     header: Header,
     format: Format,
     code: Code,
+    known: KnownLines,
     ctas: u64,
     /// Highest address in device memory so far.
     highest: u64,
@@ -94,7 +96,19 @@ impl KernelTrace {
         let header = header::read(&mut lines)?;
         let format = Format::of(&header);
         let code = Code::new(OpcodeTable::new(header.architecture()));
-        Ok(KernelTrace { lines, limits, header, format, code, ctas: 0, highest: 0, is_done: false, progress: None })
+        let known = KnownLines::new();
+        Ok(KernelTrace {
+            lines,
+            limits,
+            header,
+            format,
+            code,
+            known,
+            ctas: 0,
+            highest: 0,
+            is_done: false,
+            progress: None,
+        })
     }
 
     /// What the first lines say.
@@ -167,7 +181,7 @@ impl KernelTrace {
                 }
                 return Ok(None);
             }
-            match self.lines.line.trim_ascii() {
+            match self.lines.line().trim_ascii() {
                 b"#BEGIN_TB" => return self.read_warps().map(Some),
                 line if line.starts_with(b"#") && line != b"#END_TB" => {}
                 line => {
@@ -189,7 +203,7 @@ impl KernelTrace {
         let (mut bytes, mut is_sorted) = (0, true);
         loop {
             self.advance_in("`warp = w` or `#END_TB`")?;
-            match self.lines.line.trim_ascii() {
+            match self.lines.line().trim_ascii() {
                 b"#END_TB" => break,
                 line if line.starts_with(b"cluster") => self.read_cluster(cta.cluster.get_or_insert_default())?,
                 _ => {
@@ -208,9 +222,9 @@ impl KernelTrace {
     }
 
     fn read_cluster(&mut self, cluster: &mut Cluster) -> Result<(), TraceError> {
-        if self.lines.line.trim_ascii_start().starts_with(b"cluster rank") {
+        if self.lines.line().trim_ascii_start().starts_with(b"cluster rank") {
             cluster.rank = self.value("cluster rank", "a number", number)?;
-        } else if self.lines.line.trim_ascii_start().starts_with(b"cluster cta") {
+        } else if self.lines.line().trim_ascii_start().starts_with(b"cluster cta") {
             cluster.cta = self.value("cluster cta", "x,y,z", fields::triple)?;
         } else {
             cluster.id = self.value("cluster id", "x,y,z", fields::triple)?;
@@ -235,19 +249,31 @@ impl KernelTrace {
         let mut addresses = [0; LANES];
         for step in 0..steps {
             self.advance_in("an instruction")?;
-            let line = &self.lines.line;
+            let line = self.lines.line();
             let first = line.trim_ascii_start().first();
             if matches!(first, Some(b'#' | b'w')) {
                 let message = format!("warp {id} ends after {step} of its {steps} instructions");
                 return Err(self.lines.refuse(message));
             }
-            let parsed = self.format.parse(line, &mut self.code, &mut addresses);
-            let parsed = parsed.map_err(|fault| self.lines.fault(fault))?;
-            if parsed.has_addresses {
-                let operation = self.resolve(&parsed, &addresses)?;
-                warp.push_access(operation, parsed.mask, &addresses);
-            } else {
-                warp.push(parsed.operation, parsed.mask);
+            let parsed = match self.known.read(self.format, line, &mut addresses) {
+                Some(parsed) => parsed,
+                None => self.read_words(&mut addresses)?,
+            };
+            match parsed.addresses {
+                Given::None => warp.push(parsed.operation, parsed.mask),
+                Given::Stride { base, stride } => {
+                    let operation = self.resolve(&parsed, base, || {
+                        let last = parsed.mask.ilog2() - parsed.mask.trailing_zeros();
+                        base.max(base.wrapping_add_signed(stride * i64::from(last)))
+                    })?;
+                    warp.push_stride(operation, parsed.mask, base, stride);
+                }
+                Given::Each => {
+                    let lowest = addresses[parsed.mask.trailing_zeros() as usize % LANES];
+                    let highest = || lanes_of(parsed.mask).map(|lane| addresses[lane]).max().unwrap_or(0);
+                    let operation = self.resolve(&parsed, lowest, highest)?;
+                    warp.push_access(operation, parsed.mask, &addresses);
+                }
             }
             if let Some(odd) = parsed.odd {
                 self.lines.warn(odd);
@@ -266,20 +292,30 @@ impl KernelTrace {
         Ok(warp)
     }
 
-    /// The instruction just parsed, once its addresses say which space generic ones mean.
-    fn resolve(&mut self, parsed: &Parsed, addresses: &[u64; LANES]) -> Result<u32, TraceError> {
+    /// The instruction of the current line, word by word.
+    fn read_words(&mut self, addresses: &mut [u64; LANES]) -> Result<Parsed, TraceError> {
+        let line = self.lines.line();
+        let parsed = self.format.parse(line, &mut self.code, addresses);
+        let (parsed, marks) = parsed.map_err(|fault| self.lines.fault(fault))?;
+        if let Some(marks) = marks {
+            self.known.keep(line, &marks, parsed);
+        }
+        Ok(parsed)
+    }
+
+    /// The instruction just parsed, once the address of its lowest lane says which space generic ones mean. Keeps
+    /// account of the highest.
+    fn resolve(&mut self, parsed: &Parsed, lowest: u64, highest: impl FnOnce() -> u64) -> Result<u32, TraceError> {
         let Parsed { operation, mask, .. } = *parsed;
         if mask == 0 {
             return Ok(operation);
         }
-        let space = self.header.space_of(addresses[mask.trailing_zeros() as usize]);
-        let Some(resolved) = self.code.in_space(operation, space) else {
+        let Some(resolved) = self.code.in_space(operation, self.header.space_of(lowest)) else {
             return Err(self.lines.refuse("a kernel may have 2^20 different instructions and no more".to_owned()));
         };
         let class = self.code.opcode(&self.code.operations()[resolved as usize]).class;
         if class.is_device_memory() || class == Class::Load(Space::Constant) {
-            let highest = lanes_of(mask).map(|lane| addresses[lane]).max();
-            self.highest = self.highest.max(highest.unwrap_or(0));
+            self.highest = self.highest.max(highest());
         }
         Ok(resolved)
     }
@@ -295,7 +331,7 @@ impl KernelTrace {
 
     /// The value of the current line, which should be `key = value`.
     fn value<T>(&self, key: &str, what: &str, read: impl Fn(&[u8]) -> Option<T>) -> Result<T, TraceError> {
-        let line = &self.lines.line;
+        let line = self.lines.line();
         let Some((_, value)) = fields::key_value(line).filter(|(found, _)| *found == key.as_bytes()) else {
             let found = Word { text: line.trim_ascii(), start: line.len() - line.trim_ascii_start().len() };
             return Err(self.lines.fault(found.refused(&format!("`{key} = ` and {what}"))));

@@ -22,6 +22,7 @@ mod fields;
 mod header;
 mod instruction;
 pub mod kernel;
+mod known;
 mod lines;
 pub mod list;
 mod opcode;

@@ -58,7 +58,7 @@ impl KernelsList {
     /// If a line begins like a command, but is none.
     pub fn next_command(&mut self) -> Result<Option<Command>, TraceError> {
         while !self.is_done && self.lines.advance()? {
-            let line = self.lines.line.trim_ascii();
+            let line = self.lines.line().trim_ascii();
             let name = line.split(|&byte| byte == b',').next().unwrap_or(line);
             if name == b"MemcpyHtoD" {
                 return self.copy().map(Some);
@@ -90,7 +90,7 @@ impl KernelsList {
     }
 
     fn copy(&mut self) -> Result<Command, TraceError> {
-        let line = &self.lines.line;
+        let line = self.lines.line();
         let mut start = 0;
         let mut parts = line.split(|&byte| byte == b',').map(|part| {
             let blank = part.len() - part.trim_ascii_start().len();

@@ -11,7 +11,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// Bytes read from the file or from a decoder at a time.
-const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 16 << 10;
 /// What a decoder may keep of the text behind it: `xz -9` asks for 64 MiB, `zstd` for up to 128 MiB
 /// unless told otherwise.
 const MOST_WINDOW: u64 = 128 << 20;

@@ -3,10 +3,12 @@
 //! | testpoint                                                              | file      |
 //! |------------------------------------------------------------------------|-----------|
 //! | every address mode, every tracer version, odd but readable texts       | `reading` |
+//! | a line of an instruction seen before, whole or damaged                  | `known`   |
 //! | what is refused, with its place and wording                            | `refused` |
 //! | text to records to text: nothing is lost, modes are the tracer's       | `round`   |
 //! | xz and zstd                                                            | `packed`  |
 
+mod known;
 mod packed;
 mod reading;
 mod refused;
