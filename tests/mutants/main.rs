@@ -90,7 +90,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     stale.iter().for_each(|entry| eprintln!("matches nothing any more, or has no reason: {entry}"));
     for path in &arguments.within {
         if !sites.iter().any(|site| is_below(&site.file, path)) {
-            return Err(format!("--in {path}: no mutants there, expected a folder or file below those of mutants.toml"));
+            return Err(format!(
+                "--in {path}: no mutants there, expected a folder or file below those of mutants.toml"
+            ));
         }
     }
     let is_wanted = |site: &Site| arguments.within.iter().any(|path| is_below(&site.file, path));
@@ -105,7 +107,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let results = Results::open(&folder.join("results.jsonl"), arguments.resume)?;
     let drawn = sample::drawn(sites, arguments.seed);
     let (sample, tree) = woven(&root, &files, &drawn, arguments.sample as usize, &results)?;
-    eprintln!("{} mutants woven after {:.0?}; the tests are built", sample.len(), start.elapsed());
+    eprintln!("{} mutants woven after {:.0?}; the tests are being built", sample.len(), start.elapsed());
     judged(arguments, &root, &sample, &tree, &results)?;
     let judged: Vec<_> = sample.iter().filter_map(|site| Some((site, results.of(site)?))).collect();
     print!("{}", summary(&judged, equivalent));
@@ -138,13 +140,7 @@ fn woven(
 }
 
 /// Builds and runs the tests, and judges those of the sample that have no result yet.
-fn judged(
-    arguments: &Arguments,
-    root: &Path,
-    sample: &[Site],
-    tree: &Tree,
-    results: &Results,
-) -> Result<(), String> {
+fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, results: &Results) -> Result<(), String> {
     let rules: Rules = read(root, "mutants.toml")?;
     let left: Vec<_> = (1..).zip(sample).filter(|(_, site)| results.of(site).is_none()).collect();
     if left.is_empty() {

@@ -125,7 +125,17 @@ impl Finder<'_> {
         };
         let (function, of_trait) = (self.function.clone(), self.of_trait.clone());
         let (line, column) = (span.start().line, span.start().column + 1);
-        self.found.mutants.push(Mutant { operator, change, place, line, column, original, mutated, function, of_trait });
+        self.found.mutants.push(Mutant {
+            operator,
+            change,
+            place,
+            line,
+            column,
+            original,
+            mutated,
+            function,
+            of_trait,
+        });
     }
 
     fn function(&mut self, attributes: &[syn::Attribute], signature: &Signature, block: &Block) {

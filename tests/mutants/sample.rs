@@ -27,7 +27,8 @@ mod tests {
 
     fn sites(text: &str) -> Vec<Site> {
         let mutants = find(text).unwrap().mutants.into_iter().enumerate();
-        let site = |(order, mutant)| Site { file: "a.rs".into(), mutant, text: String::new(), occurrence: order, order };
+        let site =
+            |(order, mutant)| Site { file: "a.rs".into(), mutant, text: String::new(), occurrence: order, order };
         mutants.map(site).collect()
     }
 

@@ -106,7 +106,9 @@ fn all(root: &Path, files: &[String], rules: &Rules) -> Result<Vec<Site>, String
         sites.extend(sites_of(file, &text, found.mutants));
     }
     sites.retain(|site: &Site| !for_tests.iter().any(|path| is_below(&site.file, path)));
-    sites.retain(|site| !root.join(&site.file).with_file_name("Cargo.toml").exists() || !site.file.ends_with("/build.rs"));
+    sites.retain(|site| {
+        !root.join(&site.file).with_file_name("Cargo.toml").exists() || !site.file.ends_with("/build.rs")
+    });
     Ok(sites)
 }
 
