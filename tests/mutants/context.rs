@@ -1,6 +1,6 @@
 //! What a piece of code is, as far as mutants care.
 
-use syn::{Attribute, BinOp, Expr, Meta, ReturnType, Signature, Type};
+use syn::{Attribute, BinOp, Expr, ItemMod, Meta, ReturnType, Signature, Type};
 
 /// Longest text of a mutant that is shown.
 const SHOWN: usize = 90;
@@ -24,13 +24,14 @@ pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The file that `#[path = "..."]` names.
-pub fn path_of(attributes: &[Attribute]) -> Option<String> {
-    attributes.iter().find_map(|attribute| {
+/// Name of a module that stands in a file of its own, with the path that an attribute names.
+pub fn file_of(module: &ItemMod) -> Option<(String, Option<String>)> {
+    let path = module.attrs.iter().find_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else { return None };
         let Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &pair.value else { return None };
         pair.path.is_ident("path").then(|| text.value())
-    })
+    });
+    module.content.is_none().then(|| (module.ident.to_string(), path))
 }
 
 /// Functions that only say what went wrong.
@@ -44,6 +45,25 @@ pub fn has_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,
         Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => has_let(&binary.left) || has_let(&binary.right),
+        _ => false,
+    }
+}
+
+/// Such an expression is a statement wherever it stands.
+pub fn assigns(expression: &Expr) -> bool {
+    match expression {
+        Expr::Assign(_) => true,
+        Expr::Binary(binary) => matches!(
+            binary.op,
+            BinOp::AddAssign(_)
+                | BinOp::SubAssign(_)
+                | BinOp::MulAssign(_)
+                | BinOp::BitXorAssign(_)
+                | BinOp::BitAndAssign(_)
+                | BinOp::BitOrAssign(_)
+                | BinOp::ShlAssign(_)
+                | BinOp::ShrAssign(_)
+        ),
         _ => false,
     }
 }

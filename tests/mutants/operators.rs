@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Item, ReturnType, Signature, Stmt, Type};
 
-use crate::context::{has_let, is_for_tests, never_returns, path_of, short, values};
+use crate::context::{assigns, file_of, has_let, is_for_tests, never_returns, short, values};
 
 /// What is done to the code.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -180,12 +180,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         match item {
             Item::Fn(item) => self.function(&item.attrs, &item.sig, &item.block),
-            Item::Mod(item) if is_for_tests(&item.attrs) => {
-                if item.content.is_none() {
-                    let path = path_of(&item.attrs);
-                    self.found.test_modules.push((item.ident.to_string(), path));
-                }
-            }
+            Item::Mod(item) if is_for_tests(&item.attrs) => self.found.test_modules.extend(file_of(item)),
             Item::Impl(item) if is_for_tests(&item.attrs) => {}
             Item::Impl(item) => {
                 let name = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
@@ -263,25 +258,6 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
     fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
     fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
-}
-
-/// Such an expression is a statement wherever it stands.
-fn assigns(expression: &Expr) -> bool {
-    match expression {
-        Expr::Assign(_) => true,
-        Expr::Binary(binary) => matches!(
-            binary.op,
-            BinOp::AddAssign(_)
-                | BinOp::SubAssign(_)
-                | BinOp::MulAssign(_)
-                | BinOp::BitXorAssign(_)
-                | BinOp::BitAndAssign(_)
-                | BinOp::BitOrAssign(_)
-                | BinOp::ShlAssign(_)
-                | BinOp::ShrAssign(_)
-        ),
-        _ => false,
-    }
 }
 
 fn swapped(operator: &BinOp) -> Option<(Operator, &'static str)> {
