@@ -103,7 +103,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
     eprintln!("{} mutants to draw from", sites.len());
     let folder = root.join("target/mutants");
-    fs::create_dir_all(folder.join("tmp")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    fs::create_dir_all(folder.join("logs")).map_err(|e| format!("{}: {e}", folder.display()))?;
     let results = Results::open(&folder.join("results.jsonl"), arguments.resume)?;
     let drawn = sample::drawn(sites, arguments.seed);
     let (sample, tree) = woven(&root, &files, &drawn, arguments.sample as usize, &results)?;
@@ -151,9 +151,11 @@ fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, resu
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| format!("signals: {e}"))?;
     }
-    let runner = Runner { stop: &stop, folder: root.join("target/mutants/tmp") };
+    let temporary = tempfile::tempdir().map_err(|e| format!("temporary folder: {e}"))?;
+    let folder = root.join("target/mutants/logs");
+    let runner = Runner { stop: &stop, folder, temporary: temporary.path().to_owned() };
     let jobs = usize::from(arguments.jobs);
-    let tests = suite::measured(&runner, &binaries, &suite::listed(&binaries, &rules)?, jobs)?;
+    let tests = suite::baseline(&runner, &binaries, &suite::listed(&binaries, &rules)?, jobs)?;
     let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
     eprintln!("{} tests pass without a mutant, and take {seconds:.0} s", tests.len());
     let judge = Judge { runner: &runner, binaries: &binaries, tests: &tests, patience: arguments.patience };

@@ -27,8 +27,10 @@ pub enum Ended {
 pub struct Runner<'a> {
     /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Where temporary files and logs go.
+    /// Where logs go.
     pub folder: PathBuf,
+    /// Where tests put temporary files: outside the workspace, which some of them look for above.
+    pub temporary: PathBuf,
 }
 
 impl Runner<'_> {
@@ -52,7 +54,7 @@ impl Runner<'_> {
         command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder).env(key, value);
         // The same cases every time; nobody reads how a case is made smaller.
         command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0").env("RUST_BACKTRACE", "0");
-        command.env("TMPDIR", &self.folder).stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
+        command.env("TMPDIR", &self.temporary).stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         let mut child = command.spawn().map_err(|e| format!("{}: {e}", binary.path.display()))?;
         let ended = self.wait(&mut child, limit);
         // Also those that a test has started and left behind.
@@ -74,7 +76,7 @@ impl Runner<'_> {
             if stops || start.elapsed() > limit {
                 kill(child.id());
                 child.wait().map_err(|e| format!("wait: {e}"))?;
-                return if stops { Err("interrupted".to_owned()) } else { Ok(Ended::TimedOut) };
+                return if stops { Err("interrupted; --resume goes on".to_owned()) } else { Ok(Ended::TimedOut) };
             }
             std::thread::sleep(LOOK);
         }
@@ -93,7 +95,7 @@ mod tests {
 
     fn ended(script: &str, limit: Duration) -> Ended {
         let stop = AtomicBool::new(false);
-        let runner = Runner { stop: &stop, folder: std::env::temp_dir() };
+        let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
         let mut child = Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap();
         runner.wait(&mut child, limit).unwrap()
     }

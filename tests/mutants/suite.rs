@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,9 @@ fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     let mut list = Command::new(&binary.path);
     list.args(["--list", "--format", "terse"]).args(ignored.then_some("--ignored")).current_dir(&binary.folder);
     let ended = list.output().map_err(|e| format!("{}: {e}", binary.path.display()))?;
+    if !ended.status.success() {
+        return Err(format!("{} does not list its tests: {}", binary.path.display(), ended.status));
+    }
     let text = String::from_utf8_lossy(&ended.stdout);
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
@@ -80,11 +83,42 @@ pub fn listed(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>
     Ok(tests)
 }
 
+/// What [`measured`] found the last time, if the binaries are the same still.
+#[derive(Debug, Serialize, Deserialize)]
+struct Baseline {
+    binaries: Vec<(PathBuf, SystemTime)>,
+    tests: Vec<Test>,
+}
+
+/// The tests with what each comes past: of an earlier run if nothing was built since.
+///
+/// # Errors
+/// If a test fails without a mutant, or the results cannot be kept.
+pub fn baseline(
+    runner: &Runner<'_>,
+    binaries: &[Binary],
+    tests: &[(usize, String)],
+    jobs: usize,
+) -> Result<Vec<Test>, String> {
+    let path = runner.folder.with_file_name("baseline.json");
+    let built = |binary: &Binary| Some((binary.path.clone(), fs::metadata(&binary.path).ok()?.modified().ok()?));
+    let binaries_now: Vec<_> = binaries.iter().filter_map(built).collect();
+    let known = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str::<Baseline>(&text).ok());
+    if let Some(known) = known.filter(|known| known.binaries == binaries_now && known.tests.len() == tests.len()) {
+        return Ok(known.tests);
+    }
+    let tests = measured(runner, binaries, tests, jobs)?;
+    let baseline = Baseline { binaries: binaries_now, tests };
+    let text = serde_json::to_string(&baseline).map_err(|e| format!("{}: {e}", path.display()))?;
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(baseline.tests)
+}
+
 /// Runs every test once without a mutant, in a process of its own: what it comes past there, in whatever thread or child, is its own.
 ///
 /// # Errors
 /// If a test fails.
-pub fn measured(
+fn measured(
     runner: &Runner<'_>,
     binaries: &[Binary],
     tests: &[(usize, String)],
