@@ -27,6 +27,7 @@ pub struct Rules {
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
     pub path: Option<String>,
+    /// Its name, or how it begins: `describe*`.
     pub function: Option<String>,
     #[serde(rename = "trait")]
     pub of_trait: Option<String>,
@@ -81,7 +82,12 @@ impl Skipped {
 
 impl Exclusion {
     pub fn matches(&self, site: &Site) -> bool {
-        let agrees = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
+        let agrees = |wanted: &Option<String>, is: &str| {
+            wanted.as_ref().is_none_or(|wanted| match wanted.strip_suffix('*') {
+                Some(beginning) => is.starts_with(beginning),
+                None => is == wanted,
+            })
+        };
         self.path.as_ref().is_none_or(|path| is_below(&site.file, path))
             && agrees(&self.function, &site.mutant.function)
             && agrees(&self.of_trait, &site.mutant.of_trait)
