@@ -115,3 +115,29 @@ fn binary(message: &Value) -> Option<Binary> {
     let target = (kind == "test").then_some(target);
     Some(Binary { path: path.into(), folder, package, target })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(kind: &str, id: &str) -> Value {
+        json!({
+            "executable": "/t/deps/x-1", "profile": { "test": true }, "manifest_path": "/w/rtl/Cargo.toml",
+            "target": { "name": "machine", "kind": [kind] }, "package_id": id,
+        })
+    }
+
+    #[test]
+    fn a_test_binary_has_the_name_of_its_package_and_of_its_target_unless_it_is_the_librarys() {
+        let library = binary(&message("lib", "path+file:///w/rtl#0.1.0")).unwrap();
+        assert_eq!((library.package.as_str(), library.target.as_deref()), ("rtl", None));
+        assert_eq!(library.folder, Path::new("/w/rtl"));
+        let test = binary(&message("test", "path+file:///w/cli#warpsieve-cli@0.1.0")).unwrap();
+        assert_eq!((test.package.as_str(), test.target.as_deref()), ("warpsieve-cli", Some("machine")));
+        let mut no_test = message("bin", "path+file:///w/cli#0.1.0");
+        no_test["profile"]["test"] = json!(false);
+        assert!(binary(&no_test).is_none());
+    }
+}

@@ -30,7 +30,7 @@ mod suite;
 mod tree;
 mod weave;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -104,6 +104,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     eprintln!("{} mutants to draw from", sites.len());
     let folder = root.join("target/mutants");
     fs::create_dir_all(folder.join("logs")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let lock = File::create(folder.join("lock")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    lock.try_lock().map_err(|_| format!("{}: another run is under way", folder.display()))?;
     let results = Results::open(&folder.join("results.jsonl"), arguments.resume)?;
     let drawn = sample::drawn(sites, arguments.seed);
     let (sample, tree) = woven(&root, &files, &drawn, arguments.sample as usize, &results)?;

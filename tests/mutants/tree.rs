@@ -105,3 +105,6 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
     }
     files
 }
+
+#[cfg(test)]
+mod tests;
