@@ -108,4 +108,21 @@ mod tests {
         assert_eq!(ended("kill -ABRT $$", minute), Ended::Failed);
         assert_eq!(ended("sleep 60", Duration::from_millis(50)), Ended::TimedOut);
     }
+
+    #[test]
+    fn a_user_who_stops_leaves_no_process_behind() {
+        let stop = AtomicBool::new(true);
+        let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
+        let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).process_group(0).spawn().unwrap();
+        let said = runner.wait(&mut child, Duration::from_secs(60)).unwrap_err();
+        assert_eq!(said, "interrupted; --resume goes on");
+        let group = format!("-{}", child.id());
+        let is_there =
+            || Command::new("kill").args(["-0", "--", &group]).stderr(Stdio::null()).status().unwrap().success();
+        let until = Instant::now() + Duration::from_secs(10);
+        while is_there() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        assert!(!is_there());
+    }
 }
