@@ -109,7 +109,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let results = Results::open(&folder.join("results.jsonl"), arguments.resume)?;
     let drawn = sample::drawn(sites, arguments.seed);
     let (sample, tree) = woven(&root, &files, &drawn, arguments.sample as usize, &results)?;
-    eprintln!("{} mutants woven after {:.0?}; the tests are being built", sample.len(), start.elapsed());
+    eprintln!("{} mutants woven after {:.0?}", sample.len(), start.elapsed());
     judged(arguments, &root, &sample, &tree, &results)?;
     let judged: Vec<_> = sample.iter().filter_map(|site| Some((site, results.of(site)?))).collect();
     print!("{}", summary(&judged, equivalent));
