@@ -1,0 +1,173 @@
+//! # Mutants
+//! Breaks the hardware, its models, the lanes, the compiler and the area model on purpose, one place at a time, and sees
+//! whether a test notices. All mutants of a sample are switches in one build: compiling takes minutes, a test seconds.
+//!
+//! | module      | holds                                                              |
+//! |-------------|--------------------------------------------------------------------|
+//! | `operators` | where a file can be broken, and how                                |
+//! | `context`   | what a piece of code is, as far as mutants care                    |
+//! | `rules`     | what is left alone, and which mutants are known as equivalent      |
+//! | `scan`      | all mutants of the workspace                                       |
+//! | `sample`    | which of them are drawn                                            |
+//! | `weave`     | a file with its mutants as switches                                |
+//! | `tree`      | the copy of the workspace that is broken                           |
+//! | `cargo`     | builds the copy, and finds mutants that do not compile             |
+//! | `process`   | runs a test binary, with an end to its time and memory             |
+//! | `suite`     | the tests, how long each takes, and which mutants it comes past    |
+//! | `judge`     | whether a test notices a mutant                                    |
+//! | `report`    | results, kept and shown                                            |
+
+mod cargo;
+mod context;
+mod judge;
+mod operators;
+mod process;
+mod report;
+mod rules;
+mod sample;
+mod scan;
+mod suite;
+mod tree;
+mod weave;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::Parser;
+
+use crate::judge::{Judge, Outcome};
+use crate::process::Runner;
+use crate::report::{Results, summary};
+use crate::rules::{Rules, is_below, read};
+use crate::scan::{Scan, Site};
+use crate::tree::Tree;
+
+/// Breaks the code in many places, one at a time, and lists what no test notices.
+#[derive(Debug, Parser)]
+#[command(name = "mutants")]
+struct Arguments {
+    /// Mutants to draw
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    sample: u32,
+    /// What the draw follows from: the same seed draws the same mutants
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder or file to draw from, such as rtl/l1; several may be given [default: all of mutants.toml]
+    #[arg(long = "in", value_name = "PATH")]
+    within: Vec<String>,
+    /// Only list the mutants that would be drawn from, all of them
+    #[arg(long)]
+    list: bool,
+    /// Mutants at once
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..))]
+    jobs: u8,
+    /// Seconds of tests after which a mutant is taken for a survivor
+    #[arg(long, default_value_t = 90.0)]
+    patience: f64,
+    /// Go on with an earlier run: keep its results in target/mutants/results.jsonl
+    #[arg(long)]
+    resume: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("mutants: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let (root, start) = (scan::root(), Instant::now());
+    let files = scan::tracked(&root)?;
+    let Scan { mut sites, equivalent, stale } = scan::scan(&root, &files)?;
+    stale.iter().for_each(|entry| eprintln!("matches nothing any more, or has no reason: {entry}"));
+    for path in &arguments.within {
+        if !sites.iter().any(|site| is_below(&site.file, path)) {
+            return Err(format!(
+                "--in {path}: no mutants there, expected a folder or file below those of mutants.toml"
+            ));
+        }
+    }
+    let is_wanted = |site: &Site| arguments.within.iter().any(|path| is_below(&site.file, path));
+    sites.retain(|site| arguments.within.is_empty() || is_wanted(site));
+    if arguments.list {
+        sites.iter().for_each(|site| println!("{}", site.line()));
+        return Ok(());
+    }
+    eprintln!("{} mutants to draw from", sites.len());
+    let folder = root.join("target/mutants");
+    fs::create_dir_all(folder.join("logs")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let lock = File::create(folder.join("lock")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    lock.try_lock().map_err(|_| format!("{}: another run is under way", folder.display()))?;
+    let results = Results::open(&folder.join("results.jsonl"), arguments.resume)?;
+    let drawn = sample::drawn(sites, arguments.seed);
+    let (sample, tree) = woven(&root, &files, &drawn, arguments.sample as usize, &results)?;
+    eprintln!("{} mutants woven after {:.0?}", sample.len(), start.elapsed());
+    judged(arguments, &root, &sample, &tree, &results)?;
+    let judged: Vec<_> = sample.iter().filter_map(|site| Some((site, results.of(site)?))).collect();
+    print!("{}", summary(&judged, equivalent));
+    eprintln!("{:.0?} in all", start.elapsed());
+    Ok(())
+}
+
+/// The first of those drawn that compile, woven into the copy.
+fn woven(
+    root: &Path,
+    files: &[String],
+    drawn: &[Site],
+    count: usize,
+    results: &Results,
+) -> Result<(Vec<Site>, Tree), String> {
+    loop {
+        let is_built = |site: &&Site| results.of(site) != Some(Outcome::NotBuilt);
+        let sample: Vec<_> = drawn.iter().filter(is_built).take(count).cloned().collect();
+        let tree = Tree::new(root, files, &sample)?;
+        tree.restore()?;
+        let refused = cargo::refused(root, &tree)?;
+        if refused.is_empty() {
+            return Ok((sample, tree));
+        }
+        eprintln!("{} mutants do not compile; others are drawn", refused.len());
+        for number in refused {
+            results.keep(&sample[number as usize - 1], &Outcome::NotBuilt, 0.0)?;
+        }
+    }
+}
+
+/// Builds and runs the tests, and judges those of the sample that have no result yet.
+fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, results: &Results) -> Result<(), String> {
+    let rules: Rules = read(root, "mutants.toml")?;
+    let left: Vec<_> = (1..).zip(sample).filter(|(_, site)| results.of(site).is_none()).collect();
+    if left.is_empty() {
+        return Ok(());
+    }
+    let binaries = cargo::binaries(root, tree, &rules)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| format!("signals: {e}"))?;
+    }
+    let temporary = tempfile::tempdir().map_err(|e| format!("temporary folder: {e}"))?;
+    let folder = root.join("target/mutants/logs");
+    let runner = Runner { stop: &stop, folder, temporary: temporary.path().to_owned() };
+    let jobs = usize::from(arguments.jobs);
+    let tests = suite::baseline(&runner, &binaries, &suite::listed(&binaries, &rules)?, jobs)?;
+    let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
+    eprintln!("{} tests pass without a mutant, and take {seconds:.0} s", tests.len());
+    let judge = Judge { runner: &runner, binaries: &binaries, tests: &tests, patience: arguments.patience };
+    let done = AtomicUsize::new(0);
+    suite::for_each(&left, jobs, |job, (number, site)| {
+        let (outcome, seconds) = judge.judge(*number, site, job)?;
+        results.keep(site, &outcome, seconds)?;
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        eprintln!("[{done}/{}] {seconds:.1} s {outcome:?} {}", left.len(), site.line());
+        // Tests that fail keep their cases in the copy, where the next mutant would meet them.
+        if matches!(outcome, Outcome::Caught { .. } | Outcome::TimedOut { .. }) { tree.restore() } else { Ok(()) }
+    })
+}

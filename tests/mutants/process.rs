@@ -1,0 +1,128 @@
+//! Runs a test binary, with an end to its time and its memory.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::cargo::Binary;
+
+/// Address space of a test, in KiB: a broken loop must not take the memory of everybody else.
+const MEMORY_KIB: u64 = 12 << 20;
+/// How often a running test is looked at.
+const LOOK: Duration = Duration::from_millis(3);
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Passed,
+    Failed,
+    TimedOut,
+}
+
+/// What all runs have in common.
+#[derive(Debug)]
+pub struct Runner<'a> {
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Where logs go.
+    pub folder: PathBuf,
+    /// Where tests put temporary files: outside the workspace, which some of them look for above.
+    pub temporary: PathBuf,
+}
+
+impl Runner<'_> {
+    /// Runs some tests of a binary, one after another, with a variable that says what is on.
+    ///
+    /// # Errors
+    /// If it cannot be started, or the user wants to stop.
+    pub fn run(
+        &self,
+        binary: &Binary,
+        names: &[&str],
+        (key, value): (&str, &str),
+        limit: Duration,
+        log: &Path,
+    ) -> Result<Ended, String> {
+        let file = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let errors = file.try_clone().map_err(|e| format!("{}: {e}", log.display()))?;
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -c 0; ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]);
+        command.arg(&binary.path).args(["--exact", "--test-threads", "1"]).args(names);
+        command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder).env(key, value);
+        // The same cases every time; nobody reads how a case is made smaller.
+        command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0").env("RUST_BACKTRACE", "0");
+        command.env("TMPDIR", &self.temporary).stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
+        let mut child = command.spawn().map_err(|e| format!("{}: {e}", binary.path.display()))?;
+        let ended = self.wait(&mut child, limit);
+        // Also those that a test has started and left behind.
+        kill(child.id());
+        ended
+    }
+
+    fn wait(&self, child: &mut Child, limit: Duration) -> Result<Ended, String> {
+        let start = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(Ended::Passed),
+                // Killed for its memory, or by itself: a mutant that a test notices.
+                Ok(Some(_)) => return Ok(Ended::Failed),
+                Ok(None) => {}
+                Err(e) => return Err(format!("wait: {e}")),
+            }
+            let stops = self.stop.load(Ordering::Relaxed);
+            if stops || start.elapsed() > limit {
+                kill(child.id());
+                child.wait().map_err(|e| format!("wait: {e}"))?;
+                return if stops { Err("interrupted; --resume goes on".to_owned()) } else { Ok(Ended::TimedOut) };
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Ends all processes of a group.
+fn kill(group: u32) {
+    let mut kill = Command::new("kill");
+    let _ = kill.args(["-KILL", "--", &format!("-{group}")]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str, limit: Duration) -> Ended {
+        let stop = AtomicBool::new(false);
+        let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
+        let mut child = Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap();
+        runner.wait(&mut child, limit).unwrap()
+    }
+
+    #[test]
+    fn a_process_passes_fails_or_is_ended() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(ended("exit 0", minute), Ended::Passed);
+        assert_eq!(ended("exit 101", minute), Ended::Failed);
+        assert_eq!(ended("kill -ABRT $$", minute), Ended::Failed);
+        assert_eq!(ended("sleep 60", Duration::from_millis(50)), Ended::TimedOut);
+    }
+
+    #[test]
+    fn a_user_who_stops_leaves_no_process_behind() {
+        let stop = AtomicBool::new(true);
+        let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
+        let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).process_group(0).spawn().unwrap();
+        let said = runner.wait(&mut child, Duration::from_secs(60)).unwrap_err();
+        assert_eq!(said, "interrupted; --resume goes on");
+        let group = format!("-{}", child.id());
+        let is_there =
+            || Command::new("kill").args(["-0", "--", &group]).stderr(Stdio::null()).status().unwrap().success();
+        let until = Instant::now() + Duration::from_secs(10);
+        while is_there() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        assert!(!is_there());
+    }
+}
