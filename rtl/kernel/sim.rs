@@ -373,11 +373,14 @@ mod tests {
         held: Option<(u64, u16)>,
         passed: u32,
         sleeps_wrongly: bool,
+        /// Changes with every evaluation.
+        drift: Option<u8>,
     }
 
     impl Block for Station {
         type Io<'a> = (Rx<'a, Token>, Tx<'a, Token>);
         fn eval(&mut self, (mut from, mut to): Self::Io<'_>, at: &mut Edge<'_>) -> Sleep {
+            self.drift = self.drift.map(|drift| drift.wrapping_add(1));
             if let Some((due, hops)) = self.held {
                 if at.cycle >= due && to.ready(at) {
                     if hops < 60 {
@@ -399,7 +402,8 @@ mod tests {
             }
         }
         fn describe(&self, to: &mut dyn Describe) {
-            let Self { held, passed, sleeps_wrongly: _ } = self;
+            let Self { held, passed, sleeps_wrongly: _, drift } = self;
+            to.bits("drift", drift.unwrap_or(0));
             to.flag("busy", held.is_some());
             to.bits("due", held.map_or(0, |(due, _)| due));
             to.bits("hops", held.map_or(0, |(_, hops)| hops));
@@ -502,6 +506,24 @@ mod tests {
     #[test]
     fn different_inputs_give_different_digests() {
         assert_ne!(Ring::new(6).run(Mode::default()), Ring::new(5).run(Mode::default()));
+    }
+
+    #[test]
+    fn a_register_that_differs_is_seen_in_the_digest() {
+        let mut ring = Ring::new(2);
+        let sim = Simulator::new(&[66, 50], &ring, Mode::default());
+        let before = sim.state_digest(&ring);
+        assert_eq!(sim.state_digest(&ring), before);
+        ring.stations[1].held = Some((1, 7));
+        assert_ne!(sim.state_digest(&ring), before);
+    }
+
+    #[test]
+    #[should_panic(expected = "acted although nothing had woken it")]
+    fn the_lint_finds_a_block_that_only_changes_within() {
+        let mut ring = Ring::new(3);
+        ring.stations[1].drift = Some(0);
+        ring.run(Mode { lint: true, ..Mode::default() });
     }
 
     #[test]

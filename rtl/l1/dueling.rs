@@ -185,12 +185,6 @@ impl Dueling {
         (self.original, self.decided) = (true, false);
     }
 
-    /// Whether the SMs that follow are in the original mode.
-    #[must_use]
-    pub fn original(&self) -> bool {
-        self.original
-    }
-
     /// The interval is over.
     fn decide(&mut self, mode: &mut TxBank<'_, Mode>, at: &mut Edge<'_>) {
         let tallies = std::mem::take(&mut self.tallies);

@@ -270,3 +270,8 @@ fn initial_line(place: BankPlace, local: u64) -> [u8; LINE_BYTES] {
     }
     bytes
 }
+
+#[test]
+fn a_bank_with_lines_a_quarter_of_those_of_the_l1_has_two_bits_more_to_tell_them_apart() {
+    assert_eq!([128, 64, 32].map(|line_bytes| split_place(128, line_bytes, 32).line_bits()), [25, 26, 27]);
+}

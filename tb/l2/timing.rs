@@ -32,6 +32,21 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
 }
 
 #[test]
+fn a_line_whose_channel_is_full_counts_how_long_its_first_burst_waits() {
+    // A line has two bursts, and the link holds those of two lines. The memory takes one a cycle from cycle 1000 on, so that
+    // the third and the fourth line, missed near cycles 200 and 300, wait some 800 and 700 cycles.
+    let build = || {
+        let requests = [1, 2, 3, 4].map(|line| read(line, line));
+        let source = Source::new(requests, Stall::NotBefore(vec![0, 100, 200, 300]));
+        let (sink, memory) = (Sink::new(Stall::Never), Memory::new(1, 20..21, 1000));
+        Rig::new(ONE_CLOCK, &L2Config { sets: 4, ..small_config() }, fermi_place(), source, sink, memory)
+    };
+    let rig = run_in_all_modes(build, LIMIT);
+    let sent: Vec<u64> = rig.memory.taken().iter().step_by(2).map(|(cycle, _)| *cycle).collect();
+    assert_eq!((sent, rig.bank.stats().miss_delay), (vec![1000, 1002, 1004, 1006], 1502));
+}
+
+#[test]
 fn hits_are_answered_at_one_a_cycle() {
     let config = L2Config { lookup_latency: 10, ..small_config() };
     let mut script = vec![(0, read(1, 0))];

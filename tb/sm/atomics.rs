@@ -109,3 +109,16 @@ fn reductions_of_many_warps_add_up() {
     let bench = Kernel::new("red.global.add.u32 [%rd0+32768], %r0;").grid(8, 96).run(Mode::default());
     assert_eq!(bench.out(8192), (0..768).sum::<u32>());
 }
+
+#[test]
+fn an_atomic_holds_its_collector_until_it_has_its_operands_as_a_store_does() {
+    let apart = |body: &str| {
+        let mut kernel = Kernel::bare(&format!("ld.param.u64 %rd0, [out]; {body}")).grid(1, 64);
+        (kernel.config.operands.banks, kernel.config.operands.memory_collectors) = (1, 1);
+        let log: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc == 1).map(|issue| issue.cycle).collect();
+        kernel.check();
+        log[1] - log[0]
+    };
+    let (store, atomic) = (apart("st.global.u32 [%rd0], %r3;"), apart("red.global.add.u32 [%rd0], %r3;"));
+    assert_eq!((store, atomic), (3, 3));
+}

@@ -136,6 +136,13 @@ fn a_tag_wider_than_its_array_is_a_breach() {
 }
 
 #[test]
+#[should_panic(expected = "tag is 0x100000, which needs more than its 20 bits")]
+fn a_tag_wider_than_its_array_is_a_breach_in_a_row_that_changes_as_a_whole() {
+    let mut wake = Wake::new(&[1]);
+    tags(Collide::New).update_row(&Edge::new(8, 8, &mut wake), 2, |row| row[1].tag = 1 << 20);
+}
+
+#[test]
 #[should_panic(expected = "row 3 read, column 1 was never written")]
 fn reading_a_cell_nobody_wrote_is_found_when_looked_for() {
     let mut wake = Wake::new(&[1]);

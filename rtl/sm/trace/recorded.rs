@@ -279,6 +279,23 @@ mod tests {
     }
 
     #[test]
+    fn registers_of_the_four_kinds_are_told_apart() {
+        use RegisterFile::{Predicate, Uniform, UniformPredicate, Vector};
+        let kinds =
+            [(Vector, 5), (Uniform, 5), (Predicate, 5), (UniformPredicate, 5), (Uniform, 4), (UniformPredicate, 4)];
+        let sets = kinds.map(|(file, number)| {
+            let mut set = RegMask::default();
+            insert(&mut set, Register { file, number }, 1);
+            (set.words, set.preds)
+        });
+        let uniform = usize::from(UNIFORM_WORDS / 64);
+        assert_eq!(sets[0].0[0], 1 << 5);
+        assert_eq!((sets[1].0[uniform], sets[4].0[uniform]), (1 << 5, 1 << 4));
+        assert_eq!(sets[2].1, 1 << 5);
+        assert_eq!((sets[3].1, sets[5].1), (1 << (UNIFORM_PREDICATES + 5), 1 << (UNIFORM_PREDICATES + 4)));
+    }
+
+    #[test]
     fn the_register_that_is_zero_is_never_waited_for() {
         assert!(lowered("LDG.E", &[255], &[255]).writes.is_empty());
     }
