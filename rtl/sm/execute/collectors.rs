@@ -217,7 +217,9 @@ impl SmCore {
         decoded: &Decoded,
     ) -> u64 {
         if self.collectors.are_off() {
-            self.pipes.occupy(pipe, scheduler, at.cycle + u64::from(interval));
+            if pipe.is_kept() {
+                self.pipes.open(pipe, scheduler, at.cycle + u64::from(interval));
+            }
             return at.cycle;
         }
         self.collect(at, scheduler, (warp, half), (pipe, interval), decoded)

@@ -95,9 +95,9 @@ pub(in crate::sm) struct Pipes {
     /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
     /// which no place reaches.
     room: u32,
-    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction, as each
-    /// scheduler sees it. The SP pipe is its own; the others that can be busy are the same for all.
-    free: [[u64; PIPES]; MAX_SCHEDULERS],
+    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction: the SP pipe
+    /// of each scheduler, and behind them the pipes that all share.
+    free: [u64; MAX_SCHEDULERS + PIPES],
     schedulers: usize,
     /// Halves of a warp.
     halves: u32,
@@ -122,7 +122,7 @@ impl Pipes {
         Self {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
-            free: [[0; PIPES]; MAX_SCHEDULERS],
+            free: [0; MAX_SCHEDULERS + PIPES],
             schedulers: config.schedulers as usize,
             halves: config.halves(),
             flights: [Flight::default(); FLIGHTS],
@@ -135,26 +135,13 @@ impl Pipes {
     /// First cycle in which a pipe takes an instruction of a scheduler.
     #[inline(always)]
     pub fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
-        self.free[scheduler % MAX_SCHEDULERS][pipe as usize]
-    }
-
-    /// Keeps a pipe until the given cycle.
-    #[inline(always)]
-    pub fn occupy(&mut self, pipe: Pipe, scheduler: usize, until: u64) {
-        match pipe {
-            Pipe::Sp => self.free[scheduler % MAX_SCHEDULERS][Pipe::Sp as usize] = until,
-            Pipe::Sfu | Pipe::Dp | Pipe::Shared => {
-                for free in &mut self.free {
-                    free[pipe as usize] = until;
-                }
-            }
-            Pipe::Param | Pipe::Global | Pipe::Control | Pipe::Barrier => {}
-        }
+        self.free[place(pipe, scheduler)]
     }
 
     /// Lets a pipe take an instruction of a scheduler from the given cycle on.
+    #[inline(always)]
     pub fn open(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
-        self.free[scheduler % MAX_SCHEDULERS][pipe as usize] = from;
+        self.free[place(pipe, scheduler)] = from;
     }
 
     /// True if no further result can be on its way.
@@ -264,11 +251,11 @@ impl Pipes {
         // The calendar follows from the writeback cycles of the results on their way.
         let Self { bus, room: _, free, schedulers, halves, flights, busy, results, calendar: _ } = self;
         for (scheduler, free) in free.iter().take(*schedulers).enumerate() {
-            to.parts("sp", scheduler as u32, |to| to.bits("free_at", free[Pipe::Sp as usize]));
+            to.parts("sp", scheduler as u32, |to| to.bits("free_at", *free));
         }
-        to.bits("sfu_free_at", free[0][Pipe::Sfu as usize]);
-        to.bits("dp_free_at", free[0][Pipe::Dp as usize]);
-        to.bits("shared_free_at", free[0][Pipe::Shared as usize]);
+        to.bits("sfu_free_at", free[place(Pipe::Sfu, 0)]);
+        to.bits("dp_free_at", free[place(Pipe::Dp, 0)]);
+        to.bits("shared_free_at", free[place(Pipe::Shared, 0)]);
         to.bits("busy", *busy);
         to.entries("flight", flights, |flight, to| {
             let Flight { warp, half, more, rows: _, pc, mask, preds: [first, second], due } = flight;
@@ -287,6 +274,12 @@ impl Pipes {
         let span = u32::from(*bus) * CALENDAR_CYCLES as u32;
         to.logic("bus_room", Logic::Mux { ways: span, width: 1 });
     }
+}
+
+/// Place of a pipe among those that are free or not.
+#[inline(always)]
+fn place(pipe: Pipe, scheduler: usize) -> usize {
+    if pipe == Pipe::Sp { scheduler % MAX_SCHEDULERS } else { MAX_SCHEDULERS + pipe as usize }
 }
 
 #[cfg(test)]

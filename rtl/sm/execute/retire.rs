@@ -21,7 +21,7 @@ impl SmCore {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn retire_due(&mut self, loaded: &Loaded, at: &Edge<'_>) {
         for slot in self.pipes.due(at) {
             self.retire(loaded, at, slot);

@@ -54,6 +54,11 @@ impl Pipe {
         matches!(self, Self::Shared | Self::Param | Self::Global)
     }
 
+    /// Whether an instruction keeps it for a while, so that others wait for it.
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared)
+    }
+
     /// Whether a result travels through the in-flight table and the result bus.
     pub fn has_result(self) -> bool {
         matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Param)

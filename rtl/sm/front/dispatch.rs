@@ -3,7 +3,7 @@
 use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
 
 use super::decode::{Decoded, Pipe};
-use super::issue::{Issue, Served, Turn};
+use super::issue::{Head, Issue, Served, Turn};
 use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::Edge;
 use crate::l1::access::LANES;
@@ -33,10 +33,9 @@ impl SmCore {
         loaded: &Loaded,
         at: &Edge<'_>,
         scheduler: usize,
-        warp: u8,
-        decoded: &Decoded,
+        Head { warp, pc, decoded }: Head<'_>,
     ) {
-        let (pc, active) = (self.stacks.pc(warp), self.stacks.active(warp));
+        let active = self.stacks.active(warp);
         self.stalls.issue(scheduler, warp, pc);
         let lanes = active & self.guarded::<PAIRS>(at, warp, decoded.inst.guard);
         let Half { number: half, mask, turn } = if PAIRS && decoded.pipe != Pipe::Control {
@@ -69,15 +68,8 @@ impl SmCore {
 
     /// [`Self::dispatch`] for warps of two halves.
     #[inline(never)]
-    pub(super) fn dispatch_half(
-        &mut self,
-        loaded: &Loaded,
-        at: &Edge<'_>,
-        scheduler: usize,
-        warp: u8,
-        decoded: &Decoded,
-    ) {
-        self.dispatch::<true>(loaded, at, scheduler, warp, decoded);
+    pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, head: Head<'_>) {
+        self.dispatch::<true>(loaded, at, scheduler, head);
     }
 
     /// Lanes of a warp in which the predicate of a guard lets it act.

@@ -45,6 +45,14 @@ pub(in crate::sm) struct Issue {
     pub lanes: u64,
 }
 
+/// The instruction at the head of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sm) struct Head<'l> {
+    pub warp: u8,
+    pub pc: u32,
+    pub decoded: &'l Decoded,
+}
+
 impl Issue {
     /// The issue of an instruction of a warp of 32 lanes, whose registers are not looked at.
     pub fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
@@ -126,15 +134,15 @@ impl SmCore {
     /// it went to.
     #[inline(always)]
     fn issue_one(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, open: u64) -> Option<Pipe> {
-        let (warp, decoded) = self.choose(loaded, scheduler, at.cycle, open)?;
+        let head = self.choose(loaded, scheduler, at.cycle, open)?;
         if loaded.recorded.is_some() {
-            self.dispatch_recorded(loaded, at, scheduler, warp, decoded);
+            self.dispatch_recorded(loaded, at, scheduler, head);
         } else if self.halves.are_pairs() {
-            self.dispatch_half(loaded, at, scheduler, warp, decoded);
+            self.dispatch_half(loaded, at, scheduler, head);
         } else {
-            self.dispatch::<false>(loaded, at, scheduler, warp, decoded);
+            self.dispatch::<false>(loaded, at, scheduler, head);
         }
-        Some(decoded.pipe)
+        Some(head.decoded.pipe)
     }
 
     /// Warps whose head instruction waits for no operand and at no barrier.
@@ -151,42 +159,42 @@ impl SmCore {
         self.heads[Pipe::Shared as usize] | self.heads[Pipe::Param as usize] | self.heads[Pipe::Global as usize]
     }
 
-    /// The warp of `open`, which are not none, that a scheduler issues in `cycle`, with its
-    /// instruction: the first in the scheduler's order that finds pipe and result bus free.
+    /// What a scheduler issues of the warps of `open`, which are not none, in `cycle`: the first in its
+    /// order that finds pipe and result bus free.
     #[inline(always)]
-    fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<(u8, &'l Decoded)> {
-        let (warp, decoded) = self.first(loaded, scheduler, open);
-        if self.takes(decoded, scheduler, cycle) {
-            return Some((warp, decoded));
+    fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<Head<'l>> {
+        let first = self.first(loaded, scheduler, open);
+        if self.takes(first.decoded, scheduler, cycle) {
+            return Some(first);
         }
-        let warp = self.choose_other(loaded, scheduler, cycle, open & !(1 << warp))?;
-        Some((warp, &loaded.table[self.stacks.pc(warp) as usize]))
+        self.choose_other(loaded, scheduler, cycle, open & !(1 << first.warp))
     }
 
-    /// The warp that a scheduler issues if the first cannot go on, as it nearly always can.
+    /// What a scheduler issues if its first cannot go on, as it nearly always can.
     #[inline(never)]
-    pub(in crate::sm) fn choose_other(
+    pub(in crate::sm) fn choose_other<'l>(
         &self,
-        loaded: &Loaded,
+        loaded: &'l Loaded,
         scheduler: usize,
         cycle: u64,
         mut open: u64,
-    ) -> Option<u8> {
+    ) -> Option<Head<'l>> {
         while open != 0 {
-            let (warp, decoded) = self.first(loaded, scheduler, open);
-            if self.takes(decoded, scheduler, cycle) {
-                return Some(warp);
+            let head = self.first(loaded, scheduler, open);
+            if self.takes(head.decoded, scheduler, cycle) {
+                return Some(head);
             }
-            open &= !(1 << warp);
+            open &= !(1 << head.warp);
         }
         None
     }
 
-    /// The first of `open` in a scheduler's order, with its instruction.
+    /// The head of the first of `open` in a scheduler's order.
     #[inline(always)]
-    fn first<'l>(&self, loaded: &'l Loaded, scheduler: usize, open: u64) -> (u8, &'l Decoded) {
+    fn first<'l>(&self, loaded: &'l Loaded, scheduler: usize, open: u64) -> Head<'l> {
         let warp = self.schedulers[scheduler % MAX_SCHEDULERS].pick(open, &self.ages);
-        (warp, &loaded.table[self.stacks.pc(warp) as usize])
+        let pc = self.stacks.pc(warp);
+        Head { warp, pc, decoded: &loaded.table[pc as usize] }
     }
 
     /// Whether pipe and result bus take an instruction in `cycle`.

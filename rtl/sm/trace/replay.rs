@@ -22,7 +22,7 @@ use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Base;
 use crate::sm::front::decode::{Decoded, Pipe};
-use crate::sm::front::issue::Issue;
+use crate::sm::front::issue::{Head, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::memory::address_unit::{BEAT_BYTES, StoreData};
 use crate::sm::memory::shared_memory::Use;
@@ -73,10 +73,9 @@ impl SmCore {
         loaded: &Loaded,
         at: &Edge<'_>,
         scheduler: usize,
-        warp: u8,
-        decoded: &Decoded,
+        Head { warp, pc: operation, decoded }: Head<'_>,
     ) {
-        let (operation, mask) = (self.stacks.pc(warp), self.stacks.active(warp) as u32);
+        let mask = self.stacks.active(warp) as u32;
         let issue = Issue::whole(scheduler, warp, operation, mask);
         self.stalls.issue(scheduler, warp, operation);
         let pipe = decoded.pipe;
