@@ -172,6 +172,24 @@ fn fill_race(protections: Protections) -> Result<u64, Rule> {
 }
 
 #[test]
+fn what_goes_to_the_coherent_domain_takes_the_units_own_copy_along() {
+    let (own, other, line) = (0, 1, same_set(0));
+    let coherent: [fn(&mut Hybrid, usize, u64); 3] = [
+        |system, cu, line| system.coherent_load(cu, line, WORD),
+        |system, cu, line| system.coherent_store(cu, line, WORD),
+        |system, cu, line| system.atomic(cu, line, WORD, 1),
+    ];
+    for operation in coherent {
+        let mut system = Valued::new(TABLE_4_1());
+        for cu in [own, other] {
+            system.load(cu, line).unwrap();
+        }
+        operation(&mut system.system, own, line);
+        assert_eq!([own, other].map(|cu| system.system.holds(cu, line)), [false, true]);
+    }
+}
+
+#[test]
 fn a_fill_that_a_store_overtook_is_not_listed() {
     assert_eq!(fill_race(Protections::ALL), Ok(1));
 }

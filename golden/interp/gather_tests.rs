@@ -36,6 +36,8 @@ fn an_exchange_among_named_members_does_not_wait_for_others() {
     let body =
         "mov.u32 %r1, 0; setp.ge.u32 %p1, %r0, 2; @%p1 bra L; shfl.sync.idx.b32 %r1, %r0, 1, 31, 3; L: bar.sync 0;";
     assert_eq!(results("", 4, body), [1, 1, 0, 0]);
+    let left = "setp.ge.u32 %p1, %r0, 2; @!%p1 bra L; exit; L: vote.sync.ballot.b32 %r1, 1, -1;";
+    assert_eq!(results("", 4, left)[..2], [3, 3]);
     let error = ran("", 4, "setp.eq.u32 %p1, %r0, 0; @%p1 bra L; vote.sync.ballot.b32 %r1, %p1, -1; L: bar.sync 0;");
     assert!(error.unwrap_err().ends_with("waits for threads that never come here"));
 }

@@ -129,13 +129,13 @@ impl<'a, 'm> Residents<'a, 'm> {
         ran
     }
 
-    /// Runs a warp until it must wait, for so many instructions at most; gives back how many it ran.
-    fn burst(&mut self, cta: usize, warp: usize, most: u64) -> Result<u64, InterpError> {
-        let before = self.issued;
-        while self.issued - before < most && self.ctas[cta].can_run(warp) {
+    /// Runs a warp until it must wait, for so many instructions at most.
+    fn burst(&mut self, cta: usize, warp: usize, most: u64) -> Result<(), InterpError> {
+        let end = self.issued + most;
+        while self.issued < end && self.ctas[cta].can_run(warp) {
             self.issue(cta, warp, None)?;
         }
-        Ok(self.issued - before)
+        Ok(())
     }
 
     /// Runs a CTA for a turn; its warps take shorter ones, from the first or from the last.
@@ -215,7 +215,7 @@ impl<'a, 'm> Residents<'a, 'm> {
             let first = random.below(warps);
             let warp = (0..warps).map(|turn| (first + turn) % warps).find(|&warp| self.ctas[cta].can_run(warp));
             let most = 1 << random.below(RANDOM_BURSTS as usize);
-            warp.map_or(Ok(0), |warp| self.burst(cta, warp, most))?;
+            warp.map_or(Ok(()), |warp| self.burst(cta, warp, most))?;
             if self.ctas[cta].is_done() {
                 match grid.rest.next() {
                     Some(index) => self.replace(cta, index),

@@ -186,6 +186,19 @@ fn named_members_wait_for_each_other_on_both_sides_of_a_branch() {
     assert_eq!(words(body, 1, 8, Order::Forward)[..8], [7, 7, 7, 7, 0, 0, 0, 0]);
 }
 
+#[test]
+fn backward_the_cta_that_began_last_goes_first() {
+    // Each CTA draws a number.
+    let body = "atom.global.add.u32 %r4, [%rd0+1024], 1; st.global.u32 [%rd1], %r4;";
+    let drawn = |order| {
+        let (program, mut memory) = (kernel(body), memory());
+        run_in(order, &launch(&program, 5, 1), Sms { count: 2, ctas: 1 }, &mut memory).unwrap();
+        words_of(&memory)[..5].to_vec()
+    };
+    assert_eq!(drawn(Order::Forward), [0, 1, 2, 3, 4]);
+    assert_eq!(drawn(Order::Backward), [4, 0, 1, 2, 3]);
+}
+
 /// Warps, and CTAs, that wait for one that comes later in an order get on nevertheless.
 #[test]
 fn an_order_lets_nobody_wait_in_vain() {

@@ -90,4 +90,16 @@ mod tests {
         assert_eq!([899, 900, 901].map(|misses| judged(true, misses, true)), [false, true, true]);
         assert!(!judged(false, 1000, false) && !judged(true, 1000, false));
     }
+
+    #[test]
+    fn what_comes_when_the_counters_are_full_is_not_judged() {
+        let config = Config { period: None, miss_percent: 100, min_accesses: 1, flush: false };
+        let closed_after = |misses: usize| {
+            let mut monitor = Streaming { closed: true, ..Streaming::new(config) };
+            (0..=MOST).for_each(|number| monitor.note(number < misses));
+            monitor.end(true);
+            monitor.is_closed()
+        };
+        assert_eq!([MOST - 1, MOST].map(closed_after), [false, true]);
+    }
 }

@@ -350,6 +350,17 @@ mod tests {
         assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
     }
 
+    #[test]
+    fn a_line_on_its_way_to_another_set_keeps_none_from_its_place() {
+        let mut bank = bank(1, 1, (1, 1));
+        assert_eq!(bank.access(0, 0, Access::Read(0)), Outcome::Fetched);
+        // The FRC is full: this one comes straight to its set.
+        assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Replaces(None));
+        bank.arrive(0);
+        assert!(bank.swap(0));
+        assert_eq!(bank.leaving(), []);
+    }
+
     proptest! {
         #[test]
         fn whatever_comes_first_a_read_finds_what_was_written_before_it(

@@ -47,6 +47,13 @@ mod tests {
     }
 
     #[test]
+    fn a_product_that_underflows_is_allowed_half_the_smallest_number() {
+        let mut sum = BoundedSum::default();
+        sum.add(0.0);
+        assert_eq!(sum.f32_bound(3), 1.5 * f64::from(f32::from_bits(1)));
+    }
+
+    #[test]
     fn one_rounding_is_allowed_half_a_unit_in_the_last_place() {
         let mut sum = BoundedSum::default();
         sum.add(1.0 + UNIT);

@@ -209,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_is_off_by_what_its_terms_are_and_by_roundings_of_what_they_may_be() {
+        let doubtful = Rounded { value: 0.0, error: 1.0 };
+        let sum = Rounded::sum([doubtful; 4]);
+        assert_eq!(sum.value, 0.0);
+        // Four roundings of a sum that may be as large as 4.
+        assert!(sum.error >= 4.0 + 4.0 * UNIT * 4.0 && sum.error < 4.0 + 4.0 * UNIT * 4.1, "{}", sum.error);
+    }
+
+    #[test]
     fn a_sum_holds_in_any_order() {
         let terms: Vec<f32> = samples().map(|(x, y)| x * y).collect();
         let rounded = Rounded::sum(terms.iter().map(|&t| Rounded::exact(f64::from(t))));

@@ -64,7 +64,12 @@ mod tests {
 
     /// 3 x 3 x 4 cells, rows 4 apart, planes 13.
     fn sweep(sweeps: usize, row: usize) -> Result<Expected, ReferenceError> {
-        let cells: Vec<f64> = (0..51).map(f64::from).collect();
+        sweep_of(51, sweeps, row)
+    }
+
+    fn sweep_of(cells: u32, sweeps: usize, row: usize) -> Result<Expected, ReferenceError> {
+        let odd = reals(&vec![7.0; cells as usize]);
+        let cells: Vec<f64> = (0..cells).map(f64::from).collect();
         let parameters = [
             ("nx", Count(3)),
             ("ny", Count(3)),
@@ -75,7 +80,14 @@ mod tests {
             ("middle", Real(2.0)),
             ("side", Real(0.5)),
         ];
-        run("stencil3d", &[("even", &reals(&cells)), ("odd", &reals(&[7.0; 51]))], &parameters)
+        run("stencil3d", &[("even", &reals(&cells)), ("odd", &odd)], &parameters)
+    }
+
+    #[test]
+    fn stencil3d_needs_its_grids_to_their_last_cells() {
+        // Three planes, two rows and three cells.
+        assert!(sweep_of(3 * 13 + 2 * 4 + 3, 1, 4).is_ok());
+        assert!(sweep_of(3 * 13 + 2 * 4 + 2, 1, 4).is_err());
     }
 
     #[test]

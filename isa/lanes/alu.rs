@@ -349,9 +349,9 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
         AluFn::Add => lanes(&|x, y, _| sat(x + y)),
         AluFn::Sub => lanes(&|x, y, _| sat(x - y)),
         AluFn::Mul => lanes(&|x, y, _| x.wrapping_mul(y)),
-        AluFn::MulHi => lanes(&|x, y, _| shift_right(x.wrapping_mul(y), bits, signed)),
+        AluFn::MulHi => lanes(&|x, y, _| x.wrapping_mul(y) >> bits),
         AluFn::Mad => lanes(&|x, y, z| x.wrapping_mul(y).wrapping_add(z)),
-        AluFn::MadHi => lanes(&|x, y, z| sat(shift_right(x.wrapping_mul(y), bits, signed) + z)),
+        AluFn::MadHi => lanes(&|x, y, z| sat((x.wrapping_mul(y) >> bits) + z)),
         AluFn::MulWide => lanes(&|x, y, _| x * y),
         AluFn::MadWide => from_fn(|i| {
             let product = extend(a[i].low()) * extend(b[i].low());
@@ -410,11 +410,6 @@ fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N
 fn low24(x: i64, signed: bool) -> i64 {
     let top = x << 40;
     if signed { top >> 40 } else { (top as u64 >> 40) as i64 }
-}
-
-/// High half of a product of two `bits`-wide operands.
-fn shift_right(product: i64, bits: u32, signed: bool) -> i64 {
-    if signed { product >> bits } else { (product as u64 >> bits) as i64 }
 }
 
 /// Bit field extraction as PTX defines `bfe`: bits beyond the word read as its sign (or 0).

@@ -56,11 +56,25 @@ fn products_have_their_halves() {
 }
 
 #[test]
+fn distances_are_those_of_signed_or_of_unsigned_numbers() {
+    let minus_two = |ty: Type| -2i64 as u64 & (u64::MAX >> (64 - ty.bits()));
+    for (signed, unsigned) in [(Type::S16, Type::U16), (Type::S32, Type::U32), (Type::S64, Type::U64)] {
+        assert_eq!(one(AluFn::Sad, signed, minus_two(signed), 1, 10), 13, "{signed:?}");
+        assert_eq!(
+            one(AluFn::Sad, unsigned, minus_two(unsigned), 1, 10),
+            minus_two(unsigned).wrapping_add(9) & (u64::MAX >> (64 - unsigned.bits())),
+            "{unsigned:?}"
+        );
+    }
+}
+
+#[test]
 fn saturation_stops_at_the_ends_of_s32() {
     let sat = |f| AluOp { sat: true, ..AluOp::new(f, Type::S32) };
     assert_eq!(alu(&sat(AluFn::Add), &[0x7fff_ffff], &[1], &[0]), [0x7fff_ffff]);
     assert_eq!(alu(&sat(AluFn::Sub), &[0x8000_0000], &[1], &[0]), [0x8000_0000]);
     assert_eq!(alu(&sat(AluFn::MadHi), &[0x7fff_ffff], &[0x7fff_ffff], &[0x7fff_ffff]), [0x7fff_ffff]);
+    assert_eq!(alu(&sat(AluFn::MadHi), &[0xffff_ffff], &[1], &[5]), [4]);
 }
 
 #[test]

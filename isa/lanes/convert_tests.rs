@@ -64,6 +64,11 @@ fn integers_become_floats_by_the_stated_mode() {
     assert_eq!(f32_of(Type::S64, Rounding::Down, (odd as i64).wrapping_neg() as u64), -16777218.0);
     assert_eq!(f32_of(Type::S64, Rounding::Zero, (odd as i64).wrapping_neg() as u64), -16777216.0);
     assert_eq!(f32_of(Type::S32, NEAREST, 0xffff_ffff), -1.0);
+    for (rounding, x) in
+        [NEAREST, Rounding::Up, Rounding::Down, Rounding::Zero].into_iter().flat_map(|r| [(r, 96), (r, -96)])
+    {
+        assert_eq!(f32_of(Type::S32, rounding, i64::from(x) as u64), x as f32, "{rounding:?}");
+    }
     let f64_of = |r, x| f64::from_bits(one(op(Type::F64, Type::U64, r), x));
     assert_eq!(f64_of(NEAREST, u64::MAX), 18446744073709551616.0);
     assert_eq!(f64_of(Rounding::Zero, u64::MAX), 18446744073709549568.0);

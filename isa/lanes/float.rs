@@ -153,17 +153,11 @@ pub(super) fn double<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: 
         _ => {}
     }
     let [a, b, c] = [a, b, c].map(|x| x.map(f64::from_bits));
-    let mut r: [f64; N] = if op.rounding == Rounding::Nearest {
+    let r: [f64; N] = if op.rounding == Rounding::Nearest {
         double_nearest(op, &a, &b, &c)
     } else {
         from_fn(|i| directed::double(op, a[i], b[i], c[i]))
     };
-    if op.ftz {
-        r = r.map(flush_wide);
-    }
-    if op.sat {
-        r = r.map(|x| if x > 0.0 { x.min(1.0) } else { 0.0 });
-    }
     r.map(double_bits)
 }
 

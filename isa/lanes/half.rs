@@ -119,6 +119,24 @@ mod tests {
     }
 
     #[test]
+    fn the_lesser_and_the_greater_are_told_apart_as_far_as_the_sign_of_zero() {
+        use AluFn::{Max, MaxNan, Min, MinNan};
+        let pick = |f, a, b| alu(&AluOp::new(f, Type::F16), &[a], &[b], &[0]);
+        let rising = [(0xbc00, 0x3c00), (0x3c00, 0x4000), (0x8000, 0), (0xc000, 0xbc00)];
+        for ((min, max), (low, high)) in
+            rising.into_iter().flat_map(|pair| [((Min, Max), pair), ((MinNan, MaxNan), pair)])
+        {
+            for (a, b) in [(low, high), (high, low)] {
+                assert_eq!((pick(min, a, b), pick(max, a, b)), ([low], [high]), "{min:?} {a:#x} {b:#x}");
+            }
+        }
+        let (nan, one, other) = (u64::from(NAN), 0x3c00, 0x7e01);
+        assert_eq!([Min, Max].map(|f| [pick(f, one, other), pick(f, other, one)]), [[[one]; 2]; 2]);
+        assert_eq!([Min, MinNan, Max, MaxNan].map(|f| pick(f, other, other)), [[nan]; 4]);
+        assert_eq!([MinNan, MaxNan].map(|f| [pick(f, one, other), pick(f, other, one)]), [[[nan]; 2]; 2]);
+    }
+
+    #[test]
     fn integers_round_to_halves_and_beyond_to_infinity() {
         assert_eq!(from_integer(2049, Rounding::Nearest), narrow(2048.0, Rounding::Nearest));
         assert_eq!(from_integer(2049, Rounding::Up), narrow(2050.0, Rounding::Nearest));

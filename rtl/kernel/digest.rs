@@ -60,6 +60,17 @@ mod tests {
     }
 
     #[test]
+    fn zeros_at_the_end_matter() {
+        let digest = |bytes: &[u8]| {
+            let mut digest = Digest::default();
+            digest.write(bytes);
+            digest.finish()
+        };
+        assert_ne!(digest(&[1]), digest(&[1, 0]));
+        assert_ne!(digest(&[]), digest(&[0; 8]));
+    }
+
+    #[test]
     fn order_matters() {
         assert_ne!(digest_of(&(1u64, 2u64)), digest_of(&(2u64, 1u64)));
     }

@@ -534,6 +534,44 @@ mod tests {
         ring.run(Mode { lint: true, ..Mode::default() });
     }
 
+    /// A block that takes a beat and sleeps although another is there, beside one that never sleeps.
+    struct Drain(Chan<Token>);
+
+    impl Blocks for Drain {
+        fn population(&self) -> Vec<u8> {
+            vec![2]
+        }
+        fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
+            if block.slot == 1 {
+                return Sleep::Next;
+            }
+            let mut from = self.0.rx();
+            if from.waiting(at) {
+                from.drop_head(at);
+            }
+            Sleep::UntilEvent
+        }
+        fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
+    }
+
+    #[test]
+    #[should_panic(expected = "acted although nothing had woken it")]
+    fn the_lint_finds_a_block_that_sleeps_while_a_beat_waits() {
+        let [drain, other] = [0, 1].map(|slot| BlockId { domain: 0, slot });
+        let spec = ChanSpec { path: "beats".to_owned(), depth: 2, latency: 1, credit: 1, from: other, to: drain };
+        let mut link = Chan::new(spec, ());
+        let mut wake = Wake::new(&[1]);
+        for tick in [0, 1] {
+            link.tx().push(&mut Edge::new(tick, tick, &mut wake), Token { hops: 0 });
+        }
+        let mut blocks = Drain(link);
+        let mut sim = Simulator::new(&[1], &blocks, Mode { lint: true, ..Mode::default() });
+        sim.rouse_at(drain, 2);
+        for _ in 0..5 {
+            sim.step(&mut blocks);
+        }
+    }
+
     #[test]
     fn the_lint_passes_a_sound_design() {
         let (passed, ..) = Ring::new(3).run(Mode { lint: true, shuffle: Some(5), ..Mode::default() });

@@ -409,8 +409,8 @@ impl Units {
 /// Sectors of their line that `lanes` name, a bit each; an aligned access lies in one.
 #[inline(never)]
 fn touched(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
-    let in_line = (1 << line_log2) - 1;
-    let sector = |lane: usize| (address[lane] & in_line) / u64::from(SECTOR_BYTES);
+    let within_line = (1 << line_log2) - 1;
+    let sector = |lane: usize| (address[lane] & within_line) / u64::from(SECTOR_BYTES);
     (0..LANES).filter(|lane| lanes >> lane & 1 != 0).fold(0, |sectors, lane| sectors | 1 << sector(lane))
 }
 

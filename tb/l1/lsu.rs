@@ -297,7 +297,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
     let mut lockstep = Lockstep::new("sm3.l1", 3, &case.l1, case.read_only.each_ref(), true).unwrap();
     let mut scoreboard = Scoreboard::new(program, case.l1.line_bytes as usize);
     let mut sim = rig.simulator(Mode { digest: true, ..mode });
-    let (mut answered, mut refusals, mut events) = (0, [[0; 4]; 3], Vec::new());
+    let (mut answered, mut refusals, mut recalls, mut events) = (0, [[0; 4]; 3], [0; 3], Vec::new());
     while let Some(tick) = sim.step(&mut rig) {
         if tick % period != 0 {
             continue;
@@ -307,6 +307,9 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         let watch = rig.lsu.take_watch().expect("the rig observes");
         rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
         lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{case:?}"));
+        for (count, found) in recalls.iter_mut().zip(watch.recall.iter().flat_map(|(_, found)| found)) {
+            *count += u64::from(matches!(found, Recalled::Dropped | Recalled::Overtook));
+        }
         if let Some(access) = &watch.access {
             scoreboard.access(access);
             if let Access::Load { outcome: Outcome::Refused(fail, _), .. }
@@ -337,6 +340,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
             assert_eq!(stats.fails, *refusals);
         }
     }
+    assert_eq!(stats.map(|stats| stats.recalls), recalls);
     assert_eq!(stats[0].store_hits + stats[0].store_misses, scoreboard.stores);
     assert_eq!(stats[0].atomics, scoreboard.atomics);
     // A local line may be newer in the cache than in memory.

@@ -60,6 +60,13 @@ fn a_read_of_other_bytes_brings_the_line_and_leaves_what_was_written() {
 }
 
 #[test]
+fn a_write_counts_as_a_change_whether_its_line_is_here_or_not() {
+    let changes = |writes: &[Request]| play(&config(), fermi_place(), writes).bank.stats().changes;
+    let writes = [write(7, 0, 0xff, 0x5a), write(7, 1, 0xff, 0x6b), write(8, 2, 0xff, 0x5a)];
+    assert_eq!([1, 2, 3].map(|count| changes(&writes[..count])), [1, 2, 3]);
+}
+
+#[test]
 fn a_line_of_which_parts_are_here_gives_way_under_its_mask() {
     let config = L2Config { ways: 1, ..config() };
     let script = [write(7, 0, 0xff, 0x5a), write(7, 1, 0xff00 << 64, 0x6b), write(8, 2, 0xf, 1)];

@@ -61,6 +61,21 @@ fn conflicts_are_counted_and_take_their_cycles() {
 }
 
 #[test]
+fn an_atomic_is_as_late_as_a_load_and_as_many_cycles_as_it_keeps_shared_memory() {
+    let run = |inst: &str| {
+        let mut kernel =
+            Kernel::bare(&format!("mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2; {inst}; add.u32 %r2, %r2, 1;"));
+        kernel.dynamic_shared = 32 * 4;
+        let bench = kernel.check();
+        (bench.cycles, bench.cores[0].counters().shared_conflicts)
+    };
+    let load = run("ld.shared.u32 %r2, [%r1]");
+    for atomic in [run("atom.shared.add.u32 %r2, [%r1], 1"), run("atom.shared.add.u32 %r2, [0], 1")] {
+        assert_eq!(atomic.0 - load.0, atomic.1 - load.1);
+    }
+}
+
+#[test]
 fn narrow_and_vector_accesses_keep_their_bytes_in_shared_memory() {
     let mut kernel = Kernel::new(
         "mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 4; mul.wide.u32 %rd3, %r0, 16; add.u64 %rd3, %rd1, %rd3;

@@ -280,6 +280,28 @@ fn a_kernel_that_fits_no_sm_is_refused() {
 }
 
 #[test]
+fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_say() {
+    let cycles = |first: &str| {
+        let text = format!("0000 ffffffff {first} 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0\n0020 ffffffff 0 EXIT 0 0 0");
+        Traced::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters.cycles
+    };
+    // A fused multiplication and addition takes 5 cycles too.
+    let alike = cycles("1 R2 FFMA 3 R4 R5 R6 0");
+    let load = |stride: u32| cycles(&format!("1 R2 LDS 1 R4 4 1 0x40000000 {stride}"));
+    assert_eq!([load(4), load(128)], [alike, alike + 31]);
+}
+
+#[test]
+fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
+    let cycles = |banks: u32| {
+        let text = "0000 ffffffff 0 STG.E 3 R2 R3 R4 4 1 0x7000 4 0\n0010 ffffffff 0 EXIT 0 0 0";
+        Traced::ampere(text).passes(&Setup::default().sets(&[&format!("sm.operands.banks={banks}")])).counters.cycles
+    };
+    // One bank gives one of three registers a cycle.
+    assert_eq!([cycles(0), cycles(1)], [0, 2]);
+}
+
+#[test]
 fn a_replay_stops_at_its_cycle_limit() {
     let traced = Traced::synthetic(Kind::Stream, SMALL);
     let options = RunOptions { max_cycles: Some(500), ..RunOptions::default() };

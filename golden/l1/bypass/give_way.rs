@@ -24,3 +24,43 @@ impl Bypass for GiveWay {
         if load.space == Space::Global && may_go { Way::Either } else { Way::Through }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Refusing(Fails);
+
+    impl Contents for Refusing {
+        fn set_of(&self, _line: u64) -> usize {
+            0
+        }
+        fn knows(&self, _line: u64) -> bool {
+            false
+        }
+        fn may_go(&self, _set: usize) -> Option<Vec<u64>> {
+            None
+        }
+        fn refusals(&self, _line: u64) -> Fails {
+            self.0
+        }
+    }
+
+    #[test]
+    fn only_global_loads_that_are_refused_for_a_reason_covered_may_go_past() {
+        let none = Fails::default();
+        let reasons = [
+            Fails { line_alloc: true, ..none },
+            Fails { mshr_entry: true, ..none },
+            Fails { mshr_merge: true, ..none },
+            Fails { miss_queue: true, ..none },
+        ];
+        for covered in reasons {
+            for refused in reasons.into_iter().chain([none]) {
+                let way = |space| GiveWay { covered }.way(&Load { space, ..Load::of(7) }, &Refusing(refused));
+                assert_eq!(way(Space::Local), Way::Through);
+                assert_eq!(way(Space::Global) == Way::Either, refused == covered, "{refused:?} of {covered:?}");
+            }
+        }
+    }
+}

@@ -72,9 +72,4 @@ impl Bypass for Pdp {
     fn went_past(&mut self, _load: &Load, set: usize, _known: bool) {
         self.access(set, None);
     }
-
-    fn clear(&mut self) {
-        self.accesses.clear();
-        self.last.clear();
-    }
 }

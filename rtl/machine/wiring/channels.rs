@@ -95,3 +95,31 @@ impl Machine {
         always.into_iter().chain(duel).chain(recalls).chain(tracking).for_each(each);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{BlockId, Edge, Wake};
+    use crate::throttle::ThrottleConfig;
+    use crate::throttle::ccws::CcwsConfig;
+    use crate::throttle::message::Miss;
+    use crate::throttle::side::Ends;
+
+    #[test]
+    fn what_crosses_a_side_band_is_in_the_digest() {
+        let block = |slot| BlockId { domain: 0, slot };
+        let ends = Ends { core: block(0), l1: block(1), hub: block(2) };
+        let throttle = ThrottleConfig::from(CcwsConfig::default());
+        let digest = |warps: &[u8]| {
+            let mut sides: Vec<SideBand> = SideBand::new(&throttle, None, 0, 1, ends).into_iter().collect();
+            Channels::record(&mut sides);
+            let mut wake = Wake::new(&[1]);
+            for (tick, warp) in (1..).zip(warps) {
+                sides[0].misses.tx().push(&mut Edge::new(tick, tick, &mut wake), Miss { warp: *warp, lost: false });
+            }
+            sides.history()
+        };
+        let seen = [digest(&[]), digest(&[3]), digest(&[4]), digest(&[3, 4])];
+        assert!((1..4).all(|at| !seen[..at].contains(&seen[at])), "{seen:x?}");
+    }
+}

@@ -210,3 +210,28 @@ impl RegisterFile {
         to.array("preds", preds);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Wake;
+    use crate::sm::core::tests::fermi;
+
+    #[test]
+    fn a_file_of_banks_has_the_digest_of_one_without() {
+        let digest = |banks: u32, value: u32| {
+            let mut config = fermi();
+            config.operands.banks = banks;
+            let mut file = RegisterFile::new("sm0", &config);
+            file.record();
+            file.write_word(&Edge::new(1, 1, &mut Wake::new(&[1])), 5, u32::MAX, &[value; LANES]);
+            let words = &file.words;
+            file.banks.as_ref().map_or((words.digest(), words.cell_bits()), |spec| {
+                let banked = Banked { words, spec };
+                (banked.digest(), banked.cell_bits())
+            })
+        };
+        assert_eq!(digest(16, 7), digest(0, 7));
+        assert_ne!(digest(16, 7), digest(16, 8));
+    }
+}

@@ -196,6 +196,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_scheduler_has_issued_the_warp_that_it_was_charged_for_last() {
+        let mut stalls = Stalls::new(2);
+        stalls.issue(1, 7, 30);
+        assert_eq!([0, 1].map(|scheduler| stalls.issued(scheduler)), [None, Some(7)]);
+        stalls.charge(1, StallReason::Fetch);
+        assert_eq!(stalls.issued(1), None);
+    }
+
+    #[test]
     fn slept_cycles_go_to_the_reason_that_held_at_bedtime() {
         let mut stalls = Stalls::new(1);
         stalls.charge(0, StallReason::Issued);

@@ -124,6 +124,10 @@ mod tests {
         let map = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x2000, 16)]).unwrap();
         let name = |address| map.nearest(address).unwrap().name.as_str();
         assert_eq!([name(0), name(0x1010), name(0x1f00), name(0x9000)], ["a", "a", "b", "b"]);
+        // Of three bytes between two ranges the middle one is as far from both.
+        let close = AddressMap::new(vec![range("a", 0x1000, 16), range("b", 0x1013, 16)]).unwrap();
+        let name = |address| close.nearest(address).unwrap().name.as_str();
+        assert_eq!([name(0x1010), name(0x1011), name(0x1012)], ["a", "a", "b"]);
     }
 
     #[test]

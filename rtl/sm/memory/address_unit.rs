@@ -333,7 +333,6 @@ fn of(&Issue { warp, half, pc, mask, .. }: &Issue) -> (u8, u8, u32, u32) {
 /// Fills in the bytes that a store moves, word after word.
 pub(in crate::sm) fn store_data(decoded: &Decoded, mem: &MemOp, read: &Operands<'_>, data: &mut StoreData) {
     let elements = &decoded.srcs[..usize::from(mem.lanes)];
-    data[(mem.bytes().div_ceil(4) as usize)..].fill([0; LANES]);
     match mem.ty.bytes() {
         4 => {
             for (word, src) in data.iter_mut().zip(elements) {
