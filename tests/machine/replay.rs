@@ -298,7 +298,7 @@ fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
         Traced::ampere(text).passes(&Setup::default().sets(&[&format!("sm.operands.banks={banks}")])).counters.cycles
     };
     // One bank gives one of three registers a cycle.
-    assert_eq!([cycles(0), cycles(1)], [0, 2]);
+    assert_eq!(cycles(1) - cycles(0), 2);
 }
 
 #[test]
