@@ -116,7 +116,12 @@ impl Scheme for DwtConfig {
         rules.range("period", u64::from(*period), 1..=u64::from(Time::MAX), "the timer has 14 bits");
         rules.range("mpki", u64::from(*mpki), 1..=1000, "misses per thousand instructions");
         rules.range("above", u64::from(*above), 1..=u64::from(Periods::MAX), "the streak is counted in 3 bits");
-        rules.range("sample", u64::from(*sample), 1..=u64::from(Periods::MAX), "the periods of a sample are counted in 3 bits");
+        rules.range(
+            "sample",
+            u64::from(*sample),
+            1..=u64::from(Periods::MAX),
+            "the periods of a sample are counted in 3 bits",
+        );
         let most = THREADS_A_CYCLE.saturating_mul(u64::from(*period)).saturating_mul(u64::from(*sample));
         let why = "24 bits count the thread instructions of a sample, 128 a cycle";
         rules.expect(most <= u64::from(Instructions::MAX), "sample", sample, "fewer periods", why);

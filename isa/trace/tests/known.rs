@@ -11,7 +11,9 @@ fn line(kind: usize, mask: u32, mode: usize, (base, stride): (u64, i64)) -> Stri
     let lanes = mask.count_ones() as usize;
     let addresses = match mode {
         _ if kind == 2 => String::new(),
-        0 => (0..lanes as i64).map(|at| format!(" 0x{:x}", base.wrapping_add_signed(stride.wrapping_mul(at)))).collect(),
+        0 => {
+            (0..lanes as i64).map(|at| format!(" 0x{:x}", base.wrapping_add_signed(stride.wrapping_mul(at)))).collect()
+        }
         1 => format!(" 0x{base:x} {stride}"),
         _ => format!(" 0x{base:x}{}", format!(" {stride}").repeat(lanes.saturating_sub(1))),
     };

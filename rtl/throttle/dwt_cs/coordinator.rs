@@ -172,7 +172,8 @@ impl Coordinator {
             self.memo.note(self.key, winner);
             return Some(self.fix(winner));
         }
-        let above = hot || self.config.trigger == Trigger::Sum && self.config.is_above(misses.into(), instructions.into());
+        let above =
+            hot || self.config.trigger == Trigger::Sum && self.config.is_above(misses.into(), instructions.into());
         search.streak = if above { search.streak + Periods::new(1) } else { Periods::default() };
         if u32::from(search.streak) < self.config.above {
             return None;

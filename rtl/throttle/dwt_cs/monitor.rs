@@ -303,7 +303,10 @@ mod tests {
         monitor.load(9);
         monitor.tick(5_000);
         assert_eq!(monitor.due(), Some(11_000));
-        assert_eq!(monitor.tick(11_000).and_then(|tick| tick.report).map(|report| report.instructions), Some(Instructions::new(32)));
+        assert_eq!(
+            monitor.tick(11_000).and_then(|tick| tick.report).map(|report| report.instructions),
+            Some(Instructions::new(32))
+        );
         monitor.end_kernel(12_000);
         monitor.load(8);
         monitor.tick(12_001);
