@@ -190,11 +190,7 @@ impl DramChannel {
         let arrived = if self.queue.has_room() { req.peek(at) } else { None };
         let taken = arrived.is_some();
         if let Some(request) = arrived {
-            let write = request.write;
             self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
-            if write {
-                self.queue.edge();
-            }
             req.drop_head(at);
         }
 

@@ -120,7 +120,6 @@ mod tests {
         for (cycle, &(write, burst)) in (0..).zip(requests) {
             let request = DramRequest { write, burst, ..DramRequest::default() };
             queue.accept(&Edge::new(cycle, cycle, &mut wake), &request, |_| None);
-            queue.edge();
         }
         queue
     }
@@ -139,7 +138,6 @@ mod tests {
         let mut wake = Wake::new(&[1]);
         let third = DramRequest { write: true, burst: 4, ..DramRequest::default() };
         queue.accept(&Edge::new(4, 4, &mut wake), &third, |_| None);
-        queue.edge();
         drain.update(5, &queue);
         assert_eq!(drain.turn(5, &queue).slots, 0b1101);
         queue.release(0);

@@ -273,7 +273,7 @@ impl Queue {
         }
         if write {
             self.writes |= bit;
-            self.data.write(at, slot as u32, 0, WriteBurst { byte_mask, data: *data });
+            self.data.update(at, slot as u32, 0, |written| (written.byte_mask, written.data) = (byte_mask, *data));
         }
     }
 
@@ -335,11 +335,6 @@ impl Queue {
     pub fn close(&mut self, bank: usize) {
         self.hits &= !self.in_bank(bank);
         self.hit_banks &= !(1 << bank);
-    }
-
-    /// Ends the clock edge in which a write was accepted: stores its data.
-    pub fn edge(&mut self) {
-        self.data.edge();
     }
 
     /// Starts to keep a digest of the write data.
@@ -418,7 +413,6 @@ mod tests {
         for (cycle, &(write, burst)) in requests.iter().enumerate() {
             let request = DramRequest { write, burst, ..DramRequest::default() };
             queue.accept(&Edge::new(cycle as u64, cycle as u64, &mut wake), &request, |_| open);
-            queue.edge();
         }
         queue
     }
@@ -481,7 +475,6 @@ mod tests {
         assert_eq!(queue.release(0), 0);
         let request = DramRequest { write: true, byte_mask: 7, ..DramRequest::default() };
         queue.accept(&at, &request, |_| None);
-        queue.edge();
         assert_eq!(queue.data(&Edge::new(21, 21, &mut wake), 0).byte_mask, 7);
     }
 }
