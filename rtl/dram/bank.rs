@@ -83,14 +83,12 @@ impl Bank {
     }
 
     /// RD.
-    pub fn read(&mut self, cycle: u64, overtakes: bool, t: &DramTiming) {
-        self.use_row(overtakes);
+    pub fn read(&mut self, cycle: u64, t: &DramTiming) {
         self.pre_from = self.pre_from.max(cycle + u64::from(t.rtp));
     }
 
     /// WR.
-    pub fn write(&mut self, cycle: u64, overtakes: bool, t: &DramTiming) {
-        self.use_row(overtakes);
+    pub fn write(&mut self, cycle: u64, t: &DramTiming) {
         self.pre_from = self.pre_from.max(cycle + u64::from(t.write_latency() + t.wr));
     }
 
@@ -105,9 +103,12 @@ impl Bank {
         self.act_from = cycle + u64::from(t.rfc);
     }
 
-    fn use_row(&mut self, overtakes: bool) {
+    /// RD or WR; `overtakes` tells that it goes ahead of an older request to this bank.
+    pub fn use_row(&mut self, overtakes: bool) {
         self.served = true;
-        self.overtaken = self.overtaken.saturating_add(u16::from(overtakes));
+        if overtakes {
+            self.overtaken = self.overtaken.saturating_add(1);
+        }
     }
 
     /// Lists the registers.
@@ -142,11 +143,11 @@ mod tests {
         let t = reference().timing;
         let mut bank = Bank::CLOSED;
         bank.activate(0, 7, &t);
-        bank.read(26, false, &t);
+        bank.read(26, &t);
         assert_eq!(bank.pre_from(), 28);
-        bank.read(27, false, &t);
+        bank.read(27, &t);
         assert_eq!(bank.pre_from(), 29);
-        bank.write(39, false, &t);
+        bank.write(39, &t);
         assert_eq!(bank.pre_from(), 39 + 4 + 2 + 12);
     }
 
@@ -166,9 +167,9 @@ mod tests {
         let t = reference().timing;
         let mut bank = Bank::CLOSED;
         bank.activate(0, 7, &t);
-        bank.read(12, true, &t);
-        bank.read(15, false, &t);
-        bank.read(18, true, &t);
+        bank.use_row(true);
+        bank.use_row(false);
+        bank.use_row(true);
         assert_eq!(bank.overtaken(), 2);
         bank.precharge(40, &t);
         bank.activate(52, 8, &t);

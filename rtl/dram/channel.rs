@@ -29,7 +29,7 @@ use super::config::DramConfig;
 use super::counts::Counts;
 use super::drain::{Drain, Turn};
 use super::message::{DramReply, DramRequest};
-use super::queue::{Entry, MAX, Queue};
+use super::queue::{Entry, MAX, Queue, Waited, with};
 use super::recorded::ChannelPlace;
 use super::refresh::Refresher;
 use super::replies::Replies;
@@ -43,9 +43,7 @@ pub struct DramChannel {
     config: DramConfig,
     queue: Queue,
     num_banks: u32,
-    banks: Box<[Bank; MAX]>,
-    /// Banks with an open row.
-    open: u64,
+    banks: [Bank; MAX],
     /// Open banks that have reached the hit cap.
     capped: u64,
     timing: Timing,
@@ -58,8 +56,9 @@ pub struct DramChannel {
     store: Store,
     /// The command bus.
     command: Command,
+    /// Without the sums over cycles and what follows from the others.
     counts: Counts,
-    /// Cycle up to which the queue's occupancy is counted.
+    /// Cycle up to which statistics are complete.
     counted_to: u64,
 }
 
@@ -78,8 +77,7 @@ impl DramChannel {
         Self {
             queue: Queue::new(config, path),
             num_banks: config.banks(),
-            banks: Box::new([Bank::CLOSED; MAX]),
-            open: 0,
+            banks: [Bank::CLOSED; MAX],
             capped: 0,
             timing: Timing::new(config),
             scheduler: Scheduler::new(config),
@@ -120,10 +118,19 @@ impl DramChannel {
         (self.command.kind != CommandKind::Nop).then_some(self.command)
     }
 
-    /// Statistics, complete up to the cycle given to [`Self::settle`].
+    /// Statistics, complete up to the cycle given to [`Self::settle`] or to the last edge.
     #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.counts
+    pub fn counts(&self) -> Counts {
+        let bursts = self.counts.reads + self.counts.writes;
+        let Waited { requests, banks, cycles } = self.queue.waited(self.counted_to);
+        Counts {
+            bytes: bursts * u64::from(self.config.burst_bytes()),
+            bus_busy_cycles: bursts * u64::from(self.config.timing.burst),
+            queue_occupancy: requests,
+            banks_waiting: banks,
+            waiting_cycles: cycles,
+            ..self.counts
+        }
     }
 
     /// True if no request waits and no data are on their way.
@@ -134,11 +141,6 @@ impl DramChannel {
 
     /// Charges the time slept through until `cycle` to the statistics.
     pub fn settle(&mut self, cycle: u64) {
-        let waiting = u64::from(self.queue.level());
-        let span = cycle - self.counted_to;
-        self.counts.queue_occupancy += waiting * span;
-        self.counts.banks_waiting += u64::from(self.queue.bank_level()) * span;
-        self.counts.waiting_cycles += if waiting == 0 { 0 } else { span };
         self.counted_to = cycle;
     }
 
@@ -148,22 +150,6 @@ impl DramChannel {
         self.replies.record();
     }
 
-    /// The sleep of an edge at which nothing is due: no command, no data, no request, no refresh.
-    #[inline]
-    fn rest(&self, req: &Rx<'_, DramRequest>, at: &Edge<'_>) -> Option<Sleep> {
-        // A refresh that drains looks at every edge.
-        let due = if self.refresher.is_draining() { 0 } else { self.plan.from.min(self.refresher.due()) };
-        let due = due.min(self.replies.due());
-        if due <= at.cycle || self.queue.has_room() && req.waiting(at) {
-            return None;
-        }
-        Some(match due {
-            u64::MAX => Sleep::UntilEvent,
-            due if due == at.cycle + 1 => Sleep::Next,
-            due => Sleep::At(due),
-        })
-    }
-
     /// An edge at which something happens or may happen.
     #[inline(never)]
     fn act(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
@@ -171,133 +157,170 @@ impl DramChannel {
         let cycle = at.cycle;
         let reads = self.replies.has_room();
         let sent = self.replies.send(&mut rsp, at);
-
-        let stopped = self.refresher.stops_requests(cycle);
-        if stopped {
-            self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, Turn::ALL), reads);
+        if self.refresher.stops_requests(cycle) {
+            self.make_way(cycle, reads);
         }
-        // While requests make way, what may still go changes without a command.
-        if stopped || self.plan.from <= cycle && self.plan.command.is_none() {
-            self.plan = self.choose(cycle, reads);
+        if self.plan.from <= cycle {
+            self.issue(at, reads);
+        } else {
+            debug_assert_eq!(self.choose(cycle, reads).command_at(cycle), None, "cycle {cycle}");
         }
-        debug_assert_eq!(self.plan.command_at(cycle), self.choose(cycle, reads).command_at(cycle));
-        if let Some((kind, slot)) = self.plan.command_at(cycle) {
-            self.issue(at, kind, slot);
-        } else if stopped && self.refresher.last() == 0 {
-            self.plan.from = self.refresh(cycle);
-        }
-
-        let arrived = if self.queue.has_room() { req.peek(at) } else { None };
-        let taken = arrived.is_some();
-        if let Some(request) = arrived {
-            let write = request.write;
-            self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
-            if write {
-                self.queue.edge();
-            }
-            req.drop_head(at);
-        }
-
         let issued = self.command.kind != CommandKind::Nop;
-        if issued || taken {
-            self.drain.update(cycle + 1, &self.queue);
-        }
+        let taken = self.take(&mut req, at);
         // A read that found no room may have some from the next cycle on.
-        if issued || taken || (sent && !reads) {
-            if self.refresher.is_draining() {
-                return Sleep::Next;
-            }
+        let appeared = sent && !reads;
+        if issued || taken || appeared {
             // The youngest request takes a cycle from no column command that has one.
-            let keeps = !issued && (reads || !sent) && !self.drain.is_on() && self.plan.is_column_at(cycle + 1);
-            if !keeps {
-                self.plan = self.choose(cycle + 1, self.replies.has_room());
-            }
+            self.look_ahead(cycle + 1, !issued && !appeared);
         }
-        let due = self.plan.from.min(self.refresher.due());
         // A command is one cycle long: the bus is to be seen at rest in the next.
-        if issued || due <= cycle + 1 || self.queue.has_room() && req.waiting(at) {
+        if issued || self.queue.has_room() && req.waiting(at) {
             return Sleep::Next;
         }
-        let deadline = if due == u64::MAX { Sleep::UntilEvent } else { Sleep::At(due) };
-        deadline.min(self.replies.sleep(cycle, sent))
+        // Data that are due and were not sent wait for room in the channel, which is an event.
+        let data = self.replies.first_due();
+        let data = if data > cycle || sent { data } else { u64::MAX };
+        until(self.plan.from.min(self.refresher.due()).min(data), cycle)
+    }
+
+    /// Lets requests make way for a refresh that is due and, once the last row hits are served, takes its next step.
+    fn make_way(&mut self, cycle: u64, reads: bool) {
+        self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, Turn::ALL), reads);
+        // What may still go changes without a command.
+        self.plan = self.choose(cycle, reads);
+        if self.refresher.last() == 0 {
+            self.plan.from = self.refresh(cycle);
+        }
+    }
+
+    /// Takes a request if one is there and a slot is free.
+    fn take(&mut self, req: &mut Rx<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+        let arrived = if self.queue.has_room() { req.peek(at) } else { None };
+        let Some(request) = arrived else { return false };
+        self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
+        req.drop_head(at);
+        true
+    }
+
+    /// Chooses the command of `cycle` or of a later one, after an edge that has changed what there is to choose from.
+    /// `keeps` tells that it changed nothing for a column command of that cycle.
+    fn look_ahead(&mut self, cycle: u64, keeps: bool) {
+        self.drain.update(cycle, &self.queue);
+        if self.refresher.is_draining() {
+            // Whoever makes way looks at every edge.
+            self.plan = Plan::ask(cycle);
+        } else if !(keeps && !self.drain.is_on() && self.plan.is_column_at(cycle)) {
+            self.plan = self.choose(cycle, self.replies.has_room());
+        }
+    }
+
+    /// The parts that the choice depends on.
+    fn view(&self) -> View<'_> {
+        let Self { queue, banks, capped, timing, .. } = self;
+        View { queue, banks, capped: *capped, timing }
     }
 
     /// The next command from `cycle` on; `reads` tells whether a read has room for its data.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
-        let gates = if self.refresher.is_draining() {
-            Gates { turn: Turn::ALL, columns: self.refresher.last(), rows: false, reads }
-        } else {
-            Gates { turn: self.drain.turn(cycle, &self.queue), columns: u64::MAX, rows: true, reads }
-        };
-        let Self { queue, banks, open, capped, timing, .. } = self;
-        self.scheduler.choose(cycle, View { queue, banks, open: *open, capped: *capped, timing }, gates)
+        if self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.takes_everyone(self.view()) {
+            return self.choose_behind_gates(cycle, reads);
+        }
+        self.view().choose(cycle, self.view().everyone(), reads)
     }
 
-    /// The command of a request.
-    fn issue(&mut self, at: &Edge<'_>, kind: CommandKind, slot: usize) {
-        let Entry { id, place, .. } = *self.queue.entry(slot);
-        let (cycle, index) = (at.cycle, usize::from(place.bank));
-        let (bank, t) = (&mut self.banks[index % MAX], &self.config.timing);
-        self.command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
-        match kind {
-            CommandKind::Act => {
-                bank.activate(cycle, place.row, t);
-                self.open |= 1 << index;
-                self.timing.activate(cycle, index);
-                self.queue.open(index, place.row);
-                self.counts.activates += 1;
-            }
-            CommandKind::Pre => {
-                self.command.row = bank.open().unwrap_or(0);
-                bank.precharge(cycle, t);
-                self.open &= !(1 << index);
-                self.capped &= !(1 << index);
-                self.timing.precharge(cycle);
-                self.queue.close(index);
-                self.counts.precharges += 1;
-            }
-            CommandKind::Rd | CommandKind::Wr => {
-                self.command.column = place.column;
-                self.column(at, slot, index);
-            }
-            CommandKind::Nop | CommandKind::Prea | CommandKind::Ref => {
-                unreachable!("no request asks for {kind:?}")
-            }
+    /// The same where not everyone may go.
+    #[inline(never)]
+    fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
+        let gates = if self.refresher.is_draining() {
+            Gates { turn: Turn::ALL, columns: self.refresher.last(), rows: false }
+        } else {
+            Gates { turn: self.drain.turn(cycle, &self.queue), columns: u64::MAX, rows: true }
+        };
+        self.view().choose(cycle, self.scheduler.behind(gates, self.view()), reads)
+    }
+
+    /// The command that is planned for this cycle, of a request; `reads` as for [`Self::choose`].
+    fn issue(&mut self, at: &Edge<'_>, reads: bool) {
+        let cycle = at.cycle;
+        if self.plan.kind == CommandKind::Nop {
+            self.plan = self.choose(cycle, reads);
         }
+        debug_assert_eq!(self.plan.command_at(cycle), self.choose(cycle, reads).command_at(cycle));
+        let Some((kind, slot)) = self.plan.command_at(cycle) else { return };
+        let Entry { id, place, .. } = *self.queue.entry(slot);
+        self.command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
+        if let CommandKind::Rd | CommandKind::Wr = kind {
+            self.command.column = place.column;
+            self.column(at, slot, usize::from(place.bank));
+        } else if kind == CommandKind::Act {
+            self.activate(cycle, usize::from(place.bank), place.row);
+        } else {
+            self.precharge(cycle, usize::from(place.bank));
+        }
+    }
+
+    /// Opens `row` of bank `index`.
+    fn activate(&mut self, cycle: u64, index: usize, row: u32) {
+        self.banks[index % MAX].activate(cycle, row, &self.config.timing);
+        self.timing.activate(cycle, index);
+        self.queue.open(index, row);
+        self.counts.activates += 1;
+    }
+
+    /// Closes the row of bank `index`.
+    fn precharge(&mut self, cycle: u64, index: usize) {
+        let bank = &mut self.banks[index % MAX];
+        self.command.row = bank.open().unwrap_or(0);
+        bank.precharge(cycle, &self.config.timing);
+        self.capped &= !(1 << index);
+        self.timing.precharge(cycle);
+        self.queue.close(index);
+        self.counts.precharges += 1;
     }
 
     /// Reads or writes the burst of a request in bank `index`, which is served by that.
     fn column(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
-        let cycle = at.cycle;
-        let Entry { write, id, tag, burst, .. } = *self.queue.entry(slot);
-        let (bank, t) = (&mut self.banks[index % MAX], &self.config.timing);
         let overtakes = self.queue.overtakes(slot);
+        let bank = &mut self.banks[index % MAX];
         self.counts.row_hits += u64::from(bank.served());
-        self.counts.bytes += u64::from(self.config.burst_bytes());
-        self.counts.bus_busy_cycles += u64::from(t.burst);
-        if write {
-            bank.write(cycle, overtakes, t);
-            self.timing.write(cycle, index);
-            let written = self.queue.data(at, slot);
-            existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
-            self.counts.writes += 1;
+        bank.use_row(overtakes);
+        if overtakes && self.scheduler.is_capped(bank) {
+            self.capped |= 1 << index;
+        }
+        if self.queue.entry(slot).write {
+            self.write(at, slot, index);
         } else {
-            bank.read(cycle, overtakes, t);
-            self.timing.read(cycle, index);
-            let due = cycle + u64::from(t.read_latency());
-            let store = &self.store;
-            self.replies.insert(at, due, |reply| {
-                (reply.id, reply.burst, reply.tag) = (id, burst, tag);
-                existing(cycle, store.read(burst, &mut reply.data));
-            });
-            self.counts.reads += 1;
+            self.read(at, slot, index);
         }
-        self.capped |= u64::from(self.scheduler.is_capped(bank)) << index;
-        self.refresher.served(slot);
-        let accepted = self.queue.release(slot);
-        if !write {
-            self.counts.read_took(cycle + u64::from(self.config.timing.read_latency()) - accepted);
+        if self.refresher.is_draining() {
+            self.refresher.served(slot);
         }
+        self.queue.release(at.cycle, slot);
+    }
+
+    /// RD: the burst waits among the replies until its data are out of the device.
+    fn read(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
+        let (cycle, t) = (at.cycle, &self.config.timing);
+        let due = cycle + u64::from(t.read_latency());
+        self.banks[index % MAX].read(cycle, t);
+        self.timing.read(cycle, index);
+        self.counts.reads += 1;
+        self.counts.read_took(due - self.queue.accepted(slot));
+        let (store, &Entry { id, burst, tag, .. }) = (&self.store, self.queue.entry(slot));
+        self.replies.insert(at, due, |reply| {
+            (reply.id, reply.burst, reply.tag) = (id, burst, tag);
+            existing(cycle, store.read(burst, &mut reply.data));
+        });
+    }
+
+    /// WR.
+    fn write(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
+        let cycle = at.cycle;
+        self.banks[index % MAX].write(cycle, &self.config.timing);
+        self.timing.write(cycle, index);
+        self.counts.writes += 1;
+        let (written, burst) = (self.queue.data(at, slot), self.queue.entry(slot).burst);
+        existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
     }
 
     /// The next step of a refresh once the last row hits are served; returns when it is legal.
@@ -311,7 +334,6 @@ impl DramChannel {
                 bank.precharge(cycle, t);
                 self.queue.close(index);
             }
-            self.open = 0;
             self.capped = 0;
             self.timing.precharge(cycle);
         } else {
@@ -324,6 +346,15 @@ impl DramChannel {
         }
         self.command = Command { cycle, kind, ..Command::default() };
         later
+    }
+}
+
+/// The sleep of a block that has something to do from cycle `due` on.
+fn until(due: u64, cycle: u64) -> Sleep {
+    match due {
+        u64::MAX => Sleep::UntilEvent,
+        due if due <= cycle + 1 => Sleep::Next,
+        due => Sleep::At(due),
     }
 }
 
@@ -342,7 +373,11 @@ impl Block for DramChannel {
         self.settle(at.cycle);
         self.command.kind = CommandKind::Nop;
         // Many edges only put the bus to rest after a command, or come ahead of time.
-        if let Some(sleep) = self.rest(&io.req, at) { sleep } else { self.act(io, at) }
+        let due = self.plan.from.min(self.refresher.due()).min(self.replies.first_due());
+        if due > at.cycle && !(self.queue.has_room() && io.req.waiting(at)) {
+            return until(due, at.cycle);
+        }
+        self.act(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {
@@ -351,7 +386,6 @@ impl Block for DramChannel {
             queue,
             num_banks,
             banks,
-            open,
             // Comparators of each bank's own count.
             capped: _,
             timing,
@@ -364,11 +398,12 @@ impl Block for DramChannel {
             // Off chip, and a function of the beats that came in.
             store: _,
             command: Command { cycle: _, kind, bank, row, column, id },
-            counts,
+            counts: _,
             counted_to: _,
         } = self;
         let num_banks = *num_banks;
-        to.probe_sized("open", *open, num_banks);
+        let open = (0..num_banks as usize).filter(|&index| banks[index].open().is_some()).fold(0, with);
+        to.probe_sized("open", open, num_banks);
         to.part("command", |to| {
             to.state("kind", *kind);
             to.sized("bank", u64::from(*bank), num_banks.trailing_zeros());
@@ -386,6 +421,6 @@ impl Block for DramChannel {
         }
         to.part("refresh", |to| refresher.describe(config.queue_entries, to));
         to.part("replies", |to| replies.describe(to));
-        counts.describe(to);
+        self.counts().describe(to);
     }
 }

@@ -120,7 +120,6 @@ mod tests {
         for (cycle, &(write, burst)) in (0..).zip(requests) {
             let request = DramRequest { write, burst, ..DramRequest::default() };
             queue.accept(&Edge::new(cycle, cycle, &mut wake), &request, |_| None);
-            queue.edge();
         }
         queue
     }
@@ -139,13 +138,12 @@ mod tests {
         let mut wake = Wake::new(&[1]);
         let third = DramRequest { write: true, burst: 4, ..DramRequest::default() };
         queue.accept(&Edge::new(4, 4, &mut wake), &third, |_| None);
-        queue.edge();
         drain.update(5, &queue);
         assert_eq!(drain.turn(5, &queue).slots, 0b1101);
-        queue.release(0);
+        queue.release(9, 0);
         drain.update(6, &queue);
         assert_eq!(drain.turn(6, &queue).slots, 0b1100);
-        queue.release(2);
+        queue.release(9, 2);
         drain.update(7, &queue);
         assert_eq!(drain.turn(7, &queue).slots, 0b0010);
     }
@@ -155,7 +153,7 @@ mod tests {
         let mut drain = drain(8, 2, 20);
         let mut queue = filled(&[(false, 1), (true, 2)]);
         drain.update(2, &queue);
-        queue.release(0);
+        queue.release(9, 0);
         drain.update(10, &queue);
         assert_eq!(drain.turn(29, &queue), Turn { slots: 0, from: 30 });
         assert_eq!(drain.turn(30, &queue).slots, 0b10);

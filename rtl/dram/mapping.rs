@@ -36,6 +36,9 @@ impl Bits {
     }
 }
 
+/// Banks of the largest channel.
+const BANKS: usize = 64;
+
 /// The bit fields of a burst address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -51,12 +54,10 @@ pub struct Mapping {
     high_column: Bits,
     low_column: Bits,
     low_column_bits: u32,
-    /// Group and bank in the group, both of a bank number.
-    group: Bits,
-    inner: Bits,
-    inner_bits: u32,
     /// Low row bits that change the bank number.
     permuted: u64,
+    /// The bank of each bank number: its bits for the group above those for the bank in it.
+    banks: [u8; BANKS],
 }
 
 impl Mapping {
@@ -91,10 +92,10 @@ impl Mapping {
             high_column: Bits::new(low_column_bits + low_bank_bits, column_bits - low_column_bits),
             low_column: Bits::new(0, low_column_bits),
             low_column_bits,
-            group,
-            inner,
-            inner_bits,
             permuted,
+            banks: std::array::from_fn(|number| {
+                (group.of(number as u64) << inner_bits | inner.of(number as u64)) as u8
+            }),
         }
     }
 
@@ -121,9 +122,8 @@ impl Mapping {
     pub fn place(&self, burst: u64) -> Place {
         let row = self.row.of(burst);
         let number = (self.high_bank.of(burst) << self.low_bank_bits | self.low_bank.of(burst)) ^ row & self.permuted;
-        let bank = self.group.of(number) << self.inner_bits | self.inner.of(number);
         let column = self.high_column.of(burst) << self.low_column_bits | self.low_column.of(burst);
-        Place { bank: bank as u8, row: row as u32, column: column as u32 }
+        Place { bank: self.banks[number as usize % BANKS], row: row as u32, column: column as u32 }
     }
 }
 

@@ -58,6 +58,8 @@ impl Payload for WriteBurst {
 /// Slots and banks of the largest queue: one bit each. Registers are kept for all of them and their
 /// numbers taken modulo this, so that no access has to be checked by the host.
 pub(super) const MAX: usize = 64;
+/// Slots whose ages the host changes together.
+const ROWS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -68,36 +70,66 @@ struct Slot {
     accepted: u64,
 }
 
+/// Sums over all cycles. Each is what its level is now times the cycle, plus a difference, modulo
+/// 2^64, from which the cycle of every rise is taken and to which that of every fall is added.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waited {
+    /// Requests that waited.
+    pub requests: u64,
+    /// Banks that a request waited for.
+    pub banks: u64,
+    /// One while a request waited.
+    pub cycles: u64,
+}
+
+impl Waited {
+    /// Requests become fewer by one in a cycle, and the last of its bank or the last of all may have gone. They
+    /// become more with the cycle negated.
+    fn falls(&mut self, cycle: u64, bank: bool, all: bool) {
+        self.requests = self.requests.wrapping_add(cycle);
+        if bank {
+            self.banks = self.banks.wrapping_add(cycle);
+        }
+        if all {
+            self.cycles = self.cycles.wrapping_add(cycle);
+        }
+    }
+}
+
 /// The requests that wait. Sets of slots are bit masks.
 #[derive(Clone, Debug)]
 pub struct Queue {
     mapping: Mapping,
     burst_bits: u32,
     num_slots: u32,
+    /// The same in steps of [`ROWS`].
+    age_rows: usize,
     num_banks: u32,
-    slots: Box<[Slot; MAX]>,
+    /// All slots.
+    all: u64,
+    slots: [Slot; MAX],
     /// For each occupied slot the slots that were accepted before it; apart, because every
     /// release changes all of them.
-    older: Box<[u64; MAX]>,
+    older: [u64; MAX],
     /// The same for each free slot, as it was when it was freed.
-    last_older: Box<[u64; MAX]>,
+    last_older: [u64; MAX],
+    /// Occupied slots by the low bits of their burst: few others can want the same.
+    by_burst: [u64; MAX],
     data: Array<WriteBurst>,
     occupied: u64,
-    /// How many slots are occupied.
-    level: u32,
-    /// How many banks have a slot.
-    bank_level: u32,
     writes: u64,
     /// Slots whose row is open.
     hits: u64,
     /// Slots that wait for an older one to the same burst.
     blocked: u64,
     /// Slots of each bank.
-    in_bank: Box<[u64; MAX]>,
+    in_bank: [u64; MAX],
     /// Banks that have a slot.
     banks: u64,
     /// Banks that have a row hit.
     hit_banks: u64,
+    /// What the sums differ by.
+    waited: Waited,
 }
 
 /// Members of a set, in rising order.
@@ -107,6 +139,11 @@ pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
         set &= set - 1;
         Some(first)
     })
+}
+
+/// A set with one more member.
+pub(super) fn with(set: u64, member: usize) -> u64 {
+    set | 1 << member
 }
 
 impl Queue {
@@ -122,20 +159,22 @@ impl Queue {
             mapping: Mapping::new(config),
             burst_bits: config.burst_bits(),
             num_slots: rows,
+            age_rows: (rows as usize).div_ceil(ROWS),
             num_banks: config.banks(),
-            slots: Box::new([Slot::default(); MAX]),
-            older: Box::new([0; MAX]),
-            last_older: Box::new([0; MAX]),
+            all: u64::MAX >> (u64::BITS - rows),
+            slots: [Slot::default(); MAX],
+            older: [0; MAX],
+            last_older: [0; MAX],
+            by_burst: [0; MAX],
             data: Array::new(spec, ()),
             occupied: 0,
-            level: 0,
-            bank_level: 0,
             writes: 0,
             hits: 0,
             blocked: 0,
-            in_bank: Box::new([0; MAX]),
+            in_bank: [0; MAX],
             banks: 0,
             hit_banks: 0,
+            waited: Waited::default(),
         }
     }
 
@@ -145,16 +184,15 @@ impl Queue {
         self.occupied
     }
 
-    /// How many slots wait.
+    /// What the slots have waited up to `cycle`.
     #[must_use]
-    pub fn level(&self) -> u32 {
-        self.level
-    }
-
-    /// How many banks some slot wants.
-    #[must_use]
-    pub fn bank_level(&self) -> u32 {
-        self.bank_level
+    pub(super) fn waited(&self, cycle: u64) -> Waited {
+        let sum = |level: u32, difference: u64| difference.wrapping_add(cycle * u64::from(level));
+        Waited {
+            requests: sum(self.occupied.count_ones(), self.waited.requests),
+            banks: sum(self.banks.count_ones(), self.waited.banks),
+            cycles: sum(u32::from(self.occupied != 0), self.waited.cycles),
+        }
     }
 
     /// Slots that write.
@@ -190,7 +228,7 @@ impl Queue {
     /// Banks of the slots of a set.
     #[must_use]
     pub fn banks_of(&self, set: u64) -> u64 {
-        each(set).fold(0, |banks, slot| banks | 1 << self.entry(slot).place.bank)
+        each(set).map(|slot| usize::from(self.entry(slot).place.bank)).fold(0, with)
     }
 
     /// Slots of one bank.
@@ -214,13 +252,19 @@ impl Queue {
     /// True if a request fits.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.level < self.num_slots
+        self.occupied != self.all
     }
 
     /// What a slot wants.
     #[must_use]
     pub fn entry(&self, slot: usize) -> &Entry {
         &self.slots[slot % MAX].entry
+    }
+
+    /// The cycle in which a slot was taken.
+    #[must_use]
+    pub fn accepted(&self, slot: usize) -> u64 {
+        self.slots[slot % MAX].accepted
     }
 
     /// The oldest slot of a set that is not empty.
@@ -236,6 +280,13 @@ impl Queue {
         }
     }
 
+    /// The slots of the same bank and kind as `slot`, and itself.
+    #[must_use]
+    pub fn like(&self, slot: usize) -> u64 {
+        let Entry { write, place, .. } = *self.entry(slot);
+        self.in_bank(usize::from(place.bank)) & if write { self.writes } else { !self.writes }
+    }
+
     /// True if a row hit in `slot` goes ahead of an older request to another row of its bank.
     #[must_use]
     pub fn overtakes(&self, slot: usize) -> bool {
@@ -248,47 +299,34 @@ impl Queue {
     /// # Panics
     /// If there is no room.
     pub fn accept(&mut self, at: &Edge<'_>, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
-        let &DramRequest { write, id, burst, tag, byte_mask, ref data } = request;
-        let slot = (!self.occupied).trailing_zeros() as usize;
         assert!(self.has_room(), "cycle {}, {}: a request without a free slot", at.cycle, self.data.spec().path);
+        let slot = (!self.occupied).trailing_zeros() as usize;
+        let burst = request.burst;
         let place = self.mapping.place(burst);
         let bank = usize::from(place.bank);
-        let bit = 1u64 << slot;
-        let same_burst = self.slots_of(bank, |entry| entry.burst == burst);
+        let (bit, bank_bit) = (1u64 << slot, 1u64 << bank);
+        let alike = &mut self.by_burst[burst as usize % MAX];
+        let same_burst = each(*alike).filter(|&other| self.slots[other % MAX].entry.burst == burst).fold(0, with);
+        *alike |= bit;
+        let &DramRequest { write, id, tag, byte_mask, ref data, .. } = request;
         let entry = Entry { write, id, tag, burst, place };
         self.slots[slot % MAX] = Slot { entry, same_burst, accepted: at.cycle };
         self.older[slot % MAX] = self.occupied;
-        self.last_older[slot % MAX] = 0;
+        self.waited.falls(at.cycle.wrapping_neg(), self.banks & bank_bit == 0, self.occupied == 0);
         self.occupied |= bit;
-        self.level += 1;
-        self.bank_level += u32::from(self.in_bank(bank) == 0);
         self.in_bank[bank % MAX] |= bit;
-        self.banks |= 1 << bank;
+        self.banks |= bank_bit;
         if same_burst != 0 {
             self.blocked |= bit;
         }
         if open(bank) == Some(place.row) {
             self.hits |= bit;
-            self.hit_banks |= 1 << bank;
+            self.hit_banks |= bank_bit;
         }
         if write {
             self.writes |= bit;
-            self.data.write(at, slot as u32, 0, WriteBurst { byte_mask, data: *data });
+            self.data.update(at, slot as u32, 0, |written| (written.byte_mask, written.data) = (byte_mask, *data));
         }
-    }
-
-    /// The slots of a bank whose entry is of a kind.
-    fn slots_of(&self, bank: usize, wanted: impl Fn(&Entry) -> bool) -> u64 {
-        let (mut left, mut found) = (self.in_bank(bank), 0);
-        while left != 0 {
-            let bit = left & left.wrapping_neg();
-            let slot = left.trailing_zeros() as usize;
-            left ^= bit;
-            if wanted(self.entry(slot)) {
-                found |= bit;
-            }
-        }
-        found
     }
 
     /// Data of a queued write.
@@ -297,23 +335,29 @@ impl Queue {
         &self.data.read(at, slot as u32)[0]
     }
 
-    /// Frees a slot whose column command has issued and returns the cycle of its acceptance.
-    pub fn release(&mut self, slot: usize) -> u64 {
+    /// Frees a slot whose column command issues in `cycle`.
+    pub fn release(&mut self, cycle: u64, slot: usize) {
         let keep = !(1u64 << slot);
-        let bank = usize::from(self.entry(slot).place.bank);
+        let Entry { burst, place, .. } = *self.entry(slot);
+        let (bank, bank_bit) = (usize::from(place.bank), 1u64 << place.bank);
+        self.by_burst[burst as usize % MAX] &= keep;
+        self.last_older[slot % MAX] = self.older[slot % MAX];
+        let (rows, _) = self.older.as_chunks_mut::<ROWS>();
+        for rows in rows.iter_mut().take(self.age_rows) {
+            rows.iter_mut().for_each(|older| *older &= keep);
+        }
         self.occupied &= keep;
-        self.level -= 1;
-        self.last_older[slot % MAX] = std::mem::take(&mut self.older[slot % MAX]);
         self.writes &= keep;
         self.hits &= keep;
-        let in_bank = self.in_bank(bank) & keep;
+        let in_bank = self.in_bank[bank % MAX] & keep;
         self.in_bank[bank % MAX] = in_bank;
-        self.banks &= !(u64::from(in_bank == 0) << bank);
-        self.bank_level -= u32::from(in_bank == 0);
-        self.hit_banks &= !(u64::from(in_bank & self.hits == 0) << bank);
-        for older in &mut self.older[..self.num_slots as usize] {
-            *older &= keep;
+        if in_bank & self.hits == 0 {
+            self.hit_banks &= !bank_bit;
         }
+        if in_bank == 0 {
+            self.banks &= !bank_bit;
+        }
+        self.waited.falls(cycle, in_bank == 0, self.occupied == 0);
         for other in each(self.blocked) {
             let same_burst = &mut self.slots[other % MAX].same_burst;
             *same_burst &= keep;
@@ -321,12 +365,11 @@ impl Queue {
                 self.blocked &= !(1 << other);
             }
         }
-        self.slots[slot % MAX].accepted
     }
 
     /// A row was opened: its requests become row hits.
     pub fn open(&mut self, bank: usize, row: u32) {
-        let hits = self.slots_of(bank, |entry| entry.place.row == row);
+        let hits = each(self.in_bank(bank)).filter(|&slot| self.entry(slot).place.row == row).fold(0, with);
         self.hits |= hits;
         self.hit_banks |= u64::from(hits != 0) << bank;
     }
@@ -335,11 +378,6 @@ impl Queue {
     pub fn close(&mut self, bank: usize) {
         self.hits &= !self.in_bank(bank);
         self.hit_banks &= !(1 << bank);
-    }
-
-    /// Ends the clock edge in which a write was accepted: stores its data.
-    pub fn edge(&mut self) {
-        self.data.edge();
     }
 
     /// Starts to keep a digest of the write data.
@@ -353,27 +391,28 @@ impl Queue {
             mapping,
             burst_bits,
             num_slots,
+            age_rows: _,
             num_banks,
+            all: _,
             slots,
             older,
             last_older,
+            // A part of each slot's own address.
+            by_burst: _,
             data,
             occupied,
-            level,
-            // And this what `banks` does.
-            bank_level: _,
             writes,
             hits,
             blocked,
             in_bank: _,
             banks,
             hit_banks,
+            waited: _,
         } = self;
         let (num_slots, num_banks) = (*num_slots, *num_banks);
         let burst_bits = *burst_bits;
         to.entries("slot", slots.iter().enumerate().take(num_slots as usize), |(index, slot), to| {
-            // One register: of the two only one is not zero.
-            let older = older[index] | last_older[index];
+            let older = if occupied >> index & 1 != 0 { older[index] } else { last_older[index] };
             let Slot { entry: Entry { write: _, id, tag, burst, place }, same_burst, accepted: _ } = slot;
             to.bits("id", *id);
             to.bits("tag", *tag);
@@ -392,7 +431,7 @@ impl Queue {
         to.sized("hits", *hits, num_slots);
         // Follow from the registers: the number and the first of the slots, the or of each slot's own
         // mask, and decoders of each slot's bank.
-        to.probe_sized("level", u64::from(*level), u32::BITS - num_slots.leading_zeros());
+        to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());
         to.part("oldest", |to| {
             let oldest = slots[if *occupied == 0 { 0 } else { self.oldest(*occupied) }].entry;
             to.probe_sized("write", u64::from(oldest.write), 1);
@@ -418,7 +457,6 @@ mod tests {
         for (cycle, &(write, burst)) in requests.iter().enumerate() {
             let request = DramRequest { write, burst, ..DramRequest::default() };
             queue.accept(&Edge::new(cycle as u64, cycle as u64, &mut wake), &request, |_| open);
-            queue.edge();
         }
         queue
     }
@@ -431,7 +469,7 @@ mod tests {
     #[test]
     fn the_oldest_of_a_set_is_found_whatever_slot_it_has() {
         let mut queue = filled(&[(false, 0), (false, 1), (false, 2)], None);
-        queue.release(0);
+        queue.release(9, 0);
         let mut wake = Wake::new(&[1]);
         queue.accept(&Edge::new(9, 9, &mut wake), &DramRequest::default(), |_| None);
         assert_eq!(queue.oldest(0b111), 1);
@@ -443,9 +481,9 @@ mod tests {
     fn requests_to_one_burst_wait_for_each_other_in_turn() {
         let mut queue = filled(&[(true, 5), (false, 5), (true, 5), (false, 6)], None);
         assert_eq!(queue.blocked(), 0b0110);
-        queue.release(0);
+        queue.release(9, 0);
         assert_eq!(queue.blocked(), 0b0100);
-        queue.release(1);
+        queue.release(9, 1);
         assert_eq!(queue.blocked(), 0);
     }
 
@@ -468,7 +506,7 @@ mod tests {
         queue.open(0, 3);
         assert!(!queue.overtakes(0));
         assert!(queue.overtakes(3));
-        queue.release(2);
+        queue.release(9, 2);
         assert!(!queue.overtakes(3));
     }
 
@@ -478,10 +516,9 @@ mod tests {
         let mut wake = Wake::new(&[1]);
         let at = Edge::new(20, 20, &mut wake);
         assert_eq!(queue.data(&at, 0).byte_mask, 0);
-        assert_eq!(queue.release(0), 0);
+        queue.release(20, 0);
         let request = DramRequest { write: true, byte_mask: 7, ..DramRequest::default() };
         queue.accept(&at, &request, |_| None);
-        queue.edge();
         assert_eq!(queue.data(&Edge::new(21, 21, &mut wake), 0).byte_mask, 7);
     }
 }

@@ -60,7 +60,7 @@ impl Refresher {
     /// True if requests make way from `cycle` on at the latest.
     #[must_use]
     pub fn stops_requests(&self, cycle: u64) -> bool {
-        self.draining || cycle >= self.due
+        cycle >= self.due
     }
 
     /// Begins to drain if it does not yet; lets reads without room for their data go. `eligible`

@@ -9,14 +9,22 @@
 
 use super::config::DramConfig;
 use super::message::{DramReply, DramShape};
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Sleep, Storage, Tx};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Storage, Tx};
+
+/// Places of the largest ring: registers are kept for all of them, see [`MAX`](super::queue::MAX).
+const PLACES: usize = 64;
+/// The oldest burst may never leave: there is none.
+const NEVER: u64 = u64::MAX;
 
 /// A ring of read bursts.
 #[derive(Clone, Debug)]
 pub struct Replies {
     bursts: Array<DramReply>,
     /// Cycle from which each burst may leave.
-    due: Box<[u64]>,
+    due: [u64; PLACES],
+    /// That of the oldest.
+    first_due: u64,
+    entries: u32,
     head: u32,
     count: u32,
 }
@@ -36,7 +44,9 @@ impl Replies {
         let spec = ArraySpec { path, storage: Storage::Sram, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
             bursts: Array::new(spec, DramShape { burst_bits }),
-            due: vec![0; rows as usize].into_boxed_slice(),
+            due: [0; PLACES],
+            first_due: NEVER,
+            entries: rows,
             head: 0,
             count: 0,
         }
@@ -45,13 +55,19 @@ impl Replies {
     /// True if a read has a place for its data.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.count < self.due.len() as u32
+        self.count < self.entries
     }
 
     /// True if no data wait.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// The cycle from which the oldest burst may leave, never if there is none.
+    #[must_use]
+    pub fn first_due(&self) -> u64 {
+        self.first_due
     }
 
     /// Takes the data of a RD, to leave at cycle `due`; `form` sets every field of the reply.
@@ -62,46 +78,28 @@ impl Replies {
         assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle, self.bursts.spec().path);
         let row = self.wrapped(self.head + self.count);
         self.bursts.update(at, row, 0, form);
-        self.due[row as usize] = due;
+        self.due[row as usize % PLACES] = due;
+        // All reads take equally long.
+        self.first_due = self.first_due.min(due);
         self.count += 1;
     }
 
     /// Sends the oldest burst if it is due and the channel takes it.
-    #[inline]
     pub fn send(&mut self, rsp: &mut Tx<'_, DramReply>, at: &mut Edge<'_>) -> bool {
-        let due = self.count > 0 && self.due[self.head as usize] <= at.cycle;
-        if !due || !rsp.ready(at) {
+        if self.first_due > at.cycle || !rsp.ready(at) {
             return false;
         }
-        let reply = &self.bursts.read(at, self.head)[0];
+        let reply = self.bursts.read_cell(at, self.head, 0);
         rsp.push_with(at, |beat| beat.clone_from(reply));
         self.head = self.wrapped(self.head + 1);
         self.count -= 1;
+        self.first_due = if self.count == 0 { NEVER } else { self.due[self.head as usize % PLACES] };
         true
-    }
-
-    /// The cycle from which the oldest burst may leave, never if there is none.
-    #[must_use]
-    pub fn due(&self) -> u64 {
-        if self.count == 0 { u64::MAX } else { self.due[self.head as usize] }
     }
 
     /// A place of the ring, counted beyond its end once at most.
     fn wrapped(&self, place: u32) -> u32 {
-        let entries = self.due.len() as u32;
-        if place < entries { place } else { place - entries }
-    }
-
-    /// When the oldest burst can leave next; `sent` tells that one has just left.
-    #[must_use]
-    pub fn sleep(&self, cycle: u64, sent: bool) -> Sleep {
-        match self.due[self.head as usize] {
-            _ if self.count == 0 => Sleep::UntilEvent,
-            due if due > cycle => Sleep::At(due),
-            _ if sent => Sleep::Next,
-            // The channel was full: room in it is an event.
-            _ => Sleep::UntilEvent,
-        }
+        if place < self.entries { place } else { place - self.entries }
     }
 
     /// Starts to keep a digest of the data.
@@ -111,10 +109,9 @@ impl Replies {
 
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { bursts, due, head, count } = self;
-        let entries = due.len() as u32;
+        let Self { bursts, due, first_due: _, entries, head, count } = self;
         to.array("bursts", bursts);
-        to.entries("due", due.iter(), |due, to| to.bits("cycle", *due));
+        to.entries("due", due.iter().take(*entries as usize), |due, to| to.bits("cycle", *due));
         to.sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
         to.sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
     }

@@ -19,7 +19,7 @@ use super::bank::Bank;
 use super::command::CommandKind;
 use super::config::{DramConfig, Policy};
 use super::drain::Turn;
-use super::queue::{MAX, Queue, each};
+use super::queue::{Entry, MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
@@ -30,8 +30,6 @@ pub struct View<'a> {
     pub queue: &'a Queue,
     /// State of the banks.
     pub banks: &'a [Bank; MAX],
-    /// Banks with an open row.
-    pub open: u64,
     /// Open banks that have reached the hit cap.
     pub capped: u64,
     /// Distances between banks.
@@ -47,8 +45,19 @@ pub struct Gates {
     pub columns: u64,
     /// Whether rows may be opened and closed; while they may not, the hit cap rests too.
     pub rows: bool,
-    /// Whether a read has room for its data.
-    pub reads: bool,
+}
+
+/// What there is to choose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// Slots that may have commands at all.
+    slots: u64,
+    /// Slots that may have their column command, if there is room for the data of a read.
+    columns: u64,
+    /// Banks whose row may be opened or closed.
+    rows: u64,
+    /// If there are none, the cycle from which there may be some.
+    from: u64,
 }
 
 /// The outcome of arbitration: what goes out next unless a request arrives or room for data
@@ -57,30 +66,125 @@ pub struct Gates {
 pub struct Plan {
     /// No command is legal before this cycle; `u64::MAX` if time alone makes none legal.
     pub from: u64,
-    /// Command and slot of that cycle; without one it has to be asked again then.
-    pub command: Option<(CommandKind, usize)>,
+    /// The command of that cycle; with `Nop` it has to be asked again then.
+    pub kind: CommandKind,
+    /// Its slot.
+    pub slot: u8,
 }
 
 impl Plan {
     /// Nothing becomes legal of its own accord.
-    pub const NOTHING: Self = Self { from: u64::MAX, command: None };
+    pub const NOTHING: Self = Self::ask(u64::MAX);
 
-    /// The command of `cycle`, if it has one.
+    /// Nothing is known of the time from `from` on.
+    #[must_use]
+    pub const fn ask(from: u64) -> Self {
+        Self { from, kind: CommandKind::Nop, slot: 0 }
+    }
+
+    /// Command and slot of `cycle`, if it has one.
     #[must_use]
     pub fn command_at(&self, cycle: u64) -> Option<(CommandKind, usize)> {
-        if self.from <= cycle { self.command } else { None }
+        if self.from <= cycle && self.kind != CommandKind::Nop {
+            Some((self.kind, usize::from(self.slot)))
+        } else {
+            None
+        }
     }
 
     /// True if a column command goes out in `cycle`.
     #[must_use]
     pub fn is_column_at(&self, cycle: u64) -> bool {
-        matches!(self.command_at(cycle), Some((CommandKind::Rd | CommandKind::Wr, _)))
+        self.from <= cycle && matches!(self.kind, CommandKind::Rd | CommandKind::Wr)
     }
 }
 
-/// The slots of a set of banks.
-fn slots_of(queue: &Queue, banks: u64) -> u64 {
-    each(banks).fold(0, |slots, bank| slots | queue.in_bank(bank))
+impl View<'_> {
+    /// What there is to choose from where no gate is closed and no bank is capped.
+    #[must_use]
+    pub fn everyone(self) -> Candidates {
+        let queue = self.queue;
+        let columns = queue.hits() & !queue.blocked();
+        Candidates { slots: queue.occupied(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
+    }
+
+    /// The next command from cycle `from` on: the first that becomes legal, a column command before an ACT or PRE.
+    /// `reads` tells whether a read has room for its data.
+    #[must_use]
+    #[inline(always)]
+    pub fn choose(self, from: u64, candidates: Candidates, reads: bool) -> Plan {
+        let Candidates { slots, columns, rows, from: later } = candidates;
+        if slots == 0 {
+            return Plan::ask(later);
+        }
+        let column = self.column(from, if reads { columns } else { columns & self.queue.writes() });
+        if rows == 0 || column.from == from {
+            return column;
+        }
+        let row = self.row(from, rows, slots);
+        if row.from < column.from { row } else { column }
+    }
+
+    /// The first column command from `from` on of some row hits.
+    #[inline(always)]
+    fn column(self, from: u64, hits: u64) -> Plan {
+        let (reads, writes) = (hits & !self.queue.writes(), hits & self.queue.writes());
+        let reads_from = if reads == 0 { u64::MAX } else { self.timing.any_rd_from().max(from) };
+        let writes_from = if writes == 0 { u64::MAX } else { self.timing.any_wr_from().max(from) };
+        // Mostly the data bus has yet to be turned round for one of the kinds.
+        let (soonest, kind) = if reads_from <= writes_from { (reads_from, reads) } else { (writes_from, writes) };
+        let plan = self.first_of(from, soonest, kind);
+        if plan.from < reads_from.max(writes_from) { plan } else { self.first_of(from, from, hits) }
+    }
+
+    /// The same, none being legal before `soonest`: the oldest of those that are legal at once.
+    #[inline(always)]
+    fn first_of(self, from: u64, soonest: u64, hits: u64) -> Plan {
+        let (mut left, mut first, mut slot) = (hits, u64::MAX, 0);
+        while left != 0 {
+            let oldest = self.queue.oldest(left);
+            let legal = self.column_from(self.queue.entry(oldest)).max(from);
+            if legal < first {
+                (first, slot) = (legal, oldest);
+            }
+            if legal == soonest {
+                break;
+            }
+            left &= !self.queue.like(oldest);
+        }
+        let kind = if self.queue.entry(slot).write { CommandKind::Wr } else { CommandKind::Rd };
+        Plan { from: first, kind, slot: slot as u8 }
+    }
+
+    /// Earliest column command of a request whose row is open.
+    #[inline(always)]
+    fn column_from(self, entry: &Entry) -> u64 {
+        let index = usize::from(entry.place.bank);
+        let bank = &self.banks[index % MAX];
+        if entry.write { self.timing.wr_from(index, bank) } else { self.timing.rd_from(index, bank) }
+    }
+
+    /// The first ACT or PRE from `from` on in some banks, for the oldest slot of `eligible` among those for which one
+    /// is legal at once.
+    #[inline(always)]
+    fn row(self, from: u64, rows: u64, eligible: u64) -> Plan {
+        let (mut first, mut slots) = (u64::MAX, 0);
+        for index in each(rows) {
+            let bank = &self.banks[index % MAX];
+            let is_open = bank.open().is_some();
+            let legal = if is_open { self.timing.pre_from(bank) } else { self.timing.act_from(index, bank) };
+            let legal = legal.max(from);
+            if legal < first {
+                (first, slots) = (legal, 0);
+            }
+            if legal == first {
+                slots |= self.queue.in_bank(index);
+            }
+        }
+        let slot = self.queue.oldest(slots & eligible);
+        let is_open = self.banks[usize::from(self.queue.entry(slot).place.bank) % MAX].open().is_some();
+        Plan { from: first, kind: if is_open { CommandKind::Pre } else { CommandKind::Act }, slot: slot as u8 }
+    }
 }
 
 /// Chooses who gets the command bus.
@@ -108,81 +212,27 @@ impl Scheduler {
         }
     }
 
-    /// The command of cycle `from`, or of a later one if none is legal before.
+    /// True if everyone may go who has got past the gates.
     #[must_use]
-    #[inline]
-    pub fn choose(&self, from: u64, view: View<'_>, gates: Gates) -> Plan {
-        let View { queue, banks, open, capped, timing } = view;
-        let eligible = self.eligible(queue, gates.turn);
-        if eligible == 0 {
-            return Plan { from: gates.turn.from, command: None };
-        }
+    pub fn takes_everyone(&self, view: View<'_>) -> bool {
+        self.policy == Policy::FrFcfs && view.capped & view.queue.hit_banks() == 0
+    }
+
+    /// What there is to choose from behind `gates`.
+    #[must_use]
+    #[inline(never)]
+    pub fn behind(&self, gates: Gates, View { queue, capped, .. }: View<'_>) -> Candidates {
+        let slots = self.eligible(queue, gates.turn);
         // Out of turn, a request keeps no row open.
-        let (banks_in_turn, hit_banks) = match gates.turn {
-            Turn::ALL => (queue.banks(), queue.hit_banks()),
-            _ => (queue.banks_of(eligible), queue.banks_of(eligible & queue.hits())),
-        };
+        let hit_banks = queue.banks_of(slots & queue.hits());
         let capped = if gates.rows { capped & hit_banks } else { 0 };
-        let hits = queue.hits() & eligible & !slots_of(queue, capped);
+        let hits = queue.hits() & slots & !each(capped).fold(0, |slots, bank| slots | queue.in_bank(bank));
         let rows = match self.policy {
             _ if !gates.rows => 0,
-            Policy::FrFcfs => banks_in_turn & !(hit_banks & !capped),
-            Policy::Fcfs => each(eligible & !hits).fold(0, |_, slot| 1 << queue.entry(slot).place.bank),
+            Policy::FrFcfs => queue.banks_of(slots) & !(hit_banks & !capped),
+            Policy::Fcfs => queue.banks_of(slots & !hits),
         };
-        let free = hits & gates.columns & !queue.blocked();
-        let reads = if gates.reads { free & !queue.writes() } else { 0 };
-        let writes = free & queue.writes();
-        let reads_from = if reads == 0 { u64::MAX } else { timing.any_rd_from() };
-        let writes_from = if writes == 0 { u64::MAX } else { timing.any_wr_from() };
-        let row_from = |index: usize| {
-            let bank = &banks[index % MAX];
-            if open >> index & 1 != 0 { timing.pre_from(bank) } else { timing.act_from(index, bank) }
-        };
-        let rows_from = each(rows).fold(u64::MAX, |first, index| first.min(row_from(index)));
-        // The data bus and the rows tell from when on it is worth to look.
-        let cycle = from.max(reads_from.min(writes_from).min(rows_from));
-        if cycle == u64::MAX {
-            return Plan::NOTHING;
-        }
-
-        let (mut left, mut later) = (0, u64::MAX);
-        if reads_from <= cycle {
-            left |= reads;
-        } else {
-            later = reads_from;
-        }
-        if writes_from <= cycle {
-            left |= writes;
-        } else {
-            later = later.min(writes_from);
-        }
-        // The oldest first: when its command is legal, no other has to be looked at; when it is not,
-        // its like in its bank need not be asked.
-        while left != 0 {
-            let slot = queue.oldest(left);
-            let entry = queue.entry(slot);
-            let index = usize::from(entry.place.bank);
-            let (kind, from, like) = if entry.write {
-                (CommandKind::Wr, timing.wr_from(index, &banks[index % MAX]), queue.writes())
-            } else {
-                (CommandKind::Rd, timing.rd_from(index, &banks[index % MAX]), !queue.writes())
-            };
-            if from <= cycle {
-                return Plan { from: cycle, command: Some((kind, slot)) };
-            }
-            later = later.min(from);
-            left &= !(queue.in_bank(index) & like);
-        }
-
-        if rows_from > cycle {
-            return Plan { from: later.min(rows_from), command: None };
-        }
-        let ready = each(rows).filter(|&index| row_from(index) <= cycle);
-        let ready = ready.fold(0, |ready, index| ready | queue.in_bank(index) & eligible);
-        let slot = queue.oldest(ready);
-        let is_open = open >> queue.entry(slot).place.bank & 1 != 0;
-        let kind = if is_open { CommandKind::Pre } else { CommandKind::Act };
-        Plan { from: cycle, command: Some((kind, slot)) }
+        Candidates { slots, columns: hits & gates.columns & !queue.blocked(), rows, from: gates.turn.from }
     }
 
     /// True if the hits of a bank have overtaken another row for long enough.

@@ -17,7 +17,7 @@ use crate::kernel::Digest;
 /// Bursts of a page: one bit each in a word.
 const PAGE: u64 = 64;
 /// Pages of a table.
-const TABLE: u64 = 512;
+const TABLE: usize = 512;
 
 /// One burst, of which a narrow channel uses the first half.
 pub type Burst = [u8; BURST_BYTES];
@@ -27,7 +27,7 @@ struct Page {
     bursts: [Burst; PAGE as usize],
 }
 
-type Table = Box<[Option<Box<Page>>]>;
+type Table = Box<[Option<Box<Page>>; TABLE]>;
 
 /// The bytes behind one channel.
 pub struct Store {
@@ -72,7 +72,8 @@ pub enum StoreError {
 
 /// Table, page in the table and burst in the page.
 fn split(burst: u64) -> (usize, usize, usize) {
-    ((burst / PAGE / TABLE) as usize, (burst / PAGE % TABLE) as usize, (burst % PAGE) as usize)
+    let page = (burst / PAGE) as usize;
+    (page / TABLE, page % TABLE, (burst % PAGE) as usize)
 }
 
 impl Store {
@@ -80,7 +81,7 @@ impl Store {
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         let num_bursts = config.bursts();
-        let tables = num_bursts.div_ceil(PAGE * TABLE) as usize;
+        let tables = num_bursts.div_ceil(PAGE * TABLE as u64) as usize;
         Self {
             path: path.to_owned(),
             num_bursts,
@@ -102,11 +103,11 @@ impl Store {
     /// The range ends behind the end of the channel.
     pub fn map(&mut self, bursts: Range<u64>) -> Result<(), StoreError> {
         if bursts.end > self.num_bursts {
-            return Err(self.outside(bursts.end - 1));
+            return Err(missing(&self.path, self.num_bursts, bursts.end - 1));
         }
         for burst in bursts {
             let (table, page, index) = split(burst);
-            let table = self.tables[table].get_or_insert_with(|| (0..TABLE).map(|_| None).collect());
+            let table = self.tables[table].get_or_insert_with(|| Box::new([const { None }; TABLE]));
             let new = || Box::new(Page { mapped: 0, bursts: [[0; BURST_BYTES]; PAGE as usize] });
             table[page].get_or_insert_with(new).mapped |= 1 << index;
         }
@@ -140,7 +141,7 @@ impl Store {
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for (number, table) in self.tables.iter().enumerate() {
-            for (place, page) in table.iter().flatten().enumerate() {
+            for (place, page) in table.iter().flat_map(|table| table.iter()).enumerate() {
                 if let Some(page) = page {
                     (number, place, page.mapped).hash(&mut digest);
                     page.bursts.hash(&mut digest);
@@ -164,11 +165,13 @@ impl Store {
 
     fn get(&self, burst: u64) -> Result<&Burst, StoreError> {
         let (table, page, index) = split(burst);
-        let page = self.tables.get(table).and_then(Option::as_ref).and_then(|table| table[page].as_ref());
-        match page {
-            Some(page) if page.mapped >> index & 1 != 0 => Ok(&page.bursts[index]),
-            _ => Err(self.missing(burst)),
+        if let Some(Some(table)) = self.tables.get(table)
+            && let Some(page) = &table[page]
+            && page.mapped >> index & 1 != 0
+        {
+            return Ok(&page.bursts[index]);
         }
+        Err(missing(&self.path, self.num_bursts, burst))
     }
 
     /// Stores the bytes that `byte_mask` names, for a write command.
@@ -192,24 +195,24 @@ impl Store {
     }
 
     fn get_mut(&mut self, burst: u64) -> Result<&mut Burst, StoreError> {
-        // The search for the error first: a mutable borrow could not be given back for it.
-        self.get(burst)?;
         let (table, page, index) = split(burst);
-        let page = self.tables[table].as_mut().and_then(|table| table[page].as_mut());
-        let Some(page) = page else { unreachable!("found just now") };
-        Ok(&mut page.bursts[index])
-    }
-
-    fn missing(&self, burst: u64) -> StoreError {
-        if burst >= self.num_bursts {
-            self.outside(burst)
-        } else {
-            StoreError::Unmapped { path: self.path.clone(), burst }
+        if let Some(Some(table)) = self.tables.get_mut(table)
+            && let Some(page) = &mut table[page]
+            && page.mapped >> index & 1 != 0
+        {
+            return Ok(&mut page.bursts[index]);
         }
+        Err(missing(&self.path, self.num_bursts, burst))
     }
+}
 
-    fn outside(&self, burst: u64) -> StoreError {
-        StoreError::Outside { path: self.path.clone(), burst, num_bursts: self.num_bursts }
+#[cold]
+fn missing(path: &str, num_bursts: u64, burst: u64) -> StoreError {
+    let path = path.to_owned();
+    if burst < num_bursts {
+        StoreError::Unmapped { path, burst }
+    } else {
+        StoreError::Outside { path, burst, num_bursts }
     }
 }
 

@@ -29,10 +29,24 @@ struct Group {
     wr_from: u64,
 }
 
+/// Distances between column commands, as the configuration gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Columns {
+    /// RD to RD and WR to WR, and the same in one group.
+    like: u64,
+    like_in_group: u64,
+    /// RD to WR.
+    read_to_write: u64,
+    /// WR to RD, and the same in one group.
+    write_to_read: u64,
+    write_to_read_in_group: u64,
+}
+
 /// Earliest cycles of the groups and of the channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     config: DramTiming,
+    columns: Columns,
     /// Bits of a bank's number inside its group.
     inner_bits: u32,
     groups: [Group; GROUPS],
@@ -54,8 +68,17 @@ impl Timing {
     /// A channel on which nothing has happened yet.
     #[must_use]
     pub fn new(config: &DramConfig) -> Self {
+        let t = &config.timing;
+        let columns = Columns {
+            like: t.column_to_column().into(),
+            like_in_group: t.ccd_l.into(),
+            read_to_write: t.read_to_write().into(),
+            write_to_read: (t.write_latency() + t.wtr_s).into(),
+            write_to_read_in_group: (t.write_latency() + t.wtr_l).into(),
+        };
         Self {
             config: config.timing,
+            columns,
             inner_bits: config.banks_per_group.trailing_zeros(),
             groups: [Group::default(); GROUPS],
             num_groups: config.bank_groups,
@@ -78,12 +101,6 @@ impl Timing {
     #[must_use]
     pub fn act_from(&self, index: usize, bank: &Bank) -> u64 {
         bank.act_from().max(self.group(index).act_from).max(self.act_from)
-    }
-
-    /// Earliest ACT as far as the whole channel is concerned.
-    #[must_use]
-    pub fn any_act_from(&self) -> u64 {
-        self.act_from
     }
 
     /// Earliest RD as far as the whole channel is concerned.
@@ -141,21 +158,21 @@ impl Timing {
 
     /// RD in bank `index`.
     pub fn read(&mut self, cycle: u64, index: usize) {
-        let t = &self.config;
-        self.rd_from = self.rd_from.max(cycle + u64::from(t.column_to_column()));
-        self.wr_from = self.wr_from.max(cycle + u64::from(t.read_to_write()));
-        let group = &mut self.groups[(index >> self.inner_bits) % GROUPS];
-        group.rd_from = group.rd_from.max(cycle + u64::from(t.ccd_l));
+        let t = self.columns;
+        // The next of the kind is never earlier than this one was.
+        self.rd_from = cycle + t.like;
+        self.wr_from = self.wr_from.max(cycle + t.read_to_write);
+        self.groups[(index >> self.inner_bits) % GROUPS].rd_from = cycle + t.like_in_group;
     }
 
     /// WR in bank `index`.
     pub fn write(&mut self, cycle: u64, index: usize) {
-        let t = &self.config;
-        self.wr_from = self.wr_from.max(cycle + u64::from(t.column_to_column()));
-        self.rd_from = self.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_s));
+        let t = self.columns;
+        self.wr_from = cycle + t.like;
+        self.rd_from = self.rd_from.max(cycle + t.write_to_read);
         let group = &mut self.groups[(index >> self.inner_bits) % GROUPS];
-        group.wr_from = group.wr_from.max(cycle + u64::from(t.ccd_l));
-        group.rd_from = group.rd_from.max(cycle + u64::from(t.write_latency() + t.wtr_l));
+        group.wr_from = cycle + t.like_in_group;
+        group.rd_from = group.rd_from.max(cycle + t.write_to_read_in_group);
     }
 
     /// PRE in any bank, or in all.
@@ -173,6 +190,7 @@ impl Timing {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config: _,
+            columns: _,
             inner_bits: _,
             groups,
             num_groups,

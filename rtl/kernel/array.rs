@@ -41,7 +41,7 @@ pub enum Access {
 /// What a read sees of a write to the same row in the same cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collide {
-    /// The cell as of the start of the cycle; writes are applied by [`Array::edge`].
+    /// The cell as of the start of the cycle: in `eval` the read comes first. The other order is a design error.
     Old,
     /// The new cell, by forwarding in program order of `eval`.
     New,
@@ -112,18 +112,18 @@ pub struct Array<T: Payload> {
     shape: T::Shape,
     access: Access,
     cells: Box<[T]>,
-    staged: Vec<(usize, T)>,
-    /// Rows touched in the current cycle, for `Collide::Forbidden`.
+    /// Tick and row of the last access that another one to the same row may not follow.
     touched: Cell<(u64, u32)>,
     used: Used,
-    /// More than ports is looked at: accesses that meet, the digest, or cells never written.
+    /// More than ports is looked at: accesses that meet, or what is recorded.
     watched: bool,
+    /// The digest is kept, or cells never written are looked for.
+    recorded: bool,
     digest: Option<u64>,
     /// Cells written so far, one bit each, while never-written reads are being looked for.
     written: Option<Box<[u64]>>,
 }
 
-const PARTIAL_WRITE: &str = "partial write to a memory that reads old data";
 /// No row: rows fit 31 bits.
 const NO_ROW: u32 = u32::MAX;
 
@@ -133,10 +133,10 @@ impl<T: Payload> Array<T> {
     pub fn new(spec: ArraySpec, shape: T::Shape) -> Self {
         let cells = vec![T::default(); spec.rows as usize * spec.columns as usize].into_boxed_slice();
         Self {
-            staged: Vec::with_capacity(spec.writes as usize * spec.columns as usize),
             touched: Cell::new((0, NO_ROW)),
             used: Used { reads_left: Cell::new(spec.reads), writes_left: Cell::new(spec.writes), ..Used::default() },
-            watched: spec.collide == Collide::Forbidden,
+            watched: spec.collide != Collide::New,
+            recorded: false,
             digest: None,
             written: None,
             access: Access::Row,
@@ -222,28 +222,32 @@ impl<T: Payload> Array<T> {
     }
 
     /// Changes one cell in place through a write port: for cells too large to copy, with partial
-    /// write enables. Only for memories that forward.
+    /// write enables.
     ///
     /// # Panics
-    /// As [`Self::write`], or if the memory does not forward writes to reads.
+    /// As [`Self::write`].
     #[inline(always)]
     pub fn update(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         self.take_writes(at, 1);
-        self.change(at, self.index(row, column), change);
+        let cell = self.index(row, column);
+        let old = if self.watched { self.watch_change(at, row, cell) } else { 0 };
+        self.form(at, cell, old, change);
     }
 
-    /// Takes the ports of `count` writes at once, of a memory that forwards; [`Self::change`]
-    /// makes them.
+    /// Takes the ports of `count` writes at once; [`Self::change`] makes them.
     ///
     /// # Panics
-    /// If there are not as many write ports left in this cycle, or the memory does not forward
-    /// writes to reads; for the latter builds without debug assertions do not look.
+    /// If there are not as many write ports left in this cycle.
     #[inline(always)]
     pub fn take_writes(&mut self, at: &Edge<'_>, count: u32) {
-        if cfg!(debug_assertions) && self.spec.collide == Collide::Old {
-            self.breach(at, PARTIAL_WRITE);
+        self.renew(at);
+        let Used { writes, writes_left, .. } = &self.used;
+        writes.set(writes.get() + u64::from(count));
+        let (left, is_over) = writes_left.get().overflowing_sub(count);
+        writes_left.set(left);
+        if is_over {
+            self.no_port(at, "write", left, self.spec.writes);
         }
-        self.take_write_ports(at, count);
     }
 
     /// Changes one cell in place, through a port that was taken. Cells are numbered row after row.
@@ -252,13 +256,19 @@ impl<T: Payload> Array<T> {
     /// As [`Self::update`], apart from the ports.
     #[inline(always)]
     pub fn change(&mut self, at: &Edge<'_>, cell: usize, change: impl FnOnce(&mut T)) {
-        let old = if self.watched { self.watch_change(at, cell) } else { 0 };
+        let old = if self.watched { self.watch_change(at, cell as u32 / self.spec.columns, cell) } else { 0 };
+        self.form(at, cell, old, change);
+    }
+
+    /// Changes one cell, whose part of the digest was `old`.
+    #[inline(always)]
+    fn form(&mut self, at: &Edge<'_>, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
         let value = &mut self.cells[cell];
         change(value);
         if let Some(field) = misfit(value, &self.shape) {
             self.does_not_fit(at, &field);
         }
-        if self.watched {
+        if self.watched && self.recorded {
             self.watch_write(cell, old);
         }
     }
@@ -288,16 +298,12 @@ impl<T: Payload> Array<T> {
         if self.watched { None } else { Some(&mut self.cells) }
     }
 
-    /// Changes a whole row in place through one write port: a set with per-way write enables. Only
-    /// for memories that forward.
+    /// Changes a whole row in place through one write port: a set with per-way write enables.
     ///
     /// # Panics
     /// As [`Self::update`].
     pub fn update_row(&mut self, at: &Edge<'_>, row: u32, change: impl FnOnce(&mut [T])) {
         self.is_by_row(at);
-        if self.spec.collide == Collide::Old {
-            self.breach(at, PARTIAL_WRITE);
-        }
         self.use_write(at, row);
         let columns = self.spec.columns as usize;
         let first = row as usize * columns;
@@ -313,13 +319,6 @@ impl<T: Payload> Array<T> {
             let new = self.row_digest(first);
             self.digest = self.digest.map(|sum| sum ^ old ^ new);
             (first..first + columns).for_each(|index| self.mark(index));
-        }
-    }
-
-    /// Applies this cycle's writes, where reads see the old data: the last line of `eval`.
-    pub fn edge(&mut self) {
-        while let Some((index, value)) = self.staged.pop() {
-            self.put(index, value);
         }
     }
 
@@ -362,13 +361,13 @@ impl<T: Payload> Array<T> {
     pub fn record(&mut self) {
         let cells = self.cells.iter().enumerate();
         self.digest = Some(cells.fold(0, |sum, (index, cell)| sum ^ digest_of(&(index, cell))));
-        self.watched = true;
+        (self.watched, self.recorded) = (true, true);
     }
 
     /// Starts to refuse reads of rows with a cell that nobody wrote.
     pub fn refuse_unwritten(&mut self) {
         self.written = Some(vec![0; self.cells.len().div_ceil(64)].into_boxed_slice());
-        self.watched = true;
+        (self.watched, self.recorded) = (true, true);
     }
 
     /// Its shape.
@@ -402,21 +401,9 @@ impl<T: Payload> Array<T> {
 
     #[inline(always)]
     fn use_write(&mut self, at: &Edge<'_>, row: u32) {
-        self.take_write_ports(at, 1);
+        self.take_writes(at, 1);
         if self.watched {
-            self.collide(at, row, "written");
-        }
-    }
-
-    #[inline(always)]
-    fn take_write_ports(&self, at: &Edge<'_>, count: u32) {
-        self.renew(at);
-        let Used { writes, writes_left, .. } = &self.used;
-        writes.set(writes.get() + u64::from(count));
-        let (left, is_over) = writes_left.get().overflowing_sub(count);
-        writes_left.set(left);
-        if is_over {
-            self.no_port(at, "write", left, self.spec.writes);
+            self.meet_write(at, row);
         }
     }
 
@@ -432,16 +419,7 @@ impl<T: Payload> Array<T> {
             self.does_not_fit(at, &field);
         }
         let index = self.index(row, column);
-        if self.spec.collide == Collide::Old {
-            self.staged.push((index, value));
-        } else {
-            self.put(index, value);
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, index: usize, value: T) {
-        if self.watched {
+        if self.recorded {
             let old = self.cell_digest(index);
             self.cells[index] = value;
             self.watch_write(index, old);
@@ -462,10 +440,10 @@ impl<T: Payload> Array<T> {
     }
 
     /// A cell is about to be changed: looks for accesses that meet, and returns its part of the digest.
-    #[inline(never)]
-    fn watch_change(&self, at: &Edge<'_>, index: usize) -> u64 {
-        self.collide(at, index as u32 / self.spec.columns, "written");
-        self.cell_digest(index)
+    #[inline(always)]
+    fn watch_change(&self, at: &Edge<'_>, row: u32, index: usize) -> u64 {
+        self.meet_write(at, row);
+        if self.recorded { self.cell_digest(index) } else { 0 }
     }
 
     /// Exchanges a written cell's old part of the digest for the new one, and marks it.
@@ -492,12 +470,17 @@ impl<T: Payload> Array<T> {
     }
 
     /// A read looks for accesses that meet and for cells never written.
-    #[inline(never)]
+    #[inline(always)]
     fn watch_read(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
-        self.collide(at, row, "read");
-        self.must_be_written(at, row, columns);
+        if self.spec.collide != Collide::New {
+            self.meet(at, row, "read", self.spec.collide == Collide::Forbidden);
+        }
+        if self.recorded {
+            self.must_be_written(at, row, columns);
+        }
     }
 
+    #[inline(never)]
     fn must_be_written(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
         let Some(written) = &self.written else { return };
         for column in columns {
@@ -508,17 +491,32 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Where accesses to one row may not meet: notes this one.
-    #[inline]
-    fn collide(&self, at: &Edge<'_>, row: u32, how: &str) {
-        if self.spec.collide != Collide::Forbidden {
-            return;
+    /// A write looks for accesses that meet: it may follow a read of the old cell.
+    #[inline(always)]
+    fn meet_write(&self, at: &Edge<'_>, row: u32) {
+        match self.spec.collide {
+            Collide::Old => self.touched.set((at.tick, row)),
+            Collide::New => {}
+            Collide::Forbidden => self.meet(at, row, "written", true),
         }
+    }
+
+    /// Refuses an access to the row that was touched last in this cycle; `touches` tells whether this one counts as one too.
+    #[inline(always)]
+    fn meet(&self, at: &Edge<'_>, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();
         if tick == at.tick && last == row {
-            self.breach(at, &format!("row {row} {how} in the cycle of another access to it"));
+            self.meets(at, row, how);
         }
-        self.touched.set((at.tick, row));
+        if touches {
+            self.touched.set((at.tick, row));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn meets(&self, at: &Edge<'_>, row: u32, how: &str) -> ! {
+        self.breach(at, &format!("row {row} {how} in the cycle of another access to it"))
     }
 
     #[cold]

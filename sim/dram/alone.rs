@@ -292,7 +292,7 @@ pub fn run<E>(
         }
     }
     bench.ports.iter_mut().for_each(|port| port.dut.settle(sim.tick() + 1));
-    let channels = bench.ports.iter().map(|port| *port.dut.counts()).collect();
+    let channels = bench.ports.iter().map(|port| port.dut.counts()).collect();
     let unserved = trace.len() as u64 - window.first;
     if unserved > 0 && interrupt.load(Ordering::Relaxed) != 0 {
         cycles = cycles.max(sim.tick().saturating_sub(LEAD));

@@ -1,5 +1,6 @@
 //! Everything the blocks of a machine counted in a run.
 
+use rtl::dram::channel::DramChannel;
 use rtl::dram::counts::Counts;
 use rtl::l1::cache::CacheId;
 use rtl::l1::stats::L1Stats;
@@ -72,7 +73,7 @@ impl Counters {
             const_cache: caches(CacheId::Const),
             texture_cache: caches(CacheId::Texture),
             l2: machine.banks().iter().map(|bank| *bank.stats()).collect(),
-            dram: machine.drams().iter().map(|dram| *dram.counts()).collect(),
+            dram: machine.drams().iter().map(DramChannel::counts).collect(),
             requests: (0..config.num_partitions).map(|i| *machine.request_xbar().stats(i as usize)).collect(),
             replies: (0..config.num_sms).map(|i| *machine.reply_xbar().stats(i as usize)).collect(),
             recalls: recalls.unwrap_or_default(),

@@ -435,7 +435,7 @@ struct Idle {
 impl Idle {
     fn looks(&mut self, machine: &Machine) -> u32 {
         let instructions: u64 = machine.cores().iter().map(|core| core.counters().warp_instructions).sum();
-        let bursts: u64 = machine.drams().iter().map(|dram| dram.counts().reads + dram.counts().writes).sum();
+        let bursts: u64 = machine.drams().iter().map(|dram| dram.counts()).map(|dram| dram.reads + dram.writes).sum();
         let achieved = instructions + bursts;
         self.looks = if achieved == self.achieved { self.looks + 1 } else { 0 };
         self.achieved = achieved;

@@ -28,7 +28,7 @@ impl Of {
             Self::Core(count) => machine.cores().iter().map(|core| count(core.counters())).sum(),
             Self::L1(count) => machine.lsus().iter().map(|lsu| count(lsu.stats())).sum(),
             Self::L2(count) => machine.banks().iter().map(|bank| count(bank.stats())).sum(),
-            Self::Dram(count) => machine.drams().iter().map(|dram| count(dram.counts())).sum(),
+            Self::Dram(count) => machine.drams().iter().map(|dram| count(&dram.counts())).sum(),
         }
     }
 }

@@ -161,7 +161,7 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
         commands,
         accepted,
         replies: received.map(|(cycle, reply)| (cycle - LEAD - 1, reply.clone())).collect(),
-        counts: *bench.dut.counts(),
+        counts: bench.dut.counts(),
         cycles: cycle,
         digests: [bench.dut.store().digest(), bench.source.digest(), bench.sink.digest(), sim.state_digest(&bench)],
     }
