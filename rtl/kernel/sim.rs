@@ -39,7 +39,7 @@ pub trait Blocks {
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let domain = due.domain();
         for first in [0, 64] {
-            due.each(first, first..first + 64, at, |slot, at| self.eval(BlockId { domain, slot }, at));
+            due.each(first, || first..first + 64, at, |slot, at| self.eval(BlockId { domain, slot }, at));
         }
     }
     /// The description of one block, inside the scopes that it stands in and with the channels
@@ -79,19 +79,20 @@ impl Due {
 
     /// Evaluates those of the `parts`, which stand in slots `first` and up and are 64 at most, that
     /// are due, and puts down when each of them wants its next edge. The others are skipped, which costs
-    /// nothing where parts are slices zipped together.
+    /// nothing where parts are slices zipped together; nobody asks for the parts if none is due.
     #[inline(always)]
-    pub fn each<P>(
+    pub fn each<I: Iterator>(
         &mut self,
         first: u8,
-        mut parts: impl Iterator<Item = P>,
+        parts: impl FnOnce() -> I,
         at: &mut Edge<'_>,
-        mut eval: impl FnMut(P, &mut Edge<'_>) -> Sleep,
+        mut eval: impl FnMut(I::Item, &mut Edge<'_>) -> Sleep,
     ) {
         let mut left = (self.blocks.bits() >> first) as u64;
         if left == 0 {
             return;
         }
+        let mut parts = parts();
         // Parts up to the first that is due in one step, which costs nothing where they are slices zipped together; those
         // between it and the last one by one, which is cheaper than to look for where each stands.
         let (mut place, mut again) = (left.trailing_zeros(), 0u64);

@@ -36,28 +36,24 @@ impl Memory {
         at: &mut Edge<'_>,
     ) {
         let Self { banks, drams, dram_req, dram_rsp } = self;
-        let channels = drams.len() / banks.len();
-        let to_drams = dram_req.chunks_mut(channels).zip(dram_rsp.chunks_mut(channels));
-        let links = to_banks.iter_mut().zip(from_banks).zip(to_drams);
-        due.each(
-            0,
-            banks.iter_mut().zip(links).enumerate(),
-            at,
-            |(i, (bank, ((req, rsp), (to_dram, from_dram)))), at| {
-                let (dram_req, dram_rsp) = (TxBank(to_dram), RxBank(from_dram));
-                let recall = recalls.as_mut().map(|recalls| recalls.of_bank(i));
-                bank.eval(L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall }, at)
-            },
-        );
+        let parts = || {
+            let channels = drams.len() / banks.len();
+            let to_drams = dram_req.chunks_mut(channels).zip(dram_rsp.chunks_mut(channels));
+            banks.iter_mut().zip(to_banks.iter_mut().zip(from_banks).zip(to_drams)).enumerate()
+        };
+        due.each(0, parts, at, |(i, (bank, ((req, rsp), (to_dram, from_dram)))), at| {
+            let (dram_req, dram_rsp) = (TxBank(to_dram), RxBank(from_dram));
+            let recall = recalls.as_mut().map(|recalls| recalls.of_bank(i));
+            bank.eval(L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall }, at)
+        });
     }
 
     /// Evaluates the DRAM channels that are due.
     #[inline(always)]
     pub fn eval_drams(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        let links = self.dram_req.iter_mut().zip(&mut self.dram_rsp);
-        due.each(0, self.drams.iter_mut().zip(links), at, |(dram, (req, rsp)), at| {
-            dram.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at)
-        });
+        let Self { drams, dram_req, dram_rsp, .. } = self;
+        let parts = || drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp));
+        due.each(0, parts, at, |(dram, (req, rsp)), at| dram.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
     }
 
     fn describe_channel(&self, channel: usize, to: &mut dyn Describe) {
@@ -77,7 +73,7 @@ impl Machine {
         };
         memory.eval_banks(&mut tracking.to_bank, &mut tracking.from_bank, recalls, due, at);
         let banks = memory.banks.len();
-        due.each(banks as u8, 0..banks, at, |i, at| tracking.eval(i, &mut to_l2[i], &mut from_l2[i], at));
+        due.each(banks as u8, || 0..banks, at, |i, at| tracking.eval(i, &mut to_l2[i], &mut from_l2[i], at));
     }
 
     pub(super) fn describe_tracker(&self, i: usize, to: &mut dyn Describe) {

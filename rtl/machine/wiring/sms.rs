@@ -23,8 +23,8 @@ impl Machine {
     #[inline(always)]
     fn eval_cores<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let Self { cores, launch, done, mem, wb, side, faulted, .. } = self;
-        let links = launch.iter_mut().zip(done).zip(mem).zip(wb);
-        due.each(0, cores.iter_mut().zip(links).enumerate(), at, |(i, (core, (((launch, done), mem), wb))), at| {
+        let parts = || cores.iter_mut().zip(launch.iter_mut().zip(done).zip(mem).zip(wb)).enumerate();
+        due.each(0, parts, at, |(i, (core, (((launch, done), mem), wb))), at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
             let side = if SCHEMES { side.get_mut(i) } else { None };
             let sleep = match side {
@@ -39,30 +39,25 @@ impl Machine {
     #[inline(always)]
     fn eval_lsus<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         let Self { lsus, mem, wb, inject, deliver, side, duel, recalls, tracking, to_l2, from_l2, .. } = self;
-        let (first, supplies) = (lsus.len() as u8, &mut from_l2[to_l2.len()..]);
-        let links = mem.iter_mut().zip(wb).zip(inject).zip(deliver);
-        due.each(
-            first,
-            lsus.iter_mut().zip(links).enumerate(),
-            at,
-            |(i, (lsu, (((mem, wb), inject), deliver))), at| {
-                let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
-                let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None };
-                if !SCHEMES {
-                    return lsu.eval(io, at);
-                }
-                let io = LsuIo {
-                    duel: duel.as_mut().map(|duel| duel.of_lsu(i)),
-                    recall: recalls.as_mut().map(|recalls| recalls.of_lsu(i)),
-                    supply: tracking.as_mut().map(|tracking| tracking.of_lsu(i, &mut supplies[i])),
-                    ..io
-                };
-                match side.get_mut(i) {
-                    None => lsu.eval(io, at),
-                    Some(side) => lsu.eval_throttled(io, side, at),
-                }
-            },
-        );
+        let first = lsus.len() as u8;
+        let parts = || lsus.iter_mut().zip(mem.iter_mut().zip(wb).zip(inject).zip(deliver)).enumerate();
+        due.each(first, parts, at, |(i, (lsu, (((mem, wb), inject), deliver))), at| {
+            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+            let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None };
+            if !SCHEMES {
+                return lsu.eval(io, at);
+            }
+            let io = LsuIo {
+                duel: duel.as_mut().map(|duel| duel.of_lsu(i)),
+                recall: recalls.as_mut().map(|recalls| recalls.of_lsu(i)),
+                supply: tracking.as_mut().map(|tracking| tracking.of_lsu(i, &mut from_l2[to_l2.len() + i])),
+                ..io
+            };
+            match side.get_mut(i) {
+                None => lsu.eval(io, at),
+                Some(side) => lsu.eval_throttled(io, side, at),
+            }
+        });
     }
 
     pub(super) fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
