@@ -218,6 +218,14 @@ mod tests {
     }
 
     #[test]
+    fn where_a_function_is_steepest_its_operand_may_be_off_the_most() {
+        let operand = Rounded { value: 4.0, error: 1.0 };
+        assert!(operand.fast_log2().error >= 2.0 - 3.0_f64.log2());
+        assert!(operand.fast_rsqrt().error >= 3.0_f64.sqrt().recip() - 0.5);
+        assert!(operand.sqrt().error >= 2.0 - 3.0_f64.sqrt());
+    }
+
+    #[test]
     fn a_sum_holds_in_any_order() {
         let terms: Vec<f32> = samples().map(|(x, y)| x * y).collect();
         let rounded = Rounded::sum(terms.iter().map(|&t| Rounded::exact(f64::from(t))));

@@ -56,6 +56,18 @@ fn products_have_their_halves() {
 }
 
 #[test]
+fn the_lesser_and_the_greater_are_those_of_signed_or_of_unsigned_numbers() {
+    use AluFn::{Max, Min};
+    for (signed, unsigned) in [(Type::S16, Type::U16), (Type::S32, Type::U32), (Type::S64, Type::U64)] {
+        let minus_one = u64::MAX >> (64 - signed.bits());
+        for (a, b) in [(1, minus_one), (minus_one, 1)] {
+            assert_eq!([Min, Max].map(|f| one(f, signed, a, b, 0)), [minus_one, 1], "{signed:?}");
+            assert_eq!([Min, Max].map(|f| one(f, unsigned, a, b, 0)), [1, minus_one], "{unsigned:?}");
+        }
+    }
+}
+
+#[test]
 fn distances_are_those_of_signed_or_of_unsigned_numbers() {
     let minus_two = |ty: Type| -2i64 as u64 & (u64::MAX >> (64 - ty.bits()));
     for (signed, unsigned) in [(Type::S16, Type::U16), (Type::S32, Type::U32), (Type::S64, Type::U64)] {

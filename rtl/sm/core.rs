@@ -294,12 +294,6 @@ impl SmCore {
         live.map(state).collect()
     }
 
-    /// A register of a lane, for tests and reports.
-    #[must_use]
-    pub fn register(&self, warp: u8, index: u16, lane: usize) -> u32 {
-        self.registers.peek(u32::from(self.first_row(warp, (lane / LANES) as u8) + index))[lane % LANES]
-    }
-
     fn reason_of(&self, warp: u8) -> StallReason {
         let is = |mask: u64| mask >> warp & 1 != 0;
         let head = |pipe: Pipe| is(self.heads[pipe as usize]);

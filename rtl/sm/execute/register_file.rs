@@ -191,7 +191,7 @@ impl RegisterFile {
         self.preds.record();
     }
 
-    /// A word without a port, for tests and reports.
+    /// A word without a port, for reports.
     pub fn peek(&self, row: u32) -> &[u32; LANES] {
         self.word(row)
     }

@@ -477,6 +477,13 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
           lines that an instruction touches are counted at once, and one of 64 lanes comes in halves"]
     );
     assert_eq!(
+        refused(&["tracker", "ship"], &[]),
+        [
+            "designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its table \
+          learns from the uses of the L1's own SM, and has no port for those of others"
+        ]
+    );
+    assert_eq!(
         refused(&[], &["l2.bypass.kind=coalesced"]),
         ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
           L1 is said to the sharing tracker, and only with one do L1s supply each other"]
