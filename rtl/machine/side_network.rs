@@ -160,3 +160,41 @@ impl RecallNetwork {
         RecallIo { inv, inv_ack }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{BlockId, Wake};
+    use crate::l2::RecallShape;
+
+    #[test]
+    fn a_stall_that_still_lasts_is_charged_at_the_end() {
+        let [partition, xbar, l1] = [0, 1, 2].map(|slot| BlockId { domain: 0, slot });
+        let link =
+            |path: &str, from, to| vec![ChanSpec { path: path.to_owned(), depth: 2, latency: 1, credit: 1, from, to }];
+        let links = SideLinks {
+            from_partition: link("from_partition", partition, xbar),
+            to_l1: link("to_l1", xbar, l1),
+            from_l1: link("from_l1", l1, xbar),
+            to_partition: link("to_partition", xbar, partition),
+        };
+        let shape = RecallShape { line_bits: 25, sm_bits: 1, partition_bits: 1, leaver_bits: 1 };
+        let mut network = RecallNetwork::new(RecallNetwork::NAMES, &XbarConfig { buffer_flits: 8 }, links, &shape);
+        let mut wake = Wake::new(&[1]);
+        // Nobody takes the recalls from the link of the L1: the third is stuck.
+        for cycle in 1..20 {
+            let (mut recalls, _) = network.of_partition(0);
+            let at = &mut Edge::new(cycle, cycle, &mut wake);
+            if recalls.ready(at) {
+                recalls.push(at, Invalidate::default());
+            }
+            network.eval_wishes(&mut Edge::new(cycle, cycle, &mut wake));
+        }
+        let blocked = [20, 100].map(|cycle| {
+            network.settle(cycle);
+            network.wish_xbar.stats(0).blocked
+        });
+        assert!(blocked[0] > 0);
+        assert_eq!(blocked[1] - blocked[0], 80);
+    }
+}
