@@ -3,10 +3,11 @@
 # file, parsing, filling memory, expected results) is excluded: the same run is stopped at two
 # cycles, and what lies between is divided by the cycles between.
 #
-# usage: tb/benches/instructions.sh LAUNCH.toml|KERNELSLIST.g FROM TO [further options]
+# usage: [BIN=COMMAND] tb/benches/instructions.sh LAUNCH.toml|KERNELSLIST.g FROM TO [further options]
+# without BIN the command is built
 set -euo pipefail
 if (($# < 3)) || (($3 <= $2)); then
-    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 launch=$1 from=$2 to=$3
@@ -16,8 +17,10 @@ case $launch in
 *) command=run ;;
 esac
 root=$(cd "$(dirname "$0")/../.." && pwd)
-cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p warpsieve-cli --bin warpsieve
-warpsieve=${CARGO_TARGET_DIR:-$root/target}/release/warpsieve
+if [[ -z ${BIN:-} ]]; then
+    cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p warpsieve-cli --bin warpsieve
+fi
+warpsieve=${BIN:-${CARGO_TARGET_DIR:-$root/target}/release/warpsieve}
 
 # Instructions of a run stopped after $1 cycles, which must still be running by then.
 instructions() {
