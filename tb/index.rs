@@ -17,8 +17,9 @@ use rtl::index::fermi::Fermi;
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit};
-use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
+use rtl::kernel::Logic;
 
+use crate::kit::Listed;
 use warpsieve::check::l1::set_index;
 
 const LINE_BYTES: u32 = 128;
@@ -159,28 +160,6 @@ fn both_refuse_the_same_polynomials() {
 
 /// Fan-ins of the XOR trees that the unit lists in its description.
 fn trees(unit: &IndexUnit) -> Vec<u32> {
-    let mut trees = Trees(Vec::new());
-    unit.describe(&mut trees);
-    trees.0
-}
-
-struct Trees(Vec<u32>);
-
-impl Fields for Trees {
-    fn field(&mut self, _: Field) {}
-    fn wide(&mut self, _: &'static str, _: &[u8]) {}
-}
-
-impl Describe for Trees {
-    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
-    fn leave(&mut self) {}
-    fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, _: &'static str, _: u64) {}
-    fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
-    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
-    fn logic(&mut self, _: &'static str, logic: Logic) {
-        if let Logic::XorTree { fan_in } = logic {
-            self.0.push(fan_in);
-        }
-    }
+    let fan_in = |logic: Logic| if let Logic::XorTree { fan_in } = logic { Some(fan_in) } else { None };
+    Listed::of(|to| unit.describe(to)).logic.into_iter().filter_map(fan_in).collect()
 }

@@ -2,9 +2,9 @@
 //! A design is right only if nobody can tell how it was evaluated: asleep where it can, all blocks
 //! at every edge, in any order.
 
-use rtl::kernel::{ArrayView, BlockId, Blocks, Describe, Field, Fields, Logic, Mode};
+use rtl::kernel::{BlockId, Blocks, Mode};
 
-use super::BenchSimulator;
+use super::{BenchSimulator, Listed};
 
 /// A device under test with what stands around it.
 pub trait Bench: Blocks {
@@ -62,38 +62,18 @@ fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
     for (domain, &count) in bench.population().iter().enumerate() {
         for slot in 0..count {
             let block = BlockId { domain: domain as u8, slot };
-            let mut stats = Statistics(Vec::new());
-            bench.describe(block, &mut stats);
-            all.extend(stats.0.into_iter().map(|(name, count)| (block, name, count)));
+            let listed = Listed::of(|to| bench.describe(block, to));
+            all.extend(listed.stats.into_iter().map(|(name, count)| (block, name, count)));
         }
     }
     all
-}
-
-struct Statistics(Vec<(&'static str, u64)>);
-
-impl Fields for Statistics {
-    fn field(&mut self, _: Field) {}
-    fn wide(&mut self, _: &'static str, _: &[u8]) {}
-}
-
-impl Describe for Statistics {
-    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
-    fn leave(&mut self) {}
-    fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, name: &'static str, count: u64) {
-        self.0.push((name, count));
-    }
-    fn array(&mut self, _: &'static str, _: &dyn ArrayView) {}
-    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
-    fn logic(&mut self, _: &'static str, _: Logic) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kit::{CycleTable, Sink, Source, Stall, assert_table};
-    use rtl::kernel::{Block, Chan, DescribeExt, Edge, FieldsExt, Payload, Sleep, digest_of, link};
+    use rtl::kernel::{Block, Chan, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep, digest_of, link};
 
     #[derive(Clone, Debug, Default, Hash, PartialEq)]
     struct Word(u8);

@@ -12,6 +12,7 @@
 //! A bench implements [`rtl::kernel::Blocks`] over its device, sources and sinks, and [`Bench`].
 
 mod bench;
+mod listed;
 mod random;
 mod sink;
 mod source;
@@ -19,6 +20,7 @@ mod table;
 mod waves;
 
 pub use bench::{Bench, run, run_in_all_modes};
+pub use listed::Listed;
 pub use random::{Random, Stall, for_each_seed};
 pub use rtl::kernel::link;
 pub use sink::Sink;

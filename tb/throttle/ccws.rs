@@ -1,14 +1,14 @@
 //! Victim tags and scores in lockstep with their twins.
 
 use golden::throttle::Scheme;
-use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic, Wake};
+use rtl::kernel::{Edge, Wake};
 use rtl::throttle::ccws::CcwsConfig;
 use rtl::throttle::ccws::scores::Scores;
 use rtl::throttle::ccws::victims::Victims;
 use rtl::throttle::{Hooks, L1Place, Losses, ThrottleConfig};
 use warpsieve::check::twin::twin;
 
-use crate::kit::Random;
+use crate::kit::{Listed, Random};
 
 /// khairy2015 Table 4.
 const CONFIG: CcwsConfig = CcwsConfig::KHAIRY2015;
@@ -53,25 +53,9 @@ fn a_million_accesses_lose_what_the_twin_says() {
 
 #[test]
 fn forty_eight_warps_have_768_victim_tags() {
-    struct Cells(Vec<(&'static str, u32)>);
-    impl Fields for Cells {
-        fn field(&mut self, _: Field) {}
-        fn wide(&mut self, _: &'static str, _: &[u8]) {}
-    }
-    impl Describe for Cells {
-        fn enter(&mut self, _: &'static str, _: Option<u32>) {}
-        fn leave(&mut self) {}
-        fn probe(&mut self, _: Field) {}
-        fn stat(&mut self, _: &'static str, _: u64) {}
-        fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
-            self.0.push((name, array.spec().rows * array.spec().columns));
-        }
-        fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
-        fn logic(&mut self, _: &'static str, _: Logic) {}
-    }
-    let mut cells = Cells(Vec::new());
-    victims().describe(&mut cells);
-    assert_eq!(cells.0, [("tags", 768), ("owners", 128)]);
+    let listed = Listed::of(|to| victims().describe(to));
+    let cells: Vec<_> = listed.arrays.into_iter().map(|(name, cells, _)| (name, cells)).collect();
+    assert_eq!(cells, [("tags", 768), ("owners", 128)]);
 }
 
 /// Warps begin, issue, lose locality and end at random; in every cycle the same ones may load.

@@ -1,8 +1,6 @@
 //! A bank of the tracker alone, cycle by cycle.
 
-use rtl::kernel::{
-    ArrayView, Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Field, Fields, Logic, Mode, Sleep,
-};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind, Sharing};
 use rtl::tracker::{
@@ -10,7 +8,7 @@ use rtl::tracker::{
     TrackerScheme,
 };
 
-use crate::kit::{Bench, CycleTable, Sink, Source, Stall, assert_table, link, run};
+use crate::kit::{Bench, CycleTable, Listed, Sink, Source, Stall, assert_table, link, run};
 
 const PACKETS: PacketShape =
     PacketShape { tracked: true, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 4, partition_bits: 3 };
@@ -177,30 +175,10 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
     assert_eq!((stats.listed, stats.poisoned, stats.held), (2, 1, 27 - 23));
 }
 
-/// Bits of the cells of each array.
-struct CellBits(Vec<u32>);
-
-impl Fields for CellBits {
-    fn field(&mut self, _: Field) {}
-    fn wide(&mut self, _: &'static str, _: &[u8]) {}
-}
-
-impl Describe for CellBits {
-    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
-    fn leave(&mut self) {}
-    fn probe(&mut self, _: Field) {}
-    fn stat(&mut self, _: &'static str, _: u64) {}
-    fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
-        self.0.push(array.cell_bits());
-    }
-    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
-    fn logic(&mut self, _: &'static str, _: Logic) {}
-}
-
 #[test]
 fn a_bank_of_eight_has_tags_three_bits_narrower_than_lines() {
-    let mut bits = CellBits(Vec::new());
-    Alone::new(vec![], vec![], vec![]).tracker.describe(&mut bits);
+    let listed = Listed::of(|to| Alone::new(vec![], vec![], vec![]).tracker.describe(to));
+    let bits: Vec<_> = listed.arrays.into_iter().map(|(_, _, bits)| bits).collect();
     // An entry: valid, the 22 bits of a line in its bank less 7 of its set, 16 sharers and whose turn it is. Recency: 3 bits a way.
-    assert_eq!(bits.0, [1 + 15 + 16 + 4, 8 * 3]);
+    assert_eq!(bits, [1 + 15 + 16 + 4, 8 * 3]);
 }
