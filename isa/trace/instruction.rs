@@ -33,8 +33,12 @@ pub(super) struct Format {
     has_values: bool,
 }
 
-/// What is odd about a stride of lanes with gaps.
-pub(super) const GAPS: &str = "a base and a stride for lanes with gaps between them: the stride counts per lane";
+/// What is odd about a stride for the lanes of a mask, of which there is one.
+pub(super) fn odd_stride(mask: u32) -> Option<&'static str> {
+    let lanes = mask >> mask.trailing_zeros();
+    let is_one_run = lanes.wrapping_add(1) & lanes == 0;
+    (!is_one_run).then_some("a base and a stride for lanes with gaps between them: the stride counts per lane")
+}
 
 /// What a line says, but for the addresses.
 #[derive(Clone, Copy, Debug)]
@@ -227,8 +231,7 @@ fn read_addresses(
                     stride.refused(&format!("a stride that keeps lane {lane} within 64 address bits"))
                 })?;
             }
-            let is_one_run = (mask >> first).wrapping_add(1) & mask >> first == 0;
-            Ok((!is_one_run).then_some(GAPS))
+            Ok(odd_stride(mask))
         }
         b"2" => {
             let mut address = words.hexadecimal("the base address", 64)?;

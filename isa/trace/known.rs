@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use isa::recorded::record::{LANES, lanes_of};
 use rustc_hash::FxHasher;
 
-use super::instruction::{Format, GAPS, Given, Parsed};
+use super::instruction::{Format, Given, Parsed, odd_stride};
 
 /// Lines kept at most: more distinct instructions than most kernels have.
 const PLACES: usize = 1 << 12;
@@ -68,7 +68,7 @@ impl KnownLines {
         let mut parsed = Parsed { mask, origin, ..known.parsed };
         if !matches!(parsed.addresses, Given::None) {
             parsed.addresses = line.addresses(mask, addresses)?;
-            parsed.odd = parsed.addresses.odd(mask);
+            parsed.odd = if let Given::Stride { .. } = parsed.addresses { odd_stride(mask) } else { None };
         }
         (line.0 == &*known.rest).then_some(parsed)
     }
@@ -192,13 +192,5 @@ impl<'a> Plain<'a> {
             }
             _ => None,
         }
-    }
-}
-
-impl Given {
-    /// What is odd about addresses given so.
-    fn odd(self, mask: u32) -> Option<&'static str> {
-        let has_gaps = || mask.count_ones() != mask.ilog2() - mask.trailing_zeros() + 1;
-        (matches!(self, Given::Stride { .. }) && has_gaps()).then_some(GAPS)
     }
 }
