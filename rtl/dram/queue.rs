@@ -83,15 +83,15 @@ pub(super) struct Waited {
 }
 
 impl Waited {
-    /// Requests become fewer by one in a cycle, and the last of its bank or the last of all may have gone. They
-    /// become more with the cycle negated.
-    fn falls(&mut self, cycle: u64, bank: bool, all: bool) {
-        self.requests = self.requests.wrapping_add(cycle);
-        if bank {
-            self.banks = self.banks.wrapping_add(cycle);
+    /// Shifts the difference of the requests, and of the banks and of all if their levels change too: by the cycle of
+    /// a fall, or by the negative of that of a rise.
+    fn shift(&mut self, by: u64, banks: bool, all: bool) {
+        self.requests = self.requests.wrapping_add(by);
+        if banks {
+            self.banks = self.banks.wrapping_add(by);
         }
         if all {
-            self.cycles = self.cycles.wrapping_add(cycle);
+            self.cycles = self.cycles.wrapping_add(by);
         }
     }
 }
@@ -312,7 +312,7 @@ impl Queue {
         let entry = Entry { write, id, tag, burst, place };
         self.slots[slot % MAX] = Slot { entry, same_burst, accepted: at.cycle };
         self.older[slot % MAX] = self.occupied;
-        self.waited.falls(at.cycle.wrapping_neg(), self.banks & bank_bit == 0, self.occupied == 0);
+        self.waited.shift(at.cycle.wrapping_neg(), self.banks & bank_bit == 0, self.occupied == 0);
         self.occupied |= bit;
         self.in_bank[bank % MAX] |= bit;
         self.banks |= bank_bit;
@@ -357,7 +357,7 @@ impl Queue {
         if in_bank == 0 {
             self.banks &= !bank_bit;
         }
-        self.waited.falls(cycle, in_bank == 0, self.occupied == 0);
+        self.waited.shift(cycle, in_bank == 0, self.occupied == 0);
         for other in each(self.blocked) {
             let same_burst = &mut self.slots[other % MAX].same_burst;
             *same_burst &= keep;

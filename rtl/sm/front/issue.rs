@@ -27,6 +27,14 @@ pub(in crate::sm) enum Turn {
     Second,
 }
 
+/// The instruction at the head of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sm) struct Head<'l> {
+    pub warp: u8,
+    pub pc: u32,
+    pub decoded: &'l Decoded,
+}
+
 /// An instruction that a scheduler issues, for 32 lanes. It is handed by value to what is out of line, so
 /// that the usual instruction never puts one together.
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +51,6 @@ pub(in crate::sm) struct Issue {
     pub mask: u32,
     /// Lanes of the warp in which it acts.
     pub lanes: u64,
-}
-
-/// The instruction at the head of a warp.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sm) struct Head<'l> {
-    pub warp: u8,
-    pub pc: u32,
-    pub decoded: &'l Decoded,
 }
 
 impl Issue {
