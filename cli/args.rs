@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use waves::dump::{self, UnknownFormat};
 
 use warpsieve::config::Request;
+use warpsieve::run::Threads;
 
 /// Largest `--max-cycles`: 10^15 core cycles are weeks of machine time and years of ours.
 const MOST_CYCLES: u64 = 1_000_000_000_000_000;
@@ -282,14 +283,23 @@ pub(super) struct SimulationArguments {
     /// Millimetres of wire between an SM and a partition, for the energy [default: half an edge of a GTX 480]
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = millimetres)]
     pub hop_mm: Option<f64>,
-    /// With 2, run the SMs in one thread and L2 and DRAM in another, with the same result; what follows every
-    /// cycle (checks, waveforms, time series) takes one, and so do machines with a tracker or recalls. Faster where
-    /// two processors are idle and both sides have much to do
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
-    pub threads: u8,
+    /// Threads that share the machine's islands (SMs, crossbars, partitions), with the same result: a number, `auto` for
+    /// the processors there are while that pays, or `step` for all blocks of a cycle together. What follows every cycle
+    /// (checks, waveforms, time series) is run in step, and so are machines with dueling, a coordinator, a tracker or
+    /// recalls
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
+    pub threads: Threads,
     /// Print no summary and no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+fn threads(text: &str) -> Result<Threads, &'static str> {
+    match text {
+        "auto" => Ok(Threads::Auto),
+        "step" => Ok(Threads::InStep),
+        _ => text.parse().map(Threads::Of).map_err(|_| "expected a number from 1, `auto` or `step`"),
+    }
 }
 
 fn millimetres(text: &str) -> Result<f64, &'static str> {

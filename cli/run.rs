@@ -145,7 +145,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         series: arguments.series.clone().map(|path| SeriesOptions { path, interval: arguments.interval }),
         timeline: arguments.timeline.clone(),
         pipeline: arguments.pipeline.clone(),
-        two_threads: arguments.threads == 2,
+        threads: arguments.threads,
         structures: arguments.energy || arguments.stats.is_some(),
         interrupt: interrupt::listen()?,
         ..RunOptions::default()

@@ -16,7 +16,7 @@
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
 use super::describe::misfit;
-use super::{AsProbes, BlockId, Describe, DescribeExt, Edge, Payload, Wake, digest_of, width_of};
+use super::{AsProbes, BlockId, Describe, DescribeExt, Edge, Payload, Simulator, digest_of, width_of};
 
 /// Shape of a channel.
 #[derive(Clone, Debug)]
@@ -158,55 +158,68 @@ impl<T: Payload> Chan<T> {
         (self.popped_at == tick).then(|| &self.slots[last].beat)
     }
 
-    /// Ticks after which one end can first be touched by what the other does.
+    /// Ticks after which the receiver can first be touched by what the sender does.
     #[must_use]
-    pub fn distance(&self) -> u64 {
-        self.spec.latency.min(self.spec.credit)
+    pub fn latency(&self) -> u64 {
+        self.spec.latency
     }
 
-    /// The tick from which the youngest beat is visible, or 0 if there is none.
+    /// Ticks after which the sender can first be touched by what the receiver does.
     #[must_use]
-    pub fn youngest(&self) -> u64 {
-        let last = self.tail.checked_sub(1).unwrap_or(self.slots.len() - 1);
-        if self.level > 0 { self.slots[last].from } else { 0 }
+    pub fn credit(&self) -> u64 {
+        self.spec.credit
     }
 
-    /// Tells two ends of one link, which were copies of each other and have run apart until `until`, what the other
-    /// has done: `self` is the one into which beats were sent, `receiver` the one from which they were taken and which
-    /// holds them from now on. Each side's blocks are woken by its own wheel. The ends must not have been apart for
-    /// longer than [`Self::distance`], so that nothing that is told now could have been seen before.
-    pub(crate) fn meet(&mut self, receiver: &mut Self, until: u64, senders: &mut Wake, receivers: &mut Wake) {
-        let (last, depth) = (until - 1, self.slots.len());
+    /// Tells two ends of one link, which were copies of each other and have run apart, what the other has done: `self`
+    /// is the one into which beats were sent, `receiver` the one from which they were taken and which holds them from
+    /// now on. Each side's blocks are woken by its own simulator.
+    ///
+    /// # Panics
+    /// If an end has run beyond the tick at which it would have seen something that it is told only now.
+    pub(crate) fn meet(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
+        let depth = self.slots.len();
         // Once round the ring looks like not at all, but for the time.
-        let steps = |from: usize, to: usize, moved: bool| match (to + depth - from) % depth {
-            0 if moved => depth,
-            steps => steps,
+        let steps = |from: usize, to: usize, moved: bool| match to.checked_sub(from) {
+            Some(0) if moved => depth,
+            Some(steps) => steps,
+            None => to + depth - from,
         };
         for _ in 0..steps(receiver.tail, self.tail, receiver.pushed_at != self.pushed_at) {
             let slot = receiver.tail;
-            std::mem::swap(&mut receiver.slots[slot], &mut self.slots[slot]);
+            receiver.slots[slot] = self.slots[slot].clone();
             let from = receiver.slots[slot].from;
+            self.expect_unseen(from, receivers);
             receiver.visible_from = receiver.visible_from.min(from);
             receiver.level += 1;
             receiver.tail = receiver.after(slot);
-            receivers.deliver(last, self.spec.to, from);
+            let (wake, last) = receivers.told();
+            wake.deliver(last, self.spec.to, from);
         }
         let was_full = self.room_from == NEVER;
         for _ in 0..steps(self.head, receiver.head, receiver.popped_at != self.popped_at) {
             let slot = self.head;
             self.slots[slot].from = receiver.slots[slot].from;
+            self.expect_unseen(self.slots[slot].from, senders);
             self.level -= 1;
             self.head = self.after(slot);
         }
         if was_full && self.level < depth {
             self.room_from = self.slots[self.tail].from;
-            senders.at_tick(last, self.spec.from, self.room_from);
+            let (wake, last) = senders.told();
+            wake.at_tick(last, self.spec.from, self.room_from);
         }
         (self.visible_from, self.popped_at) = (receiver.visible_from, receiver.popped_at);
         (receiver.room_from, receiver.pushed_at) = (self.room_from, self.pushed_at);
         if let (Some(sent), Some(taken)) = (&mut self.history, &mut receiver.history) {
             sent[POPPED] = taken[POPPED];
             taken[PUSHED] = sent[PUSHED];
+        }
+    }
+
+    /// An end that has run beyond what it hears of now has decided without it.
+    fn expect_unseen(&self, from: u64, end: &Simulator) {
+        if from < end.reached() {
+            panic!("{}: told of tick {from} at tick {}, which is too late", self.spec.path, end.reached());
         }
     }
 
@@ -454,7 +467,7 @@ pub fn link<T: Payload>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Fields, FieldsExt, Wake};
+    use crate::kernel::{Blocks, Fields, FieldsExt, Mode, Sleep, Wake};
 
     #[derive(Clone, Debug, Default, Hash, PartialEq)]
     struct Word {
@@ -479,6 +492,26 @@ mod tests {
 
     fn word(value: u64) -> Word {
         Word { value }
+    }
+
+    /// Nothing to simulate.
+    struct Nobody;
+
+    impl Blocks for Nobody {
+        fn population(&self) -> Vec<u8> {
+            vec![0]
+        }
+        fn eval(&mut self, block: BlockId, _: &mut Edge<'_>) -> Sleep {
+            unreachable!("{block:?}")
+        }
+        fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
+    }
+
+    /// The simulator of an end that has come to a tick.
+    fn come_to(tick: u64) -> Simulator {
+        let mut sim = Simulator::new(&[1], &Nobody, Mode::default());
+        sim.jump(tick);
+        sim
     }
 
     /// What the ends of a link did in each tick.
@@ -518,7 +551,8 @@ mod tests {
             let (mut together, mut apart) = (Seen::default(), Seen::default());
             let mut link = chan(depth, latency, credit);
             let (mut sender, mut receiver) = (link.clone(), link.clone());
-            let mut meeting = draw(link.distance());
+            let distance = latency.min(credit);
+            let mut meeting = draw(distance);
             for tick in 0..4000 {
                 // Phases in which either end is the slower one, so that the link is full, and empty.
                 let (sends, takes) = (draw(8) < 1 + tick / 500 % 8, draw(8) < 8 - tick / 300 % 8);
@@ -527,10 +561,9 @@ mod tests {
                 apart.take(tick, &mut receiver, takes);
                 apart.send(tick, &mut sender, sends);
                 if tick == meeting {
-                    sender.meet(&mut receiver, tick + 1, &mut Wake::new(&[1]), &mut Wake::new(&[1]));
+                    sender.meet(&mut receiver, &mut come_to(tick + 1), &mut come_to(tick + 1));
                     assert_eq!((receiver.len(), receiver.oldest()), (link.len(), link.oldest()), "tick {tick}");
-                    assert_eq!(receiver.youngest(), link.youngest(), "tick {tick}");
-                    meeting += 1 + draw(link.distance());
+                    meeting += 1 + draw(distance);
                 }
             }
             assert_eq!(apart, together, "depth {depth}, latency {latency}, credit {credit}");
@@ -543,14 +576,34 @@ mod tests {
     fn a_meeting_wakes_who_has_not_heard_of_a_beat_or_of_room() {
         let (mut seen, mut sender) = (Seen::default(), chan(2, 6, 6));
         let mut receiver = sender.clone();
-        let (mut senders, mut receivers) = (Wake::new(&[1]), Wake::new(&[1]));
         seen.send(10, &mut sender, true);
         seen.send(11, &mut sender, true);
-        sender.meet(&mut receiver, 12, &mut senders, &mut receivers);
+        let (mut senders, mut receivers) = (come_to(12), come_to(12));
+        sender.meet(&mut receiver, &mut senders, &mut receivers);
         assert_eq!((senders.next_tick(), receivers.next_tick()), (None, Some(16)));
         seen.take(17, &mut receiver, true);
-        sender.meet(&mut receiver, 18, &mut senders, &mut receivers);
+        let mut senders = come_to(18);
+        sender.meet(&mut receiver, &mut senders, &mut come_to(18));
         assert_eq!(senders.next_tick(), Some(23));
+    }
+
+    #[test]
+    #[should_panic(expected = "sm3.l1.mshr.replay: told of tick 16 at tick 17, which is too late")]
+    fn a_receiver_that_has_run_past_a_beat_is_a_breach() {
+        let (mut seen, mut sender) = (Seen::default(), chan(2, 6, 6));
+        let mut receiver = sender.clone();
+        seen.send(10, &mut sender, true);
+        sender.meet(&mut receiver, &mut come_to(12), &mut come_to(17));
+    }
+
+    #[test]
+    #[should_panic(expected = "told of tick 17 at tick 18, which is too late")]
+    fn a_sender_that_has_run_past_a_credit_is_a_breach() {
+        let (mut seen, mut sender) = (Seen::default(), chan(2, 1, 6));
+        seen.send(10, &mut sender, true);
+        let mut receiver = sender.clone();
+        seen.take(11, &mut receiver, true);
+        sender.meet(&mut receiver, &mut come_to(18), &mut come_to(12));
     }
 
     #[test]

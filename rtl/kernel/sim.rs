@@ -5,6 +5,7 @@
 //! that acts although nothing had woken it (a missed wake-up, which would be a hang without it).
 
 use std::hash::Hasher;
+use std::ops::ControlFlow;
 
 use super::wake::{BlockSet, DOMAINS};
 use super::{ArrayView, BlockId, Describe, Digest, Edge, Field, Fields, Logic, Sleep, Wake};
@@ -145,6 +146,8 @@ pub struct Simulator {
     population: Vec<u8>,
     random: u64,
     tick: u64,
+    /// The tick before which blocks that run apart have been evaluated.
+    reached: u64,
     started: bool,
 }
 
@@ -162,7 +165,7 @@ impl Simulator {
             }
         }
         let slowly = mode.everyone() || mode.shuffle.is_some();
-        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, population }
+        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, reached: 0, started: false, population }
     }
 
     /// Time of the last edge, in ticks.
@@ -183,27 +186,68 @@ impl Simulator {
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
 
-    /// Gives clock domains away to a simulator of their own, with which they run apart from the others: on another
-    /// thread if one likes. What crosses between the sides is exchanged by `Chan::meet` before it is seen.
+    /// Gives blocks away to a simulator of their own, with which they run apart from the others: on another
+    /// thread if one likes. What crosses between the sides is exchanged by [`Chan::meet`](super::Chan::meet) before it is
+    /// seen.
     ///
     /// # Panics
     /// In a mode that looks at all blocks of an edge together.
     #[must_use]
-    pub fn separate(&mut self, theirs: &[u8]) -> Self {
+    pub fn separate(&mut self, theirs: impl IntoIterator<Item = BlockId>) -> Self {
         assert!(!self.slowly, "blocks that are shuffled or all evaluated do not run apart");
-        Self { wake: self.wake.separate(theirs), population: self.population.clone(), ..*self }
+        let mut sets = [BlockSet::EMPTY; DOMAINS];
+        for BlockId { domain, slot } in theirs {
+            sets[usize::from(domain)].insert(slot);
+        }
+        let reached = if self.started { self.tick + 1 } else { 0 };
+        Self { wake: self.wake.separate(sets), population: self.population.clone(), reached, ..*self }
     }
 
-    /// Takes back what [`Self::separate`] gave away; the last edge is then that of either.
+    /// Takes back what [`Self::separate`] gave away; both have come to the same tick. The last edge is then that of either.
     pub fn rejoin(&mut self, parted: Self) {
-        self.wake.rejoin(parted.wake);
+        self.reached = self.reached.max(parted.reached);
+        self.wake.rejoin(parted.wake, self.reached);
         self.tick = self.tick.max(parted.tick);
         self.started |= parted.started;
     }
 
-    /// The wake wheels, for channels whose ends are apart.
-    pub(crate) fn wake(&mut self) -> &mut Wake {
-        &mut self.wake
+    /// Runs blocks that [`Self::separate`] gave away: `eval` is given what is due at each edge before `until`, up to the
+    /// one at which it breaks off.
+    #[inline(always)]
+    pub fn run(&mut self, until: u64, mut eval: impl FnMut(&mut Due, &mut Edge<'_>) -> ControlFlow<()>) {
+        while let Some((domain, tick)) = self.wake.first_before(until) {
+            (self.tick, self.started) = (tick, true);
+            if self.edge(domain, tick, &mut eval) == Some(ControlFlow::Break(())) {
+                break;
+            }
+        }
+        self.reached = until;
+    }
+
+    /// One edge of the blocks of a domain that are due, if any are.
+    #[inline(always)]
+    fn edge<T>(&mut self, domain: u8, tick: u64, eval: impl FnOnce(&mut Due, &mut Edge<'_>) -> T) -> Option<T> {
+        let (cycle, taken) = self.wake.begin(domain, tick)?;
+        let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
+        let what = eval(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
+        self.wake.end(domain, tick, due.again);
+        Some(what)
+    }
+
+    /// Passes over the time up to `until`, in which nothing is due or nobody is to see what is.
+    pub fn jump(&mut self, until: u64) {
+        self.reached = until;
+    }
+
+    /// The tick that [`Self::run`] came to: nothing is due before it.
+    #[must_use]
+    pub fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// The wake wheels, for a beat or a credit of a link whose ends are apart, with the tick from which on they are told.
+    pub(crate) fn told(&mut self) -> (&mut Wake, u64) {
+        (&mut self.wake, self.reached.saturating_sub(1))
     }
 
     /// Wakes a block from outside (a host command) at its next edge after the current tick.
@@ -257,10 +301,7 @@ impl Simulator {
             return Some(tick);
         }
         for domain in 0..DOMAINS as u8 {
-            let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
-            let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
-            blocks.eval_due(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
-            self.wake.end(domain, tick, due.again);
+            self.edge(domain, tick, |due, at| blocks.eval_due(due, at));
         }
         Some(tick)
     }

@@ -29,6 +29,7 @@ pub(super) struct BlockSet([u64; 2]);
 
 impl BlockSet {
     pub(super) const EMPTY: Self = Self([0; 2]);
+    const ALL: Self = Self([u64::MAX; 2]);
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
@@ -46,6 +47,17 @@ impl BlockSet {
     #[inline]
     pub(super) fn bits(self) -> u128 {
         u128::from(self.0[0]) | u128::from(self.0[1]) << 64
+    }
+
+    /// Those that are in both.
+    #[inline]
+    fn and(self, other: Self) -> Self {
+        Self([self.0[0] & other.0[0], self.0[1] & other.0[1]])
+    }
+
+    /// Those that are not in `other`.
+    fn without(self, other: Self) -> Self {
+        Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
     }
 }
 
@@ -83,7 +95,9 @@ struct Domain {
     touched: BlockSet,
     /// The last tick at which blocks were taken, and those.
     taken: (u64, BlockSet),
-    /// Its blocks are another wheel's: nothing is due here.
+    /// Blocks that are due by this wheel; the others have one of their own.
+    own: BlockSet,
+    /// It has none of them: nobody is to be woken here.
     is_away: bool,
 }
 
@@ -101,8 +115,59 @@ impl Domain {
             next_far: u64::MAX,
             touched: BlockSet::EMPTY,
             taken: (0, BlockSet::EMPTY),
+            own: BlockSet::ALL,
             is_away: false,
         }
+    }
+
+    /// Gives blocks away to a wheel of their own, with the cycles for which they are due.
+    fn separate(&mut self, theirs: BlockSet) -> Self {
+        let mut parted =
+            Self { base: self.base, own: theirs, is_away: theirs == BlockSet::EMPTY, ..Self::new(self.period) };
+        if parted.is_away {
+            return parted;
+        }
+        self.own = self.own.without(theirs);
+        self.is_away = self.own == BlockSet::EMPTY;
+        for at in 0..SPAN as usize {
+            parted.slots[at] = self.slots[at].and(theirs);
+            self.slots[at] = self.slots[at].without(theirs);
+        }
+        let is_theirs = |(_, slot): &(u64, u8)| theirs.contains(*slot);
+        parted.far = self.far.iter().copied().filter(is_theirs).collect();
+        self.far.retain(|far| !is_theirs(far));
+        self.note_filled();
+        parted.note_filled();
+        parted
+    }
+
+    /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
+    fn rejoin(&mut self, parted: Self, until: u64) {
+        if parted.is_away {
+            return;
+        }
+        // Whatever either has filled is not before this cycle and less than a span behind it.
+        self.base = until.div_ceil(self.period.get());
+        for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
+            *slot = slot.and(self.own);
+            *slot |= theirs.and(parted.own);
+        }
+        self.far.retain(|(_, slot)| self.own.contains(*slot));
+        self.far.extend(parted.far.iter().filter(|(_, slot)| parted.own.contains(*slot)));
+        self.own |= parted.own;
+        self.is_away = false;
+        self.touched |= parted.touched;
+        self.note_filled();
+    }
+
+    /// Sets what follows from the filled cycles.
+    fn note_filled(&mut self) {
+        self.filled = [0; 4];
+        for (at, slot) in self.slots.iter().enumerate() {
+            self.filled[at / 64] |= u64::from(*slot != BlockSet::EMPTY) << (at % 64);
+        }
+        self.next_far = self.far.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
+        self.set_next(self.first_filled().min(self.next_far));
     }
 
     /// True if the ring spans `cycle`.
@@ -192,6 +257,8 @@ impl Domain {
         if cycle == self.next_far {
             due |= self.take_far(cycle);
         }
+        // A link that leads away may have woken its other end here.
+        due = due.and(self.own);
         self.taken = (tick, due);
         (cycle, due)
     }
@@ -244,6 +311,8 @@ impl Domain {
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
+    /// First and last of the domains that have blocks here.
+    own: (u8, u8),
 }
 
 impl Wake {
@@ -260,29 +329,23 @@ impl Wake {
         };
         // In a domain that is not used nothing is ever due.
         let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
-        Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len() }
+        Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len(), own: (0, DOMAINS as u8 - 1) }
     }
 
-    /// Gives domains away to a wheel of their own. From then on neither wakes the blocks of the other:
-    /// whoever brings the two sides together does ([`Chan::meet`](super::Chan::meet)).
-    pub(super) fn separate(&mut self, theirs: &[u8]) -> Self {
-        let away = |domain: &Domain| Domain { is_away: true, ..Domain::new(domain.period) };
-        let mut parted = Self {
-            domains: Box::new(std::array::from_fn(|domain| away(&self.domains[domain]))),
-            num_domains: self.num_domains,
-        };
-        for &domain in theirs {
-            std::mem::swap(self.domain(domain), parted.domain(domain));
-        }
-        parted
+    /// Gives blocks, a set of each domain, away to a wheel of their own. From then on neither wakes the blocks of the
+    /// other: whoever brings the two sides together does ([`Chan::meet`](super::Chan::meet)).
+    pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
+        let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
+        let is_here = |domain: &Domain| !domain.is_away;
+        let first = parted.iter().position(is_here).unwrap_or(0) as u8;
+        let last = parted.iter().rposition(is_here).unwrap_or(0) as u8;
+        Self { domains: Box::new(parted), num_domains: self.num_domains, own: (first, last) }
     }
 
-    /// Takes back the domains that [`Self::separate`] gave away.
-    pub(super) fn rejoin(&mut self, parted: Self) {
+    /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
+    pub(super) fn rejoin(&mut self, parted: Self, until: u64) {
         for (own, theirs) in self.domains.iter_mut().zip(*parted.domains) {
-            if own.is_away {
-                *own = theirs;
-            }
+            own.rejoin(theirs, until);
         }
     }
 
@@ -322,6 +385,20 @@ impl Wake {
     pub fn next_tick(&self) -> Option<u64> {
         let due = self.domains.iter().fold(u64::MAX, |due, d| due.min(d.next_at));
         (due != u64::MAX).then_some(due)
+    }
+
+    /// The domain and the tick of the earliest edge at which any block is due, if that is before `end`.
+    #[inline]
+    pub(super) fn first_before(&self, end: u64) -> Option<(u8, u64)> {
+        let (mut domain, last) = self.own;
+        let mut tick = self.domains[usize::from(domain) % DOMAINS].next_at;
+        for other in domain + 1..=last {
+            let at = self.domains[usize::from(other) % DOMAINS].next_at;
+            if at < tick {
+                (domain, tick) = (other, at);
+            }
+        }
+        (tick < end).then_some((domain, tick))
     }
 
     /// Takes the blocks of `domain` that are due at `tick`, with the domain's cycle. Nothing more is
@@ -467,6 +544,42 @@ mod tests {
         assert_eq!(wake.next_tick(), Some(100_010));
         assert_eq!(take(&mut wake, 0, 100_010), Some((10_001, 2)));
         assert_eq!(take(&mut wake, 0, 102_000), Some((10_200, 4)));
+    }
+
+    /// Who is due before a tick, with the ticks and domains.
+    fn drain(wake: &mut Wake, end: u64) -> Vec<(u64, u8, u8)> {
+        let mut drained = Vec::new();
+        while let Some((domain, tick)) = wake.first_before(end) {
+            let (_, due) = take(wake, domain, tick).unwrap();
+            drained.extend((0..128).filter(|slot| due >> slot & 1 != 0).map(|slot| (tick, domain, slot)));
+        }
+        drained
+    }
+
+    /// Far wakes included; what a side is told of the other's blocks is not its matter.
+    #[test]
+    fn blocks_of_wheels_that_were_apart_are_due_when_they_were() {
+        let (one, other) = (block(0, 3), block(0, 70));
+        let mut together = Wake::new(&[10, 7]);
+        for (block, tick) in [(one, 30), (other, 30), (other, 90), (one, 2000), (other, 9000), (block(1, 0), 70)] {
+            together.at_tick(0, block, tick);
+        }
+        let mut apart = together.clone();
+        let mut theirs = [BlockSet::EMPTY; DOMAINS];
+        theirs[0].insert(other.slot);
+        let mut parted = apart.separate(theirs);
+        assert_eq!((apart.next_tick(), parted.next_tick()), (Some(30), Some(30)));
+        apart.deliver(0, other, 41);
+        parted.deliver(0, one, 150);
+        let mut seen = [drain(&mut apart, 100), drain(&mut parted, 100)].concat();
+        assert_eq!(seen, [(30, 0, 3), (70, 1, 0), (30, 0, 70), (90, 0, 70)]);
+        apart.deliver(100, other, 160);
+        apart.rejoin(parted, 100);
+        seen.extend(drain(&mut apart, u64::MAX));
+        seen.sort_unstable();
+        let mut expected = drain(&mut together, u64::MAX);
+        expected.sort_unstable();
+        assert_eq!(seen, expected);
     }
 
     #[test]

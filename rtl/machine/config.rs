@@ -71,17 +71,20 @@ pub struct ClockConfig {
     pub dram_khz: u32,
 }
 
-/// Fixed delays in core cycles. The boundary between SMs and memory is a credit link each way: both
-/// sides influence each other only after its delay.
+/// Fixed delays in core cycles. A credit goes back as fast as messages in its direction: one of a link from an SM takes what
+/// a delivery to it takes. Where there are delays in all directions, SMs, crossbars and partitions touch each other only after
+/// them, and can be simulated apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
+    /// From an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: seen at the next edge.
+    pub inject: u32,
     /// From the request crossbar to the L2 bank.
     pub request: u32,
     /// From the L2 bank to the reply crossbar.
     pub reply: u32,
-    /// Until a credit of these two links is back at its sender.
-    pub credit: u32,
+    /// From the reply crossbar to an SM, and from the CTA dispatcher; 0: seen at the next edge.
+    pub deliver: u32,
     /// From the DRAM channel to the L2 bank.
     pub dram_return: u32,
 }
@@ -111,10 +114,12 @@ impl MachineConfig {
             rules.expect(is_simple, "core_khz", core_khz, "in a simple ratio to the other clocks", why);
         });
         rules.group("link", |rules| {
-            let LinkConfig { request, reply, credit, dram_return } = &self.link;
-            let all = [("request", request), ("reply", reply), ("credit", credit), ("dram_return", dram_return)];
-            for (field, cycles) in all {
+            let LinkConfig { inject, request, reply, deliver, dram_return } = &self.link;
+            for (field, cycles) in [("request", request), ("reply", reply), ("dram_return", dram_return)] {
                 rules.range(field, u64::from(*cycles), 1..=1000, "a registered link takes a cycle");
+            }
+            for (field, cycles) in [("inject", inject), ("deliver", deliver)] {
+                rules.range(field, u64::from(*cycles), 0..=1000, "a link on a chip takes less");
             }
         });
         rules.group("sm", |rules| self.sm.validate(rules));

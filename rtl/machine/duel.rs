@@ -2,7 +2,8 @@
 //! The block and its channels, of a machine whose SMs duel: one from each leader, one to every SM.
 
 use super::MachineConfig;
-use crate::kernel::{Block, BlockId, Chan, ChanSpec, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
+use super::wiring::open;
+use crate::kernel::{Block, Chan, ChanSpec, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
 use crate::l1::dueling::{Dueling, DuelingIo, LEADERS, Mode, Seen};
 use crate::l1::lsu::DuelIo;
 
@@ -14,15 +15,12 @@ pub(super) struct Duel {
 }
 
 impl Duel {
-    /// Wires the block `own` to the load-store units.
-    pub fn new(config: &MachineConfig, own: BlockId, lsu: impl Fn(u32) -> BlockId) -> Self {
-        let plain = |path: String, from, to| ChanSpec { path, depth: 2, latency: 1, credit: 1, from, to };
-        let seen = |i: u32| Chan::new(plain(format!("dueling.seen{i}"), lsu(i), own), ());
-        let mode = |i: u32| Chan::new(plain(format!("sm{i}.l1.mode"), own, lsu(i)), ());
+    /// The block with its channels, `seen` from each leader and `mode` to every SM.
+    pub fn new(config: &MachineConfig, seen: impl Fn(u32) -> ChanSpec, mode: impl Fn(u32) -> ChanSpec) -> Self {
         Self {
             block: Dueling::new(config.l1.dueling, config.num_sms),
-            seen: (0..LEADERS as u32).map(seen).collect(),
-            mode: (0..config.num_sms).map(mode).collect(),
+            seen: open((0..LEADERS as u32).map(seen).collect(), &()),
+            mode: open((0..config.num_sms).map(mode).collect(), &()),
         }
     }
 

@@ -328,10 +328,10 @@ impl Machine {
         }
     }
 
-    /// The first fault of any core.
+    /// The first fault of any core; of several at one edge that of the SM with the lowest number.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
-        if self.faulted { self.cores.iter().find_map(SmCore::fault) } else { None }
+        self.faulted.and_then(|(_, sm)| self.cores[sm].fault())
     }
 
     /// Partition of an L2 line.

@@ -10,5 +10,5 @@ mod wiring;
 
 pub use config::{ClockConfig, LinkConfig, MachineConfig};
 pub use host::{HostError, NotIdle};
-pub use wiring::apart::Apart;
+pub use wiring::islands::{Islands, Reached};
 pub use wiring::{CORE, DRAM, L2, Machine, Part, XBAR};

@@ -23,10 +23,10 @@
 //! link's delay, credits included. Where the L2 recalls lines from L1s, these have a network of their
 //! own (`side_network`). A sharing tracker stands between the links and the L2 banks (`tracking`).
 
-pub(super) mod apart;
 mod build;
 mod channels;
 mod crossbars;
+pub(super) mod islands;
 mod memory;
 mod parts;
 mod sms;
@@ -79,8 +79,8 @@ pub struct Machine {
     pub(super) tracking: Option<Box<Tracking>>,
     /// Any of the parts above that most machines do not have.
     has_schemes: bool,
-    /// Some core has stopped at a fault: the host asks after every edge.
-    pub(super) faulted: bool,
+    /// The core that stopped at a fault first, with the tick: the host asks after every edge.
+    pub(super) faulted: Option<(u64, usize)>,
 }
 
 impl Machine {

@@ -18,6 +18,7 @@ pub struct Ends {
 }
 
 /// The channels between a core and the hub.
+#[derive(Clone)]
 pub struct HubLinks {
     /// Core to hub: counts.
     pub reports: Chan<Report>,
@@ -26,6 +27,7 @@ pub struct HubLinks {
 }
 
 /// The channels of an SM.
+#[derive(Clone)]
 pub struct SideBand {
     /// L1D to core: loads that missed.
     pub misses: Chan<Miss>,
@@ -43,15 +45,8 @@ impl SideBand {
         let Ends { core, l1, hub: hub_id } = ends;
         let near = |path, from, to| ChanSpec { path, depth: 2, latency: 1, credit: 1, from, to };
         let links = |hub: &dyn Hub| {
-            let latency = hub.latency();
-            let far = |path, from, to| ChanSpec {
-                path,
-                depth: latency + 3,
-                latency: u64::from(latency) * period,
-                credit: period,
-                from,
-                to,
-            };
+            let (cycles, latency) = (hub.latency(), u64::from(hub.latency()) * period);
+            let far = |path, from, to| ChanSpec { path, depth: 2 * cycles + 2, latency, credit: latency, from, to };
             HubLinks {
                 reports: Chan::new(far(format!("coordinator.reports{sm}"), core, hub_id), ()),
                 orders: Chan::new(far(format!("sm{sm}.core.orders"), hub_id, core), ()),

@@ -1,6 +1,6 @@
 //! # SM dueling in lockstep with its golden twin
 //! Follows what the L1Ds of a machine report: the accesses of the two that lead decide in the twin which
-//! mode each SM must be in two cycles later, one for the news to arrive and one for the verdict.
+//! mode each SM must be in when the news has come to the duel and its verdict to the SMs.
 
 use std::collections::VecDeque;
 
@@ -16,12 +16,14 @@ pub struct DuelLockstep {
     modes: Vec<bool>,
     /// Accesses of leaders that the duel has yet to hear of: when, who, and whether it missed.
     on_their_way: VecDeque<(u64, usize, bool)>,
+    /// Core cycles of the news, and of a verdict.
+    delays: [u64; 2],
 }
 
 impl DuelLockstep {
-    /// The duel of `num_sms` SMs before a kernel.
+    /// The duel of `num_sms` SMs before a kernel; news take so many core cycles, and a verdict so many.
     #[must_use]
-    pub fn new(config: &DuelingConfig, num_sms: usize) -> Self {
+    pub fn new(config: &DuelingConfig, num_sms: usize, delays: [u64; 2]) -> Self {
         let &DuelingConfig { leaders, interval, margin, margin_of, min_accesses } = config;
         let rules = Rules {
             interval: interval.into(),
@@ -31,15 +33,18 @@ impl DuelLockstep {
             join_once: leaders == Leaders::JoinOnce,
         };
         let modes = (0..num_sms).map(|sm| sm != 0).collect();
-        Self { rules, twin: Duel::new(rules), modes, on_their_way: VecDeque::new() }
+        Self { rules, twin: Duel::new(rules), modes, on_their_way: VecDeque::new(), delays }
     }
 
     /// Brings the twin to where it decides about the modes of `cycle`, before any SM is looked at.
     pub fn advance(&mut self, cycle: u64) {
-        while let Some((heard, leader, missed)) = self.on_their_way.pop_front_if(|(heard, ..)| *heard < cycle) {
+        let [_, verdict] = self.delays;
+        while let Some((heard, leader, missed)) =
+            self.on_their_way.pop_front_if(|(heard, ..)| *heard + verdict <= cycle)
+        {
             self.twin.see(heard, leader, missed);
         }
-        self.twin.advance(cycle.saturating_sub(1));
+        self.twin.advance(cycle.saturating_sub(verdict));
     }
 
     /// Follows an SM over the edge of `cycle`.
@@ -53,7 +58,8 @@ impl DuelLockstep {
         if let Some((_, missed)) = seen.accepted_load()
             && sm < 2
         {
-            self.on_their_way.push_back((cycle + 1, sm, missed));
+            let [news, _] = self.delays;
+            self.on_their_way.push_back((cycle + news, sm, missed));
         }
         let (is, expected) = (self.modes[sm], self.twin.is_original(sm));
         if is == expected {
@@ -92,7 +98,7 @@ mod tests {
 
     #[test]
     fn followers_must_switch_in_the_cycle_after_the_verdict() {
-        let mut lockstep = DuelLockstep::new(&DUEL, 3);
+        let mut lockstep = DuelLockstep::new(&DUEL, 3, [1, 1]);
         for sm in [0, 1] {
             at(&mut lockstep, 10, sm, &bypass()).unwrap();
         }
@@ -103,8 +109,19 @@ mod tests {
     }
 
     #[test]
+    fn followers_hear_of_a_verdict_when_it_has_come_to_them() {
+        let mut lockstep = DuelLockstep::new(&DUEL, 3, [60, 4]);
+        for sm in [0, 1] {
+            at(&mut lockstep, 439, sm, &bypass()).unwrap();
+        }
+        at(&mut lockstep, 503, 2, &Watch::default()).unwrap();
+        assert!(at(&mut lockstep.clone(), 504, 2, &Watch::default()).is_err());
+        at(&mut lockstep, 504, 2, &Watch { original: Some(false), ..Watch::default() }).unwrap();
+    }
+
+    #[test]
     fn an_access_heard_of_at_the_end_of_an_interval_belongs_to_the_next() {
-        let mut lockstep = DuelLockstep::new(&DUEL, 3);
+        let mut lockstep = DuelLockstep::new(&DUEL, 3, [1, 1]);
         at(&mut lockstep, 10, 0, &bypass()).unwrap();
         at(&mut lockstep, 499, 1, &bypass()).unwrap();
         at(&mut lockstep, 501, 2, &Watch::default()).unwrap();
@@ -114,7 +131,7 @@ mod tests {
 
     #[test]
     fn an_sm_that_switches_unasked_is_reported() {
-        let mut lockstep = DuelLockstep::new(&DUEL, 3);
+        let mut lockstep = DuelLockstep::new(&DUEL, 3, [1, 1]);
         assert!(at(&mut lockstep, 7, 2, &Watch { original: Some(false), ..Watch::default() }).is_err());
     }
 }

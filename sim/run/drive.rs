@@ -10,22 +10,19 @@ use rtl::kernel::{Mode, Simulator};
 use rtl::machine::{CORE, Machine, Part};
 use rtl::sm::{KernelImage, Waiting};
 
-use super::apart;
 use super::counters::Counters;
+use super::islands;
 use super::livelock::Livelock;
 use super::loads::{self, LoadCounters};
 use super::series::Series;
 use super::traces::Traces;
 use super::verify::Shadow;
 use super::wave::Wave;
-use super::{HostTime, Outcome, Progress, RunError, RunOptions, RunReport, Stopwatch, Verdict};
+use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Changed, Counts as Structures, queues};
 
 /// Core cycles between two looks at the clock and the limits.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 13;
-/// Core cycles for which a machine runs in one thread before two are tried again: doubled, up to the most, whenever
-/// that did not last so long.
-const CYCLES_TOGETHER: [u64; 2] = [1 << 8, 1 << 16];
 /// Looks without any progress of any warp or request, after which a machine that never rests
 /// (refresh keeps its clock busy) counts as stuck.
 const IDLE_LOOKS: u32 = 64;
@@ -71,8 +68,10 @@ pub(super) struct Drive<'o> {
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
     simulating: HostTime,
-    /// Ticks that were simulated in two threads.
+    /// Ticks that were simulated in islands.
     apart: u64,
+    team: islands::Team,
+    rounds: Vec<Round>,
 }
 
 impl<'o> Drive<'o> {
@@ -105,6 +104,8 @@ impl<'o> Drive<'o> {
             loads: Vec::new(),
             simulating: HostTime::default(),
             apart: 0,
+            team: islands::Team::default(),
+            rounds: Vec::new(),
         })
     }
 
@@ -181,6 +182,7 @@ impl<'o> Drive<'o> {
             structures,
             simulating: self.simulating,
             cycles_apart,
+            rounds: self.rounds,
             written,
             notes,
             digests,
@@ -282,25 +284,21 @@ impl<'o> Drive<'o> {
         let watched = self.shadow.is_some() || self.wave.is_some() || self.traces.are_on();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut look_at = self.next_look();
-        let may_part = self.options.two_threads
+        let may_part = self.options.threads != Threads::InStep
             && self.options.mode == Mode { digest: self.options.mode.digest, ..Mode::default() }
             && !watched
             && self.series.is_none()
-            && self.machine.distance() > 0;
-        let [mut together, most_together] = CYCLES_TOGETHER;
-        let mut part_at = self.sim.tick() + together * self.core_period();
+            && self.machine.has_islands();
         let mut idle = Idle::default();
         let mut circles = Livelock::default();
         loop {
             self.reach(end)?;
-            if may_part && self.sim.tick() >= part_at && !circles.is_watching() {
+            if may_part && !circles.is_watching() && self.machine.awaited() > 0 {
                 let parted = self.sim.tick();
-                apart::run(&mut self.machine, &mut self.sim, end.min(look_at));
-                let apart = self.sim.tick() - parted;
-                let lasted = apart / self.core_period() >= together;
-                together = if lasted { CYCLES_TOGETHER[0] } else { most_together.min(2 * together) };
-                self.apart += apart;
-                part_at = self.sim.tick() + together * self.core_period();
+                let (until, team) = (end.min(look_at), (self.options.threads, &mut self.team));
+                let rounds = self.options.time_rounds.then_some(&mut self.rounds);
+                islands::run(&mut self.machine, &mut self.sim, until, team, rounds);
+                self.apart += self.sim.tick() - parted;
             }
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
             if !moved && self.sim.next_tick().is_some() {

@@ -7,7 +7,6 @@
 //!
 //! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
-mod apart;
 mod compared;
 mod consistency;
 mod counters;
@@ -16,6 +15,7 @@ mod export;
 mod functional;
 mod host_time;
 mod hybrid;
+mod islands;
 mod launches;
 mod livelock;
 mod loads;
@@ -52,6 +52,7 @@ pub use counters::{Counters, ratio};
 pub use export::{Exported, export, export_into, replaceable};
 pub use host_time::{HostTime, Stopwatch};
 pub use hybrid::hybrid;
+pub use islands::{Round, Threads, shares};
 pub use loads::LoadCounters;
 pub use locality::locality;
 pub use profile::{KernelProfile, L2, l2, profile, profile_into};
@@ -86,8 +87,10 @@ pub struct RunOptions {
     pub structures: bool,
     /// How blocks are evaluated; tests shuffle and lint.
     pub mode: Mode,
-    /// Run SMs and memory in a thread each, where nobody looks at every cycle and the machine can be divided so.
-    pub two_threads: bool,
+    /// Who runs the machine.
+    pub threads: Threads,
+    /// Put down what each island took from meeting to meeting, in one thread.
+    pub time_rounds: bool,
     /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
     pub interrupt: Arc<AtomicUsize>,
 }
@@ -179,8 +182,10 @@ pub struct RunReport {
     pub reuse: Option<[Histograms; 2]>,
     /// What the machine is built of, if asked for.
     pub structures: Option<Structures>,
-    /// Core cycles that were simulated with the memory apart, in two threads where that pays.
+    /// Core cycles that were simulated in islands.
     pub cycles_apart: u64,
+    /// The rounds between two meetings of the islands, if asked for.
+    pub rounds: Vec<Round>,
     /// What the simulation took.
     pub simulating: HostTime,
     /// Files written, waveform and save file included.

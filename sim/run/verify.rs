@@ -65,6 +65,8 @@ impl Shadow {
             let twin = TrackerLockstep::new(&config.tracker, num_sms, interleave, protections);
             twin.map_err(|e| e.to_string())
         };
+        // A plain link is seen at the next edge.
+        let to_and_from_duel = [config.link.inject, config.link.deliver].map(|cycles| u64::from(cycles.max(1)));
         let trackers = if is_tracked { config.num_partitions } else { 0 };
         Ok(Self {
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
@@ -72,7 +74,9 @@ impl Shadow {
             memory,
             judges: config.l1.bypass.judges(),
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
-            duel: config.has_duel().then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize)),
+            duel: config
+                .has_duel()
+                .then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize, to_and_from_duel)),
             streams: vec![Default::default(); config.num_sms as usize],
             reuse: Default::default(),
             dram: vec![Vec::new(); config.num_channels() as usize],

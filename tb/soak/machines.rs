@@ -2,9 +2,10 @@
 //!
 //! A case changes some, half or nearly all of the fields below, the small values more often than
 //! the large ones, and runs one of the small kernels with every check. Some small machines run once more under
-//! lint, as far as that takes seconds; some cases a last time without checks in the fast mode, in two threads if
-//! the machine can be divided, and must agree in every counter and digest.
+//! lint, as far as that takes seconds; some cases a last time without checks in the fast mode, in one to three threads if
+//! the machine has islands, and must agree in every counter and digest.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
@@ -12,7 +13,7 @@ use rtl::kernel::Mode;
 use super::{Case, Work};
 use crate::kit::Random;
 use warpsieve::config::{Request, Resolved};
-use warpsieve::run::{Counters, Outcome, RunOptions, Verdict, run};
+use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";
@@ -29,8 +30,9 @@ struct Machine {
     launch: PathBuf,
     sets: Vec<String>,
     mode: Mode,
-    /// Run once more in the fast mode.
+    /// Run once more in the fast mode, in so many threads.
     twice: bool,
+    threads: NonZeroUsize,
     /// Run once more under lint, up to [`LINT_CYCLES`].
     lint: bool,
 }
@@ -224,9 +226,10 @@ impl Draw {
 
     fn l2(&mut self, l2_line_bytes: u32) {
         self.range("xbar.buffer_flits", 5, 64);
+        self.range("link.inject", 0, 100);
         self.range("link.request", 1, 200);
         self.range("link.reply", 1, 100);
-        self.range("link.credit", 1, 100);
+        self.range("link.deliver", 0, 100);
         self.range("link.dram_return", 1, 200);
         self.sets("l2", 7, 6, l2_line_bytes == 128);
         self.range("l2.split_requests", 1, 64);
@@ -338,7 +341,8 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let lint = sms <= LINT_SMS && random.percent(50);
     let mode = Mode { evaluate_all: random.percent(20), shuffle, ..Mode::default() };
     let twice = random.percent(25);
-    Box::new(Machine { seed, launch, sets, mode, twice, lint })
+    let threads = NonZeroUsize::MIN.saturating_add(random.below(3) as usize);
+    Box::new(Machine { seed, launch, sets, mode, twice, threads, lint })
 }
 
 /// Counters and digests of a run.
@@ -368,7 +372,10 @@ impl Case for Machine {
         let Mode { evaluate_all, shuffle, lint: _, digest: _ } = self.mode;
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
         let lint = if self.lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
-        let twice = if self.twice { ", then without checks, in two threads" } else { "" };
+        let twice = match self.threads.get() {
+            _ if !self.twice => String::new(),
+            threads => format!(", then without checks, island by island in {threads} threads"),
+        };
         format!(
             "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}\n\
              warpsieve soak machines --seed {} --count 1",
@@ -384,8 +391,9 @@ impl Case for Machine {
         let ran = Self::run(self, &resolved, checked(mode))?;
         let (counters, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let lint = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
-        // Where the machine can be divided: others take one thread.
-        let fast = RunOptions { check: false, two_threads: true, ..checked(Mode { digest: true, ..Mode::default() }) };
+        // Where the machine has islands: others run in step again.
+        let threads = Threads::Of(self.threads);
+        let fast = RunOptions { check: false, threads, ..checked(Mode { digest: true, ..Mode::default() }) };
         let others = [self.lint.then_some(lint), self.twice.then_some(fast)];
         let mut work = Work { runs: 1, cycles: counters.cycles, warp_instructions: counters.warp_instructions() };
         for options in others.into_iter().flatten() {

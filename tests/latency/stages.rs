@@ -39,11 +39,12 @@ const fn down(stage: &'static str, signal: (&'static str, &'static str)) -> Sigh
 const ISSUE: (&str, &str) = ("sm0.", "core.address_unit.valid");
 
 /// In the order in which a load comes by; those that it does not come by are left out.
-const SIGHTS: [Sight; 15] = [
+const SIGHTS: [Sight; 16] = [
     up("address unit", ("sm0.", "l1.core_req.level")),
     down("link to the LSU", ("sm0.", "l1.core_req.level")),
     down("coalescer, queue, tags", ("sm0.", "l1.queue.level")),
     up("miss queue", ("xbar_req.", "inject0.level")),
+    down("link to the crossbar", ("xbar_req.", "inject0.level")),
     up("request crossbar", ("partition", ".l2.req.level")),
     down("link to the L2", ("partition", ".l2.req.level")),
     down("L2 look-up", ("partition", ".l2.looking.level")),
@@ -52,7 +53,7 @@ const SIGHTS: [Sight; 15] = [
     down("link from the DRAM", ("partition", ".l2.dram_rsp.level")),
     up("reply queue", ("xbar_rsp.from_l2_", ".level")),
     up("reply link and crossbar", ("sm0.", "l1.mem_rsp.level")),
-    down("clock crossing", ("sm0.", "l1.mem_rsp.level")),
+    down("link to the SM", ("sm0.", "l1.mem_rsp.level")),
     up("answer", ("sm0.", "core.wb.level")),
     down("link to the core", ("sm0.", "core.wb.level")),
 ];

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use rtl::kernel::Mode;
+use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
-use warpsieve::run::{RunOptions, RunReport, SeriesOptions, WaveOptions};
+use warpsieve::run::{RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
 use super::{LEAST_QUEUES, Setup, kernels, launch, root};
 
@@ -76,69 +77,99 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// A run in one thread and the same in two, which must have been apart for a while if it is `long` enough.
+/// A run in step and the same island by island, in one thread and in several; the machine must have been in islands for a
+/// while if it is `long` enough.
 #[track_caller]
-fn assert_same_in_two_threads(setup: &Setup, launch: &Path, long: bool, what: &str) {
-    let run = |two_threads| {
-        let options = RunOptions { two_threads, mode: FAST, ..setup.options.clone() };
+fn assert_same_in_islands(setup: &Setup, launch: &Path, long: bool, what: &str) {
+    let run = |threads| {
+        let options = RunOptions { threads, mode: FAST, ..setup.options.clone() };
         Setup { options, ..setup.clone() }.run(launch)
     };
-    let (one, two) = (run(false), run(true));
-    assert_eq!((&one.outcome, &one.verdict), (&two.outcome, &two.verdict), "{what}");
-    assert_same(&one, &two, what);
-    assert_eq!(one.cycles_apart, 0, "{what}");
-    assert!(!long || two.cycles_apart > 0, "{what}: {} of {} cycles apart", two.cycles_apart, two.counters.cycles);
+    let together = run(Threads::InStep);
+    assert_eq!(together.cycles_apart, 0, "{what}");
+    for threads in 1..4 {
+        let apart = run(threads_of(threads));
+        let what = format!("{what}, {threads} threads");
+        assert_eq!((&together.outcome, &together.verdict), (&apart.outcome, &apart.verdict), "{what}");
+        assert_same(&together, &apart, &what);
+        let (cycles, all) = (apart.cycles_apart, apart.counters.cycles);
+        assert!(cycles <= all && (cycles > 0 || !long), "{what}: {cycles} of {all} cycles in islands");
+    }
 }
 
-/// The last cycles of a launch take one thread, and small sizes have few others.
+fn threads_of(threads: usize) -> Threads {
+    Threads::Of(threads.try_into().unwrap())
+}
+
 #[test]
-fn a_thread_for_either_side_changes_nothing() {
+fn islands_and_threads_change_nothing() {
     for kernel in &kernels() {
-        assert_same_in_two_threads(&Setup::default(), &launch(kernel, "small.toml"), false, kernel);
-    }
-    for kernel in ["vadd", "sgemm", "histo", "bfs"] {
-        assert_same_in_two_threads(&Setup::default(), &launch(kernel, "small.toml"), true, kernel);
+        assert_same_in_islands(&Setup::default(), &launch(kernel, "small.toml"), true, kernel);
     }
 }
 
 #[test]
-fn a_thread_for_either_side_changes_nothing_with_other_machines_and_designs() {
+fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
     let designs =
         ["dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "no-caches", "fetch-on-write"];
     for design in designs {
         let setup = Setup::default().designs(&[design]);
-        assert_same_in_two_threads(&setup, &launch("gesummv", "small.toml"), true, design);
+        assert_same_in_islands(&setup, &launch("gesummv", "small.toml"), true, design);
     }
     for machine in ["kepler", "hybrid"] {
         let setup = Setup::default().machine(machine);
-        assert_same_in_two_threads(&setup, &launch("sgemm", "small.toml"), true, machine);
+        assert_same_in_islands(&setup, &launch("sgemm", "small.toml"), true, machine);
     }
-    // The shortest links: sides that meet in every cycle.
+    // The shortest links: islands that meet in every cycle, and those of which one side is much faster.
     let least = Setup::default().sets(&LEAST_QUEUES);
-    assert_same_in_two_threads(&least, &launch("vadd", "small.toml"), true, "least queues");
+    for [inject, deliver, request, reply] in [[1, 1, 1, 1], [9, 1, 2, 30], [1, 9, 30, 2]] {
+        let links = [("inject", inject), ("deliver", deliver), ("request", request), ("reply", reply)];
+        let links = links.map(|(link, cycles)| format!("link.{link}={cycles}"));
+        let setup = least.clone().sets(&links.each_ref().map(String::as_str));
+        assert_same_in_islands(&setup, &launch("vadd", "small.toml"), true, &links.join(" "));
+    }
 }
 
-/// Of a tracker and of recalls the sides have more in common than two links.
+/// With a tracker or recalls SMs and partitions have more in common than the crossbars; without delays they have no time apart.
 #[test]
-fn machines_that_cannot_be_divided_take_one_thread() {
-    for (machine, designs) in [("hybrid", vec!["tracker"]), ("southern-islands", vec![])] {
-        let options = RunOptions { two_threads: true, ..RunOptions::default() };
-        let setup = Setup { options, ..Setup::default() }.machine(machine).designs(&designs);
+fn machines_without_islands_run_in_step() {
+    let designs = [("hybrid", vec!["tracker"], vec![]), ("southern-islands", vec![], vec![])];
+    let links = ("fermi", vec![], vec!["link.inject=0", "link.deliver=0"]);
+    for (machine, designs, sets) in designs.into_iter().chain([links]) {
+        let options = RunOptions { threads: threads_of(2), ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.machine(machine).designs(&designs).sets(&sets);
         assert_eq!(setup.passes(&launch("vadd", "small.toml")).cycles_apart, 0, "{machine}");
     }
 }
 
 /// Where a run is cut off, and where nothing moves on, does not depend on it either.
 #[test]
-fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_two_threads() {
+fn a_run_that_is_stopped_is_stopped_at_the_same_edge_in_islands() {
     for cycles in [1500, 1501, 1700, 2009] {
         let options = RunOptions { max_cycles: Some(cycles), ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() };
-        assert_same_in_two_threads(&setup, &launch("vadd", "launch.toml"), true, &format!("{cycles} cycles"));
+        assert_same_in_islands(&setup, &launch("vadd", "launch.toml"), true, &format!("{cycles} cycles"));
     }
     for stuck in ["barriers", "spin"] {
         let launch = root().join(format!("tests/machine/ptx/{stuck}.toml"));
-        assert_same_in_two_threads(&Setup::default(), &launch, false, stuck);
+        assert_same_in_islands(&Setup::default(), &launch, false, stuck);
+    }
+}
+
+/// Of the faults of several SMs within a few cycles the first ends the run, whoever comes to it first.
+#[test]
+fn the_first_fault_is_the_same_in_islands() {
+    let launch = root().join("tests/machine/ptx/traps.toml");
+    let fault = |threads| {
+        let options = RunOptions { threads, ..RunOptions::default() };
+        let config =
+            Resolved::new(&Request { machine: "fermi".to_owned(), designs: vec![], sets: vec![] }).unwrap().config;
+        run(&launch, &config, &options, &mut |_| {}).unwrap_err().to_string()
+    };
+    let together = fault(Threads::InStep);
+    assert!(together.contains("SM 11"), "{together}");
+    for threads in 1..4 {
+        assert_eq!(fault(threads_of(threads)), together, "{threads} threads");
     }
 }
 
@@ -154,7 +185,8 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         ("--check", RunOptions { check: true, ..plain.clone() }),
         ("--wave", RunOptions { wave: Some(wave), ..plain.clone() }),
         ("--series", RunOptions { series: Some(series), ..plain.clone() }),
-        ("--threads 2", RunOptions { two_threads: true, ..plain.clone() }),
+        ("--threads step", RunOptions { threads: Threads::InStep, ..plain.clone() }),
+        ("--threads 2", RunOptions { threads: threads_of(2), ..plain.clone() }),
     ];
     for kernel in &kernels() {
         let run = |options: &RunOptions| {

@@ -55,10 +55,11 @@ fn launch(kernel: &str, file: &str) -> PathBuf {
 }
 
 /// Queues, tables and links on the way between SMs and memory, each as small as it may be.
-const LEAST_QUEUES: [&str; 15] = [
+const LEAST_QUEUES: [&str; 16] = [
+    "link.inject=0",
     "link.request=1",
     "link.reply=1",
-    "link.credit=1",
+    "link.deliver=0",
     "link.dram_return=1",
     "lsu.slots=1",
     "lsu.access_queue=1",

@@ -90,8 +90,9 @@ fn an_l2_without_what_l1s_keep_fetches_it_again() {
 #[test]
 fn the_naive_tracker_gives_btree_a_value_that_its_own_block_has_overwritten() {
     let small = launch("btree", "small.toml");
-    hybrid(&["tracker"]).sets(&SMALL).passes(&small);
-    let report = hybrid(&["tracker-naive"]).sets(&SMALL).run(&small);
+    let sets = ["l1.sets=2"];
+    hybrid(&["tracker"]).sets(&sets).passes(&small);
+    let report = hybrid(&["tracker-naive"]).sets(&sets).run(&small);
     let Verdict::Failed(reports) = report.verdict else { panic!("{:?}", report.verdict) };
     let all = reports.join("\n");
     assert!(all.contains("or newer: a compute unit sees its own stores"), "{all}");

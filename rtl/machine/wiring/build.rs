@@ -53,25 +53,31 @@ impl Machine {
             request_xbar: Xbar::new("xbar_req", &config.xbar, sms, partitions, &packets),
             reply_xbar: Xbar::new("xbar_rsp", &config.xbar, partitions + build.supplies(), sms, &packets),
             memory: build.memory(),
-            launch: open(build.per_sm(|i| plain(format!("sm{i}.core.launch"), dispatcher, core(i))), &()),
-            done: open(build.per_sm(|i| plain(format!("dispatcher.done{i}"), core(i), dispatcher)), &()),
+            launch: open(build.per_sm(|i| build.deliver_link(format!("sm{i}.core.launch"), dispatcher, core(i))), &()),
+            done: open(build.per_sm(|i| build.inject_link(format!("dispatcher.done{i}"), core(i), dispatcher)), &()),
             mem: open(
                 build.per_sm(|i| build.delayed(format!("sm{i}.l1.core_req"), (to_lsu, 1), core(i), l1(i))),
                 &access,
             ),
             wb: open(build.per_sm(|i| build.delayed(format!("sm{i}.core.wb"), (to_core, 1), l1(i), core(i))), &access),
-            inject: open(build.per_sm(|i| plain(format!("xbar_req.inject{i}"), l1(i), request_xbar)), &packets),
+            inject: open(
+                build.per_sm(|i| build.inject_link(format!("xbar_req.inject{i}"), l1(i), request_xbar)),
+                &packets,
+            ),
             to_l2: open(
                 build.per_partition(|i| build.request_link(build.beyond_path(i), request_xbar, build.beyond(i))),
                 &packets,
             ),
             from_l2: build.replies(reply_xbar),
-            deliver: open(build.per_sm(|i| plain(format!("sm{i}.l1.mem_rsp"), reply_xbar, l1(i))), &packets),
-            duel: config.has_duel().then(|| Box::new(Duel::new(config, build.id(Part::Dueling), l1))),
+            deliver: open(
+                build.per_sm(|i| build.deliver_link(format!("sm{i}.l1.mem_rsp"), reply_xbar, l1(i))),
+                &packets,
+            ),
+            duel: config.has_duel().then(|| Box::new(build.duel())),
             side: build.side_bands(coordinator.as_deref()),
             coordinator,
             has_schemes: build.has_schemes(),
-            faulted: false,
+            faulted: None,
             config: config.clone(),
             clocks,
         }
@@ -157,14 +163,32 @@ impl Builder<'_> {
         ChanSpec { path, depth: cycles + credit + 2, latency, credit: credit_ticks, from, to }
     }
 
+    /// A link from an SM to what is between SMs and partitions.
+    fn inject_link(&self, path: String, from: BlockId, to: BlockId) -> ChanSpec {
+        self.near((self.link.inject, self.link.deliver), plain(path, from, to))
+    }
+
+    /// A link from there to an SM.
+    fn deliver_link(&self, path: String, from: BlockId, to: BlockId) -> ChanSpec {
+        self.near((self.link.deliver, self.link.inject), plain(path, from, to))
+    }
+
+    /// A plain link that may have delays.
+    fn near(&self, (cycles, credit): (u32, u32), plain: ChanSpec) -> ChanSpec {
+        let ChanSpec { path, depth, latency, credit: at_once, from, to } = plain;
+        let [latency, credit_ticks] =
+            [(cycles, latency), (credit, at_once)].map(|(cycles, least)| self.core_cycles(cycles).max(least));
+        ChanSpec { path, depth: depth + cycles + credit, latency, credit: credit_ticks, from, to }
+    }
+
     /// A link from a crossbar to a partition.
     fn request_link(&self, path: String, from: BlockId, to: BlockId) -> ChanSpec {
-        self.delayed(path, (self.link.request, self.link.credit), from, to)
+        self.delayed(path, (self.link.request, self.link.reply), from, to)
     }
 
     /// A link from a partition to a crossbar.
     fn reply_link(&self, path: String, from: BlockId, to: BlockId) -> ChanSpec {
-        self.delayed(path, (self.link.reply, self.link.credit), from, to)
+        self.delayed(path, (self.link.reply, self.link.request), from, to)
     }
 
     /// Widths of the messages between a core and its LSU.
@@ -197,6 +221,13 @@ impl Builder<'_> {
         let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
         lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
         lsu
+    }
+
+    fn duel(&self) -> Duel {
+        let own = self.id(Part::Dueling);
+        let seen = |i: u32| self.inject_link(format!("dueling.seen{i}"), self.l1_id(i), own);
+        let mode = |i: u32| self.deliver_link(format!("sm{i}.l1.mode"), own, self.l1_id(i));
+        Duel::new(self.config, seen, mode)
     }
 
     fn coordinator(&self) -> Option<Box<dyn Hub>> {
@@ -261,8 +292,8 @@ impl Builder<'_> {
         let links = SideLinks {
             from_partition: self
                 .per_partition(|i| self.reply_link(format!("xbar_inv.from_l2_{i}"), self.l2_id(i), wishes)),
-            to_l1: self.per_sm(|i| plain(format!("sm{i}.l1.inv"), wishes, self.l1_id(i))),
-            from_l1: self.per_sm(|i| plain(format!("xbar_ack.inject{i}"), self.l1_id(i), answers)),
+            to_l1: self.per_sm(|i| self.deliver_link(format!("sm{i}.l1.inv"), wishes, self.l1_id(i))),
+            from_l1: self.per_sm(|i| self.inject_link(format!("xbar_ack.inject{i}"), self.l1_id(i), answers)),
             to_partition: self
                 .per_partition(|i| self.request_link(format!("partition{i}.l2.inv_ack"), answers, self.l2_id(i))),
         };
@@ -305,8 +336,8 @@ impl Builder<'_> {
         SideLinks {
             from_partition: self
                 .per_partition(|i| self.reply_link(format!("xbar_fwd.from_tracker{i}"), self.tracker_id(i), wishes)),
-            to_l1: self.per_sm(|i| plain(format!("sm{i}.l1.forward"), wishes, self.l1_id(i))),
-            from_l1: self.per_sm(|i| plain(format!("xbar_ans.inject{i}"), self.l1_id(i), answers)),
+            to_l1: self.per_sm(|i| self.deliver_link(format!("sm{i}.l1.forward"), wishes, self.l1_id(i))),
+            from_l1: self.per_sm(|i| self.inject_link(format!("xbar_ans.inject{i}"), self.l1_id(i), answers)),
             to_partition: self.per_partition(|i| {
                 self.request_link(format!("partition{i}.tracker.answer"), answers, self.tracker_id(i))
             }),

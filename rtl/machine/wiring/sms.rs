@@ -31,7 +31,10 @@ impl Machine {
                 None => core.eval(io, at),
                 Some(side) => core.eval_throttled(io, side, at),
             };
-            *faulted |= core.fault().is_some();
+            if core.fault().is_some() {
+                let first = faulted.get_or_insert((at.tick, i));
+                *first = (*first).min((at.tick, i));
+            }
             sleep
         });
     }

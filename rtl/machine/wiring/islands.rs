@@ -1,0 +1,563 @@
+//! # Islands
+//! An SM with its LSU, the crossbars with the dispatcher, a partition with its DRAM channels: between these there are only
+//! links with delays, so that each can run for a while without hearing of the others, on a thread of its own or in turn
+//! with them. What has crossed meanwhile is told at a meeting, before it could have been seen; every edge is what it is when
+//! all run together.
+//!
+//! How long a while is follows from the delays, of beats and of credits, all round: the mean of those there and back
+//! between an SM and the crossbars, and of those between these and a partition. Where one way takes longer than
+//! the other, the end that the slow way leads to runs ahead by the difference. A CTA that has not told its end cannot have ended the kernel before it
+//! has, so that nobody runs beyond the end of a kernel.
+//!
+//! Dueling and the coordinator of a throttle are with the crossbars. Not for machines with a network of
+//! their own between SMs and partitions: a sharing tracker, recalls.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::memory::Memory;
+use super::parts::Part;
+use super::{CORE, L2, Machine};
+use crate::dram::channel::{DramChannel, DramIo};
+use crate::dram::message::{DramReply, DramRequest};
+use crate::kernel::{Block, BlockId, Chan, Due, Edge, Payload, RxBank, Simulator, TxBank};
+use crate::l1::access::{WarpAccess, WarpReply};
+use crate::l1::dueling::{Dueling, DuelingIo, Mode, Seen};
+use crate::l1::lsu::{DuelIo, Lsu, LsuIo};
+use crate::l2::{L2Bank, L2Io};
+use crate::machine::duel::Duel;
+use crate::noc::packet::{Reply, Request};
+use crate::noc::xbar::{Xbar, XbarIo};
+use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
+use crate::throttle;
+use crate::throttle::side::{HubLinks, SideBand};
+
+/// How the islands of a machine keep step, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pace {
+    /// How far all run between two meetings.
+    window: u64,
+    /// How far the crossbars and the partitions are ahead of the SMs.
+    ahead: [u64; 2],
+}
+
+/// The ticks that the SMs, the crossbars and the partitions have come to, or are to come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    sms: u64,
+    hub: u64,
+    partitions: u64,
+}
+
+impl From<[u64; 3]> for Reached {
+    fn from([sms, hub, partitions]: [u64; 3]) -> Self {
+        Self { sms, hub, partitions }
+    }
+}
+
+impl From<Reached> for [u64; 3] {
+    fn from(Reached { sms, hub, partitions }: Reached) -> Self {
+        [sms, hub, partitions]
+    }
+}
+
+impl Reached {
+    /// All at the same tick.
+    fn together(tick: u64) -> Self {
+        Self { sms: tick, hub: tick, partitions: tick }
+    }
+
+    /// Where all are, if that is the same tick.
+    fn tick(self) -> Option<u64> {
+        (self == Self::together(self.sms)).then_some(self.sms)
+    }
+}
+
+impl Pace {
+    /// The next ticks to come to, none of them beyond `end`: first whoever is not yet as far ahead as it is to be, then all.
+    fn next(&self, at: Reached, end: u64) -> Reached {
+        let Self { window, ahead } = *self;
+        let [hub, partitions] = ahead.map(|ahead| (at.sms + ahead).min(end));
+        if at.partitions < partitions {
+            Reached { partitions, ..at }
+        } else if at.hub < hub {
+            Reached { hub, ..at }
+        } else {
+            let [hub, partitions] = [hub, partitions].map(|tick| (tick + window).min(end));
+            Reached { sms: (at.sms + window).min(end), hub, partitions }
+        }
+    }
+}
+
+/// Blocks with the ends of links that are theirs, and the simulator of their edges.
+struct Island<B> {
+    blocks: B,
+    sim: Simulator,
+}
+
+type Shared<B> = Mutex<Island<B>>;
+
+fn lock<B>(island: &Shared<B>) -> MutexGuard<'_, Island<B>> {
+    // A panic in an island ends the run; nobody looks at what it has left.
+    island.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A machine in islands. Each may be run by another thread.
+pub struct Islands<'m> {
+    sms: Vec<Shared<Sm<'m>>>,
+    hub: Shared<Hub<'m>>,
+    partitions: Vec<Shared<Partition<'m>>>,
+    /// The core that stopped at a fault first, with the tick.
+    fault: &'m mut Option<(u64, usize)>,
+    pace: Pace,
+    /// Ticks that the end of a CTA takes to be heard of.
+    news: u64,
+}
+
+/// An SM.
+struct Sm<'m> {
+    ids: [BlockId; 2],
+    core: &'m mut SmCore,
+    lsu: &'m mut Lsu,
+    side: Option<&'m mut SideBand>,
+    duel: Option<DuelEnds<'m>>,
+    launch: &'m mut Chan<CtaLaunch>,
+    done: Chan<CtaDone>,
+    mem: &'m mut Chan<WarpAccess>,
+    wb: &'m mut Chan<WarpReply>,
+    inject: Chan<Request>,
+    deliver: &'m mut Chan<Reply>,
+    /// The tick at which the core stopped at a fault.
+    faulted: Option<u64>,
+}
+
+/// The ends of an SM that duels.
+struct DuelEnds<'m> {
+    mode: &'m mut Chan<Mode>,
+    /// Of a leader.
+    seen: Option<Chan<Seen>>,
+}
+
+/// What is between SMs and partitions.
+struct Hub<'m> {
+    dispatcher: &'m mut Dispatcher,
+    /// With the copies of all side bands, of which it has the ends of reports and orders.
+    coordinator: Option<&'m mut dyn throttle::Hub>,
+    side: Vec<SideBand>,
+    duel: Option<Duels<'m>>,
+    request_xbar: &'m mut Xbar<Request>,
+    reply_xbar: &'m mut Xbar<Reply>,
+    launch: Vec<Chan<CtaLaunch>>,
+    done: &'m mut [Chan<CtaDone>],
+    inject: &'m mut [Chan<Request>],
+    to_l2: Vec<Chan<Request>>,
+    from_l2: &'m mut [Chan<Reply>],
+    deliver: Vec<Chan<Reply>>,
+}
+
+/// SM dueling.
+struct Duels<'m> {
+    block: &'m mut Dueling,
+    seen: &'m mut [Chan<Seen>],
+    mode: Vec<Chan<Mode>>,
+}
+
+/// A bank of the L2 with its DRAM channels.
+struct Partition<'m> {
+    slot: u8,
+    bank: &'m mut L2Bank,
+    /// Slot of the first channel.
+    first: u8,
+    drams: &'m mut [DramChannel],
+    dram_req: &'m mut [Chan<DramRequest>],
+    dram_rsp: &'m mut [Chan<DramReply>],
+    to_l2: &'m mut Chan<Request>,
+    from_l2: Chan<Reply>,
+}
+
+/// Ticks after which islands on either side of links are first touched by the other.
+struct Distance {
+    there: u64,
+    back: u64,
+}
+
+impl Default for Distance {
+    fn default() -> Self {
+        Self { there: u64::MAX, back: u64::MAX }
+    }
+}
+
+impl Distance {
+    /// Notes links that lead there.
+    fn link<'c, T: Payload + 'c>(&mut self, links: impl IntoIterator<Item = &'c Chan<T>>) -> &mut Self {
+        for link in links {
+            self.there = self.there.min(link.latency());
+            self.back = self.back.min(link.credit());
+        }
+        self
+    }
+
+    /// Notes links that lead back.
+    fn back<'c, T: Payload + 'c>(&mut self, links: impl IntoIterator<Item = &'c Chan<T>>) -> &mut Self {
+        for link in links {
+            self.back = self.back.min(link.latency());
+            self.there = self.there.min(link.credit());
+        }
+        self
+    }
+}
+
+/// Ticks that the end of a CTA takes to be heard of.
+fn news(done: &[Chan<CtaDone>]) -> u64 {
+    done.iter().map(Chan::latency).min().unwrap_or(0)
+}
+
+impl Machine {
+    /// How its islands keep step, if they can run apart for as long as a cycle.
+    fn pace(&self) -> Option<Pace> {
+        if self.recalls.is_some() || self.tracking.is_some() {
+            return None;
+        }
+        let mut towards_hub = Distance::default();
+        towards_hub.link(&self.done).link(&self.inject).back(&self.launch).back(&self.deliver);
+        if let Some(duel) = &self.duel {
+            towards_hub.link(&duel.seen).back(&duel.mode);
+        }
+        for HubLinks { reports, orders } in self.side.iter().filter_map(|side| side.hub.as_ref()) {
+            towards_hub.link([reports]).back([orders]);
+        }
+        let mut towards_partitions = Distance::default();
+        towards_partitions.link(&self.to_l2).back(&self.from_l2);
+        let Distance { there: from_sms, back: to_sms } = towards_hub;
+        let Distance { there: to_partitions, back: from_partitions } = towards_partitions;
+        let news = news(&self.done);
+        // The farthest ahead are the partitions, by what both slow ways take longer.
+        let ahead = |window: u64| [window.saturating_sub(to_sms), window.saturating_sub(from_partitions)];
+        let fits = |window: u64| {
+            let [hub, beyond] = ahead(window);
+            hub + window <= from_sms && beyond + window <= to_partitions && hub + beyond + window <= news
+        };
+        let cycle = u64::from(self.clocks.period(usize::from(CORE)));
+        let window =
+            (1..=from_sms.min(to_partitions) / cycle).map(|cycles| cycles * cycle).rfind(|&window| fits(window))?;
+        let [hub, beyond] = ahead(window);
+        Some(Pace { window, ahead: [hub, hub + beyond] })
+    }
+
+    /// True if the machine can run in islands.
+    #[must_use]
+    pub fn has_islands(&self) -> bool {
+        self.pace().is_some()
+    }
+
+    /// CTAs whose end is not on its way to the dispatcher yet: while there are any, the kernel goes on for as long as
+    /// it takes.
+    #[must_use]
+    pub fn awaited(&self) -> u64 {
+        awaited(&self.dispatcher, &self.done)
+    }
+
+    /// Takes the machine apart, until [`Islands::rejoin`], if it can run in islands.
+    pub fn separate<'m>(&'m mut self, sim: &mut Simulator) -> Option<Islands<'m>> {
+        let pace = self.pace()?;
+        let id = |part| self.id(part);
+        let ids: Vec<_> = (0..self.cores.len()).map(|i| [id(Part::Core(i)), id(Part::Lsu(i))]).collect();
+        let channels = self.config.channels_per_partition as usize;
+        let partition_ids: Vec<Vec<_>> = (0..self.memory.banks.len())
+            .map(|i| {
+                [Part::L2(i)].into_iter().chain((i * channels..(i + 1) * channels).map(Part::Dram)).map(id).collect()
+            })
+            .collect();
+        let hub_ids = [Part::Dispatcher, Part::Coordinator, Part::Dueling, Part::RequestXbar, Part::ReplyXbar].map(id);
+        let Self {
+            dispatcher,
+            cores,
+            lsus,
+            request_xbar,
+            reply_xbar,
+            memory: Memory { banks, drams, dram_req, dram_rsp },
+            launch,
+            done,
+            mem,
+            wb,
+            inject,
+            to_l2,
+            from_l2,
+            deliver,
+            side,
+            duel,
+            coordinator,
+            faulted,
+            ..
+        } = self;
+        let news = news(done);
+        // Beats on their way are with whoever takes them; the copies are for the senders.
+        let senders = (done.clone(), inject.clone(), from_l2.clone());
+        let (duels, mut duel_ends) = match duel.as_deref_mut() {
+            None => (None, Vec::new()),
+            Some(Duel { block, seen, mode }) => {
+                let mut leaders = seen.clone().into_iter();
+                let told = mode.clone();
+                let ends = mode.iter_mut().map(|mode| DuelEnds { mode, seen: leaders.next() }).collect();
+                (Some(Duels { block, seen, mode: told }), ends)
+            }
+        };
+        let hub = Hub {
+            dispatcher,
+            side: if coordinator.is_some() { side.clone() } else { Vec::new() },
+            coordinator: coordinator.as_deref_mut().map(|hub| hub as _),
+            duel: duels,
+            request_xbar,
+            reply_xbar,
+            launch: launch.clone(),
+            done,
+            inject,
+            to_l2: to_l2.clone(),
+            from_l2,
+            deliver: deliver.clone(),
+        };
+        let links = launch.iter_mut().zip(senders.0).zip(mem).zip(wb).zip(senders.1).zip(deliver);
+        let (mut sides, mut duel_ends) = (side.iter_mut(), duel_ends.drain(..));
+        let sms = ids.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
+            let (((((launch, done), mem), wb), inject), deliver) = links;
+            let (side, duel) = (sides.next(), duel_ends.next());
+            let blocks = Sm { ids, core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted: None };
+            Mutex::new(Island { blocks, sim: sim.separate(ids) })
+        });
+        let sms = sms.collect();
+        let drams = drams.chunks_mut(channels).zip(dram_req.chunks_mut(channels)).zip(dram_rsp.chunks_mut(channels));
+        let partitions = partition_ids.into_iter().zip(banks).zip(drams).zip(to_l2.iter_mut().zip(senders.2));
+        let partitions = partitions.map(|(((ids, bank), ((drams, dram_req), dram_rsp)), (to_l2, from_l2))| {
+            let (slot, first) = (ids[0].slot, ids[1].slot);
+            let blocks = Partition { slot, bank, first, drams, dram_req, dram_rsp, to_l2, from_l2 };
+            Mutex::new(Island { blocks, sim: sim.separate(ids) })
+        });
+        let partitions = partitions.collect();
+        let hub = Mutex::new(Island { blocks: hub, sim: sim.separate(hub_ids) });
+        Some(Islands { sms, hub, partitions, fault: faulted, pace, news })
+    }
+}
+
+impl Islands<'_> {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sms.len() + 1 + self.partitions.len()
+    }
+
+    /// Runs one island up to where it is to come. Islands may run at the same time.
+    pub fn run(&self, island: usize, to: Reached) {
+        let sms = self.sms.len();
+        match island.checked_sub(sms) {
+            None => {
+                let Island { blocks, sim } = &mut *lock(&self.sms[island]);
+                // One that has stopped does nothing more.
+                match blocks.faulted {
+                    None => sim.run(to.sms, |due, at| blocks.eval(due, at)),
+                    Some(_) => sim.jump(to.sms),
+                }
+            }
+            Some(0) => {
+                let Island { blocks, sim } = &mut *lock(&self.hub);
+                sim.run(to.hub, |due, at| blocks.eval(due, at));
+            }
+            Some(beyond) => {
+                let Island { blocks, sim } = &mut *lock(&self.partitions[beyond - 1]);
+                sim.run(to.partitions, |due, at| blocks.eval(due, at));
+            }
+        }
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub fn reached(&self) -> Reached {
+        let of = |islands: Option<u64>| islands.unwrap_or(0);
+        Reached {
+            sms: of(self.sms.first().map(|sm| lock(sm).sim.reached())),
+            hub: lock(&self.hub).sim.reached(),
+            partitions: of(self.partitions.first().map(|partition| lock(partition).sim.reached())),
+        }
+    }
+
+    /// Tells each what the others have sent and taken.
+    pub fn meet(&self) {
+        let Island { blocks: hub, sim: at_hub } = &mut *lock(&self.hub);
+        for (i, sm) in self.sms.iter().enumerate() {
+            let Island { blocks: sm, sim } = &mut *lock(sm);
+            hub.launch[i].meet(sm.launch, at_hub, sim);
+            hub.deliver[i].meet(sm.deliver, at_hub, sim);
+            sm.done.meet(&mut hub.done[i], sim, at_hub);
+            sm.inject.meet(&mut hub.inject[i], sim, at_hub);
+            if let (Some(duels), Some(ends)) = (&mut hub.duel, &mut sm.duel) {
+                duels.mode[i].meet(ends.mode, at_hub, sim);
+                if let Some(seen) = &mut ends.seen {
+                    seen.meet(&mut duels.seen[i], sim, at_hub);
+                }
+            }
+            if let Some((theirs, own)) = hub_links(hub.side.get_mut(i), &mut sm.side) {
+                own.reports.meet(&mut theirs.reports, sim, at_hub);
+                theirs.orders.meet(&mut own.orders, at_hub, sim);
+            }
+        }
+        for (i, partition) in self.partitions.iter().enumerate() {
+            let Island { blocks: partition, sim } = &mut *lock(partition);
+            hub.to_l2[i].meet(partition.to_l2, at_hub, sim);
+            partition.from_l2.meet(&mut hub.from_l2[i], sim, at_hub);
+        }
+    }
+
+    /// After a meeting, where to come to next, not beyond `end`; `None` if all have come there or as far as they can
+    /// without one who looks at the whole machine: a core has stopped at a fault, nothing is due any more, or the
+    /// kernel may end.
+    #[must_use]
+    pub fn next(&self, end: &mut u64) -> Option<Reached> {
+        let mut at = self.reached();
+        if at.tick().is_some_and(|tick| tick >= *end) {
+            return None;
+        }
+        let due = self.next_tick();
+        let is_over = self.awaited() == 0 || self.sms.iter().any(|sm| lock(sm).blocks.faulted.is_some());
+        if is_over || due.is_none_or(|due| due >= *end) {
+            *end = (*end).min(at.partitions);
+        } else if let Some(due) = due
+            && due > at.sms + 4 * self.news
+        {
+            // Time in which all sleep is jumped.
+            at = self.jump(due);
+        }
+        let next = self.pace.next(at, *end);
+        (next != at).then_some(next)
+    }
+
+    fn awaited(&self) -> u64 {
+        let hub = lock(&self.hub);
+        awaited(hub.blocks.dispatcher, hub.blocks.done)
+    }
+
+    /// The next tick at which something is due anywhere.
+    fn next_tick(&self) -> Option<u64> {
+        let sms = self.sms.iter().filter_map(|sm| lock(sm).sim.next_tick());
+        let partitions = self.partitions.iter().filter_map(|partition| lock(partition).sim.next_tick());
+        sms.chain(partitions).chain(lock(&self.hub).sim.next_tick()).min()
+    }
+
+    /// Brings all to a tick before which nothing is due.
+    fn jump(&self, tick: u64) -> Reached {
+        self.sms.iter().for_each(|sm| lock(sm).sim.jump(tick));
+        self.partitions.iter().for_each(|partition| lock(partition).sim.jump(tick));
+        lock(&self.hub).sim.jump(tick);
+        Reached::together(tick)
+    }
+
+    /// Puts the machine together again, after a meeting at which all have come to the same tick.
+    pub fn rejoin(self, sim: &mut Simulator) {
+        debug_assert!(self.reached().tick().is_some(), "{:?}", self.reached());
+        fn own<B>(island: Shared<B>) -> Island<B> {
+            island.into_inner().unwrap_or_else(PoisonError::into_inner)
+        }
+        let mut hub = own(self.hub);
+        for (i, mut sm) in self.sms.into_iter().map(own).enumerate() {
+            sim.rejoin(sm.sim);
+            // Reports on their way are with the hub.
+            if let Some((theirs, own)) = hub_links(hub.blocks.side.get_mut(i), &mut sm.blocks.side) {
+                std::mem::swap(&mut theirs.reports, &mut own.reports);
+            }
+            if let Some(tick) = sm.blocks.faulted {
+                let first = self.fault.get_or_insert((tick, i));
+                *first = (*first).min((tick, i));
+            }
+        }
+        self.partitions.into_iter().map(own).for_each(|partition| sim.rejoin(partition.sim));
+        sim.rejoin(hub.sim);
+    }
+}
+
+/// Both ends of the links between a core and the coordinator.
+fn hub_links<'a>(
+    hub: Option<&'a mut SideBand>,
+    sm: &'a mut Option<&mut SideBand>,
+) -> Option<(&'a mut HubLinks, &'a mut HubLinks)> {
+    Some((hub?.hub.as_mut()?, sm.as_mut()?.hub.as_mut()?))
+}
+
+fn awaited(dispatcher: &Dispatcher, done: &[Chan<CtaDone>]) -> u64 {
+    let (ended, all) = dispatcher.progress();
+    all - ended - done.iter().map(|done| done.len() as u64).sum::<u64>()
+}
+
+impl Sm<'_> {
+    /// One edge of what is due.
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut Edge<'_>) -> ControlFlow<()> {
+        let Self { ids: [core_id, lsu_id], core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted } =
+            self;
+        due.alone(core_id.slot, at, |at| {
+            let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
+            let sleep = match side {
+                None => core.eval(io, at),
+                Some(side) => core.eval_throttled(io, side, at),
+            };
+            if core.fault().is_some() {
+                *faulted = Some(at.tick);
+            }
+            sleep
+        });
+        due.alone(lsu_id.slot, at, |at| {
+            let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
+            let duel = duel
+                .as_mut()
+                .map(|DuelEnds { mode, seen }| DuelIo { mode: mode.rx(), seen: seen.as_mut().map(Chan::tx) });
+            let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall: None, supply: None };
+            match side {
+                None => lsu.eval(io, at),
+                Some(side) => lsu.eval_throttled(io, side, at),
+            }
+        });
+        if faulted.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Hub<'_> {
+    /// One edge of what is due.
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut Edge<'_>) -> ControlFlow<()> {
+        let Self { dispatcher, coordinator, side, duel, launch, done, request_xbar, reply_xbar, .. } = self;
+        let (inject, to_l2, from_l2, deliver) =
+            (&mut self.inject, &mut self.to_l2, &mut self.from_l2, &mut self.deliver);
+        if due.domain() == CORE {
+            let slot = 2 * inject.len() as u8;
+            let io = DispatcherIo { launch: TxBank(launch), done: RxBank(done) };
+            due.alone(slot, at, |at| dispatcher.eval(io, at));
+            if let Some(coordinator) = coordinator {
+                due.alone(slot + 1, at, |at| coordinator.eval(side, at));
+            }
+            if let Some(Duels { block, seen, mode }) = duel {
+                due.alone(slot + 2, at, |at| block.eval(DuelingIo { seen: RxBank(seen), mode: TxBank(mode) }, at));
+            }
+        } else {
+            due.alone(0, at, |at| request_xbar.eval(XbarIo { from: RxBank(inject), to: TxBank(to_l2) }, at));
+            due.alone(1, at, |at| reply_xbar.eval(XbarIo { from: RxBank(from_l2), to: TxBank(deliver) }, at));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Partition<'_> {
+    /// One edge of what is due.
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut Edge<'_>) -> ControlFlow<()> {
+        let Self { slot, bank, first, drams, dram_req, dram_rsp, to_l2, from_l2 } = self;
+        if due.domain() == L2 {
+            let (req, rsp) = (to_l2.rx(), from_l2.tx());
+            let (dram_req, dram_rsp) = (TxBank(dram_req), RxBank(dram_rsp));
+            due.alone(*slot, at, |at| bank.eval(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at));
+        } else {
+            for (slot, (dram, (req, rsp))) in
+                (*first..).zip(drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp.iter_mut())))
+            {
+                due.alone(slot, at, |at| dram.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
