@@ -7,9 +7,9 @@
 use std::hash::Hasher;
 
 use super::wake::{BlockSet, DOMAINS};
-use super::{ArrayView, BlockId, Describe, Digest, Edge, Field, Fields, Logic, Sleep, Wake};
+use super::{AnyEdge, ArrayView, BlockId, Describe, Digest, Edge, FastEdge, Field, Fields, Logic, Sleep, Wake};
 
-/// How blocks are evaluated; all off is the fast way.
+/// How blocks are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mode {
     /// Evaluate every block at every edge of its clock.
@@ -20,9 +20,20 @@ pub struct Mode {
     pub shuffle: Option<u64>,
     /// Keep the digests of memories and beats of which [`Simulator::state_digest`] is made.
     pub digest: bool,
+    /// Do not look whether [contracts](super::contract) are kept, if none of the above is asked for.
+    pub unchecked: bool,
 }
 
 impl Mode {
+    /// The fast way, for runs that nobody looks at closely.
+    pub const FAST: Self = Self { evaluate_all: false, lint: false, shuffle: None, digest: false, unchecked: true };
+
+    /// Whether breaches of contracts are looked for.
+    #[must_use]
+    pub fn is_checked(self) -> bool {
+        self != Self::FAST
+    }
+
     fn everyone(self) -> bool {
         self.evaluate_all || self.lint
     }
@@ -41,6 +52,10 @@ pub trait Blocks {
         for first in [0, 64] {
             due.each(first, || first..first + 64, at, |slot, at| self.eval(BlockId { domain, slot }, at));
         }
+    }
+    /// The same at an edge without checks; blocks that know no other way are evaluated with them.
+    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
+        at.with_edge(|at| self.eval_due(due, at));
     }
     /// The description of one block, inside the scopes that it stands in and with the channels
     /// that it receives from.
@@ -81,12 +96,12 @@ impl Due {
     /// are due, and puts down when each of them wants its next edge. The others are skipped, which costs
     /// nothing where parts are slices zipped together; nobody asks for the parts if none is due.
     #[inline(always)]
-    pub fn each<I: Iterator>(
+    pub fn each<I: Iterator, A: AnyEdge>(
         &mut self,
         first: u8,
         parts: impl FnOnce() -> I,
-        at: &mut Edge<'_>,
-        mut eval: impl FnMut(I::Item, &mut Edge<'_>) -> Sleep,
+        at: &mut A,
+        mut eval: impl FnMut(I::Item, &mut A) -> Sleep,
     ) {
         let mut left = (self.blocks.bits() >> first) as u64;
         if left == 0 {
@@ -119,7 +134,7 @@ impl Due {
 
     /// Evaluates the block in a slot, if it is due.
     #[inline]
-    pub fn alone(&mut self, slot: u8, at: &mut Edge<'_>, eval: impl FnOnce(&mut Edge<'_>) -> Sleep) {
+    pub fn alone<A: AnyEdge>(&mut self, slot: u8, at: &mut A, eval: impl FnOnce(&mut A) -> Sleep) {
         if self.blocks.contains(slot) {
             match eval(at) {
                 Sleep::Next => self.again.insert(slot),
@@ -130,8 +145,9 @@ impl Due {
     }
 
     #[inline]
-    fn wish(&self, slot: u8, cycle: u64, at: &mut Edge<'_>) {
-        at.wake.at_cycle(at.tick, BlockId { domain: self.domain, slot }, cycle.max(at.cycle + 1));
+    fn wish(&self, slot: u8, cycle: u64, at: &mut impl AnyEdge) {
+        let block = BlockId { domain: self.domain, slot };
+        at.with_edge(|at| at.wake.at_cycle(at.tick, block, cycle.max(at.cycle + 1)));
     }
 }
 
@@ -142,6 +158,7 @@ pub struct Simulator {
     mode: Mode,
     /// The mode asks for more than the fast way.
     slowly: bool,
+    checked: bool,
     population: Vec<u8>,
     random: u64,
     tick: u64,
@@ -162,7 +179,16 @@ impl Simulator {
             }
         }
         let slowly = mode.everyone() || mode.shuffle.is_some();
-        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, started: false, population }
+        Self {
+            wake,
+            mode,
+            slowly,
+            checked: mode.is_checked(),
+            random: mode.shuffle.unwrap_or(0),
+            tick: 0,
+            started: false,
+            population,
+        }
     }
 
     /// Time of the last edge, in ticks.
@@ -259,7 +285,12 @@ impl Simulator {
         for domain in 0..DOMAINS as u8 {
             let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
             let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
-            blocks.eval_due(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
+            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
+            if self.checked {
+                blocks.eval_due(&mut due, &mut at);
+            } else {
+                blocks.eval_due_fast(&mut due, &mut FastEdge::new(at));
+            }
             self.wake.end(domain, tick, due.again);
         }
         Some(tick)

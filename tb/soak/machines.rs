@@ -2,8 +2,9 @@
 //!
 //! A case changes some, half or nearly all of the fields below, the small values more often than
 //! the large ones, and runs one of the small kernels with every check. Some small machines run once more under
-//! lint, as far as that takes seconds; some cases a last time without checks in the fast mode, in two threads if
-//! the machine can be divided, and must agree in every counter and digest.
+//! lint, as far as that takes seconds; some cases once more without golden models, in two threads if the machine can be
+//! divided, and must agree in every counter and digest; some a last time as a plain run is, without a look at contracts, and
+//! must agree in every counter and in the uses of every port.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use rtl::kernel::Mode;
 use super::{Case, Work};
 use crate::kit::Random;
 use warpsieve::config::{Request, Resolved};
+use warpsieve::readers::Counts;
 use warpsieve::run::{Counters, Outcome, RunOptions, Verdict, run};
 
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
@@ -29,8 +31,10 @@ struct Machine {
     launch: PathBuf,
     sets: Vec<String>,
     mode: Mode,
-    /// Run once more in the fast mode.
+    /// Run once more without golden models, in two threads.
     twice: bool,
+    /// Run once more without a look at contracts.
+    unchecked: bool,
     /// Run once more under lint, up to [`LINT_CYCLES`].
     lint: bool,
 }
@@ -338,11 +342,12 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let lint = sms <= LINT_SMS && random.percent(50);
     let mode = Mode { evaluate_all: random.percent(20), shuffle, ..Mode::default() };
     let twice = random.percent(25);
-    Box::new(Machine { seed, launch, sets, mode, twice, lint })
+    let unchecked = random.percent(50);
+    Box::new(Machine { seed, launch, sets, mode, twice, unchecked, lint })
 }
 
-/// Counters and digests of a run.
-type Ran = (Counters, Option<(u64, u64)>);
+/// Counters, uses of ports and digests of a run.
+type Ran = (Counters, Option<Counts>, Option<(u64, u64)>);
 
 impl Machine {
     /// Runs it; `None` if it is not done after so many cycles, all of them without a fault.
@@ -351,7 +356,7 @@ impl Machine {
         match (report.outcome, report.verdict) {
             (_, Verdict::Failed(checks)) => Err(format!("check failed:\n{}", checks.join("\n"))),
             (Outcome::Finished, Verdict::Off) if options.check => Err("nothing was checked".to_owned()),
-            (Outcome::Finished, _) => Ok(Some((report.counters, report.digests))),
+            (Outcome::Finished, _) => Ok(Some((report.counters, report.structures, report.digests))),
             (Outcome::NoProgress(waiting), _) => {
                 Err(format!("no progress after cycle {}:\n{waiting}", report.counters.cycles))
             }
@@ -365,12 +370,13 @@ impl Case for Machine {
     fn reproduce(&self) -> String {
         let sets: Vec<_> = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
         let once = format!("warpsieve run {} --check{}", self.launch.display(), sets.concat());
-        let Mode { evaluate_all, shuffle, lint: _, digest: _ } = self.mode;
+        let Mode { evaluate_all, shuffle, lint: _, digest: _, unchecked: _ } = self.mode;
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
         let lint = if self.lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
-        let twice = if self.twice { ", then without checks, in two threads" } else { "" };
+        let twice = if self.twice { ", then without golden models, in two threads" } else { "" };
+        let unchecked = if self.unchecked { ", then without a look at contracts" } else { "" };
         format!(
-            "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}\n\
+            "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}{unchecked}\n\
              warpsieve soak machines --seed {} --count 1",
             self.seed
         )
@@ -380,18 +386,20 @@ impl Case for Machine {
         let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: self.sets.clone() };
         let resolved = Resolved::new(&request).map_err(|e| e.to_string())?;
         let mode = Mode { digest: self.twice, ..self.mode };
-        let checked = |mode| RunOptions { check: true, mode, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
+        let plain = RunOptions { structures: true, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
+        let checked = |mode| RunOptions { check: true, mode, ..plain.clone() };
         let ran = Self::run(self, &resolved, checked(mode))?;
-        let (counters, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
+        let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let lint = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
         // Where the machine can be divided: others take one thread.
-        let fast = RunOptions { check: false, two_threads: true, ..checked(Mode { digest: true, ..Mode::default() }) };
-        let others = [self.lint.then_some(lint), self.twice.then_some(fast)];
+        let twice = RunOptions { two_threads: true, mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
+        let unchecked = RunOptions { mode: Mode::FAST, ..plain.clone() };
+        let others = [self.lint.then_some(lint), self.twice.then_some(twice), self.unchecked.then_some(unchecked)];
         let mut work = Work { runs: 1, cycles: counters.cycles, warp_instructions: counters.warp_instructions() };
         for options in others.into_iter().flatten() {
             work.runs += 1;
             let max_cycles = options.max_cycles.unwrap_or(0);
-            let Some((again, agreed)) = Self::run(self, &resolved, options)? else {
+            let Some((again, used, agreed)) = Self::run(self, &resolved, options)? else {
                 work.cycles += max_cycles;
                 continue;
             };
@@ -400,7 +408,10 @@ impl Case for Machine {
             if again != counters {
                 return Err(format!("counters depend on the mode of evaluation:\n{counters:?}\n{again:?}"));
             }
-            if agreed != digests {
+            if used != ports {
+                return Err(format!("uses of ports depend on the mode of evaluation:\n{ports:?}\n{used:?}"));
+            }
+            if agreed.is_some() && agreed != digests {
                 return Err(format!("digests depend on the mode of evaluation: {digests:x?}, {agreed:x?}"));
             }
         }

@@ -10,7 +10,7 @@ use std::mem::take;
 
 use super::memory::Memory;
 use super::{CORE, DRAM, L2, Machine};
-use crate::kernel::{BlockId, Blocks, Chan, Describe, Due, Edge, Simulator, Sleep};
+use crate::kernel::{AnyEdge, BlockId, Blocks, Chan, Describe, Due, Edge, FastEdge, Simulator, Sleep};
 use crate::noc::packet::{Reply, Request};
 
 /// The side of the memory while it runs apart from its machine, with the simulator of its clock domains.
@@ -104,6 +104,18 @@ impl Apart {
     }
 }
 
+impl MemorySide {
+    #[inline(always)]
+    fn eval_any(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+        let Self { memory, to_l2, from_l2 } = self;
+        if due.domain() == L2 {
+            memory.eval_banks(to_l2, from_l2, None, due, at);
+        } else {
+            memory.eval_drams(due, at);
+        }
+    }
+}
+
 impl Blocks for MemorySide {
     fn population(&self) -> Vec<u8> {
         vec![0, 0, self.memory.banks.len() as u8, self.memory.drams.len() as u8]
@@ -114,12 +126,11 @@ impl Blocks for MemorySide {
     }
 
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        let Self { memory, to_l2, from_l2 } = self;
-        if due.domain() == L2 {
-            memory.eval_banks(to_l2, from_l2, None, due, at);
-        } else {
-            memory.eval_drams(due, at);
-        }
+        self.eval_any(due, at);
+    }
+
+    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
+        self.eval_any(due, at);
     }
 
     fn describe(&self, block: BlockId, _: &mut dyn Describe) {
