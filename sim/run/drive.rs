@@ -84,7 +84,7 @@ impl<'o> Drive<'o> {
         if shadow.is_some() {
             machine.observe();
         }
-        let sim = Simulator::new(machine.clocks().periods(), &machine, options.mode);
+        let sim = Simulator::new(machine.clocks().periods(), &machine, options.evaluation());
         let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
         let traces = Traces::open(options, &machine)?;
         let changed = Changed::none(&machine);
@@ -283,7 +283,8 @@ impl<'o> Drive<'o> {
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut look_at = self.next_look();
         let may_part = self.options.two_threads
-            && self.options.mode == Mode { digest: self.options.mode.digest, ..Mode::default() }
+            && self.options.mode
+                == Mode { digest: self.options.mode.digest, unchecked: self.options.mode.unchecked, ..Mode::default() }
             && !watched
             && self.series.is_none()
             && self.machine.distance() > 0;
