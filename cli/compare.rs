@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rtl::kernel::Mode;
 use waves::part_file::PartFile;
 
 use super::args::CompareArguments;
@@ -127,7 +128,12 @@ fn run_all(
     bar: &ProgressBar,
     done: &Mutex<Runs>,
 ) -> Result<(), Report> {
-    let options = RunOptions { check: arguments.check, max_cycles: arguments.max_cycles, ..RunOptions::default() };
+    let options = RunOptions {
+        check: arguments.check,
+        max_cycles: arguments.max_cycles,
+        mode: Mode::FAST,
+        ..RunOptions::default()
+    };
     let threads = usize::from(arguments.jobs.unwrap_or(0));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().into_diagnostic()?;
     let run = |(idx, job): (usize, &Job<'_>)| {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::area::Technology;
 use miette::{Context, IntoDiagnostic, Report, miette};
+use rtl::kernel::Mode;
 use waves::part_file::PartFile;
 
 use super::args::{ReplayArguments, RunArguments, SimulationArguments};
@@ -148,6 +149,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
         threads: arguments.threads,
         structures: arguments.energy || arguments.stats.is_some(),
         interrupt: interrupt::listen()?,
+        mode: Mode::FAST,
         ..RunOptions::default()
     })
 }
@@ -191,5 +193,28 @@ fn write(to: StatsTo, stats: &Stats<'_>) -> Result<Option<PathBuf>, Report> {
     match to {
         StatsTo::Stdout => output::print(&text).map(|()| None),
         StatsTo::File(file) => output::keep(file, &text).map(Some).wrap_err("the statistics cannot be written"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    #[test]
+    fn a_plain_run_does_not_look_at_contracts_but_one_that_is_looked_at_does() {
+        let is_checked = |further: &[&str]| {
+            let words = ["warpsieve", "run", "a.toml"].iter().chain(further);
+            let Command::Run(run) = Arguments::parse_from(words).command else { panic!("`run`") };
+            options(&run.simulation).unwrap().evaluation().is_checked()
+        };
+        for plain in [&[][..], &["--stats", "a.json"], &["--series", "a.csv"], &["--threads", "2"]] {
+            assert!(!is_checked(plain), "{plain:?}");
+        }
+        for looked_at in [&["--check"][..], &["--wave", "a.vcd"], &["--wave", "a.fst", "--wave-last", "100"]] {
+            assert!(is_checked(looked_at), "{looked_at:?}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use miette::{Context, IntoDiagnostic, Report};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rtl::kernel::Mode;
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,12 @@ impl Runner {
     /// # Errors
     /// As [`Self::clocked`].
     pub fn clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<Clocked>, Halt> {
-        let options = RunOptions { max_cycles: last, interrupt: Arc::clone(&self.interrupt), ..RunOptions::default() };
+        let options = RunOptions {
+            max_cycles: last,
+            interrupt: Arc::clone(&self.interrupt),
+            mode: Mode::FAST,
+            ..RunOptions::default()
+        };
         let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
         self.measure(&kind, points, &|launch, resolved| {
             let report = run(launch, &resolved.config, &options, &mut |_| {})?;

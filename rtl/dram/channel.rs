@@ -36,7 +36,7 @@ use super::replies::Replies;
 use super::scheduler::{Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
-use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Rx, Sleep, Tx};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Rx, Sleep, Tx};
 
 /// A DRAM channel.
 pub struct DramChannel {
@@ -152,9 +152,9 @@ impl DramChannel {
 
     /// An edge at which something happens or may happen.
     #[inline(never)]
-    fn act(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
+    fn act(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let DramIo { mut req, mut rsp } = io;
-        let cycle = at.cycle;
+        let cycle = at.cycle();
         let reads = self.replies.has_room();
         let sent = self.replies.send(&mut rsp, at);
         if self.refresher.stops_requests(cycle) {
@@ -194,7 +194,7 @@ impl DramChannel {
     }
 
     /// Takes a request if one is there and a slot is free.
-    fn take(&mut self, req: &mut Rx<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+    fn take(&mut self, req: &mut Rx<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let arrived = if self.queue.has_room() { req.peek(at) } else { None };
         let Some(request) = arrived else { return false };
         self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
@@ -240,8 +240,8 @@ impl DramChannel {
     }
 
     /// The command that is planned for this cycle, of a request; `reads` as for [`Self::choose`].
-    fn issue(&mut self, at: &Edge<'_>, reads: bool) {
-        let cycle = at.cycle;
+    fn issue(&mut self, at: &impl AnyEdge, reads: bool) {
+        let cycle = at.cycle();
         if self.plan.kind == CommandKind::Nop {
             self.plan = self.choose(cycle, reads);
         }
@@ -279,7 +279,7 @@ impl DramChannel {
     }
 
     /// Reads or writes the burst of a request in bank `index`, which is served by that.
-    fn column(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
+    fn column(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
         let overtakes = self.queue.overtakes(slot);
         let bank = &mut self.banks[index % MAX];
         self.counts.row_hits += u64::from(bank.served());
@@ -295,12 +295,12 @@ impl DramChannel {
         if self.refresher.is_draining() {
             self.refresher.served(slot);
         }
-        self.queue.release(at.cycle, slot);
+        self.queue.release(at.cycle(), slot);
     }
 
     /// RD: the burst waits among the replies until its data are out of the device.
-    fn read(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
-        let (cycle, t) = (at.cycle, &self.config.timing);
+    fn read(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
+        let (cycle, t) = (at.cycle(), &self.config.timing);
         let due = cycle + u64::from(t.read_latency());
         self.banks[index % MAX].read(cycle, t);
         self.timing.read(cycle, index);
@@ -314,8 +314,8 @@ impl DramChannel {
     }
 
     /// WR.
-    fn write(&mut self, at: &Edge<'_>, slot: usize, index: usize) {
-        let cycle = at.cycle;
+    fn write(&mut self, at: &impl AnyEdge, slot: usize, index: usize) {
+        let cycle = at.cycle();
         self.banks[index % MAX].write(cycle, &self.config.timing);
         self.timing.write(cycle, index);
         self.counts.writes += 1;
@@ -366,18 +366,25 @@ fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
     }
 }
 
+impl DramChannel {
+    /// One clock edge, checked or not.
+    pub(crate) fn eval_any(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
+        self.settle(at.cycle());
+        self.command.kind = CommandKind::Nop;
+        // Many edges only put the bus to rest after a command, or come ahead of time.
+        let due = self.plan.from.min(self.refresher.due()).min(self.replies.first_due());
+        if due > at.cycle() && !(self.queue.has_room() && io.req.waiting(at)) {
+            return until(due, at.cycle());
+        }
+        self.act(io, at)
+    }
+}
+
 impl Block for DramChannel {
     type Io<'a> = DramIo<'a>;
 
     fn eval(&mut self, io: DramIo<'_>, at: &mut Edge<'_>) -> Sleep {
-        self.settle(at.cycle);
-        self.command.kind = CommandKind::Nop;
-        // Many edges only put the bus to rest after a command, or come ahead of time.
-        let due = self.plan.from.min(self.refresher.due()).min(self.replies.first_due());
-        if due > at.cycle && !(self.queue.has_room() && io.req.waiting(at)) {
-            return until(due, at.cycle);
-        }
-        self.act(io, at)
+        self.eval_any(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {

@@ -13,7 +13,7 @@ use super::config::DramConfig;
 use super::mapping::{Mapping, Place};
 use super::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 
 /// What a request wants.
@@ -298,8 +298,8 @@ impl Queue {
     ///
     /// # Panics
     /// If there is no room.
-    pub fn accept(&mut self, at: &Edge<'_>, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
-        assert!(self.has_room(), "cycle {}, {}: a request without a free slot", at.cycle, self.data.spec().path);
+    pub fn accept(&mut self, at: &impl AnyEdge, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
+        assert!(self.has_room(), "cycle {}, {}: a request without a free slot", at.cycle(), self.data.spec().path);
         let slot = (!self.occupied).trailing_zeros() as usize;
         let burst = request.burst;
         let place = self.mapping.place(burst);
@@ -310,9 +310,9 @@ impl Queue {
         *alike |= bit;
         let &DramRequest { write, id, tag, byte_mask, ref data, .. } = request;
         let entry = Entry { write, id, tag, burst, place };
-        self.slots[slot % MAX] = Slot { entry, same_burst, accepted: at.cycle };
+        self.slots[slot % MAX] = Slot { entry, same_burst, accepted: at.cycle() };
         self.older[slot % MAX] = self.occupied;
-        self.waited.shift(at.cycle.wrapping_neg(), self.banks & bank_bit == 0, self.occupied == 0);
+        self.waited.shift(at.cycle().wrapping_neg(), self.banks & bank_bit == 0, self.occupied == 0);
         self.occupied |= bit;
         self.in_bank[bank % MAX] |= bit;
         self.banks |= bank_bit;
@@ -331,7 +331,7 @@ impl Queue {
 
     /// Data of a queued write.
     #[must_use]
-    pub fn data(&self, at: &Edge<'_>, slot: usize) -> &WriteBurst {
+    pub fn data(&self, at: &impl AnyEdge, slot: usize) -> &WriteBurst {
         &self.data.read(at, slot as u32)[0]
     }
 
@@ -450,7 +450,7 @@ impl Queue {
 mod tests {
     use super::super::config::reference;
     use super::*;
-    use crate::kernel::Wake;
+    use crate::kernel::{Edge, Wake};
 
     fn filled(requests: &[(bool, u64)], open: Option<u32>) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));

@@ -9,7 +9,7 @@
 
 use super::config::DramConfig;
 use super::message::{DramReply, DramShape};
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Storage, Tx};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Storage, Tx};
 
 /// Places of the largest ring: registers are kept for all of them, see [`MAX`](super::queue::MAX).
 const PLACES: usize = 64;
@@ -74,8 +74,8 @@ impl Replies {
     ///
     /// # Panics
     /// If there is no room.
-    pub fn insert(&mut self, at: &Edge<'_>, due: u64, form: impl FnOnce(&mut DramReply)) {
-        assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle, self.bursts.spec().path);
+    pub fn insert(&mut self, at: &impl AnyEdge, due: u64, form: impl FnOnce(&mut DramReply)) {
+        assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle(), self.bursts.spec().path);
         let row = self.wrapped(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;
@@ -85,8 +85,8 @@ impl Replies {
     }
 
     /// Sends the oldest burst if it is due and the channel takes it.
-    pub fn send(&mut self, rsp: &mut Tx<'_, DramReply>, at: &mut Edge<'_>) -> bool {
-        if self.first_due > at.cycle || !rsp.ready(at) {
+    pub fn send(&mut self, rsp: &mut Tx<'_, DramReply>, at: &mut impl AnyEdge) -> bool {
+        if self.first_due > at.cycle() || !rsp.ready(at) {
             return false;
         }
         let reply = self.bursts.read_cell(at, self.head, 0);

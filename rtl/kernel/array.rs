@@ -1,7 +1,7 @@
 //! # Memories with counted ports
 //! SRAM, CAM, register file or flip-flop array of `rows` rows with `columns` cells each (a row of
 //! a tag array is a set, its cells are the ways). A read or a write uses a port; one access more
-//! in a cycle than there are ports is a panic that names cycle and array. What a read sees of a
+//! in a cycle than there are ports is a panic that names cycle and array, at an edge that [checks](super::contract). What a read sees of a
 //! write in the same cycle is declared: the old cell, the new one (forwarding), or it may not
 //! happen.
 
@@ -10,7 +10,7 @@ use std::hash::Hash;
 use std::ops::Range;
 
 use super::describe::{Unfit, misfit};
-use super::{Edge, Fields, Payload, digest_of, width_of};
+use super::{AnyEdge, Edge, Fields, Payload, digest_of, width_of};
 
 /// How the cells are built, for structure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -159,10 +159,10 @@ impl<T: Payload> Array<T> {
     /// If all read ports are used in this cycle, or the row is written in it and that is forbidden.
     #[must_use]
     #[inline]
-    pub fn read(&self, at: &Edge<'_>, row: u32) -> &[T] {
+    pub fn read(&self, at: &impl AnyEdge, row: u32) -> &[T] {
         self.is_by_row(at);
         self.take_reads(at, 1);
-        if self.watched {
+        if self.watches(at) {
             self.watch_read(at, row, 0..self.spec.columns);
         }
         self.row(row)
@@ -174,9 +174,9 @@ impl<T: Payload> Array<T> {
     /// As [`Self::read`].
     #[must_use]
     #[inline]
-    pub fn read_cell(&self, at: &Edge<'_>, row: u32, column: u32) -> &T {
+    pub fn read_cell(&self, at: &impl AnyEdge, row: u32, column: u32) -> &T {
         self.take_reads(at, 1);
-        if self.watched {
+        if self.watches(at) {
             self.watch_read(at, row, column..column + 1);
         }
         &self.cells[self.index(row, column)]
@@ -188,14 +188,16 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// If there are not as many read ports left in this cycle.
     #[inline]
-    pub fn take_reads(&self, at: &Edge<'_>, count: u32) {
-        self.renew(at);
+    pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         let Used { reads, reads_left, .. } = &self.used;
         reads.set(reads.get() + u64::from(count));
-        let (left, is_over) = reads_left.get().overflowing_sub(count);
-        reads_left.set(left);
-        if is_over {
-            self.no_port(at, "read", left, self.spec.reads);
+        if at.is_checked() {
+            self.renew(at);
+            let (left, is_over) = reads_left.get().overflowing_sub(count);
+            reads_left.set(left);
+            if is_over {
+                self.no_port(at, "read", left, self.spec.reads);
+            }
         }
     }
 
@@ -204,7 +206,7 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// If all write ports are used in this cycle, a field does not fit, or the row is read in this
     /// cycle and that is forbidden.
-    pub fn write(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
+    pub fn write(&mut self, at: &impl AnyEdge, row: u32, column: u32, value: T) {
         self.use_write(at, row);
         self.store(at, row, column, value);
     }
@@ -213,7 +215,7 @@ impl<T: Payload> Array<T> {
     ///
     /// # Panics
     /// As [`Self::write`].
-    pub fn write_row(&mut self, at: &Edge<'_>, row: u32, values: &[T]) {
+    pub fn write_row(&mut self, at: &impl AnyEdge, row: u32, values: &[T]) {
         self.is_by_row(at);
         self.use_write(at, row);
         for (column, value) in values.iter().enumerate() {
@@ -227,10 +229,10 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// As [`Self::write`].
     #[inline(always)]
-    pub fn update(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
+    pub fn update(&mut self, at: &impl AnyEdge, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         self.take_writes(at, 1);
         let cell = self.index(row, column);
-        let old = if self.watched { self.watch_change(at, row, cell) } else { 0 };
+        let old = if self.watches(at) { self.watch_change(at, row, cell) } else { 0 };
         self.form(at, cell, old, change);
     }
 
@@ -239,14 +241,16 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// If there are not as many write ports left in this cycle.
     #[inline(always)]
-    pub fn take_writes(&mut self, at: &Edge<'_>, count: u32) {
-        self.renew(at);
+    pub fn take_writes(&mut self, at: &impl AnyEdge, count: u32) {
         let Used { writes, writes_left, .. } = &self.used;
         writes.set(writes.get() + u64::from(count));
-        let (left, is_over) = writes_left.get().overflowing_sub(count);
-        writes_left.set(left);
-        if is_over {
-            self.no_port(at, "write", left, self.spec.writes);
+        if at.is_checked() {
+            self.renew(at);
+            let (left, is_over) = writes_left.get().overflowing_sub(count);
+            writes_left.set(left);
+            if is_over {
+                self.no_port(at, "write", left, self.spec.writes);
+            }
         }
     }
 
@@ -255,20 +259,18 @@ impl<T: Payload> Array<T> {
     /// # Panics
     /// As [`Self::update`], apart from the ports.
     #[inline(always)]
-    pub fn change(&mut self, at: &Edge<'_>, cell: usize, change: impl FnOnce(&mut T)) {
-        let old = if self.watched { self.watch_change(at, cell as u32 / self.spec.columns, cell) } else { 0 };
+    pub fn change(&mut self, at: &impl AnyEdge, cell: usize, change: impl FnOnce(&mut T)) {
+        let old = if self.watches(at) { self.watch_change(at, cell as u32 / self.spec.columns, cell) } else { 0 };
         self.form(at, cell, old, change);
     }
 
     /// Changes one cell, whose part of the digest was `old`.
     #[inline(always)]
-    fn form(&mut self, at: &Edge<'_>, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
+    fn form(&mut self, at: &impl AnyEdge, cell: usize, old: u64, change: impl FnOnce(&mut T)) {
         let value = &mut self.cells[cell];
         change(value);
-        if let Some(field) = misfit(value, &self.shape) {
-            self.does_not_fit(at, &field);
-        }
-        if self.watched && self.recorded {
+        must_fit(value, &self.shape, at, &self.spec);
+        if self.records(at) {
             self.watch_write(cell, old);
         }
     }
@@ -283,9 +285,7 @@ impl<T: Payload> Array<T> {
         let cell = self.index(row, column);
         let old = if self.watched { self.cell_digest(cell) } else { 0 };
         change(&mut self.cells[cell]);
-        if let Some(field) = misfit(&self.cells[cell], &self.shape) {
-            self.does_not_fit(at, &field);
-        }
+        must_fit(&self.cells[cell], &self.shape, at, &self.spec);
         if self.watched {
             self.watch_write(cell, old);
         }
@@ -294,28 +294,24 @@ impl<T: Payload> Array<T> {
     /// All cells, to be changed through ports that were taken, of a memory whose cells hold whatever they
     /// are given; `None` while each change has to be watched, as [`Self::change`] does.
     #[inline(always)]
-    pub fn unwatched(&mut self) -> Option<&mut [T]> {
-        if self.watched { None } else { Some(&mut self.cells) }
+    pub fn unwatched(&mut self, at: &impl AnyEdge) -> Option<&mut [T]> {
+        if self.watches(at) { None } else { Some(&mut self.cells) }
     }
 
     /// Changes a whole row in place through one write port: a set with per-way write enables.
     ///
     /// # Panics
     /// As [`Self::update`].
-    pub fn update_row(&mut self, at: &Edge<'_>, row: u32, change: impl FnOnce(&mut [T])) {
+    pub fn update_row(&mut self, at: &impl AnyEdge, row: u32, change: impl FnOnce(&mut [T])) {
         self.is_by_row(at);
         self.use_write(at, row);
         let columns = self.spec.columns as usize;
         let first = row as usize * columns;
-        let old = if self.watched { self.row_digest(first) } else { 0 };
+        let old = if self.watches(at) { self.row_digest(first) } else { 0 };
         let cells = &mut self.cells[first..first + columns];
         change(cells);
-        for cell in cells {
-            if let Some(field) = misfit(cell, &self.shape) {
-                self.does_not_fit(at, &field);
-            }
-        }
-        if self.watched {
+        cells.iter().for_each(|cell| must_fit(cell, &self.shape, at, &self.spec));
+        if self.watches(at) {
             let new = self.row_digest(first);
             self.digest = self.digest.map(|sum| sum ^ old ^ new);
             (first..first + columns).for_each(|index| self.mark(index));
@@ -381,8 +377,21 @@ impl<T: Payload> Array<T> {
         row as usize * self.spec.columns as usize + column as usize
     }
 
+    /// More than ports is to be looked at.
     #[inline(always)]
-    fn is_by_row(&self, at: &Edge<'_>) {
+    fn watches(&self, at: &impl AnyEdge) -> bool {
+        debug_assert!(at.is_checked() || !self.recorded, "{}: recorded at an edge without checks", self.spec.path);
+        at.is_checked() && self.watched
+    }
+
+    /// What is written is recorded.
+    #[inline(always)]
+    fn records(&self, at: &impl AnyEdge) -> bool {
+        self.watches(at) && self.recorded
+    }
+
+    #[inline(always)]
+    fn is_by_row(&self, at: &impl AnyEdge) {
         if cfg!(debug_assertions) && self.access != Access::Row {
             self.breach(at, "a row accessed at once in a memory accessed by the cell");
         }
@@ -390,19 +399,19 @@ impl<T: Payload> Array<T> {
 
     /// Frees all ports at the first access of a cycle.
     #[inline]
-    fn renew(&self, at: &Edge<'_>) {
+    fn renew(&self, at: &impl AnyEdge) {
         let Used { tick, reads_left, writes_left, .. } = &self.used;
-        if tick.get() != at.tick {
-            tick.set(at.tick);
+        if tick.get() != at.tick() {
+            tick.set(at.tick());
             reads_left.set(self.spec.reads);
             writes_left.set(self.spec.writes);
         }
     }
 
     #[inline(always)]
-    fn use_write(&mut self, at: &Edge<'_>, row: u32) {
+    fn use_write(&mut self, at: &impl AnyEdge, row: u32) {
         self.take_writes(at, 1);
-        if self.watched {
+        if self.watches(at) {
             self.meet_write(at, row);
         }
     }
@@ -410,16 +419,14 @@ impl<T: Payload> Array<T> {
     /// More uses than ports: `left` is below zero.
     #[cold]
     #[inline(never)]
-    fn no_port(&self, at: &Edge<'_>, what: &str, left: u32, ports: u32) -> ! {
+    fn no_port(&self, at: &impl AnyEdge, what: &str, left: u32, ports: u32) -> ! {
         self.breach(at, &format!("{what} {} in one cycle, {ports} {what} ports", ports.wrapping_sub(left)))
     }
 
-    fn store(&mut self, at: &Edge<'_>, row: u32, column: u32, value: T) {
-        if let Some(field) = misfit(&value, &self.shape) {
-            self.does_not_fit(at, &field);
-        }
+    fn store(&mut self, at: &impl AnyEdge, row: u32, column: u32, value: T) {
+        must_fit(&value, &self.shape, at, &self.spec);
         let index = self.index(row, column);
-        if self.recorded {
+        if self.records(at) {
             let old = self.cell_digest(index);
             self.cells[index] = value;
             self.watch_write(index, old);
@@ -441,7 +448,7 @@ impl<T: Payload> Array<T> {
 
     /// A cell is about to be changed: looks for accesses that meet, and returns its part of the digest.
     #[inline(always)]
-    fn watch_change(&self, at: &Edge<'_>, row: u32, index: usize) -> u64 {
+    fn watch_change(&self, at: &impl AnyEdge, row: u32, index: usize) -> u64 {
         self.meet_write(at, row);
         if self.recorded { self.cell_digest(index) } else { 0 }
     }
@@ -471,7 +478,7 @@ impl<T: Payload> Array<T> {
 
     /// A read looks for accesses that meet and for cells never written.
     #[inline(always)]
-    fn watch_read(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
+    fn watch_read(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         if self.spec.collide != Collide::New {
             self.meet(at, row, "read", self.spec.collide == Collide::Forbidden);
         }
@@ -481,7 +488,7 @@ impl<T: Payload> Array<T> {
     }
 
     #[inline(never)]
-    fn must_be_written(&self, at: &Edge<'_>, row: u32, columns: Range<u32>) {
+    fn must_be_written(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         let Some(written) = &self.written else { return };
         for column in columns {
             let index = self.index(row, column);
@@ -493,9 +500,9 @@ impl<T: Payload> Array<T> {
 
     /// A write looks for accesses that meet: it may follow a read of the old cell.
     #[inline(always)]
-    fn meet_write(&self, at: &Edge<'_>, row: u32) {
+    fn meet_write(&self, at: &impl AnyEdge, row: u32) {
         match self.spec.collide {
-            Collide::Old => self.touched.set((at.tick, row)),
+            Collide::Old => self.touched.set((at.tick(), row)),
             Collide::New => {}
             Collide::Forbidden => self.meet(at, row, "written", true),
         }
@@ -503,32 +510,47 @@ impl<T: Payload> Array<T> {
 
     /// Refuses an access to the row that was touched last in this cycle; `touches` tells whether this one counts as one too.
     #[inline(always)]
-    fn meet(&self, at: &Edge<'_>, row: u32, how: &str, touches: bool) {
+    fn meet(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();
-        if tick == at.tick && last == row {
+        if tick == at.tick() && last == row {
             self.meets(at, row, how);
         }
         if touches {
-            self.touched.set((at.tick, row));
+            self.touched.set((at.tick(), row));
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn meets(&self, at: &Edge<'_>, row: u32, how: &str) -> ! {
+    fn meets(&self, at: &impl AnyEdge, row: u32, how: &str) -> ! {
         self.breach(at, &format!("row {row} {how} in the cycle of another access to it"))
     }
 
     #[cold]
-    #[inline(never)]
-    fn does_not_fit(&self, at: &Edge<'_>, field: &Unfit) -> ! {
-        self.breach(at, &field.to_string())
+    fn breach(&self, at: &impl AnyEdge, what: &str) -> ! {
+        refuse(at.edge(), &self.spec, what)
     }
+}
 
-    #[cold]
-    fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
-        panic!("cycle {} (tick {}), {}: {what}", at.cycle, at.tick, self.spec.path)
+/// Looks whether a value has the bits for what it is.
+#[inline(always)]
+fn must_fit<T: Payload>(value: &T, shape: &T::Shape, at: &impl AnyEdge, spec: &ArraySpec) {
+    if at.is_checked()
+        && let Some(field) = misfit(value, shape)
+    {
+        does_not_fit(at.edge(), spec, &field);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn does_not_fit(at: &Edge<'_>, spec: &ArraySpec, field: &Unfit) -> ! {
+    refuse(at, spec, &field.to_string())
+}
+
+#[cold]
+fn refuse(at: &Edge<'_>, spec: &ArraySpec, what: &str) -> ! {
+    panic!("cycle {} (tick {}), {}: {what}", at.cycle, at.tick, spec.path)
 }
 
 impl<T: Payload + Hash> ArrayView for Array<T> {

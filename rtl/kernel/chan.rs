@@ -10,13 +10,15 @@
 //! | `Rx` | `peek`  | the head if it is visible and nothing was taken at this edge           |
 //! | `Rx` | `pop`   | only while `peek` shows a beat, once an edge                           |
 //!
+//! The contract is looked at where the edge is one that [checks](super::contract).
+//!
 //! Latency: `latency` ticks from push to visible, at least one; `credit` ticks from pop to room,
 //! at least one. Depth 2 sustains a beat an edge at latency and credit of one period; a longer
 //! link needs `latency + credit` periods of depth for that. With a fixed `credit` the two sides
 //! of a link influence each other only after `min(latency, credit)` ticks.
 
 use super::describe::misfit;
-use super::{AsProbes, BlockId, Describe, DescribeExt, Edge, Payload, Simulator, digest_of, width_of};
+use super::{AnyEdge, AsProbes, BlockId, Describe, DescribeExt, Payload, Simulator, digest_of, width_of};
 
 /// Shape of a channel.
 #[derive(Clone, Debug)]
@@ -176,7 +178,16 @@ impl<T: Payload> Chan<T> {
     ///
     /// # Panics
     /// If an end has run beyond the tick at which it would have seen something that it is told only now.
+    #[inline]
     pub(crate) fn meet(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
+        let is_news = self.pushed_at != receiver.pushed_at || self.popped_at != receiver.popped_at;
+        if is_news {
+            self.exchange(receiver, senders, receivers);
+        }
+    }
+
+    #[inline(never)]
+    fn exchange(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         let depth = self.slots.len();
         // Once round the ring looks like not at all, but for the time.
         let steps = |from: usize, to: usize, moved: bool| match to.checked_sub(from) {
@@ -301,19 +312,19 @@ pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 impl<T: Payload> Tx<'_, T> {
     /// True if a beat may be sent at this edge.
     #[inline]
-    pub fn ready(&mut self, at: &mut Edge<'_>) -> bool {
-        self.0.pushed_at != at.tick && !self.blocked(at)
+    pub fn ready(&mut self, at: &mut impl AnyEdge) -> bool {
+        self.0.pushed_at != at.tick() && !self.blocked(at)
     }
 
     /// True if the channel is full as far as the sender can know: it may sleep, and is woken when
     /// it can see room. False right after a beat was sent means that the next edge can send again.
     #[inline]
-    pub fn blocked(&mut self, at: &mut Edge<'_>) -> bool {
+    pub fn blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
-        let full = chan.room_from > at.tick;
+        let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
             // Room is on its way from a pop that found the channel short of full.
-            at.wake.at_tick(at.tick, chan.spec.from, chan.room_from);
+            at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, chan.room_from));
         }
         full
     }
@@ -330,7 +341,7 @@ impl<T: Payload> Tx<'_, T> {
     /// # Panics
     /// If the channel is not ready, or a field does not fit its width.
     #[inline]
-    pub fn push(&mut self, at: &mut Edge<'_>, beat: T) {
+    pub fn push(&mut self, at: &mut impl AnyEdge, beat: T) {
         self.push_with(at, |slot| *slot = beat);
     }
 
@@ -340,32 +351,34 @@ impl<T: Payload> Tx<'_, T> {
     /// # Panics
     /// As [`Self::push`].
     #[inline]
-    pub fn push_with(&mut self, at: &mut Edge<'_>, form: impl FnOnce(&mut T)) {
+    pub fn push_with(&mut self, at: &mut impl AnyEdge, form: impl FnOnce(&mut T)) {
         let chan = &mut *self.0;
-        if chan.pushed_at == at.tick || chan.room_from > at.tick {
-            chan.refuse_push(at.tick, at.cycle);
+        if at.is_checked() && (chan.pushed_at == at.tick() || chan.room_from > at.tick()) {
+            chan.refuse_push(at.tick(), at.cycle());
         }
         let tail = chan.tail;
         let slot = &mut chan.slots[tail];
         form(&mut slot.beat);
-        let from = at.tick + chan.spec.latency;
+        let from = at.tick() + chan.spec.latency;
         slot.from = from;
         // All beats take equally long, so the oldest is the first to be seen.
         chan.visible_from = chan.visible_from.min(from);
-        at.wake.deliver(at.tick, chan.spec.to, from);
-        if let Some(field) = misfit(&slot.beat, &chan.shape) {
-            chan.breach(at.tick, at.cycle, &field.to_string());
+        at.with_edge(|at| at.wake.deliver(at.tick, chan.spec.to, from));
+        if at.is_checked() {
+            if let Some(field) = misfit(&slot.beat, &chan.shape) {
+                chan.breach(at.tick(), at.cycle(), &field.to_string());
+            }
+            if chan.history.is_some() {
+                chan.note_push(at.tick(), tail);
+            }
+            at.with_edge(|at| at.actions += 1);
         }
-        if chan.history.is_some() {
-            chan.note_push(at.tick, tail);
-        }
-        chan.pushed_at = at.tick;
+        chan.pushed_at = at.tick();
         let next = chan.after(tail);
         chan.tail = next;
         chan.level += 1;
         // Slots are freed in their order round the ring.
         chan.room_from = if chan.level == chan.slots.len() { NEVER } else { chan.slots[next].from };
-        at.actions += 1;
     }
 }
 
@@ -376,9 +389,9 @@ impl<T: Payload> Rx<'_, T> {
     /// The head beat, if it is visible and nothing was taken at this edge.
     #[must_use]
     #[inline]
-    pub fn peek(&self, at: &Edge<'_>) -> Option<&T> {
+    pub fn peek(&self, at: &impl AnyEdge) -> Option<&T> {
         // What is visible is inside.
-        if self.0.visible(at.tick) { Some(&self.0.slots[self.0.head].beat) } else { None }
+        if self.0.visible(at.tick()) { Some(&self.0.slots[self.0.head].beat) } else { None }
     }
 
     /// True if a beat is there now or will be at the next edge because this edge took another:
@@ -386,15 +399,15 @@ impl<T: Payload> Rx<'_, T> {
     /// the receiver themselves.
     #[must_use]
     #[inline]
-    pub fn waiting(&self, at: &Edge<'_>) -> bool {
-        self.0.visible_from <= at.tick
+    pub fn waiting(&self, at: &impl AnyEdge) -> bool {
+        self.0.visible_from <= at.tick()
     }
 
     /// Takes the head beat.
     ///
     /// # Panics
     /// If no beat is visible.
-    pub fn pop(&mut self, at: &mut Edge<'_>) -> T {
+    pub fn pop(&mut self, at: &mut impl AnyEdge) -> T {
         let slot = self.0.head;
         self.drop_head(at);
         self.0.slots[slot].beat.clone()
@@ -405,27 +418,29 @@ impl<T: Payload> Rx<'_, T> {
     /// # Panics
     /// If no beat is visible.
     #[inline(always)]
-    pub fn drop_head(&mut self, at: &mut Edge<'_>) {
+    pub fn drop_head(&mut self, at: &mut impl AnyEdge) {
         let chan = &mut *self.0;
-        if !chan.visible(at.tick) {
-            chan.refuse_pop(at.tick, at.cycle);
+        if at.is_checked() {
+            if !chan.visible(at.tick()) {
+                chan.refuse_pop(at.tick(), at.cycle());
+            }
+            if chan.history.is_some() {
+                chan.note(POPPED, at.tick(), 1);
+            }
+            at.with_edge(|at| at.actions += 1);
         }
-        if chan.history.is_some() {
-            chan.note(POPPED, at.tick, 1);
-        }
-        chan.popped_at = at.tick;
-        let (head, free_from) = (chan.head, at.tick + chan.spec.credit);
+        chan.popped_at = at.tick();
+        let (head, free_from) = (chan.head, at.tick() + chan.spec.credit);
         chan.slots[head].from = free_from;
         let next = chan.after(head);
         chan.head = next;
         chan.level -= 1;
         chan.visible_from = if chan.level == 0 { NEVER } else { chan.slots[next].from };
-        if chan.room_from > at.tick {
+        if chan.room_from > at.tick() {
             // Only a full channel can have a sender asleep on it.
             chan.room_from = chan.room_from.min(free_from);
-            at.wake.at_tick(at.tick, chan.spec.from, free_from);
+            at.with_edge(|at| at.wake.at_tick(at.tick, chan.spec.from, free_from));
         }
-        at.actions += 1;
     }
 }
 
@@ -467,7 +482,7 @@ pub fn link<T: Payload>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Blocks, Fields, FieldsExt, Mode, Sleep, Wake};
+    use crate::kernel::{Blocks, Edge, Fields, FieldsExt, Mode, Sleep, Wake};
 
     #[derive(Clone, Debug, Default, Hash, PartialEq)]
     struct Word {

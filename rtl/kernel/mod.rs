@@ -8,6 +8,7 @@
 //! | `chan`     | registered valid/ready links, the only way for blocks to talk             |
 //! | `regs`     | flip-flops with a start-of-cycle copy `q` and a live value `d`            |
 //! | `array`    | SRAM, CAM and register files with counted ports                           |
+//! | `contract` | edges at which breaches of contracts are looked for, or are not            |
 //! | `describe` | what a block is made of, listed once                                      |
 //! | `digest`   | state and beat hashes                                                     |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
@@ -17,6 +18,7 @@
 
 mod array;
 mod chan;
+pub mod contract;
 mod describe;
 mod digest;
 mod regs;
@@ -26,11 +28,12 @@ mod wake;
 
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
 pub use chan::{Chan, ChanSpec, Rx, RxBank, Tx, TxBank, link};
+pub use contract::{AnyEdge, FastEdge};
 pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};
 pub use regs::Regs;
-pub use sim::{Blocks, Due, Mode, Simulator};
+pub use sim::{Apart, Blocks, Due, Mode, Simulator};
 pub use time::{ClockError, Clocks};
 pub use wake::{BlockId, Edge, Wake};
 

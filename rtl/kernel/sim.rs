@@ -8,9 +8,9 @@ use std::hash::Hasher;
 use std::ops::ControlFlow;
 
 use super::wake::{BlockSet, DOMAINS};
-use super::{ArrayView, BlockId, Describe, Digest, Edge, Field, Fields, Logic, Sleep, Wake};
+use super::{AnyEdge, ArrayView, BlockId, Describe, Digest, Edge, FastEdge, Field, Fields, Logic, Sleep, Wake};
 
-/// How blocks are evaluated; all off is the fast way.
+/// How blocks are evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mode {
     /// Evaluate every block at every edge of its clock.
@@ -21,9 +21,20 @@ pub struct Mode {
     pub shuffle: Option<u64>,
     /// Keep the digests of memories and beats of which [`Simulator::state_digest`] is made.
     pub digest: bool,
+    /// Do not look whether [contracts](super::contract) are kept, if none of the above is asked for.
+    pub unchecked: bool,
 }
 
 impl Mode {
+    /// The fast way, for runs that nobody looks at closely.
+    pub const FAST: Self = Self { evaluate_all: false, lint: false, shuffle: None, digest: false, unchecked: true };
+
+    /// Whether breaches of contracts are looked for.
+    #[must_use]
+    pub fn is_checked(self) -> bool {
+        self != Self::FAST
+    }
+
     fn everyone(self) -> bool {
         self.evaluate_all || self.lint
     }
@@ -43,9 +54,19 @@ pub trait Blocks {
             due.each(first, || first..first + 64, at, |slot, at| self.eval(BlockId { domain, slot }, at));
         }
     }
+    /// The same at an edge without checks; blocks that know no other way are evaluated with them.
+    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
+        at.with_edge(|at| self.eval_due(due, at));
+    }
     /// The description of one block, inside the scopes that it stands in and with the channels
     /// that it receives from.
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
+}
+
+/// Blocks that run apart from the others for a while.
+pub trait Apart {
+    /// One edge of those of a domain that are due; whether they go on.
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
 /// The blocks of one domain that are due at an edge.
@@ -82,12 +103,12 @@ impl Due {
     /// are due, and puts down when each of them wants its next edge. The others are skipped, which costs
     /// nothing where parts are slices zipped together; nobody asks for the parts if none is due.
     #[inline(always)]
-    pub fn each<I: Iterator>(
+    pub fn each<I: Iterator, A: AnyEdge>(
         &mut self,
         first: u8,
         parts: impl FnOnce() -> I,
-        at: &mut Edge<'_>,
-        mut eval: impl FnMut(I::Item, &mut Edge<'_>) -> Sleep,
+        at: &mut A,
+        mut eval: impl FnMut(I::Item, &mut A) -> Sleep,
     ) {
         let mut left = (self.blocks.bits() >> first) as u64;
         if left == 0 {
@@ -120,7 +141,7 @@ impl Due {
 
     /// Evaluates the block in a slot, if it is due.
     #[inline]
-    pub fn alone(&mut self, slot: u8, at: &mut Edge<'_>, eval: impl FnOnce(&mut Edge<'_>) -> Sleep) {
+    pub fn alone<A: AnyEdge>(&mut self, slot: u8, at: &mut A, eval: impl FnOnce(&mut A) -> Sleep) {
         if self.blocks.contains(slot) {
             match eval(at) {
                 Sleep::Next => self.again.insert(slot),
@@ -131,8 +152,9 @@ impl Due {
     }
 
     #[inline]
-    fn wish(&self, slot: u8, cycle: u64, at: &mut Edge<'_>) {
-        at.wake.at_cycle(at.tick, BlockId { domain: self.domain, slot }, cycle.max(at.cycle + 1));
+    fn wish(&self, slot: u8, cycle: u64, at: &mut impl AnyEdge) {
+        let block = BlockId { domain: self.domain, slot };
+        at.with_edge(|at| at.wake.at_cycle(at.tick, block, cycle.max(at.cycle + 1)));
     }
 }
 
@@ -143,6 +165,7 @@ pub struct Simulator {
     mode: Mode,
     /// The mode asks for more than the fast way.
     slowly: bool,
+    checked: bool,
     population: Vec<u8>,
     random: u64,
     tick: u64,
@@ -165,7 +188,17 @@ impl Simulator {
             }
         }
         let slowly = mode.everyone() || mode.shuffle.is_some();
-        Self { wake, mode, slowly, random: mode.shuffle.unwrap_or(0), tick: 0, reached: 0, started: false, population }
+        Self {
+            wake,
+            mode,
+            slowly,
+            checked: mode.is_checked(),
+            random: mode.shuffle.unwrap_or(0),
+            tick: 0,
+            reached: 0,
+            started: false,
+            population,
+        }
     }
 
     /// Time of the last edge, in ticks.
@@ -211,10 +244,18 @@ impl Simulator {
         self.started |= parted.started;
     }
 
-    /// Runs blocks that [`Self::separate`] gave away: `eval` is given what is due at each edge before `until`, up to the
-    /// one at which it breaks off.
+    /// Runs blocks that [`Self::separate`] gave away, through their edges before `until` up to one at which they break off.
     #[inline(always)]
-    pub fn run(&mut self, until: u64, mut eval: impl FnMut(&mut Due, &mut Edge<'_>) -> ControlFlow<()>) {
+    pub fn run(&mut self, until: u64, blocks: &mut impl Apart) {
+        if self.checked {
+            self.run_edges(until, |due, mut at| blocks.eval(due, &mut at));
+        } else {
+            self.run_edges(until, |due, at| blocks.eval(due, &mut FastEdge::new(at)));
+        }
+    }
+
+    #[inline(always)]
+    fn run_edges(&mut self, until: u64, mut eval: impl FnMut(&mut Due, Edge<'_>) -> ControlFlow<()>) {
         while let Some((domain, tick)) = self.wake.first_before(until) {
             (self.tick, self.started) = (tick, true);
             if self.edge(domain, tick, &mut eval) == Some(ControlFlow::Break(())) {
@@ -226,10 +267,10 @@ impl Simulator {
 
     /// One edge of the blocks of a domain that are due, if any are.
     #[inline(always)]
-    fn edge<T>(&mut self, domain: u8, tick: u64, eval: impl FnOnce(&mut Due, &mut Edge<'_>) -> T) -> Option<T> {
+    fn edge<T>(&mut self, domain: u8, tick: u64, eval: impl FnOnce(&mut Due, Edge<'_>) -> T) -> Option<T> {
         let (cycle, taken) = self.wake.begin(domain, tick)?;
         let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
-        let what = eval(&mut due, &mut Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
+        let what = eval(&mut due, Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
         self.wake.end(domain, tick, due.again);
         Some(what)
     }
@@ -301,7 +342,11 @@ impl Simulator {
             return Some(tick);
         }
         for domain in 0..DOMAINS as u8 {
-            self.edge(domain, tick, |due, at| blocks.eval_due(due, at));
+            let checked = self.checked;
+            self.edge(domain, tick, |due, mut at| match checked {
+                true => blocks.eval_due(due, &mut at),
+                false => blocks.eval_due_fast(due, &mut FastEdge::new(at)),
+            });
         }
         Some(tick)
     }

@@ -39,7 +39,7 @@ use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
 use crate::choice::Place;
 use crate::index::IndexUnit;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Storage};
 use crate::noc::packet::{LINE_BYTES, Reply};
 use crate::throttle::Losses;
 use crate::tracker::Found;
@@ -225,10 +225,10 @@ impl Cache {
     ///
     /// # Panics
     /// If nobody waits for the line.
-    pub fn fill(&mut self, at: &Edge<'_>, reply: &Reply) -> Option<(u32, bool)> {
+    pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, bool)> {
         let line = reply.line;
         let Some(set_way) = self.mshr.set_way_of(line) else {
-            panic!("cycle {}, {}: fill of line {line:#x}, which nobody waits for", at.cycle, self.path)
+            panic!("cycle {}, {}: fill of line {line:#x}, which nobody waits for", at.cycle(), self.path)
         };
         if self.mshr.drains(set_way) {
             return None;
@@ -242,7 +242,7 @@ impl Cache {
 
     /// One waiter of the line that arrived first gets its bytes: line, waiter, and whether it was the
     /// last one of the line.
-    pub fn drain(&mut self, at: &Edge<'_>, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
+    pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let filled = self.mshr.ready_entries();
         let (line, set_way, waiter) = self.mshr.pop()?;
         let data = &self.data.read(at, set_way)[0];
@@ -282,7 +282,7 @@ impl Cache {
     /// The status function of a load (khairy2015 section 3.1).
     pub fn load(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         request: &LineAccess,
         queue: &mut MissQueue,
         pending: &mut Pending,
@@ -291,7 +291,7 @@ impl Cache {
         self.probed = set;
         let (outcome, way) = self.look_up(at, set, request, queue, pending);
         if !self.schemes.is_empty() {
-            self.schemes.served(at, request, (set, way), outcome);
+            self.schemes.served(at.edge(), request, (set, way), outcome);
         }
         outcome
     }
@@ -300,7 +300,7 @@ impl Cache {
     #[inline(always)]
     fn look_up(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         set: u32,
         request: &LineAccess,
         queue: &mut MissQueue,
@@ -345,7 +345,7 @@ impl Cache {
     /// Takes all that a miss needs. Returns the line that gives way and whether it was modified.
     fn allocate(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         (set, victim): (u32, Victim),
         entry: u8,
         request: &LineAccess,
@@ -379,7 +379,7 @@ impl Cache {
         self.stats.evictions += u64::from(victim.holds);
         if let Some(losses) = &mut self.losses {
             let gone = old.map(|(line, _)| line);
-            self.lost = losses.missed(at, (set, victim.way), gone, (warp, line));
+            self.lost = losses.missed(at.edge(), (set, victim.way), gone, (warp, line));
         }
         self.tags.claim(at, set, victim, Source { line, pc });
         self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
@@ -410,7 +410,7 @@ impl Cache {
     /// still read the old bytes.
     pub fn write(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         request: &LineAccess,
         queue: &mut MissQueue,
         pending: &mut Pending,
@@ -459,7 +459,7 @@ impl Cache {
         if let Some(losses) = &mut self.losses
             && space == MemorySpace::Global
         {
-            losses.stored(at, line);
+            losses.stored(at.edge(), line);
         }
         let (kind, ticket) = match kind {
             AccessKind::Atomic => (MissKind::Atomic, ticket::bypass(slot, lanes)),
@@ -481,7 +481,7 @@ impl Cache {
     /// A bank of the L2 gives a line up, and so does the cache. A copy on its way may have been asked
     /// for after that: to let it go as well costs a miss, to tell the two apart an order between two
     /// networks.
-    pub fn recall(&mut self, at: &Edge<'_>, line: u64) -> Recalled {
+    pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
         let set = self.tags.set_of(line);
         match self.tags.probe(at, set, line) {
             // A thread's own line, newer than the bank's: nobody else will miss it, and to write it back
@@ -507,7 +507,7 @@ impl Cache {
 
     /// Another SM is to be supplied with a line: its bytes, if they are here and are those of memory.
     #[inline(never)]
-    pub fn supply(&mut self, at: &Edge<'_>, line: u64) -> (Found, Option<&[u8; LINE_BYTES]>) {
+    pub fn supply(&mut self, at: &impl AnyEdge, line: u64) -> (Found, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
         match self.tags.probe(at, set, line) {
             Probe::Present { way, modified: false } => {
@@ -520,7 +520,7 @@ impl Cache {
     }
 
     /// The line on its way to a place must not stay, nor serve a load that comes from now on.
-    fn overtake(&mut self, at: &Edge<'_>, (set, way): (u32, u32), line: u64) {
+    fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
         }

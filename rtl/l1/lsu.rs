@@ -50,7 +50,7 @@ use super::mrpb::AccessQueue;
 use super::pending::Pending;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
-use crate::kernel::{Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep};
+use crate::kernel::{AnyEdge, Block, Chan, Describe, DescribeExt, Edge, Encoding, FieldsExt, Rx, Sleep};
 use crate::noc::packet::sectors_of;
 use crate::throttle::message::Miss;
 use crate::throttle::side::SideBand;
@@ -194,14 +194,14 @@ impl Lsu {
 
     /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
     /// and a miss is told at once.
-    pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: &mut SideBand, at: &mut Edge<'_>) -> Sleep {
+    pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {
         let SideBand { misses, periods, .. } = side;
         let mut periods = periods.as_mut().map(Chan::rx);
         let ended = periods.as_mut().filter(|periods| periods.waiting(at)).map(|periods| periods.pop(at).may_close);
         if let Some(may_close) = ended {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
         }
-        let sleep = self.eval(io, at);
+        let sleep = self.eval_any(io, at);
         if let Some(watch) = &mut self.watch {
             watch.period = ended;
         }
@@ -213,16 +213,16 @@ impl Lsu {
 
     /// Step 5: the coalescer emits its next line request, for which there is room.
     #[inline(always)]
-    fn emit(&mut self, at: &Edge<'_>) {
+    fn emit(&mut self, at: &impl AnyEdge) {
         if self.probes_twice {
             self.probing = self.queue.is_empty() && !self.caches[CacheId::L1d as usize].is_original();
         }
-        self.queue.push_with(at.cycle, self.coalescer.warp(), |request| self.coalescer.emit(request));
+        self.queue.push_with(at.cycle(), self.coalescer.warp(), |request| self.coalescer.emit(request));
     }
 
     /// Takes an instruction of the core when the coalescer is free and the pending table has a row.
     #[inline(always)]
-    fn take_instruction(&mut self, core_req: &mut Rx<'_, WarpAccess>, at: &mut Edge<'_>) {
+    fn take_instruction(&mut self, core_req: &mut Rx<'_, WarpAccess>, at: &mut impl AnyEdge) {
         if self.coalescer.busy() {
             return;
         }
@@ -238,12 +238,9 @@ impl Lsu {
     fn partition(&self, line: u64) -> u8 {
         self.place.interleave.partition(line) as u8
     }
-}
 
-impl Block for Lsu {
-    type Io<'a> = LsuIo<'a>;
-
-    fn eval(&mut self, mut io: LsuIo<'_>, at: &mut Edge<'_>) -> Sleep {
+    /// One clock edge, checked or not.
+    pub(crate) fn eval_any(&mut self, mut io: LsuIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         if let Some(watch) = &mut self.watch {
             *watch = Watch::default();
         }
@@ -277,6 +274,14 @@ impl Block for Lsu {
             false => !self.queue.is_empty() || self.shown != Shown::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)
+    }
+}
+
+impl Block for Lsu {
+    type Io<'a> = LsuIo<'a>;
+
+    fn eval(&mut self, io: LsuIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        self.eval_any(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {

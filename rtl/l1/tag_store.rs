@@ -9,7 +9,7 @@ use super::replacement::lru::Lru;
 use super::tags::{Probe, Tags, Victim};
 use crate::choice::Place;
 use crate::index::IndexUnit;
-use crate::kernel::{Describe, Edge};
+use crate::kernel::{AnyEdge, Describe};
 
 /// The tags of a cache.
 #[derive(Debug)]
@@ -95,10 +95,10 @@ impl TagStore {
     }
 
     #[inline]
-    pub(super) fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+    pub(super) fn probe(&self, at: &impl AnyEdge, set: u32, line: u64) -> Probe {
         match self {
             Self::Plain(tags) => tags.probe(at, set, line),
-            Self::Decoupled(tags) => tags.probe(at, set, line),
+            Self::Decoupled(tags) => tags.probe(at.edge(), set, line),
         }
     }
 
@@ -111,54 +111,54 @@ impl TagStore {
     }
 
     #[inline]
-    pub(super) fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+    pub(super) fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, stored: bool) {
         match self {
             Self::Plain(tags) => tags.touch(at, set, way, stored),
-            Self::Decoupled(tags) => tags.touch(at, set, way, stored),
+            Self::Decoupled(tags) => tags.touch(at.edge(), set, way, stored),
         }
     }
 
     #[inline]
-    pub(super) fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
+    pub(super) fn claim(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
         match self {
             Self::Plain(tags) => tags.claim(at, set, victim, source),
-            Self::Decoupled(tags) => tags.claim(at, set, victim, source),
+            Self::Decoupled(tags) => tags.claim(at.edge(), set, victim, source),
         }
     }
 
-    pub(super) fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub(super) fn invalidate(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.invalidate(at, set, way),
-            Self::Decoupled(tags) => tags.invalidate(at, set, way),
+            Self::Decoupled(tags) => tags.invalidate(at.edge(), set, way),
         }
     }
 
-    pub(super) fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub(super) fn overtake(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.overtake(at, set, way),
-            Self::Decoupled(tags) => tags.overtake(at, set, way),
+            Self::Decoupled(tags) => tags.overtake(at.edge(), set, way),
         }
     }
 
     /// See [`Tags::note`]: decoupled tags do not close.
-    pub(super) fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
+    pub(super) fn note(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         match self {
             Self::Plain(tags) => tags.note(at, set, line),
             Self::Decoupled(_) => false,
         }
     }
 
-    pub(super) fn drop_hollow(&mut self, at: &Edge<'_>) {
+    pub(super) fn drop_hollow(&mut self, at: &impl AnyEdge) {
         if let Self::Plain(tags) = self {
             tags.drop_hollow(at);
         }
     }
 
     #[inline]
-    pub(super) fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+    pub(super) fn fill(&mut self, at: &impl AnyEdge, set: u32, way: u32) -> bool {
         match self {
             Self::Plain(tags) => tags.fill(at, set, way),
-            Self::Decoupled(tags) => tags.fill(at, set, way),
+            Self::Decoupled(tags) => tags.fill(at.edge(), set, way),
         }
     }
 

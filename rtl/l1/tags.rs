@@ -22,7 +22,7 @@ use super::replacement::{Newcomer, RankShape, Ranked, Replacement, ReplacementCo
 use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
 };
 
 /// State of a way.
@@ -174,7 +174,7 @@ impl Tags {
 
     /// Looks a line up.
     #[must_use]
-    pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
+    pub fn probe(&self, at: &impl AnyEdge, set: u32, line: u64) -> Probe {
         let _ = self.entries.read(at, set);
         self.look(set, line)
     }
@@ -228,14 +228,14 @@ impl Tags {
     }
 
     /// A way was used, and is modified if it was stored to.
-    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, stored: bool) {
         let Self { entries, replacement, .. } = self;
         if replacement.is_order() && !stored && entries.row(set)[way as usize].rank == 0 {
             // Already the one used last: what is written is what was there.
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
-            replacement.used(at, set, row, way as usize);
+            replacement.used(at.edge(), set, row, way as usize);
             if stored {
                 row[way as usize].status = Status::Modified;
             }
@@ -243,13 +243,13 @@ impl Tags {
     }
 
     /// Reserves the way of a victim for a line.
-    pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
+    pub fn claim(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
         let newcomer = Newcomer { set, way, evicts: holds, source };
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.came(at, &newcomer, row, |_, entry| {
+            replacement.came(at.edge(), &newcomer, row, |_, entry| {
                 matches!(entry.status, Status::Valid | Status::Modified | Status::Hollow)
             });
             let entry = &mut row[way as usize];
@@ -260,7 +260,7 @@ impl Tags {
     /// Puts the tag of a line that goes past the cache in the place of the least recently used one, and
     /// returns whether the line there gave way. A line on its way or newer than memory's never does: if
     /// there is nothing else, the tag is not kept.
-    pub fn note(&mut self, at: &Edge<'_>, set: u32, line: u64) -> bool {
+    pub fn note(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         let rank = |entry: &TagEntry| match entry.status {
             Status::Invalid => Some(u32::MAX),
             Status::Valid | Status::Hollow => Some(entry.rank.into()),
@@ -273,7 +273,7 @@ impl Tags {
         let tag = line >> self.index.bits();
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
-            replacement.used(at, set, row, way);
+            replacement.used(at.edge(), set, row, way);
             let entry = &mut row[way];
             *entry = TagEntry { status: Status::Hollow, tag, inv_on_fill: false, rank: entry.rank };
         });
@@ -281,7 +281,7 @@ impl Tags {
     }
 
     /// Drops all tags without data in one cycle: a clear line of each, no port.
-    pub fn drop_hollow(&mut self, at: &Edge<'_>) {
+    pub fn drop_hollow(&mut self, at: &impl AnyEdge) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
             if self.entries.cell_at(cell).status == Status::Hollow {
@@ -291,12 +291,12 @@ impl Tags {
     }
 
     /// Drops a line.
-    pub fn invalidate(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub fn invalidate(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.status = Status::Invalid);
     }
 
     /// Marks a reserved way so that its line does not stay.
-    pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub fn overtake(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.inv_on_fill = true);
     }
 
@@ -304,7 +304,7 @@ impl Tags {
     ///
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
-    pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+    pub fn fill(&mut self, at: &impl AnyEdge, set: u32, way: u32) -> bool {
         let (mut before, mut kept) = (Status::Reserved, false);
         self.entries.update(at, set, way, |entry| {
             before = entry.status;
@@ -314,7 +314,7 @@ impl Tags {
         });
         if before != Status::Reserved {
             let path = &self.entries.spec().path;
-            panic!("cycle {}, {path}: fill of set {set} way {way}, which is {before:?}", at.cycle);
+            panic!("cycle {}, {path}: fill of set {set} way {way}, which is {before:?}", at.cycle());
         }
         kept
     }

@@ -55,7 +55,7 @@ mod transient;
 use super::coherence::RecallIo;
 use super::config::{BankPlace, FlowConfig, L2Config};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{Block, Describe, Edge, Rx, RxBank, Sleep, Tx, TxBank};
+use crate::kernel::{AnyEdge, Block, Describe, Edge, Rx, RxBank, Sleep, Tx, TxBank};
 use crate::noc::packet::{Reply, Request};
 use core::Core;
 use overlapped::Overlapped;
@@ -114,16 +114,21 @@ impl L2Bank {
             Flow::Transient(bank) => &mut bank.core,
         }
     }
+
+    /// One clock edge, checked or not.
+    pub(crate) fn eval_any(&mut self, io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
+        match &mut self.flow {
+            Flow::Overlapped(bank) => bank.eval(io, at),
+            Flow::Transient(bank) => bank.eval(io, at),
+        }
+    }
 }
 
 impl Block for L2Bank {
     type Io<'a> = L2Io<'a>;
 
     fn eval(&mut self, io: L2Io<'_>, at: &mut Edge<'_>) -> Sleep {
-        match &mut self.flow {
-            Flow::Overlapped(bank) => bank.eval(io, at),
-            Flow::Transient(bank) => bank.eval(io, at),
-        }
+        self.eval_any(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {

@@ -22,7 +22,7 @@
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTORS, TICKET_BITS};
 
@@ -231,8 +231,8 @@ impl Mshr {
     /// # Panics
     /// If the entry is in use.
     #[inline]
-    pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, (set, way): (u32, u32), request: &Request) {
-        assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle, self.path);
+    pub fn allocate(&mut self, at: &impl AnyEdge, entry: u32, (set, way): (u32, u32), request: &Request) {
+        assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle(), self.path);
         self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
         self.entries[entry as usize] = Entry { line: request.line, set, way, count: 1, ..Entry::default() };
         self.waiters.update(at, entry, 0, |waiter| waiter.stand_for(request));
@@ -242,8 +242,8 @@ impl Mshr {
     ///
     /// # Panics
     /// If the entry has no room.
-    pub fn merge(&mut self, at: &Edge<'_>, entry: u32, request: &Request) {
-        assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no room for a waiter", at.cycle, self.path);
+    pub fn merge(&mut self, at: &impl AnyEdge, entry: u32, request: &Request) {
+        assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no room for a waiter", at.cycle(), self.path);
         let count = &mut self.entries[entry as usize].count;
         self.waiters.update(at, entry, u32::from(*count), |waiter| waiter.stand_for(request));
         *count += 1;
@@ -254,14 +254,14 @@ impl Mshr {
     /// # Panics
     /// If nobody waits for it.
     #[inline]
-    pub fn arrive(&mut self, at: &Edge<'_>, entry: u32, burst: u32) -> Entry {
+    pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> Entry {
         let known = entry < self.shape.entries && self.is_used(entry);
-        assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle, self.path);
+        assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle(), self.path);
         let line = &mut self.entries[entry as usize];
         assert!(
             line.arrived >> burst & 1 == 0,
             "cycle {}, {}: burst {burst} of entry {entry} arrived twice",
-            at.cycle,
+            at.cycle(),
             self.path
         );
         line.arrived |= 1 << burst;
@@ -274,7 +274,7 @@ impl Mshr {
     /// The next waiter of the line that was complete first.
     #[must_use]
     #[inline]
-    pub fn waiter(&self, at: &Edge<'_>) -> Option<(Entry, &Waiter)> {
+    pub fn waiter(&self, at: &impl AnyEdge) -> Option<(Entry, &Waiter)> {
         let Slot(slot) = *self.ready.front()?;
         let entry = self.entries[usize::from(slot)];
         Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))

@@ -40,7 +40,7 @@ use super::MachineConfig;
 use super::duel::Duel;
 use super::side_network::RecallNetwork;
 use super::tracking::Tracking;
-use crate::kernel::{BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, Sleep};
+use crate::kernel::{AnyEdge, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, FastEdge, Sleep};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::lsu::Lsu;
 use crate::noc::packet::{Reply, Request};
@@ -143,7 +143,7 @@ impl Machine {
     /// One edge of the blocks of a domain that are due. `SCHEMES`: there may be parts and ends besides those that every
     /// machine has; without them nothing asks for them.
     #[inline(always)]
-    fn eval_domain<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    fn eval_domain<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         match due.domain() {
             CORE => self.eval_sms::<SCHEMES>(due, at),
             XBAR => self.eval_xbars::<SCHEMES>(due, at),
@@ -153,8 +153,18 @@ impl Machine {
     }
 
     #[inline(never)]
-    fn eval_with_schemes(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    fn eval_with_schemes(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         self.eval_domain::<true>(due, at);
+    }
+
+    /// One edge of the blocks of a domain that are due, checked or not.
+    #[inline(always)]
+    fn eval_any(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+        if self.has_schemes {
+            self.eval_with_schemes(due, at);
+        } else {
+            self.eval_domain::<false>(due, at);
+        }
     }
 }
 
@@ -179,11 +189,12 @@ impl Blocks for Machine {
     }
 
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        if self.has_schemes {
-            self.eval_with_schemes(due, at);
-        } else {
-            self.eval_domain::<false>(due, at);
-        }
+        self.eval_any(due, at);
+    }
+
+    // Both ways are compiled in this crate, for all who run a machine.
+    fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
+        self.eval_any(due, at);
     }
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {

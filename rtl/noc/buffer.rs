@@ -140,6 +140,7 @@ impl<P: Packet> InputBuffer<P> {
     ///
     /// # Panics
     /// If there is no packet.
+    #[inline]
     pub fn pop(&mut self, cycle: u64, beat: &mut P) -> u32 {
         assert!(!self.is_empty(), "cycle {cycle}, {}: a tail leaves without a packet", self.flits.spec.path);
         let length = std::mem::take(&mut self.head_length);

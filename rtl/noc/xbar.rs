@@ -26,7 +26,7 @@ use super::buffer::InputBuffer;
 use super::packet::{FLIT_BYTES, LINE_BYTES, Packet};
 use crate::cells::arbiter::RoundRobin;
 use crate::config::Rules;
-use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
 
 /// Parameters of a crossbar.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -157,7 +157,7 @@ impl<P: Packet> Xbar<P> {
     }
 
     /// Takes packets whose wires and room are there.
-    fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
+    fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome) {
         // One pass without a branch finds the few inputs that have a packet outside.
         let ends = from.0.iter_mut().rev();
         let mut outside = ends.fold(0u64, |outside, end| outside << 1 | u64::from(end.rx().waiting(at)));
@@ -165,7 +165,7 @@ impl<P: Packet> Xbar<P> {
             let i = outside.trailing_zeros() as usize;
             outside &= outside - 1;
             let input = &mut self.inputs[i];
-            if input.wires_free() > at.cycle {
+            if input.wires_free() > at.cycle() {
                 edge.wake_at(input.wires_free());
                 continue;
             }
@@ -173,16 +173,16 @@ impl<P: Packet> Xbar<P> {
             let Some(packet) = from.peek(at) else { continue };
             let flits = packet.flits();
             match input.room_from(flits) {
-                Some(cycle) if cycle <= at.cycle => {
+                Some(cycle) if cycle <= at.cycle() => {
                     let (new_head, output) = (input.is_empty(), packet.destination());
-                    input.enter(at.cycle, flits, packet);
+                    input.enter(at.cycle(), flits, packet);
                     from.drop_head(at);
                     if from.waiting(at) {
                         edge.wake_at(input.wires_free());
                     }
                     if new_head {
                         edge.entered |= 1 << i;
-                        self.request(at.cycle, i, output);
+                        self.request(at.cycle(), i, output);
                     }
                 }
                 Some(cycle) => edge.wake_at(cycle),
@@ -193,13 +193,13 @@ impl<P: Packet> Xbar<P> {
 
     /// Grants outputs of `idle` that have room for a packet; those that are asked for by headers of
     /// earlier cycles.
-    fn grant(&mut self, mut idle: u64, to: &mut TxBank<'_, P>, at: &mut Edge<'_>, edge: &mut Outcome) {
+    fn grant(&mut self, mut idle: u64, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome) {
         while idle != 0 {
             let o = idle.trailing_zeros() as usize;
             idle &= idle - 1;
             let output = &mut self.outputs[o];
             if !to.at(o).ready(at) {
-                output.blocked_since.get_or_insert(at.cycle);
+                output.blocked_since.get_or_insert(at.cycle());
                 edge.stuck |= 1 << o;
                 continue;
             }
@@ -209,19 +209,19 @@ impl<P: Packet> Xbar<P> {
                 self.wanted &= !(1 << o);
             }
             self.busy |= 1 << o;
-            let tail_at = self.inputs[i as usize].leave(at.cycle);
+            let tail_at = self.inputs[i as usize].leave(at.cycle());
             output.passing = Passing { input: i as u8, tail_at };
             self.tails[(tail_at % CALENDAR) as usize] |= 1 << o;
             if let Some(since) = output.blocked_since.take() {
-                output.stats.blocked += at.cycle - since;
+                output.stats.blocked += at.cycle() - since;
             }
             edge.granted |= 1 << i;
         }
     }
 
     /// Sends the packets whose tails pass in this cycle.
-    fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut Edge<'_>) {
-        let mut tails = std::mem::take(&mut self.tails[(at.cycle % CALENDAR) as usize]);
+    fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
+        let mut tails = std::mem::take(&mut self.tails[(at.cycle() % CALENDAR) as usize]);
         self.busy &= !tails;
         while tails != 0 {
             let o = tails.trailing_zeros() as usize;
@@ -229,14 +229,14 @@ impl<P: Packet> Xbar<P> {
             let output = &mut self.outputs[o];
             let i = output.passing.input;
             let input = &mut self.inputs[usize::from(i)];
-            let cycle = at.cycle;
+            let cycle = at.cycle();
             to.at(o).push_with(at, |beat| {
                 output.stats.packets += 1;
                 output.stats.flits += u64::from(input.pop(cycle, beat));
             });
             if let Some(next) = input.head() {
                 let wanted = next.destination();
-                self.request(at.cycle, usize::from(i), wanted);
+                self.request(at.cycle(), usize::from(i), wanted);
             }
         }
     }
@@ -282,11 +282,10 @@ impl Outcome {
     }
 }
 
-impl<P: Packet + 'static> Block for Xbar<P> {
-    type Io<'a> = XbarIo<'a, P>;
-
+impl<P: Packet + 'static> Xbar<P> {
+    /// One clock edge, checked or not.
     #[inline(never)]
-    fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut Edge<'_>) -> Sleep {
+    pub(crate) fn eval_any(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let mut edge = Outcome { wake: NEVER, entered: 0, roomless: 0, granted: 0, stuck: 0 };
         // Taking comes first: a packet must find the room of the start of the cycle. Whoever asks was
         // asking at the start of the cycle: a header must have arrived before it can ask.
@@ -297,10 +296,18 @@ impl<P: Packet + 'static> Block for Xbar<P> {
         if self.wanted & !self.busy & !edge.stuck != 0 || edge.roomless & edge.granted != 0 {
             return Sleep::Next;
         }
-        match edge.wake.min(self.next_tail(at.cycle)) {
+        match edge.wake.min(self.next_tail(at.cycle())) {
             NEVER => Sleep::UntilEvent,
             cycle => Sleep::At(cycle),
         }
+    }
+}
+
+impl<P: Packet + 'static> Block for Xbar<P> {
+    type Io<'a> = XbarIo<'a, P>;
+
+    fn eval(&mut self, io: XbarIo<'_, P>, at: &mut Edge<'_>) -> Sleep {
+        self.eval_any(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {

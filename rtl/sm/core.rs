@@ -50,7 +50,7 @@ use super::warp::halves::Halves;
 use super::warp::simt_stack::SimtStacks;
 use super::warp::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
-use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::throttle::Hooks;
 
@@ -339,10 +339,10 @@ impl SmCore {
     }
 
     #[inline(never)]
-    fn start_cta(&mut self, loaded: &mut Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut Edge<'_>) {
+    fn start_cta(&mut self, loaded: &mut Loaded, launch: &mut Rx<'_, CtaLaunch>, at: &mut impl AnyEdge) {
         let launch = launch.pop(at);
         let Some(slot) = self.ctas.take(&launch) else {
-            panic!("cycle {}, {}: CTA {} launched without a free slot", at.cycle, self.path, launch.cta)
+            panic!("cycle {}, {}: CTA {} launched without a free slot", at.cycle(), self.path, launch.cta)
         };
         let share = self.ctas.share();
         let halves = self.config.halves() as u8;
@@ -364,7 +364,7 @@ impl SmCore {
     }
 
     #[inline(never)]
-    fn report_cta(&mut self, done: &mut Tx<'_, CtaDone>, at: &mut Edge<'_>) -> bool {
+    fn report_cta(&mut self, done: &mut Tx<'_, CtaDone>, at: &mut impl AnyEdge) -> bool {
         let report = done.ready(at);
         if report {
             done.push(at, self.ctas.report());
@@ -374,8 +374,8 @@ impl SmCore {
 
     /// When to evaluate again, judged on the new state, if nothing moves on in the next cycle.
     #[inline(never)]
-    fn sleep(&mut self, loaded: &Loaded, at: &Edge<'_>) -> Sleep {
-        let (next, ready) = (at.cycle + 1, self.ready());
+    fn sleep(&mut self, loaded: &Loaded, at: &impl AnyEdge) -> Sleep {
+        let (next, ready) = (at.cycle() + 1, self.ready());
         let mut until = u64::MAX;
         for scheduler in 0..self.config.schedulers as usize {
             let open = ready.open & self.pool(scheduler);
@@ -389,27 +389,25 @@ impl SmCore {
         }
         self.stalled_until = until;
         let throttle = if self.pooled { self.throttle_due() } else { u64::MAX };
-        let deadline = until.min(self.pipes.next_due(at.cycle)).min(throttle);
+        let deadline = until.min(self.pipes.next_due(at.cycle())).min(throttle);
         if deadline == u64::MAX { Sleep::UntilEvent } else { Sleep::At(deadline) }
     }
-}
 
-impl Block for SmCore {
-    type Io<'a> = SmIo<'a>;
-
+    /// One clock edge, checked or not.
+    ///
     /// Stages run from the back of the pipeline to its front wherever one frees what another
     /// takes; what this cycle writes back, decodes or launches is seen by issue in the next.
-    fn eval(&mut self, mut io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
+    pub(crate) fn eval_any(&mut self, mut io: SmIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
-        self.stalls.wake(at.cycle);
+        self.stalls.wake(at.cycle());
         let fetched = self.fetch.step(self.warps.live());
         let unit_busy = self.address_unit.is_busy();
-        let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle)
+        let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle())
             && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
-        let stalled = at.cycle < self.stalled_until && self.address_unit.is_busy() == unit_busy;
+        let stalled = at.cycle() < self.stalled_until && self.address_unit.is_busy() == unit_busy;
         self.stalled_until = 0;
         let issued = if stalled {
-            self.stalls.wake(at.cycle + 1);
+            self.stalls.wake(at.cycle() + 1);
             false
         } else {
             self.issue(&loaded, at)
@@ -429,7 +427,7 @@ impl Block for SmCore {
         }
         let reported = self.ctas.finished() != 0 && self.report_cta(&mut io.done, at);
         if self.pooled {
-            self.set_pools(&loaded, at.cycle, issued);
+            self.set_pools(&loaded, at.cycle(), issued);
         }
         let sending = self.address_unit.can_send() && !lsu_full;
         let fetching = self.fetch.is_decoding() || self.fetch.wanted(self.warps.live()) != 0;
@@ -437,6 +435,14 @@ impl Block for SmCore {
         let sleep = if moving { Sleep::Next } else { self.sleep(&loaded, at) };
         self.loaded = Some(loaded);
         sleep
+    }
+}
+
+impl Block for SmCore {
+    type Io<'a> = SmIo<'a>;
+
+    fn eval(&mut self, io: SmIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        self.eval_any(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {

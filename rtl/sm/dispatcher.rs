@@ -14,7 +14,7 @@
 //! Bench: `tb/sm`.
 
 use super::{CtaDone, CtaLaunch};
-use crate::kernel::{Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Logic, RxBank, Sleep, TxBank};
 
 /// The ports of the dispatcher for one edge, indexed by SM.
 pub struct DispatcherIo<'a> {
@@ -84,7 +84,7 @@ impl Dispatcher {
         (self.done, self.total)
     }
 
-    fn collect(&mut self, done: &mut RxBank<'_, CtaDone>, at: &mut Edge<'_>) -> bool {
+    fn collect(&mut self, done: &mut RxBank<'_, CtaDone>, at: &mut impl AnyEdge) -> bool {
         let mut more = false;
         for (sm, free) in self.free.iter_mut().enumerate() {
             let mut done = done.at(sm);
@@ -95,12 +95,12 @@ impl Dispatcher {
                 more |= done.waiting(at);
             }
         }
-        assert!(self.done <= self.launched, "cycle {}, {}: more CTAs ended than were launched", at.cycle, self.path);
+        assert!(self.done <= self.launched, "cycle {}, {}: more CTAs ended than were launched", at.cycle(), self.path);
         more
     }
 
     /// Sends the next CTA; true if one was sent.
-    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut Edge<'_>, free: u64) -> bool {
+    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: u64) -> bool {
         let cta = CtaLaunch { cta: self.launched as u32, at: self.at };
         let num_sms = self.free.len();
         for turn in 0..num_sms {
@@ -130,12 +130,9 @@ impl Dispatcher {
     fn with_free_slots(&self) -> u64 {
         self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u64::from(free > 0) << sm)
     }
-}
 
-impl Block for Dispatcher {
-    type Io<'a> = DispatcherIo<'a>;
-
-    fn eval(&mut self, mut io: DispatcherIo<'_>, at: &mut Edge<'_>) -> Sleep {
+    /// One clock edge, checked or not.
+    pub(crate) fn eval_any(&mut self, mut io: DispatcherIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let free = self.with_free_slots();
         let more_done = self.collect(&mut io.done, at);
         let left = self.launched < self.total;
@@ -143,6 +140,14 @@ impl Block for Dispatcher {
         // Slots freed in this cycle are given away in the next; a full channel wakes us.
         let may_send = self.launched < self.total && self.with_free_slots() & !if blocked { free } else { 0 } != 0;
         if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
+    }
+}
+
+impl Block for Dispatcher {
+    type Io<'a> = DispatcherIo<'a>;
+
+    fn eval(&mut self, io: DispatcherIo<'_>, at: &mut Edge<'_>) -> Sleep {
+        self.eval_any(io, at)
     }
 
     fn describe(&self, to: &mut dyn Describe) {

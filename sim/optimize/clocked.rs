@@ -8,6 +8,7 @@ use std::path::Path;
 use compiler::characterise::Characterisation;
 use compiler::rewrite::{Operator, StaticLoad, loads, rewrite};
 use ptx::Source;
+use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
 
 use super::Subject;
@@ -67,7 +68,7 @@ impl Clocked<'_> {
         let unwritten = |e: std::io::Error| self.input(format!("the rewritten PTX cannot be kept for a run: {e}"));
         let mut file = tempfile::NamedTempFile::with_suffix(".ptx").map_err(unwritten)?;
         file.write_all(text.as_bytes()).map_err(unwritten)?;
-        let options = RunOptions { ptx: Some(file.path().to_owned()), ..RunOptions::default() };
+        let options = RunOptions { ptx: Some(file.path().to_owned()), mode: Mode::FAST, ..RunOptions::default() };
         let report = run(self.launch, self.config, &options, &mut |_| {})?;
         match (&report.outcome, &report.verdict) {
             (Outcome::Finished, Verdict::Passed | Verdict::OrderDependent | Verdict::Off) => Ok(report),

@@ -21,11 +21,13 @@ use super::wave::Wave;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Changed, Counts as Structures, queues};
 
-/// Core cycles between two looks at the clock and the limits.
-const CYCLES_BETWEEN_LOOKS: u64 = 1 << 13;
+/// Core cycles between two looks at whether the machine gets on, and at what the host wishes. While it runs in islands it
+/// cannot be looked at.
+const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
+const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
 /// Looks without any progress of any warp or request, after which a machine that never rests
 /// (refresh keeps its clock busy) counts as stuck.
-const IDLE_LOOKS: u32 = 64;
+const IDLE_LOOKS: u32 = 8;
 
 /// Core cycles within which the last write-backs of a launch must have reached memory.
 const DRAIN_CYCLES: u64 = 1_000_000;
@@ -83,7 +85,7 @@ impl<'o> Drive<'o> {
         if shadow.is_some() {
             machine.observe();
         }
-        let sim = Simulator::new(machine.clocks().periods(), &machine, options.mode);
+        let sim = Simulator::new(machine.clocks().periods(), &machine, options.evaluation());
         let wave = options.wave.as_ref().map(|wave| Wave::open(wave, &machine)).transpose()?;
         let traces = Traces::open(options, &machine)?;
         let changed = Changed::none(&machine);
@@ -283,9 +285,11 @@ impl<'o> Drive<'o> {
     fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
         let watched = self.shadow.is_some() || self.wave.is_some() || self.traces.are_on();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
-        let mut look_at = self.next_look();
+        let mut look_at = self.next(CYCLES_BETWEEN_LOOKS);
+        let mut poll_at = self.next(CYCLES_BETWEEN_POLLS);
         let may_part = self.options.threads != Threads::InStep
-            && self.options.mode == Mode { digest: self.options.mode.digest, ..Mode::default() }
+            && self.options.mode
+                == Mode { digest: self.options.mode.digest, unchecked: self.options.mode.unchecked, ..Mode::default() }
             && !watched
             && self.series.is_none()
             && self.machine.has_islands();
@@ -320,13 +324,16 @@ impl<'o> Drive<'o> {
                 return Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck())));
             }
             if self.sim.tick() >= look_at {
-                look_at = self.next_look();
-                if is_broken() {
-                    return Ok(());
-                }
+                look_at = self.next(CYCLES_BETWEEN_LOOKS);
                 circles.look(&self.machine);
                 if idle.looks(&self.machine) >= IDLE_LOOKS {
                     return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
+                }
+            }
+            if self.sim.tick() >= poll_at {
+                poll_at = self.next(CYCLES_BETWEEN_POLLS);
+                if is_broken() {
+                    return Ok(());
                 }
                 let (ctas_done, ctas_total) = self.machine.dispatcher().progress();
                 match self.options.interrupt.load(Ordering::Relaxed) {
@@ -382,9 +389,9 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// The tick from which the next look is due.
-    fn next_look(&self) -> u64 {
-        let span = CYCLES_BETWEEN_LOOKS * self.core_period();
+    /// The tick of the next cycle that is a multiple of so many.
+    fn next(&self, cycles: u64) -> u64 {
+        let span = cycles * self.core_period();
         (self.sim.tick() / span + 1) * span
     }
 

@@ -16,10 +16,10 @@ use rtl::machine::{Islands, Machine, Reached};
 const LEAVE: u64 = u64::MAX;
 /// How long a thread that has nothing to do looks for the next round before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Time after which it is asked whether several threads pay.
+/// Time for which several threads are tried, and one beside them.
 const TRIAL: Duration = Duration::from_millis(2);
-/// Time in one thread before several are tried again: doubled, up to the most, whenever they did not pay.
-const ALONE: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(2)];
+/// Time for which what was faster goes on. Where that is one thread, twice as long each time, up to the most.
+const SETTLED: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
 
 /// Who runs the blocks of a machine. The results are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,61 +59,65 @@ pub struct Round {
     pub meeting: Duration,
 }
 
-/// What decides whether several threads pay. It changes nothing but the time that a run takes.
+/// Finds out whether several threads pay. That changes nothing but the time that a run takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Team {
-    /// How long one thread is to go on alone.
-    alone: Option<Duration>,
-    /// How long it will next time.
-    next: Duration,
-    trial: Trial,
+    phase: Phase,
+    /// Rounds of this phase, and their time.
+    rounds: u32,
+    took: Duration,
+    /// How long one thread stays alone if that was faster.
+    alone: Duration,
 }
 
-/// Rounds of several threads, as the first of them sees them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trial {
-    took: Duration,
-    /// For the others.
-    waited: Duration,
-    islands: usize,
-    /// Run by the first thread.
-    own: usize,
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Several threads are tried.
+    Together,
+    /// One is, several having taken so long for a round.
+    Alone { together: Duration },
+    /// What was faster goes on for so long.
+    Settled { alone: bool, time: Duration },
 }
 
 impl Default for Team {
     fn default() -> Self {
-        Self { alone: None, next: ALONE[0], trial: Trial::default() }
+        Self { phase: Phase::Together, rounds: 0, took: Duration::ZERO, alone: SETTLED[0] }
     }
 }
 
 impl Team {
     fn is_alone(&self) -> bool {
-        self.alone.is_some()
+        match self.phase {
+            Phase::Together => false,
+            Phase::Alone { .. } => true,
+            Phase::Settled { alone, .. } => alone,
+        }
     }
 
-    /// Notes a round of one thread.
-    fn note_alone(&mut self, took: Duration) {
-        self.alone = self.alone.and_then(|alone| alone.checked_sub(took));
-    }
-
-    /// Notes a round of several; decides when a trial is over.
-    fn note(&mut self, round: Trial) {
-        let Trial { took, waited, islands, own } = &mut self.trial;
-        *took += round.took;
-        *waited += round.waited;
-        *islands += round.islands;
-        *own += round.own;
-        if *took < TRIAL {
+    /// Notes what a round took.
+    fn note(&mut self, took: Duration) {
+        self.took += took;
+        self.rounds += 1;
+        let end = if let Phase::Settled { time, .. } = self.phase { time } else { TRIAL };
+        if self.took < end {
             return;
         }
-        // Others that are not let run take no island, or hold up the first with one.
-        if 2 * *waited > *took || 10 * *own > 9 * *islands {
-            self.alone = Some(self.next);
-            self.next = ALONE[1].min(2 * self.next);
-        } else {
-            self.next = ALONE[0];
-        }
-        self.trial = Trial::default();
+        let mean = self.took / self.rounds;
+        self.phase = match self.phase {
+            Phase::Together => Phase::Alone { together: mean },
+            Phase::Alone { together } if 10 * together < 9 * mean => {
+                self.alone = SETTLED[0];
+                Phase::Settled { alone: false, time: SETTLED[0] }
+            }
+            Phase::Alone { .. } => {
+                let time = self.alone;
+                self.alone = SETTLED[1].min(2 * time);
+                Phase::Settled { alone: true, time }
+            }
+            Phase::Settled { .. } => Phase::Together,
+        };
+        (self.took, self.rounds) = (Duration::ZERO, 0);
     }
 }
 
@@ -137,19 +141,16 @@ struct Helper {
 }
 
 impl Shared<'_, '_> {
-    /// Runs the islands of a round that nobody has taken, in one's own order; says how many.
-    fn work(&self, round: u64, order: &[usize]) -> usize {
-        let mut own = 0;
+    /// Runs the islands of a round that nobody has taken, in one's own order.
+    fn work(&self, round: u64, order: &[usize]) {
         let goal = Reached::from(self.goal.each_ref().map(|tick| tick.load(Ordering::Relaxed)));
         for &island in order {
             let taken = &self.taken[island];
             if taken.compare_exchange(round - 1, round, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 self.islands.run(island, goal);
                 self.left.fetch_sub(1, Ordering::Release);
-                own += 1;
             }
         }
-        own
     }
 
     /// A helper's life.
@@ -223,10 +224,10 @@ pub(super) fn run(
     rounds: Option<&mut Vec<Round>>,
 ) {
     let Some(islands) = machine.separate(sim) else { return };
-    let count = threads.count(islands.len());
+    let count = threads.count(islands.count());
     if let Some(rounds) = rounds {
         while let Some(goal) = islands.next(&mut end) {
-            let times = (0..islands.len()).map(|island| timed(|| islands.run(island, goal))).collect();
+            let times = (0..islands.count()).map(|island| timed(|| islands.run(island, goal))).collect();
             rounds.push(Round { islands: times, meeting: timed(|| islands.meet()) });
         }
     } else if count == 1 {
@@ -246,7 +247,7 @@ fn timed(work: impl FnOnce()) -> Duration {
 }
 
 fn run_in_turn(islands: &Islands<'_>, goal: Reached) {
-    (0..islands.len()).for_each(|island| islands.run(island, goal));
+    (0..islands.count()).for_each(|island| islands.run(island, goal));
     islands.meet();
 }
 
@@ -255,11 +256,11 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
         islands,
         round: AtomicU64::new(0),
         goal: [const { AtomicU64::new(0) }; 3],
-        taken: (0..islands.len()).map(|_| AtomicU64::new(0)).collect(),
+        taken: (0..islands.count()).map(|_| AtomicU64::new(0)).collect(),
         left: AtomicUsize::new(0),
         helpers: (1..count).map(|_| Helper::default()).collect(),
     };
-    let orders: Vec<_> = (0..count).map(|thread| shares(islands.len(), count, thread)).collect();
+    let orders: Vec<_> = (0..count).map(|thread| shares(islands.count(), count, thread)).collect();
     thread::scope(|scope| {
         let shared = &shared;
         let helpers = shared.helpers.iter().zip(&orders[1..]);
@@ -271,17 +272,16 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
             let begun = Instant::now();
             if team.is_alone() {
                 run_in_turn(islands, goal);
-                team.note_alone(begun.elapsed());
+                team.note(begun.elapsed());
                 continue;
             }
             round += 1;
             for (shared, tick) in shared.goal.iter().zip(<[u64; 3]>::from(goal)) {
                 shared.store(tick, Ordering::Relaxed);
             }
-            shared.left.store(islands.len(), Ordering::Relaxed);
+            shared.left.store(islands.count(), Ordering::Relaxed);
             shared.begin(round, &dismissal.threads);
-            let own = shared.work(round, &orders[0]);
-            let ready = Instant::now();
+            shared.work(round, &orders[0]);
             let backoff = Backoff::new();
             while shared.left.load(Ordering::Acquire) > 0 && !handles.iter().any(|handle| handle.is_finished()) {
                 backoff.snooze();
@@ -289,9 +289,8 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
             if shared.left.load(Ordering::Acquire) > 0 {
                 break;
             }
-            let waited = ready.elapsed();
             islands.meet();
-            team.note(Trial { took: begun.elapsed(), waited, islands: islands.len(), own });
+            team.note(begun.elapsed());
         }
         drop(dismissal);
         for helper in handles {

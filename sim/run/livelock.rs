@@ -10,7 +10,7 @@ use rtl::machine::Machine;
 use rtl::sm::WarpState;
 
 /// Looks without a change after which the warps are watched for the first time.
-const PATIENCE: u32 = 8;
+const PATIENCE: u32 = 1;
 /// Simulator steps for which they are watched then; both double with every watch in vain.
 const STEPS: u64 = 1 << 16;
 

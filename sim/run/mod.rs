@@ -85,7 +85,8 @@ pub struct RunOptions {
     pub series: Option<SeriesOptions>,
     /// Count the machine's structures at the end, with what went through the ports of each memory.
     pub structures: bool,
-    /// How blocks are evaluated; tests shuffle and lint.
+    /// How blocks are evaluated; tests shuffle and lint. [`Mode::FAST`] holds while nothing is checked and no
+    /// waveform is written.
     pub mode: Mode,
     /// Who runs the machine.
     pub threads: Threads,
@@ -93,6 +94,15 @@ pub struct RunOptions {
     pub time_rounds: bool,
     /// Looked at now and then: once it is not 0, the run stops with [`Outcome::Interrupted`].
     pub interrupt: Arc<AtomicUsize>,
+}
+
+impl RunOptions {
+    /// How blocks are really evaluated: whoever looks at a run closely is to hear of every breach.
+    #[must_use]
+    pub fn evaluation(&self) -> Mode {
+        let is_looked_at = self.check || self.wave.is_some();
+        Mode { unchecked: self.mode.unchecked && !is_looked_at, ..self.mode }
+    }
 }
 
 /// Which waveform to write.
@@ -278,4 +288,28 @@ pub fn run_file(
 ) -> Result<RunReport, RunError> {
     let prepared = prepare::prepare(launch, config)?;
     launches::run(&prepared, config, options, progress)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contracts_are_looked_at_by_default_and_wherever_a_run_is_looked_at() {
+        let plain = RunOptions { mode: Mode::FAST, ..RunOptions::default() };
+        assert_eq!(plain.evaluation(), Mode::FAST);
+        let series = SeriesOptions { path: "a.csv".into(), interval: 10 };
+        let statistics = RunOptions { series: Some(series), structures: true, threads: Threads::Auto, ..plain.clone() };
+        assert_eq!(statistics.evaluation(), Mode::FAST);
+        let looked_at = [
+            RunOptions::default(),
+            RunOptions { check: true, ..plain.clone() },
+            RunOptions { wave: Some(WaveOptions::default()), ..plain.clone() },
+            RunOptions { mode: Mode { digest: true, ..Mode::FAST }, ..plain.clone() },
+            RunOptions { mode: Mode { lint: true, ..Mode::FAST }, ..plain },
+        ];
+        for options in looked_at {
+            assert!(options.evaluation().is_checked(), "{options:?}");
+        }
+    }
 }

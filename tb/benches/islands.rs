@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rtl::kernel::Mode;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Outcome, Round, RunOptions, RunReport, run, shares};
 
@@ -33,8 +34,9 @@ fn measure(kernel: &str) -> RunReport {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
     let resolved = Resolved::new(&request).expect("the preset is valid");
     let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(kernel).join("launch.toml");
-    let options = RunOptions { time_rounds: true, ..RunOptions::default() };
-    let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{kernel}: {error}"));
+    let options = RunOptions { time_rounds: true, mode: Mode::FAST, ..RunOptions::default() };
+    let report =
+        run(&launch, &resolved.config, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{kernel}: {error}"));
     assert_eq!(report.outcome, Outcome::Finished, "{kernel}");
     report
 }
@@ -42,13 +44,18 @@ fn measure(kernel: &str) -> RunReport {
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let kernels = if wanted.is_empty() { KERNELS.map(str::to_owned).to_vec() } else { wanted };
-    println!("| kernel | cycles in islands | a round | longest island | meeting | {} |", THREADS.map(|n| format!("{n} threads")).join(" | "));
+    println!(
+        "| kernel | cycles in islands | a round | longest island | meeting | {} |",
+        THREADS.map(|n| format!("{n} threads")).join(" | ")
+    );
     println!("|---|---|---|---|---|{}", "---|".repeat(THREADS.len()));
     for kernel in kernels {
         let report = measure(&kernel);
         let rounds = &report.rounds;
         assert!(!rounds.is_empty(), "{kernel}: no cycle in islands");
-        let mean = |of: &dyn Fn(&Round) -> Duration| rounds.iter().map(of).sum::<Duration>().as_secs_f64() * 1e6 / rounds.len() as f64;
+        let mean = |of: &dyn Fn(&Round) -> Duration| {
+            rounds.iter().map(of).sum::<Duration>().as_secs_f64() * 1e6 / rounds.len() as f64
+        };
         let work = |round: &Round| round.islands.iter().sum::<Duration>() + round.meeting;
         let in_rounds: Duration = rounds.iter().map(work).sum();
         let in_step = report.simulating.wall.saturating_sub(in_rounds);

@@ -5,18 +5,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rtl::kernel::Mode;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{RunOptions, RunReport, Verdict, run};
 
 fn machine(c: &mut Criterion) {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
     let resolved = Resolved::new(&request).expect("the preset is valid");
+    let options = RunOptions { mode: Mode::FAST, ..RunOptions::default() };
     let mut group = c.benchmark_group("machine");
     group.sample_size(20).measurement_time(Duration::from_secs(10));
     for kernel in ["syrk", "vadd"] {
         let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(kernel).join("launch.toml");
         let once = || -> RunReport {
-            run(&launch, &resolved.config, &RunOptions::default(), &mut |_| {}).expect("a kernel of the repository")
+            run(&launch, &resolved.config, &options, &mut |_| {}).expect("a kernel of the repository")
         };
         let report = once();
         assert_eq!(report.verdict, Verdict::Passed, "{kernel}");

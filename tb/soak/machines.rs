@@ -2,8 +2,9 @@
 //!
 //! A case changes some, half or nearly all of the fields below, the small values more often than
 //! the large ones, and runs one of the small kernels with every check. Some small machines run once more under
-//! lint, as far as that takes seconds; some cases a last time without checks in the fast mode, in one to three threads if
-//! the machine has islands, and must agree in every counter and digest.
+//! lint, as far as that takes seconds; some cases once more without golden models, in one to three threads if the machine has
+//! islands, and must agree in every counter and digest; some a last time as a plain run is, without a look at contracts, and
+//! must agree in every counter and in the uses of every port.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use rtl::kernel::Mode;
 use super::{Case, Work};
 use crate::kit::Random;
 use warpsieve::config::{Request, Resolved};
+use warpsieve::readers::Counts;
 use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
@@ -30,9 +32,12 @@ struct Machine {
     launch: PathBuf,
     sets: Vec<String>,
     mode: Mode,
-    /// Run once more in the fast mode, in so many threads.
+    /// Run once more without golden models.
     twice: bool,
-    threads: NonZeroUsize,
+    /// Run once more without a look at contracts.
+    unchecked: bool,
+    /// Who does.
+    threads: Threads,
     /// Run once more under lint, up to [`LINT_CYCLES`].
     lint: bool,
 }
@@ -341,12 +346,16 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let lint = sms <= LINT_SMS && random.percent(50);
     let mode = Mode { evaluate_all: random.percent(20), shuffle, ..Mode::default() };
     let twice = random.percent(25);
-    let threads = NonZeroUsize::MIN.saturating_add(random.below(3) as usize);
-    Box::new(Machine { seed, launch, sets, mode, twice, threads, lint })
+    let unchecked = random.percent(50);
+    let threads = match random.below(4) as usize {
+        0 => Threads::InStep,
+        threads => Threads::Of(NonZeroUsize::MIN.saturating_add(threads - 1)),
+    };
+    Box::new(Machine { seed, launch, sets, mode, twice, unchecked, threads, lint })
 }
 
-/// Counters and digests of a run.
-type Ran = (Counters, Option<(u64, u64)>);
+/// Counters, uses of ports and digests of a run.
+type Ran = (Counters, Option<Counts>, Option<(u64, u64)>);
 
 impl Machine {
     /// Runs it; `None` if it is not done after so many cycles, all of them without a fault.
@@ -355,7 +364,7 @@ impl Machine {
         match (report.outcome, report.verdict) {
             (_, Verdict::Failed(checks)) => Err(format!("check failed:\n{}", checks.join("\n"))),
             (Outcome::Finished, Verdict::Off) if options.check => Err("nothing was checked".to_owned()),
-            (Outcome::Finished, _) => Ok(Some((report.counters, report.digests))),
+            (Outcome::Finished, _) => Ok(Some((report.counters, report.structures, report.digests))),
             (Outcome::NoProgress(waiting), _) => {
                 Err(format!("no progress after cycle {}:\n{waiting}", report.counters.cycles))
             }
@@ -369,15 +378,18 @@ impl Case for Machine {
     fn reproduce(&self) -> String {
         let sets: Vec<_> = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
         let once = format!("warpsieve run {} --check{}", self.launch.display(), sets.concat());
-        let Mode { evaluate_all, shuffle, lint: _, digest: _ } = self.mode;
+        let Mode { evaluate_all, shuffle, lint: _, digest: _, unchecked: _ } = self.mode;
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
         let lint = if self.lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
-        let twice = match self.threads.get() {
-            _ if !self.twice => String::new(),
-            threads => format!(", then without checks, island by island in {threads} threads"),
+        let threads = match self.threads {
+            Threads::Of(threads) => format!("island by island in {threads} threads"),
+            Threads::InStep | Threads::Auto => "in step".to_owned(),
         };
+        let twice = if self.twice { format!(", then without golden models, {threads}") } else { String::new() };
+        let unchecked =
+            if self.unchecked { format!(", then without a look at contracts, {threads}") } else { String::new() };
         format!(
-            "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}\n\
+            "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}{unchecked}\n\
              warpsieve soak machines --seed {} --count 1",
             self.seed
         )
@@ -387,19 +399,21 @@ impl Case for Machine {
         let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: self.sets.clone() };
         let resolved = Resolved::new(&request).map_err(|e| e.to_string())?;
         let mode = Mode { digest: self.twice, ..self.mode };
-        let checked = |mode| RunOptions { check: true, mode, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
+        let plain = RunOptions { structures: true, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
+        let checked = |mode| RunOptions { check: true, mode, ..plain.clone() };
         let ran = Self::run(self, &resolved, checked(mode))?;
-        let (counters, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
+        let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let lint = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
-        // Where the machine has islands: others run in step again.
-        let threads = Threads::Of(self.threads);
-        let fast = RunOptions { check: false, threads, ..checked(Mode { digest: true, ..Mode::default() }) };
-        let others = [self.lint.then_some(lint), self.twice.then_some(fast)];
+        // A machine without islands runs in step again.
+        let plain = RunOptions { threads: self.threads, ..plain };
+        let twice = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
+        let unchecked = RunOptions { mode: Mode::FAST, ..plain.clone() };
+        let others = [self.lint.then_some(lint), self.twice.then_some(twice), self.unchecked.then_some(unchecked)];
         let mut work = Work { runs: 1, cycles: counters.cycles, warp_instructions: counters.warp_instructions() };
         for options in others.into_iter().flatten() {
             work.runs += 1;
             let max_cycles = options.max_cycles.unwrap_or(0);
-            let Some((again, agreed)) = Self::run(self, &resolved, options)? else {
+            let Some((again, used, agreed)) = Self::run(self, &resolved, options)? else {
                 work.cycles += max_cycles;
                 continue;
             };
@@ -408,7 +422,10 @@ impl Case for Machine {
             if again != counters {
                 return Err(format!("counters depend on the mode of evaluation:\n{counters:?}\n{again:?}"));
             }
-            if agreed != digests {
+            if used != ports {
+                return Err(format!("uses of ports depend on the mode of evaluation:\n{ports:?}\n{used:?}"));
+            }
+            if agreed.is_some() && agreed != digests {
                 return Err(format!("digests depend on the mode of evaluation: {digests:x?}, {agreed:x?}"));
             }
         }

@@ -9,7 +9,7 @@ use warpsieve::run::{RunOptions, RunReport, SeriesOptions, Threads, WaveOptions,
 
 use super::{LEAST_QUEUES, Setup, kernels, launch, root};
 
-const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true };
+const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
 /// Digests and lint look at every block's whole state, which takes long on fifteen SMs.
 fn small() -> Setup {
@@ -187,6 +187,8 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         ("--series", RunOptions { series: Some(series), ..plain.clone() }),
         ("--threads step", RunOptions { threads: Threads::InStep, ..plain.clone() }),
         ("--threads 2", RunOptions { threads: threads_of(2), ..plain.clone() }),
+        ("contracts unlooked at", RunOptions { mode: Mode::FAST, ..plain.clone() }),
+        ("both", RunOptions { threads: threads_of(2), mode: Mode::FAST, ..plain.clone() }),
     ];
     for kernel in &kernels() {
         let run = |options: &RunOptions| {
@@ -194,13 +196,38 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         };
         let without = run(&plain);
         for (option, options) in &watched {
-            let with = run(options);
-            assert!(without.counters == with.counters, "{kernel} {option}: {without:?}\n{with:?}");
-            assert!(without.loads == with.loads, "{kernel} {option}: {:?}\n{:?}", without.loads, with.loads);
-            let ports = differing(without.structures.as_ref().unwrap(), with.structures.as_ref().unwrap());
-            assert!(ports.is_empty(), "{kernel} {option}: {ports:?}");
+            assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }
+}
+
+/// Schemes of every kind, and what is checked always beside what is not: trackers, recalls, side bands.
+#[test]
+fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
+    let of_fermi = ["pric", "dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "ship", "pdp"];
+    let of_fermi = of_fermi.map(|design| ("fermi", vec![design]));
+    let others = [("hybrid", vec!["tracker"]), ("southern-islands", vec![]), ("kepler", vec![])];
+    for (machine, designs) in of_fermi.into_iter().chain(others) {
+        for (max_cycles, threads) in [(None, Threads::InStep), (Some(2_500), threads_of(1)), (None, threads_of(2))] {
+            let run = |mode| {
+                let options = RunOptions { structures: true, max_cycles, threads, mode, ..RunOptions::default() };
+                let setup = Setup { options, ..Setup::default() }.machine(machine).designs(&designs);
+                setup.run(&launch("gesummv", "small.toml"))
+            };
+            let (checked, fast) = (run(Mode::default()), run(Mode::FAST));
+            let what = format!("{machine} {designs:?}, {max_cycles:?}, {threads:?}");
+            assert_eq!((&checked.outcome, &checked.verdict), (&fast.outcome, &fast.verdict), "{what}");
+            assert_same_statistics(&checked, &fast, &what);
+        }
+    }
+}
+
+#[track_caller]
+fn assert_same_statistics(one: &RunReport, other: &RunReport, what: &str) {
+    assert!(one.counters == other.counters, "{what}: {one:?}\n{other:?}");
+    assert!(one.loads == other.loads, "{what}: {:?}\n{:?}", one.loads, other.loads);
+    let ports = differing(one.structures.as_ref().unwrap(), other.structures.as_ref().unwrap());
+    assert!(ports.is_empty(), "{what}: {ports:?}");
 }
 
 /// The memories that were accessed more or less often.

@@ -11,7 +11,7 @@ use super::super::tag_store::TagStore;
 use super::super::tags::Probe;
 use super::super::watch::Fail;
 use super::{Cache, CacheId, conditions};
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 
 impl Cache {
     /// Lets the core's periods, not its own, decide what a scheme decides once a period.
@@ -26,10 +26,10 @@ impl Cache {
 
     /// Whether a request at the head goes past the cache in this cycle. If it does, the status function
     /// does not see it.
-    pub fn sends_past(&mut self, at: &Edge<'_>, request: &LineAccess, queue: &MissQueue) -> bool {
-        self.schemes.start(at, &mut self.tags);
+    pub fn sends_past(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
+        self.schemes.start(at.edge(), &mut self.tags);
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
-        is_load && self.schemes.sends_past(at, request, &View::new(self, queue))
+        is_load && self.schemes.sends_past(at.edge(), request, &View::new(self, queue))
     }
 
     /// The cycle in which a waiting head may have to go another way.
@@ -38,14 +38,14 @@ impl Cache {
     }
 
     /// The core says that a period has ended.
-    pub fn end_period(&mut self, at: &Edge<'_>, may_close: bool) {
-        self.schemes.end_period(at, may_close, &mut self.tags);
+    pub fn end_period(&mut self, at: &impl AnyEdge, may_close: bool) {
+        self.schemes.end_period(at.edge(), may_close, &mut self.tags);
     }
 
     /// A load that was chosen to go past has left on the bypass path. Returns whether it would have missed, where
     /// the tags go on without it.
-    pub fn went_past(&mut self, at: &Edge<'_>, request: &LineAccess) -> bool {
-        let Past { missed, evicted } = self.schemes.went_past(at, request, &mut self.tags);
+    pub fn went_past(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
+        let Past { missed, evicted } = self.schemes.went_past(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
         missed
     }

@@ -6,7 +6,7 @@ use super::super::coalescer::LineAccess;
 use super::super::mshr::Waiter;
 use super::super::watch::{Access, Fail, Outcome};
 use super::{DuelIo, Lsu, Shown};
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
 /// A refusal of the head, which lasts until one of its conditions changes.
@@ -61,12 +61,12 @@ impl Lsu {
     /// What is at the head of several queues, and whether a scheme of the L1D, whose mode may be a new one, sends it past.
     /// Returns whether its tags are still being probed.
     #[inline(never)]
-    pub(super) fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn choose(&mut self, duel: &mut Option<DuelIo<'_>>, at: &mut impl AnyEdge) -> bool {
         if let Some(duel) = duel {
             self.take_mode(duel, at);
         }
-        if self.queue.select(at.cycle) {
-            self.charge(at.cycle);
+        if self.queue.select(at.cycle()) {
+            self.charge(at.cycle());
             self.refused = None;
         }
         let probing = std::mem::take(&mut self.probing);
@@ -74,13 +74,13 @@ impl Lsu {
         self.head_bypasses = !probing && (fixed || self.sends_past(at));
         if self.head_bypasses {
             // What it was refused for before matters no more.
-            self.charge(at.cycle);
+            self.charge(at.cycle());
             self.refused = None;
         }
         probing
     }
 
-    fn sends_past(&mut self, at: &Edge<'_>) -> bool {
+    fn sends_past(&mut self, at: &impl AnyEdge) -> bool {
         let Some(head) = self.queue.front() else { return false };
         self.caches[CacheId::L1d as usize].sends_past(at, head, &self.miss_queue)
     }
@@ -101,8 +101,8 @@ impl Lsu {
     }
 
     /// Step 4: the head of the access queue at the tags. Returns whether it left the queue.
-    pub(super) fn access(&mut self, at: &Edge<'_>, bypassed: bool) -> bool {
-        self.charge(at.cycle);
+    pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
+        self.charge(at.cycle());
         self.refused = None;
         if !self.queue.has_front() {
             self.shown = Shown::Idle;
@@ -121,7 +121,7 @@ impl Lsu {
     }
 
     /// The head has gone past its cache.
-    fn count_past(&mut self, at: &Edge<'_>) {
+    fn count_past(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
         let &LineAccess { uncached, warp, line, slot, lanes, pc, .. } = head;
@@ -144,7 +144,7 @@ impl Lsu {
     }
 
     /// The head asks its cache. Returns whether it was accepted.
-    fn probe(&mut self, at: &Edge<'_>) -> bool {
+    fn probe(&mut self, at: &impl AnyEdge) -> bool {
         let Some(head) = self.queue.front() else { return false };
         let &LineAccess { kind, space, warp, pc, .. } = head;
         let queue_used = self.miss_queue.len();
@@ -172,7 +172,7 @@ impl Lsu {
                 self.missed = missed.then(|| Miss { warp, lost: self.caches[id as usize].had_lost() });
             }
         }
-        self.count(at.cycle, id, kind, outcome)
+        self.count(at.cycle(), id, kind, outcome)
     }
 
     /// Tells whoever watches what became of the head.
@@ -193,6 +193,7 @@ impl Lsu {
     }
 
     /// Counts what became of an access. Returns whether it was accepted.
+    #[inline]
     fn count(&mut self, cycle: u64, id: CacheId, kind: AccessKind, outcome: Outcome) -> bool {
         let cache = &mut self.caches[id as usize];
         let stats = &mut cache.stats;

@@ -6,7 +6,7 @@ use super::super::dueling::{Mode, Seen};
 use super::super::miss_queue::{MissEntry, MissKind};
 use super::super::ticket;
 use super::{DuelIo, Lsu, LsuIo};
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::packet::{Reply, ReplyKind, Sharing};
 use crate::tracker::{Answer, Forward, Found, SupplyIo};
@@ -14,7 +14,7 @@ use crate::tracker::{Answer, Forward, Found, SupplyIo};
 impl Lsu {
     /// Still step 1: what others want of this L1. Returns whether a line was recalled.
     #[inline(always)]
-    pub(super) fn serve_peers(&mut self, io: &mut LsuIo<'_>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn serve_peers(&mut self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
         let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
         if let Some(supply) = &mut io.supply {
             self.take_forward(supply, at);
@@ -24,7 +24,7 @@ impl Lsu {
 
     /// Still step 1: drops a line that a bank gives up, and tells the bank. Returns whether it did.
     #[inline(never)]
-    fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut Edge<'_>) -> bool {
+    fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
         if !recall.inv_ack.ready(at) {
             return false;
@@ -41,7 +41,7 @@ impl Lsu {
 
     /// Still step 1: supplies another SM with a line that it wants, if it is here, and says whether it was.
     #[inline(never)]
-    fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut Edge<'_>) {
+    fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut impl AnyEdge) {
         let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
         // Room for either, so that what is found never has to wait.
         if !io.answer.ready(at) || !io.supply.ready(at) {
@@ -63,7 +63,7 @@ impl Lsu {
     /// Has a line that a coherent load goes to dropped here: what comes after it must not find less (anssari2012
     /// section 3.2).
     #[inline(never)]
-    pub(super) fn drop_copies(&mut self, at: &Edge<'_>, line: u64) {
+    pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
         let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
         if let Some(watch) = &mut self.watch {
             watch.dropped = Some((line, found));
@@ -82,7 +82,7 @@ impl Lsu {
     }
 
     /// Takes the mode that SM dueling has sent, if it has.
-    pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
+    pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
             self.caches[CacheId::L1d as usize].set_original(original);
@@ -94,7 +94,7 @@ impl Lsu {
 
     /// Tells SM dueling of the load that was accepted at this edge, if one was.
     #[inline(never)]
-    pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut Edge<'_>) {
+    pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.looked_up();
         if let Some(seen) = &mut duel.seen
             && accesses != self.told.0

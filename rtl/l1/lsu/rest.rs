@@ -2,13 +2,13 @@
 
 use super::super::cache::CacheId;
 use super::{Lsu, LsuIo};
-use crate::kernel::{Edge, Sleep};
+use crate::kernel::{AnyEdge, Sleep};
 
 impl Lsu {
     /// When to evaluate again. A refused or stalled head waits for a fill, a drained waiter, a sent request or room in
     /// the network; each of these either is a reason to stay awake or wakes this block.
     #[inline(always)]
-    pub(super) fn sleep(&self, io: &mut LsuIo<'_>, at: &mut Edge<'_>, head_moves: bool, sent: bool) -> Sleep {
+    pub(super) fn sleep(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge, head_moves: bool, sent: bool) -> Sleep {
         // The channels are asked last, and only as long as nothing else keeps the block awake.
         let is_awake = head_moves
             || self.head_may_turn(sent)
@@ -44,19 +44,19 @@ impl Lsu {
 
     /// The core has sent an instruction, and there is room for it.
     #[inline(always)]
-    fn can_take(&self, io: &LsuIo<'_>, at: &Edge<'_>) -> bool {
+    fn can_take(&self, io: &LsuIo<'_>, at: &impl AnyEdge) -> bool {
         !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
     }
 
     /// There is something for the network, which has room.
     #[inline(always)]
-    fn can_send(&self, io: &mut LsuIo<'_>, at: &mut Edge<'_>) -> bool {
+    fn can_send(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
         (!self.miss_queue.is_empty() || self.head_bypasses) && !io.mem_req.blocked(at)
     }
 
     /// An instruction is done, and the core can be told.
     #[inline(always)]
-    fn can_answer(&self, io: &mut LsuIo<'_>, at: &mut Edge<'_>) -> bool {
+    fn can_answer(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
         self.pending.has_done() && !io.core_rsp.blocked(at)
     }
 
@@ -70,19 +70,19 @@ impl Lsu {
 impl LsuIo<'_> {
     /// Memory has answered.
     #[inline(always)]
-    fn has_reply(&self, at: &Edge<'_>) -> bool {
+    fn has_reply(&self, at: &impl AnyEdge) -> bool {
         self.mem_rsp.waiting(at)
     }
 
     /// The L2 recalls a line, and can be answered.
     #[inline(always)]
-    fn has_recall(&mut self, at: &mut Edge<'_>) -> bool {
+    fn has_recall(&mut self, at: &mut impl AnyEdge) -> bool {
         self.recall.as_mut().is_some_and(|io| io.inv.waiting(at) && !io.inv_ack.blocked(at))
     }
 
     /// Another SM wants a line, and it and the tracker can be told.
     #[inline(always)]
-    fn has_forward(&mut self, at: &mut Edge<'_>) -> bool {
+    fn has_forward(&mut self, at: &mut impl AnyEdge) -> bool {
         let io = self.supply.as_mut();
         io.is_some_and(|io| io.forward.waiting(at) && !io.answer.blocked(at) && !io.supply.blocked(at))
     }

@@ -5,13 +5,13 @@ use super::super::cache::CacheId;
 use super::super::miss_queue::MissKind;
 use super::super::ticket;
 use super::Lsu;
-use crate::kernel::{Edge, Rx, Tx};
+use crate::kernel::{AnyEdge, Rx, Tx};
 use crate::noc::packet::{Reply, ReplyKind, Request, RequestKind, Sharing};
 
 impl Lsu {
     /// Step 1: an answer leaves to the core.
     #[inline(always)]
-    pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut Edge<'_>) {
+    pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut impl AnyEdge) {
         if self.pending.has_done() && rsp.ready(at) {
             rsp.push_with(at, |reply| self.pending.take(reply));
         }
@@ -19,7 +19,7 @@ impl Lsu {
 
     /// Still step 1: takes the head of the reply channel. Returns the cache and the set in which a line was
     /// filled.
-    pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut Edge<'_>) -> Option<(CacheId, u32)> {
+    pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut impl AnyEdge) -> Option<(CacheId, u32)> {
         let reply = rsp.peek(at)?;
         let mut filled = None;
         let (slot, lanes) = ticket::target(reply.ticket);
@@ -43,7 +43,7 @@ impl Lsu {
 
     /// Step 2: one waiter of the oldest filled entry gets its bytes, of the cache whose turn it is.
     /// Returns whether it was the last one of its entry.
-    pub(super) fn drain(&mut self, at: &Edge<'_>) -> bool {
+    pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
         if self.ready == 0 {
             return false;
         }
@@ -60,7 +60,7 @@ impl Lsu {
     }
 
     /// Step 3: one request to the network. Returns whether the head left on the bypass path.
-    pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let wants_bypass = self.head_bypasses;
         if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
             return false;
@@ -75,7 +75,7 @@ impl Lsu {
     }
 
     /// Sends the head of the access queue on the bypass path, unless a write of its line is ahead of it.
-    fn send_past(&self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) -> bool {
+    fn send_past(&self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let Some(head) = self.queue.front().filter(|head| !self.miss_queue.holds_write(head.line)) else {
             return false;
         };
@@ -99,7 +99,7 @@ impl Lsu {
     }
 
     /// Sends the head of the miss queue.
-    fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut Edge<'_>) {
+    fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) {
         let Some(entry) = self.miss_queue.head() else { return };
         let (partition, sectors) = (self.partition(entry.line), self.whole);
         req.push_with(at, |request| {

@@ -26,7 +26,7 @@ use super::super::stats::{L2Stats, Stall};
 use super::lines::{Asked, Place, answer, perform};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
-use crate::kernel::{Array, Describe, Edge, FieldsExt, Logic, Payload};
+use crate::kernel::{AnyEdge, Array, Describe, FieldsExt, Logic, Payload};
 use crate::noc::packet::Reply;
 
 /// Widths of the registers.
@@ -75,7 +75,7 @@ impl AtomicBuffer {
     }
 
     /// The line goes back to the data memory, if there is one.
-    pub fn write_back(&mut self, memory: &mut Array<LineData>, at: &Edge<'_>, stats: &mut L2Stats) {
+    pub fn write_back(&mut self, memory: &mut Array<LineData>, at: &impl AnyEdge, stats: &mut L2Stats) {
         let (row, column) = self.place;
         if let Some(line) = self.release(self.place, stats) {
             memory.update(at, row, column, |cell| cell.clone_from(line));
@@ -88,7 +88,7 @@ impl AtomicBuffer {
         memory: &mut Array<LineData>,
         place: Place,
         (replies, stats): (&mut Fifo<Reply>, &mut L2Stats),
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         asked: &Asked<'_>,
         can_write: bool,
     ) -> Result<bool, Stall> {

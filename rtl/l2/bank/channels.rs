@@ -4,7 +4,7 @@
 
 use super::core::Core;
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{Edge, Rx, RxBank, Tx, TxBank};
+use crate::kernel::{AnyEdge, Rx, RxBank, Tx, TxBank};
 
 impl Core {
     /// The link to the channel of a burst, and the burst's number there.
@@ -22,7 +22,7 @@ impl Core {
     pub(super) fn arriving<'a>(
         &mut self,
         from: &'a mut RxBank<'_, DramReply>,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
     ) -> Option<Rx<'a, DramReply>> {
         let channel = match from.0.len() {
             1 => 0,
@@ -33,12 +33,12 @@ impl Core {
 }
 
 /// Channels with a burst for the bank.
-fn waiting(from: &mut RxBank<'_, DramReply>, at: &Edge<'_>) -> u64 {
+fn waiting(from: &mut RxBank<'_, DramReply>, at: &impl AnyEdge) -> u64 {
     (0..from.0.len()).fold(0, |waiting, i| waiting | u64::from(from.at(i).peek(at).is_some()) << i)
 }
 
 /// True if a channel has a burst for the bank in the next cycle or before.
 #[inline(always)]
-pub(super) fn any_waiting(from: &mut RxBank<'_, DramReply>, at: &Edge<'_>) -> bool {
+pub(super) fn any_waiting(from: &mut RxBank<'_, DramReply>, at: &impl AnyEdge) -> bool {
     (0..from.0.len()).any(|i| from.at(i).waiting(at))
 }

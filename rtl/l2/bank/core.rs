@@ -13,7 +13,7 @@ use crate::cells::fifo::Fifo;
 use crate::cells::lru::{Recency, WORD_WAYS};
 use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Rx, Storage, Tx};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Logic, Rx, Storage, Tx};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind};
 
@@ -108,21 +108,21 @@ impl Core {
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
 
-    pub fn breach(&self, at: &Edge<'_>, what: &str) -> ! {
-        panic!("cycle {}, {}: {what}", at.cycle, self.path)
+    pub fn breach(&self, at: &impl AnyEdge, what: &str) -> ! {
+        panic!("cycle {}, {}: {what}", at.cycle(), self.path)
     }
 
     /// Charges the stall of the oldest request to its reason, now that it is over or goes on.
     #[inline(always)]
-    pub fn charge(&mut self, at: &Edge<'_>) {
+    pub fn charge(&mut self, at: &impl AnyEdge) {
         if let Some((since, reason)) = self.refused.take() {
-            self.stats.stalls[reason as usize] += at.cycle - since;
+            self.stats.stalls[reason as usize] += at.cycle() - since;
         }
     }
 
     /// Sends the oldest reply; true if it is stuck behind a full channel.
     #[inline(always)]
-    pub fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+    pub fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         if self.split.is_some() {
             return self.reply_whole(rsp, at);
         }
@@ -143,7 +143,7 @@ impl Core {
     /// Gathers the oldest part, and sends a reply whose parts are all here; true if that is stuck behind a
     /// full channel.
     #[inline(never)]
-    fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut Edge<'_>) -> bool {
+    fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         let Some(split) = &mut self.split else { return false };
         let is_stuck = split.has_done() && !rsp.ready(at);
         if let Some(reply) = split.whole().filter(|_| !is_stuck) {
@@ -175,7 +175,7 @@ impl Core {
 
     /// Notes that a burst arrives. Returns the MSHR entry of its line, and which byte of the line is its first.
     #[inline(always)]
-    pub fn arrive(&mut self, at: &Edge<'_>, arrived: &DramReply) -> (Entry, usize) {
+    pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (Entry, usize) {
         let tag = u32::from(arrived.tag);
         let (entry, burst) = (tag >> self.bursts.ilog2(), tag & (self.bursts - 1));
         (self.mshr.arrive(at, entry, burst), burst as usize * self.place.burst_bytes as usize)
@@ -183,11 +183,11 @@ impl Core {
 
     /// Takes a request, if it can begin its look-up.
     #[inline(always)]
-    pub fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut Edge<'_>) {
+    pub fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut impl AnyEdge) {
         if self.can_accept()
             && let Some(request) = req.peek(at)
         {
-            let due = at.cycle + u64::from(self.config.lookup_latency);
+            let due = at.cycle() + u64::from(self.config.lookup_latency);
             let mut is_whole = true;
             self.looking.push_with(|looking| {
                 looking.due = due;
@@ -226,7 +226,7 @@ impl Core {
 
     /// A use of a way.
     #[inline]
-    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let recency = self.recency.read(at, set)[0].touched(way);
         self.recency.write(at, set, 0, recency);
     }

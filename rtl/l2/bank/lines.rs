@@ -9,7 +9,7 @@ use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::dram::message::BURST_BYTES;
-use crate::kernel::{Array, ArraySpec, Edge};
+use crate::kernel::{AnyEdge, Array, ArraySpec};
 use crate::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind};
 
 /// Set and way.
@@ -96,7 +96,7 @@ impl Lines {
         spot: Spot<'_>,
         asked: &Asked<'_>,
         stats: &mut L2Stats,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         can_write: bool,
     ) -> Result<(), Stall> {
         let Self { data, atomic_buffer, replies, operand_bytes } = self;
@@ -116,7 +116,7 @@ impl Lines {
 
     /// Changes the bytes in a place.
     #[inline(always)]
-    pub fn update(&mut self, at: &Edge<'_>, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
+    pub fn update(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         let (memory, (row, column)) = match spot {
             Spot::Way(place) => (&mut self.data, place),
             Spot::Beside(memory, cell) => (memory, cell),
@@ -126,7 +126,7 @@ impl Lines {
 
     /// The bytes of a line that gives way, out of the atomic buffer if it is there.
     #[inline(always)]
-    pub fn leaving(&mut self, at: &Edge<'_>, (set, way): Place, stats: &mut L2Stats) -> &LineData {
+    pub fn leaving(&mut self, at: &impl AnyEdge, (set, way): Place, stats: &mut L2Stats) -> &LineData {
         let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), stats));
         held.unwrap_or_else(|| self.data.read_cell(at, set, way))
     }
@@ -135,7 +135,7 @@ impl Lines {
     #[inline(always)]
     pub fn take_back(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         place: Place,
         stats: &mut L2Stats,
         can_write: bool,
@@ -195,7 +195,7 @@ pub(super) fn perform(
     memory: &mut Array<LineData>,
     (row, column): (u32, u32),
     replies: &mut Fifo<Reply>,
-    at: &Edge<'_>,
+    at: &impl AnyEdge,
     asked: &Asked<'_>,
     operand_bytes: u32,
     can_write: bool,

@@ -1,7 +1,7 @@
 //! Cases of entries and their waiters.
 
 use super::*;
-use crate::kernel::Wake;
+use crate::kernel::{Edge, Wake};
 
 fn mshr() -> Mshr {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 128, operand_bytes: 128 };

@@ -2,29 +2,33 @@
 //! Those of requests and replies, and those beside them, with the channel ends that they are lent for an edge.
 
 use super::Machine;
-use crate::kernel::{Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
 use crate::machine::side_network::RecallNetwork;
 use crate::noc::xbar::XbarIo;
 
 impl Machine {
-    fn eval_request_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+    fn eval_request_xbar(&mut self, at: &mut impl AnyEdge) -> Sleep {
         let io = XbarIo { from: RxBank(&mut self.inject), to: TxBank(&mut self.to_l2) };
-        self.request_xbar.eval(io, at)
+        self.request_xbar.eval_any(io, at)
     }
 
-    fn eval_reply_xbar(&mut self, at: &mut Edge<'_>) -> Sleep {
+    fn eval_reply_xbar(&mut self, at: &mut impl AnyEdge) -> Sleep {
         let io = XbarIo { from: RxBank(&mut self.from_l2), to: TxBank(&mut self.deliver) };
-        self.reply_xbar.eval(io, at)
+        self.reply_xbar.eval_any(io, at)
     }
 
     /// Evaluates the crossbars that are due.
     #[inline(always)]
-    pub(super) fn eval_xbars<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    pub(super) fn eval_xbars<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         due.alone(0, at, |at| self.eval_request_xbar(at));
         due.alone(1, at, |at| self.eval_reply_xbar(at));
-        if !SCHEMES {
-            return;
+        if SCHEMES {
+            at.with_edge(|at| self.eval_side_xbars(due, at));
         }
+    }
+
+    /// Those of recalls and forwards.
+    fn eval_side_xbars(&mut self, due: &mut Due, at: &mut Edge<'_>) {
         if let Some(recalls) = &mut self.recalls {
             due.alone(2, at, |at| recalls.eval_wishes(at));
             due.alone(3, at, |at| recalls.eval_answers(at));

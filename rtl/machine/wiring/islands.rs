@@ -20,7 +20,7 @@ use super::parts::Part;
 use super::{CORE, L2, Machine};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{Block, BlockId, Chan, Due, Edge, Payload, RxBank, Simulator, TxBank};
+use crate::kernel::{AnyEdge, Apart, Block, BlockId, Chan, Due, Payload, RxBank, Simulator, TxBank};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::dueling::{Dueling, DuelingIo, Mode, Seen};
 use crate::l1::lsu::{DuelIo, Lsu, LsuIo};
@@ -341,7 +341,7 @@ impl Machine {
 impl Islands<'_> {
     /// How many there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.sms.len() + 1 + self.partitions.len()
     }
 
@@ -353,17 +353,17 @@ impl Islands<'_> {
                 let Island { blocks, sim } = &mut *lock(&self.sms[island]);
                 // One that has stopped does nothing more.
                 match blocks.faulted {
-                    None => sim.run(to.sms, |due, at| blocks.eval(due, at)),
+                    None => sim.run(to.sms, blocks),
                     Some(_) => sim.jump(to.sms),
                 }
             }
             Some(0) => {
                 let Island { blocks, sim } = &mut *lock(&self.hub);
-                sim.run(to.hub, |due, at| blocks.eval(due, at));
+                sim.run(to.hub, blocks);
             }
             Some(beyond) => {
                 let Island { blocks, sim } = &mut *lock(&self.partitions[beyond - 1]);
-                sim.run(to.partitions, |due, at| blocks.eval(due, at));
+                sim.run(to.partitions, blocks);
             }
         }
     }
@@ -485,20 +485,19 @@ fn awaited(dispatcher: &Dispatcher, done: &[Chan<CtaDone>]) -> u64 {
     all - ended - done.iter().map(|done| done.len() as u64).sum::<u64>()
 }
 
-impl Sm<'_> {
-    /// One edge of what is due.
+impl Apart for Sm<'_> {
     #[inline(always)]
-    fn eval(&mut self, due: &mut Due, at: &mut Edge<'_>) -> ControlFlow<()> {
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
         let Self { ids: [core_id, lsu_id], core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted } =
             self;
         due.alone(core_id.slot, at, |at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
             let sleep = match side {
-                None => core.eval(io, at),
+                None => core.eval_any(io, at),
                 Some(side) => core.eval_throttled(io, side, at),
             };
             if core.fault().is_some() {
-                *faulted = Some(at.tick);
+                *faulted = Some(at.tick());
             }
             sleep
         });
@@ -509,7 +508,7 @@ impl Sm<'_> {
                 .map(|DuelEnds { mode, seen }| DuelIo { mode: mode.rx(), seen: seen.as_mut().map(Chan::tx) });
             let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall: None, supply: None };
             match side {
-                None => lsu.eval(io, at),
+                None => lsu.eval_any(io, at),
                 Some(side) => lsu.eval_throttled(io, side, at),
             }
         });
@@ -517,45 +516,46 @@ impl Sm<'_> {
     }
 }
 
-impl Hub<'_> {
-    /// One edge of what is due.
+impl Apart for Hub<'_> {
     #[inline(always)]
-    fn eval(&mut self, due: &mut Due, at: &mut Edge<'_>) -> ControlFlow<()> {
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
         let Self { dispatcher, coordinator, side, duel, launch, done, request_xbar, reply_xbar, .. } = self;
         let (inject, to_l2, from_l2, deliver) =
             (&mut self.inject, &mut self.to_l2, &mut self.from_l2, &mut self.deliver);
         if due.domain() == CORE {
             let slot = 2 * inject.len() as u8;
             let io = DispatcherIo { launch: TxBank(launch), done: RxBank(done) };
-            due.alone(slot, at, |at| dispatcher.eval(io, at));
+            due.alone(slot, at, |at| dispatcher.eval_any(io, at));
             if let Some(coordinator) = coordinator {
-                due.alone(slot + 1, at, |at| coordinator.eval(side, at));
+                due.alone(slot + 1, at, |at| at.with_edge(|at| coordinator.eval(side, at)));
             }
             if let Some(Duels { block, seen, mode }) = duel {
-                due.alone(slot + 2, at, |at| block.eval(DuelingIo { seen: RxBank(seen), mode: TxBank(mode) }, at));
+                due.alone(slot + 2, at, |at| {
+                    let io = DuelingIo { seen: RxBank(seen), mode: TxBank(mode) };
+                    at.with_edge(|at| block.eval(io, at))
+                });
             }
         } else {
-            due.alone(0, at, |at| request_xbar.eval(XbarIo { from: RxBank(inject), to: TxBank(to_l2) }, at));
-            due.alone(1, at, |at| reply_xbar.eval(XbarIo { from: RxBank(from_l2), to: TxBank(deliver) }, at));
+            due.alone(0, at, |at| request_xbar.eval_any(XbarIo { from: RxBank(inject), to: TxBank(to_l2) }, at));
+            due.alone(1, at, |at| reply_xbar.eval_any(XbarIo { from: RxBank(from_l2), to: TxBank(deliver) }, at));
         }
         ControlFlow::Continue(())
     }
 }
 
-impl Partition<'_> {
-    /// One edge of what is due.
+impl Apart for Partition<'_> {
     #[inline(always)]
-    fn eval(&mut self, due: &mut Due, at: &mut Edge<'_>) -> ControlFlow<()> {
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
         let Self { slot, bank, first, drams, dram_req, dram_rsp, to_l2, from_l2 } = self;
         if due.domain() == L2 {
             let (req, rsp) = (to_l2.rx(), from_l2.tx());
             let (dram_req, dram_rsp) = (TxBank(dram_req), RxBank(dram_rsp));
-            due.alone(*slot, at, |at| bank.eval(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at));
+            due.alone(*slot, at, |at| bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at));
         } else {
             for (slot, (dram, (req, rsp))) in
                 (*first..).zip(drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp.iter_mut())))
             {
-                due.alone(slot, at, |at| dram.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
+                due.alone(slot, at, |at| dram.eval_any(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
             }
         }
         ControlFlow::Continue(())

@@ -4,7 +4,7 @@
 use super::Machine;
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{Block, Chan, Describe, DescribeExt, Due, Edge, RxBank, TxBank};
+use crate::kernel::{AnyEdge, Block, Chan, Describe, DescribeExt, Due, RxBank, TxBank};
 use crate::l2::{L2Bank, L2Io};
 use crate::machine::side_network::RecallNetwork;
 use crate::noc::packet::{Reply, Request};
@@ -33,7 +33,7 @@ impl Memory {
         from_banks: &mut [Chan<Reply>],
         mut recalls: Option<&mut RecallNetwork>,
         due: &mut Due,
-        at: &mut Edge<'_>,
+        at: &mut impl AnyEdge,
     ) {
         let Self { banks, drams, dram_req, dram_rsp } = self;
         let parts = || {
@@ -44,16 +44,16 @@ impl Memory {
         due.each(0, parts, at, |(i, (bank, ((req, rsp), (to_dram, from_dram)))), at| {
             let (dram_req, dram_rsp) = (TxBank(to_dram), RxBank(from_dram));
             let recall = recalls.as_mut().map(|recalls| recalls.of_bank(i));
-            bank.eval(L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall }, at)
+            bank.eval_any(L2Io { req: req.rx(), rsp: rsp.tx(), dram_req, dram_rsp, recall }, at)
         });
     }
 
     /// Evaluates the DRAM channels that are due.
     #[inline(always)]
-    pub fn eval_drams(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    pub fn eval_drams(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { drams, dram_req, dram_rsp, .. } = self;
         let parts = || drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp));
-        due.each(0, parts, at, |(dram, (req, rsp)), at| dram.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
+        due.each(0, parts, at, |(dram, (req, rsp)), at| dram.eval_any(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
     }
 
     fn describe_channel(&self, channel: usize, to: &mut dyn Describe) {
@@ -65,7 +65,7 @@ impl Memory {
 impl Machine {
     /// Evaluates the banks of the L2 that are due, and those of a tracker.
     #[inline(always)]
-    pub(super) fn eval_l2<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    pub(super) fn eval_l2<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { memory, recalls, tracking, to_l2, from_l2, .. } = self;
         let recalls = recalls.as_deref_mut().filter(|_| SCHEMES);
         let Some(tracking) = tracking.as_mut().filter(|_| SCHEMES) else {
@@ -73,7 +73,9 @@ impl Machine {
         };
         memory.eval_banks(&mut tracking.to_bank, &mut tracking.from_bank, recalls, due, at);
         let banks = memory.banks.len();
-        due.each(banks as u8, || 0..banks, at, |i, at| tracking.eval(i, &mut to_l2[i], &mut from_l2[i], at));
+        at.with_edge(|at| {
+            due.each(banks as u8, || 0..banks, at, |i, at| tracking.eval(i, &mut to_l2[i], &mut from_l2[i], at));
+        });
     }
 
     pub(super) fn describe_tracker(&self, i: usize, to: &mut dyn Describe) {

@@ -2,45 +2,45 @@
 //! Cores, load-store units, dispatcher and coordinator with the channel ends that they are lent for an edge.
 
 use super::Machine;
-use crate::kernel::{Block, Describe, DescribeExt, Due, Edge, RxBank, Sleep, TxBank};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Due, RxBank, Sleep, TxBank};
 use crate::l1::lsu::LsuIo;
 use crate::sm::{DispatcherIo, SmIo};
 
 impl Machine {
     /// Evaluates the SMs that are due, with dispatcher, coordinator and dueling.
     #[inline(always)]
-    pub(super) fn eval_sms<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    pub(super) fn eval_sms<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         let sms = self.cores.len() as u8;
         self.eval_cores::<SCHEMES>(due, at);
         self.eval_lsus::<SCHEMES>(due, at);
         due.alone(2 * sms, at, |at| self.eval_dispatcher(at));
         if SCHEMES {
             due.alone(2 * sms + 1, at, |at| self.eval_coordinator(at));
-            due.alone(2 * sms + 2, at, |at| self.duel.as_mut().map_or(Sleep::UntilEvent, |duel| duel.eval(at)));
+            due.alone(2 * sms + 2, at, |at| self.eval_duel(at));
         }
     }
 
     #[inline(always)]
-    fn eval_cores<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    fn eval_cores<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { cores, launch, done, mem, wb, side, faulted, .. } = self;
         let parts = || cores.iter_mut().zip(launch.iter_mut().zip(done).zip(mem).zip(wb)).enumerate();
         due.each(0, parts, at, |(i, (core, (((launch, done), mem), wb))), at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
             let side = if SCHEMES { side.get_mut(i) } else { None };
             let sleep = match side {
-                None => core.eval(io, at),
+                None => core.eval_any(io, at),
                 Some(side) => core.eval_throttled(io, side, at),
             };
             if core.fault().is_some() {
-                let first = faulted.get_or_insert((at.tick, i));
-                *first = (*first).min((at.tick, i));
+                let first = faulted.get_or_insert((at.tick(), i));
+                *first = (*first).min((at.tick(), i));
             }
             sleep
         });
     }
 
     #[inline(always)]
-    fn eval_lsus<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut Edge<'_>) {
+    fn eval_lsus<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { lsus, mem, wb, inject, deliver, side, duel, recalls, tracking, to_l2, from_l2, .. } = self;
         let first = lsus.len() as u8;
         let parts = || lsus.iter_mut().zip(mem.iter_mut().zip(wb).zip(inject).zip(deliver)).enumerate();
@@ -48,7 +48,7 @@ impl Machine {
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
             let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None };
             if !SCHEMES {
-                return lsu.eval(io, at);
+                return lsu.eval_any(io, at);
             }
             let io = LsuIo {
                 duel: duel.as_mut().map(|duel| duel.of_lsu(i)),
@@ -57,20 +57,25 @@ impl Machine {
                 ..io
             };
             match side.get_mut(i) {
-                None => lsu.eval(io, at),
+                None => lsu.eval_any(io, at),
                 Some(side) => lsu.eval_throttled(io, side, at),
             }
         });
     }
 
-    pub(super) fn eval_dispatcher(&mut self, at: &mut Edge<'_>) -> Sleep {
+    pub(super) fn eval_dispatcher(&mut self, at: &mut impl AnyEdge) -> Sleep {
         let io = DispatcherIo { launch: TxBank(&mut self.launch), done: RxBank(&mut self.done) };
-        self.dispatcher.eval(io, at)
+        self.dispatcher.eval_any(io, at)
     }
 
-    pub(super) fn eval_coordinator(&mut self, at: &mut Edge<'_>) -> Sleep {
+    pub(super) fn eval_coordinator(&mut self, at: &mut impl AnyEdge) -> Sleep {
         let Some(coordinator) = &mut self.coordinator else { return Sleep::UntilEvent };
-        coordinator.eval(&mut self.side, at)
+        at.with_edge(|at| coordinator.eval(&mut self.side, at))
+    }
+
+    fn eval_duel(&mut self, at: &mut impl AnyEdge) -> Sleep {
+        let Some(duel) = &mut self.duel else { return Sleep::UntilEvent };
+        at.with_edge(|at| duel.eval(at))
     }
 
     pub(super) fn describe_core(&self, i: usize, to: &mut dyn Describe) {

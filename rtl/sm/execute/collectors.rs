@@ -31,7 +31,7 @@
 use isa::program::RegMask;
 
 use super::register_file::Word;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage};
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::config::OperandConfig;
@@ -211,16 +211,16 @@ impl SmCore {
     #[inline(always)]
     pub(in crate::sm) fn start(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         &Issue { scheduler, warp, half, .. }: &Issue,
         (pipe, interval): (Pipe, u16),
         decoded: &Decoded,
     ) -> u64 {
         if self.collectors.are_off() {
             if pipe.is_kept() {
-                self.pipes.open(pipe, scheduler, at.cycle + u64::from(interval));
+                self.pipes.open(pipe, scheduler, at.cycle() + u64::from(interval));
             }
-            return at.cycle;
+            return at.cycle();
         }
         self.collect(at, scheduler, (warp, half), (pipe, interval), decoded)
     }
@@ -229,19 +229,19 @@ impl SmCore {
     #[inline(never)]
     fn collect(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         scheduler: usize,
         (warp, half): (u8, u8),
         (pipe, interval): (Pipe, u16),
         decoded: &Decoded,
     ) -> u64 {
         let rows = self.first_row(warp, half).into();
-        let ready = self.collectors.read(at.cycle, rows, &decoded.inst.reads);
-        self.counters.operand_conflicts += ready - at.cycle;
+        let ready = self.collectors.read(at.cycle(), rows, &decoded.inst.reads);
+        self.counters.operand_conflicts += ready - at.cycle();
         let start = self.collectors.enter(pipe, scheduler, ready, interval.into());
         for &pipe in Class::of(pipe).pipes() {
             for scheduler in 0..self.config.schedulers as usize {
-                self.pipes.open(pipe, scheduler, self.collectors.opens(pipe, scheduler, at.cycle));
+                self.pipes.open(pipe, scheduler, self.collectors.opens(pipe, scheduler, at.cycle()));
             }
         }
         start

@@ -10,7 +10,7 @@ use isa::program::{Guard, MemOp, Reg, Src};
 use isa::types::{Axis, Special};
 
 use super::register_file::RegisterFile;
-use crate::kernel::Edge;
+use crate::kernel::{AnyEdge, Edge};
 use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::core::Loaded;
@@ -190,6 +190,7 @@ pub(in crate::sm) struct Operands<'a> {
     warps: &'a Warps,
     ctas: &'a CtaSlots,
     loaded: &'a Loaded,
+    /// Predicates are read as operands seldom: not worth a second machine code of all operations.
     at: &'a Edge<'a>,
     /// Warp slot, and half of a warp of 64 lanes.
     warp: u8,
@@ -205,12 +206,12 @@ impl<'a> Operands<'a> {
     pub fn open(
         (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
         loaded: &'a Loaded,
-        at: &'a Edge<'a>,
+        at: &'a impl AnyEdge,
         &Issue { warp, half, rows, .. }: &Issue,
         decoded: &Decoded,
     ) -> Self {
         file.take_reads(at, decoded.reads.into());
-        Self { file, warps, ctas, loaded, at, warp, half, rows: rows.into() }
+        Self { file, warps, ctas, loaded, at: at.edge(), warp, half, rows: rows.into() }
     }
 
     /// One word of an operand; `spare` holds it if no row does.

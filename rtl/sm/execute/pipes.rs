@@ -10,7 +10,7 @@
 
 use super::alu::Words;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::l1::access::LANES;
 use crate::sm::SmConfig;
@@ -172,13 +172,13 @@ impl Pipes {
     #[inline(always)]
     pub fn start(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         &Issue { warp, half, turn, rows, pc, mask, .. }: &Issue,
         due: u64,
         fill: impl FnOnce(&mut Words) -> [u32; 2],
     ) {
         let slot = (!self.busy).trailing_zeros();
-        let ahead = due - at.cycle;
+        let ahead = due - at.cycle();
         if !(1..CALENDAR_CYCLES as u64).contains(&ahead) || slot >= FLIGHTS as u32 || !self.has_room(due) {
             self.no_room(at, (warp, pc), ahead);
         }
@@ -193,8 +193,8 @@ impl Pipes {
 
     #[cold]
     #[inline(never)]
-    fn no_room(&self, at: &Edge<'_>, (warp, pc): (u8, u32), ahead: u64) -> ! {
-        let (cycle, path) = (at.cycle, &self.results.spec().path);
+    fn no_room(&self, at: &impl AnyEdge, (warp, pc): (u8, u32), ahead: u64) -> ! {
+        let (cycle, path) = (at.cycle(), &self.results.spec().path);
         panic!("cycle {cycle}, {path}: no room for the result of warp {warp} pc {pc} in {ahead} cycles")
     }
 
@@ -206,17 +206,17 @@ impl Pipes {
 
     /// The results that are due, to be taken one after the other through the ports taken here.
     #[inline(always)]
-    pub fn due(&mut self, at: &Edge<'_>) -> Booked {
-        let due = std::mem::replace(&mut self.calendar[at.cycle as usize % CALENDAR_CYCLES], Booked::NONE);
+    pub fn due(&mut self, at: &impl AnyEdge) -> Booked {
+        let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], Booked::NONE);
         self.results.take_reads(at, due.count());
         due
     }
 
     /// Takes one result of those that are due.
     #[inline(always)]
-    pub fn retire(&mut self, at: &Edge<'_>, slot: u8) -> (&Flight, &Words) {
+    pub fn retire(&mut self, at: &impl AnyEdge, slot: u8) -> (&Flight, &Words) {
         let flight = &self.flights[usize::from(slot) % FLIGHTS];
-        if flight.due != at.cycle {
+        if flight.due != at.cycle() {
             self.late(at, flight);
         }
         self.busy &= !(1 << slot);
@@ -225,8 +225,8 @@ impl Pipes {
 
     #[cold]
     #[inline(never)]
-    fn late(&self, at: &Edge<'_>, &Flight { warp, due, .. }: &Flight) -> ! {
-        let (cycle, path) = (at.cycle, &self.results.spec().path);
+    fn late(&self, at: &impl AnyEdge, &Flight { warp, due, .. }: &Flight) -> ! {
+        let (cycle, path) = (at.cycle(), &self.results.spec().path);
         panic!("cycle {cycle}, {path}: result of warp {warp} that was due in cycle {due}")
     }
 
@@ -285,7 +285,7 @@ fn place(pipe: Pipe, scheduler: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Wake;
+    use crate::kernel::{Edge, Wake};
     use crate::sm::core::tests::fermi;
 
     fn of(warp: u8, pc: u32) -> Issue {

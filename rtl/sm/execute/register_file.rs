@@ -12,7 +12,7 @@
 
 use super::alu::{Words, merge};
 use crate::kernel::{
-    Access, Accesses, Array, ArraySpec, ArrayView, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage,
+    Access, Accesses, AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, Fields, FieldsExt, Payload, Storage,
 };
 use crate::l1::access::LANES;
 use crate::sm::SmConfig;
@@ -124,7 +124,7 @@ impl RegisterFile {
     }
 
     /// Takes the ports for reading `count` rows.
-    pub fn take_reads(&self, at: &Edge<'_>, count: u32) {
+    pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         self.words.take_reads(at, count);
     }
 
@@ -139,7 +139,7 @@ impl RegisterFile {
     #[inline(always)]
     pub fn write_words(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         first: u32,
         (rows, count): (&[u16; RESULT_WORDS], u8),
         mask: u32,
@@ -148,7 +148,7 @@ impl RegisterFile {
         self.words.take_writes(at, count.into());
         let results = rows.iter().zip(words).take(count.into());
         if mask == u32::MAX
-            && let Some(file) = self.words.unwatched()
+            && let Some(file) = self.words.unwatched(at)
         {
             // What nearly all are, without a question for each word.
             for (row, values) in results {
@@ -163,13 +163,13 @@ impl RegisterFile {
     }
 
     /// Writes a row in the lanes of `mask`.
-    pub fn write_word(&mut self, at: &Edge<'_>, row: u32, mask: u32, values: &[u32; LANES]) {
+    pub fn write_word(&mut self, at: &impl AnyEdge, row: u32, mask: u32, values: &[u32; LANES]) {
         self.words.update(at, row, 0, |Word(word)| merge(word, mask, values));
     }
 
     /// Reads a predicate of a warp, or of a half of it.
     #[inline(always)]
-    pub fn pred(&self, at: &Edge<'_>, warp: u8, half: u8, pred: u16) -> u32 {
+    pub fn pred(&self, at: &impl AnyEdge, warp: u8, half: u8, pred: u16) -> u32 {
         self.preds.read(at, self.pred_row(warp, half, pred))[0].0
     }
 
@@ -181,7 +181,7 @@ impl RegisterFile {
     }
 
     /// Writes a predicate in the lanes of `mask`.
-    pub fn write_pred(&mut self, at: &Edge<'_>, (warp, half): (u8, u8), pred: u16, mask: u32, values: u32) {
+    pub fn write_pred(&mut self, at: &impl AnyEdge, (warp, half): (u8, u8), pred: u16, mask: u32, values: u32) {
         let row = self.pred_row(warp, half, pred);
         self.preds.update(at, row, 0, |Pred(lanes)| *lanes = *lanes & !mask | values & mask);
     }
@@ -214,7 +214,7 @@ impl RegisterFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Wake;
+    use crate::kernel::{Edge, Wake};
     use crate::sm::core::tests::fermi;
 
     #[test]

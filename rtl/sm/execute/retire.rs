@@ -3,7 +3,7 @@
 use isa::program::{Dst, Inst, MemOp, Op, RegMask};
 
 use super::pipes::Flight;
-use crate::kernel::{Edge, Rx};
+use crate::kernel::{AnyEdge, Rx};
 use crate::l1::access::{LANES, WarpReply, WarpReplyKind};
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
@@ -15,14 +15,14 @@ use crate::sm::warp::warps::Warps;
 impl SmCore {
     /// Writes the results that have the result bus in this cycle.
     #[inline(always)]
-    pub(in crate::sm) fn write_back(&mut self, loaded: &Loaded, at: &Edge<'_>) {
-        if self.pipes.are_due(at.cycle) {
+    pub(in crate::sm) fn write_back(&mut self, loaded: &Loaded, at: &impl AnyEdge) {
+        if self.pipes.are_due(at.cycle()) {
             self.retire_due(loaded, at);
         }
     }
 
     #[inline(never)]
-    fn retire_due(&mut self, loaded: &Loaded, at: &Edge<'_>) {
+    fn retire_due(&mut self, loaded: &Loaded, at: &impl AnyEdge) {
         for slot in self.pipes.due(at) {
             self.retire(loaded, at, slot);
         }
@@ -30,7 +30,7 @@ impl SmCore {
 
     /// Writes one result.
     #[inline(always)]
-    fn retire(&mut self, loaded: &Loaded, at: &Edge<'_>, slot: u8) {
+    fn retire(&mut self, loaded: &Loaded, at: &impl AnyEdge, slot: u8) {
         let (flight, words) = self.pipes.retire(at, slot);
         let Flight { warp, half, more, rows, pc, mask, preds, .. } = *flight;
         let decoded = &loaded.table[pc as usize];
@@ -56,7 +56,7 @@ impl SmCore {
 
     /// Takes a reply of the LSU.
     #[inline(never)]
-    pub(in crate::sm) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
+    pub(in crate::sm) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
         let warp = reply.warp;
         if reply.kind == WarpReplyKind::Stored {
@@ -79,7 +79,7 @@ impl SmCore {
             }
             Op::Load(mem) | Op::Atomic(_, mem) => self.write_beat(at, &decoded.inst, mem, part, reply),
             Op::Texture(op) => self.write_texels(loaded, at, decoded, op, part, reply),
-            _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle, self.path, reply.pc),
+            _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle(), self.path, reply.pc),
         }
         wb.drop_head(at);
         if last && self.halves.complete(warp, &decoded.inst.writes) {
@@ -88,15 +88,20 @@ impl SmCore {
     }
 
     /// Counts a reply for its warp.
-    pub(in crate::sm) fn count_reply(&mut self, at: &Edge<'_>, reply: &WarpReply, count: fn(&mut Warps, u8) -> bool) {
+    pub(in crate::sm) fn count_reply(
+        &mut self,
+        at: &impl AnyEdge,
+        reply: &WarpReply,
+        count: fn(&mut Warps, u8) -> bool,
+    ) {
         let (warp, kind) = (reply.warp, reply.kind);
         let is_due = count(&mut self.warps, warp);
-        assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle, self.path);
+        assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle(), self.path);
     }
 
     /// Writes what one beat of a load brings of its elements, of any width and number.
     #[inline(never)]
-    fn write_beat(&mut self, at: &Edge<'_>, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
+    fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
         let bytes = mem.ty.bytes();
         let rows = u32::from(self.first_row(reply.warp, reply.half));
         let [low, high] = &reply.data;
@@ -130,7 +135,7 @@ impl SmCore {
     }
 
     /// Ends the lanes of `mask` of a warp.
-    pub(in crate::sm) fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u64) {
+    pub(in crate::sm) fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) {
         if self.stacks.exit(at, warp, mask) {
             self.end_warp(warp);
         }

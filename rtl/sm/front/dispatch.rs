@@ -5,7 +5,7 @@ use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
 use super::decode::{Decoded, Pipe};
 use super::issue::{Head, Issue, Served, Turn};
 use super::scheduler::MAX_SCHEDULERS;
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
@@ -31,7 +31,7 @@ impl SmCore {
     pub(super) fn dispatch<const PAIRS: bool>(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         scheduler: usize,
         Head { warp, pc, decoded }: Head<'_>,
     ) {
@@ -68,13 +68,13 @@ impl SmCore {
 
     /// [`Self::dispatch`] for warps of two halves.
     #[inline(never)]
-    pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, head: Head<'_>) {
+    pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, head: Head<'_>) {
         self.dispatch::<true>(loaded, at, scheduler, head);
     }
 
     /// Lanes of a warp in which the predicate of a guard lets it act.
     #[inline(always)]
-    fn guarded<const PAIRS: bool>(&self, at: &Edge<'_>, warp: u8, guard: Option<Guard>) -> u64 {
+    fn guarded<const PAIRS: bool>(&self, at: &impl AnyEdge, warp: u8, guard: Option<Guard>) -> u64 {
         let Some(Guard { pred, negated }) = guard else { return u64::MAX };
         let mut lanes = u64::from(self.registers.pred(at, warp, 0, pred));
         if PAIRS {
@@ -85,7 +85,7 @@ impl SmCore {
 
     /// Carries out an instruction that moves, ends or keeps a warp, but for branches.
     #[inline(always)]
-    fn dispatch_control(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) -> Fate {
+    fn dispatch_control(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> Fate {
         let &Issue { warp, lanes, .. } = issue;
         match decoded.inst.op {
             Op::Exit if lanes != 0 => {
@@ -108,7 +108,7 @@ impl SmCore {
     fn dispatch_access<const PAIRS: bool>(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: Issue,
         decoded: &Decoded,
         mem: &MemOp,
@@ -127,7 +127,7 @@ impl SmCore {
     fn dispatch_computing<const PAIRS: bool>(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: Issue,
         decoded: &Decoded,
     ) -> Fate {
@@ -144,7 +144,7 @@ impl SmCore {
     fn dispatch_rare<const PAIRS: bool>(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: Issue,
         decoded: &Decoded,
     ) -> Fate {
@@ -161,7 +161,7 @@ impl SmCore {
     }
 
     #[inline(never)]
-    fn serve_rare(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: Issue, decoded: &Decoded) -> Served {
+    fn serve_rare(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Served {
         match &decoded.inst.op {
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
             Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
@@ -181,7 +181,7 @@ impl SmCore {
 
     /// Moves a warp on to its next instruction, if this was not the lower half of two.
     #[inline(always)]
-    fn go_on<const PAIRS: bool>(&mut self, at: &Edge<'_>, issue: Issue, decoded: &Decoded) -> Fate {
+    fn go_on<const PAIRS: bool>(&mut self, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Fate {
         if PAIRS && issue.turn == Turn::First {
             self.dispatch_other(issue, decoded);
             return Fate::Stays;
@@ -211,7 +211,14 @@ impl SmCore {
 
     /// A barrier with operands. One that tells the outcome of a reduction is issued again when it has
     /// opened.
-    fn meet(&mut self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
+    fn meet(
+        &mut self,
+        loaded: &Loaded,
+        at: &impl AnyEdge,
+        issue: &Issue,
+        decoded: &Decoded,
+        kind: BarrierKind,
+    ) -> Served {
         let &Issue { warp, mask, lanes, .. } = issue;
         if self.warps.get(warp).served != 0 {
             return self.tell_reduction(at, issue, decoded, kind);
@@ -232,7 +239,7 @@ impl SmCore {
     }
 
     /// Which barrier a warp arrives at, and what it brings there.
-    fn arrival(&self, loaded: &Loaded, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) -> (u8, Arrival) {
+    fn arrival(&self, loaded: &Loaded, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> (u8, Arrival) {
         let &Issue { warp, turn, mask, lanes, .. } = issue;
         let (inst, parts) = (&decoded.inst, (&self.registers, &self.warps, &self.ctas));
         let read = Operands::open(parts, loaded, at, issue, decoded);
@@ -250,11 +257,11 @@ impl SmCore {
     }
 
     /// Writes what the reduction of a barrier that has opened came to, half by half.
-    fn tell_reduction(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
+    fn tell_reduction(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, kind: BarrierKind) -> Served {
         let &Issue { warp, turn, .. } = issue;
         let Reduction { threads, held } = self.barriers.reduction(warp);
         if decoded.writes {
-            let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
+            let due = self.pipes.first_room(at.cycle() + u64::from(decoded.latency));
             let truth = if kind == BarrierKind::All { held == threads } else { held.value() > 0 };
             self.pipes.start(at, issue, due, |words| {
                 words[0] = [u32::from(held); LANES];
@@ -292,7 +299,7 @@ impl SmCore {
     fn compute<const PAIRS: bool>(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
         start: u64,

@@ -3,7 +3,7 @@
 use super::decode::{Decoded, Pipe};
 use super::scheduler::MAX_SCHEDULERS;
 use super::stall::StallReason;
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 
@@ -73,7 +73,7 @@ pub(in crate::sm) enum Served {
 
 impl SmCore {
     /// Lets every scheduler issue; true if one did.
-    pub(in crate::sm) fn issue(&mut self, loaded: &Loaded, at: &mut Edge<'_>) -> bool {
+    pub(in crate::sm) fn issue(&mut self, loaded: &Loaded, at: &mut impl AnyEdge) -> bool {
         let Ready { all, mut open } = self.ready();
         let mut closed = all & !open;
         let at_barrier = self.barriers.waiting();
@@ -81,7 +81,7 @@ impl SmCore {
         let mut issued = false;
         for turn in 0..schedulers {
             // The first claim on what schedulers share alternates, so that none starves.
-            let scheduler = (at.cycle as usize + turn) & (schedulers - 1);
+            let scheduler = (at.cycle() as usize + turn) & (schedulers - 1);
             let mine = open & self.pool(scheduler);
             let pipe = if mine == 0 { None } else { self.issue_one(loaded, at, scheduler, mine) };
             match pipe {
@@ -100,7 +100,7 @@ impl SmCore {
                 None => self.stalls.charge(scheduler, self.stall_reason(scheduler, all, at_barrier)),
             }
         }
-        self.stalls.charged(at.cycle);
+        self.stalls.charged(at.cycle());
         issued
     }
 
@@ -133,8 +133,8 @@ impl SmCore {
     /// Lets a scheduler issue one of its warps of `open`, which are not none; returns the pipe that
     /// it went to.
     #[inline(always)]
-    fn issue_one(&mut self, loaded: &Loaded, at: &Edge<'_>, scheduler: usize, open: u64) -> Option<Pipe> {
-        let head = self.choose(loaded, scheduler, at.cycle, open)?;
+    fn issue_one(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, open: u64) -> Option<Pipe> {
+        let head = self.choose(loaded, scheduler, at.cycle(), open)?;
         if loaded.recorded.is_some() {
             self.dispatch_recorded(loaded, at, scheduler, head);
         } else if self.halves.are_pairs() {

@@ -6,7 +6,7 @@ use isa::program::Op;
 use isa::types::Space;
 
 use super::decode::Pipe;
-use crate::kernel::{Block, Edge, Sleep};
+use crate::kernel::{AnyEdge, Sleep};
 use crate::sm::config::{SchedulerPolicy, SmConfig};
 use crate::sm::core::Loaded;
 use crate::sm::{SmCore, SmIo};
@@ -47,17 +47,17 @@ impl SmCore {
 
     /// One clock edge of a core with a side band: what that brings comes before all else, and is always
     /// taken at once.
-    pub fn eval_throttled(&mut self, io: SmIo<'_>, side: &mut SideBand, at: &mut Edge<'_>) -> Sleep {
+    pub fn eval_throttled(&mut self, io: SmIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {
         let more = self.loaded.is_some() && self.begin_throttle(side, at);
-        let sleep = self.eval(io, at);
+        let sleep = self.eval_any(io, at);
         if more { Sleep::Next } else { sleep }
     }
 
     /// Takes what the side band brings, and sends what a period's end gives. Returns whether more waits.
-    fn begin_throttle(&mut self, side: &mut SideBand, at: &mut Edge<'_>) -> bool {
+    fn begin_throttle(&mut self, side: &mut SideBand, at: &mut impl AnyEdge) -> bool {
         let Some(throttle) = &mut self.throttle else { return false };
         let SideBand { misses, periods, hub } = side;
-        if let Some(tick) = throttle.tick(at.cycle) {
+        if let Some(tick) = throttle.tick(at.cycle()) {
             if let Some(periods) = periods {
                 periods.tx().push(at, tick.period);
             }
@@ -69,12 +69,12 @@ impl SmCore {
         if let Some(mut orders) = hub.as_mut().map(|hub| hub.orders.rx())
             && orders.waiting(at)
         {
-            throttle.obey(orders.pop(at), at.cycle);
+            throttle.obey(orders.pop(at), at.cycle());
             more = orders.waiting(at);
         }
         let mut misses = misses.rx();
         if misses.waiting(at) {
-            throttle.missed(misses.pop(at), at.cycle, self.warps.live());
+            throttle.missed(misses.pop(at), at.cycle(), self.warps.live());
             more |= misses.waiting(at);
         }
         more

@@ -15,7 +15,7 @@ use super::address_unit::{StoreData, extend, store_data};
 use super::check::{check, illegal, is_plain};
 use super::shared_memory::{SharedMemory, Use};
 use crate::cells::atomic::AtomicOp;
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
 use crate::sm::core::Loaded;
 use crate::sm::execute::alu::{Words, put};
@@ -65,7 +65,7 @@ impl SmCore {
     pub(in crate::sm) fn access(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: Issue,
         decoded: &Decoded,
         mem: &MemOp,
@@ -165,7 +165,7 @@ impl SmCore {
     #[inline(never)]
     fn atomic(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
         mem: &MemOp,
@@ -213,7 +213,7 @@ impl SmCore {
     #[inline(never)]
     fn access_shared(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
         mem: &MemOp,
@@ -248,7 +248,7 @@ impl SmCore {
     fn load_params(
         &mut self,
         image: &KernelImage,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
         mem: &MemOp,

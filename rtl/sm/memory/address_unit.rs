@@ -19,7 +19,7 @@ use isa::program::MemOp;
 use isa::types::{CacheOp, Type};
 
 use crate::cells::atomic::AtomicOp;
-use crate::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic, Payload, Tx};
+use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, Payload, Tx};
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use crate::l1::bypass::contention::Warps;
 use crate::sm::execute::operands::{Base, Operand, Operands, Row};
@@ -199,7 +199,7 @@ impl AddressUnit {
 
     /// Sends the next beat if there is one and the LSU has room. Returns true if it has none.
     /// The LSU is told how many warps are `resident`.
-    pub fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) -> bool {
+    pub fn send(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut impl AnyEdge) -> bool {
         if !self.can_send() {
             return false;
         }
@@ -211,7 +211,7 @@ impl AddressUnit {
     }
 
     #[inline(never)]
-    fn send_beat(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut Edge<'_>) {
+    fn send_beat(&mut self, resident: u8, mem: &mut Tx<'_, WarpAccess>, at: &mut impl AnyEdge) {
         let (stride, words) =
             if self.space == MemorySpace::Local { (LOCAL_STRIDE, 1) } else { (u64::from(BEAT_BYTES), 2) };
         let ahead = u64::from(self.beat) * stride;

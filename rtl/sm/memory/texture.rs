@@ -20,7 +20,7 @@ use isa::types::Space;
 use super::access::for_lanes;
 use super::address_unit::Part;
 use super::check::{check_lane, illegal};
-use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Payload, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Fields, FieldsExt, Payload, Storage};
 use crate::l1::access::{LANES, WarpReply};
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Operands;
@@ -85,7 +85,7 @@ impl SmCore {
     pub(in crate::sm) fn fetch_texels(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         issue: &Issue,
         decoded: &Decoded,
         op: &TexOp,
@@ -129,7 +129,7 @@ impl SmCore {
         let inside = mask & !outside;
         if inside == 0 {
             if decoded.writes {
-                let due = self.pipes.first_room(at.cycle + u64::from(decoded.latency));
+                let due = self.pipes.first_room(at.cycle() + u64::from(decoded.latency));
                 self.pipes.start(at, issue, due, |words| {
                     words.fill([0; LANES]);
                     [0; 2]
@@ -152,7 +152,7 @@ impl SmCore {
     pub(in crate::sm) fn write_texels(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         decoded: &Decoded,
         op: &TexOp,
         part: Part,

@@ -15,7 +15,7 @@ use isa::types::Space;
 use super::recorded::{COPIES, Place, Role};
 use super::stream::Next;
 use crate::cells::atomic::AtomicOp;
-use crate::kernel::{Edge, Rx};
+use crate::kernel::{AnyEdge, Rx};
 use crate::l1::access::{LANES, WarpReply};
 use crate::recorded;
 use crate::sm::SmCore;
@@ -71,7 +71,7 @@ impl SmCore {
     pub(in crate::sm) fn dispatch_recorded(
         &mut self,
         loaded: &Loaded,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         scheduler: usize,
         Head { warp, pc: operation, decoded }: Head<'_>,
     ) {
@@ -134,7 +134,7 @@ impl SmCore {
     }
 
     /// Lets the access in the address unit, if there is one, wait for what it reads.
-    fn collect_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded) {
+    fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) {
         if self.address_unit.is_busy() {
             self.start(at, issue, (Pipe::Global, 1), decoded);
         }
@@ -208,7 +208,7 @@ impl SmCore {
 
     /// Carries out an access to shared memory, whose banks it keeps.
     #[inline(never)]
-    fn share_recorded(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
+    fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
         let &Issue { warp, mask, .. } = issue;
         let mut address = [0; LANES];
         if !self.streams.addresses(warp, &mut address) {
@@ -227,7 +227,7 @@ impl SmCore {
 
     /// Lets the registers of an instruction be written in cycle `due`, if it has any.
     #[inline(always)]
-    fn send_result(&mut self, at: &Edge<'_>, issue: &Issue, decoded: &Decoded, due: u64) {
+    fn send_result(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, due: u64) {
         if decoded.writes {
             self.pipes.start(at, issue, due, |_| [0; 2]);
             self.scoreboard.reserve(issue.warp, &decoded.inst.writes, false);
@@ -236,7 +236,7 @@ impl SmCore {
 
     /// Takes the data of a load, or what an atomic has found.
     #[inline(never)]
-    pub(in crate::sm) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut Edge<'_>) {
+    pub(in crate::sm) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
         let (warp, operation) = (reply.warp, reply.pc);
         let decoded = &loaded.table[operation as usize];
@@ -260,8 +260,8 @@ impl SmCore {
 
     #[cold]
     #[inline(never)]
-    fn foreign_data(&self, at: &Edge<'_>, &WarpReply { warp, pc, mask, .. }: &WarpReply) -> ! {
-        let (cycle, path) = (at.cycle, &self.path);
+    fn foreign_data(&self, at: &impl AnyEdge, &WarpReply { warp, pc, mask, .. }: &WarpReply) -> ! {
+        let (cycle, path) = (at.cycle(), &self.path);
         panic!("cycle {cycle}, {path}: lanes {mask:#010x} of warp {warp} got data of other addresses, instruction {pc}")
     }
 }

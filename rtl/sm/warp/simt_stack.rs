@@ -17,7 +17,7 @@
 //! Bench: its own tests and `tb/sm/control.rs`.
 
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
 };
 use crate::sm::MAX_WARPS;
 use isa::program::NO_PC;
@@ -106,13 +106,13 @@ impl SimtStacks {
     }
 
     /// Goes on to the next instruction.
-    pub fn advance(&mut self, at: &Edge<'_>, warp: u8) {
+    pub fn advance(&mut self, at: &impl AnyEdge, warp: u8) {
         let next = self.pc(warp) + 1;
         self.go(at, warp, next);
     }
 
     /// Takes a branch to `target` in the lanes of `taken`, part of the active ones.
-    pub fn branch(&mut self, at: &Edge<'_>, warp: u8, taken: u64, target: u32, reconverge: u32) {
+    pub fn branch(&mut self, at: &impl AnyEdge, warp: u8, taken: u64, target: u32, reconverge: u32) {
         let Entry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;
         if taken == mask || target == next {
@@ -138,7 +138,7 @@ impl SimtStacks {
 
     /// Ends the lanes of `mask`, part of the active ones. The others go on with the next
     /// instruction. Returns true when no lane of the warp is left.
-    pub fn exit(&mut self, at: &Edge<'_>, warp: u8, mask: u64) -> bool {
+    pub fn exit(&mut self, at: &impl AnyEdge, warp: u8, mask: u64) -> bool {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         stack.alive &= !mask;
         stack.top.mask &= !mask;
@@ -154,7 +154,7 @@ impl SimtStacks {
         false
     }
 
-    fn go(&mut self, at: &Edge<'_>, warp: u8, pc: u32) {
+    fn go(&mut self, at: &impl AnyEdge, warp: u8, pc: u32) {
         let top = &mut self.stacks[usize::from(warp) % MAX_WARPS].top;
         top.pc = pc;
         if pc == top.rpc {
@@ -162,12 +162,12 @@ impl SimtStacks {
         }
     }
 
-    fn push(&mut self, at: &Edge<'_>, warp: u8, entry: Entry) {
+    fn push(&mut self, at: &impl AnyEdge, warp: u8, entry: Entry) {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         assert!(
             u32::from(stack.below) < self.memory.spec().columns,
             "cycle {}, {}: warp {warp} needs more than {} entries",
-            at.cycle,
+            at.cycle(),
             self.memory.spec().path,
             2 * self.lanes - 1
         );
@@ -177,7 +177,7 @@ impl SimtStacks {
 
     /// Uncovers the next entry that has lanes.
     #[inline(never)]
-    fn pop(&mut self, at: &Edge<'_>, warp: u8) {
+    fn pop(&mut self, at: &impl AnyEdge, warp: u8) {
         let stack = &mut self.stacks[usize::from(warp) % MAX_WARPS];
         let row = self.memory.read(at, warp.into());
         while stack.below > 0 {
@@ -189,7 +189,7 @@ impl SimtStacks {
                 return;
             }
         }
-        panic!("cycle {}, {}: warp {warp} lost its lanes", at.cycle, self.memory.spec().path);
+        panic!("cycle {}, {}: warp {warp} lost its lanes", at.cycle(), self.memory.spec().path);
     }
 
     pub fn record(&mut self) {
@@ -216,7 +216,7 @@ impl SimtStacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Wake;
+    use crate::kernel::{Edge, Wake};
 
     const W: u8 = 0;
 

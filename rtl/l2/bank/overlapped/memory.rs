@@ -15,7 +15,7 @@ use super::{Overlapped, OverlappedConfig};
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::dram::message::{BURST_BYTES, DramRequest};
-use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, TxBank};
+use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
 use crate::noc::packet::LINE_BYTES;
 
 /// A line to be fetched.
@@ -190,7 +190,7 @@ impl Overlapped {
     /// Sends one burst of the fetch or write-back whose turn it is; true if the next is stuck behind
     /// a full channel.
     #[inline(always)]
-    pub(super) fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Self { core, memory, .. } = self;
         let Some(&Turn { write_back }) = memory.turns.front() else { return false };
         let oldest = match write_back {
@@ -212,7 +212,7 @@ impl Overlapped {
                 *beat = DramRequest { write: true, id: *id, burst: this, tag: 0, byte_mask, data };
             });
         } else if let Some(&Fetch { id, entry, missed, .. }) = memory.fetches.front() {
-            core.stats.miss_delay += if sent == 0 { at.cycle - missed } else { 0 };
+            core.stats.miss_delay += if sent == 0 { at.cycle() - missed } else { 0 };
             let tag = u16::from(entry) * core.bursts as u16 + sent as u16;
             dram_req.push_with(at, |beat| {
                 *beat = DramRequest { write: false, id, burst: this, tag, byte_mask: 0, data: [0; BURST_BYTES] };

@@ -28,7 +28,7 @@ use super::core::{Core, CoreShape, memory as memory_spec};
 use super::lines::put;
 use crate::cells::fifo::Fifo;
 use crate::dram::message::DramReply;
-use crate::kernel::{Array, Describe, Edge, Rx, Sleep};
+use crate::kernel::{AnyEdge, Array, Describe, Rx, Sleep};
 use crate::noc::packet::{LINE_BYTES, Request};
 pub use config::{OverlappedConfig, WriteMiss};
 use memory::ToMemory;
@@ -93,7 +93,7 @@ impl Overlapped {
 
     /// One cycle.
     #[inline]
-    pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut Edge<'_>) -> Sleep {
+    pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.core.charge(at);
         // What frees room comes before what needs it.
         let reply_stuck = self.core.reply(&mut io.rsp, at);
@@ -103,7 +103,7 @@ impl Overlapped {
         let can_write = self.core.can_write(arriving.is_some());
         let replayed = self.replay(at, can_write);
         let looked = self.look_up_beside(at, replayed, can_write);
-        self.core.refused = looked.err().map(|reason| (at.cycle, reason));
+        self.core.refused = looked.err().map(|reason| (at.cycle(), reason));
         if let Some(dram_rsp) = &mut arriving {
             self.fill(dram_rsp, at);
         }
@@ -128,7 +128,7 @@ impl Overlapped {
 
     /// Puts an arriving burst into the way reserved for its line.
     #[inline(always)]
-    fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut Edge<'_>) {
+    fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
         let (line, first) = self.core.arrive(at, arrived);
         let place = (line.set, line.way);

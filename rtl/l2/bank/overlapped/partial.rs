@@ -12,7 +12,7 @@ use super::super::super::stats::{Found, Stall};
 use super::super::lines::Place;
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind, SECTOR_BYTES, SECTORS};
 
 /// Puts bytes that arrive at their place in a line, but for those that are newer.
@@ -36,7 +36,7 @@ fn wanted(request: &Request) -> u128 {
 impl Overlapped {
     /// Bytes of the line in a place that are newer than memory and must stay, while it is not whole.
     #[inline(always)]
-    pub(super) fn newer(&self, at: &Edge<'_>, (set, way): Place) -> u128 {
+    pub(super) fn newer(&self, at: &impl AnyEdge, (set, way): Place) -> u128 {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => masks.read_cell(at, set, way).0,
             _ => 0,
@@ -57,7 +57,7 @@ impl Overlapped {
     #[inline(never)]
     pub(super) fn serve_partial(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         matched: Match,
         way: u32,
         can_write: bool,
@@ -83,7 +83,7 @@ impl Overlapped {
     }
 
     /// These bytes of the line are here now.
-    fn add_bytes(&mut self, at: &Edge<'_>, (set, way): Place, held: u128) {
+    fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): Place, held: u128) {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         } else if let Some(masks) = &mut self.masks {

@@ -16,7 +16,7 @@ use super::super::super::stats::{Found, Stall};
 use super::super::lines::{Place, Spot};
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
 use crate::noc::packet::RequestKind;
 
 /// The scheme, and the lines on their way past the bank.
@@ -60,7 +60,7 @@ pub(super) fn spot_of(passing: &mut Option<Box<Passing>>, ways: u32, (set, way):
 impl Overlapped {
     /// Serves the oldest request, whose line was matched with the tags, if it goes past the bank.
     #[inline(never)]
-    pub(super) fn let_past(&mut self, at: &Edge<'_>, matched: Match) -> Result<bool, Stall> {
+    pub(super) fn let_past(&mut self, at: &impl AnyEdge, matched: Match) -> Result<bool, Stall> {
         let Match { set, way, .. } = matched;
         let core = &mut self.core;
         let state = way.map(|way| core.tags.row(set)[way as usize].state);
@@ -88,7 +88,7 @@ impl Overlapped {
     }
 
     /// Fetches a line past the bank.
-    fn pass_read(&mut self, at: &Edge<'_>, matched: Match) -> Result<(), Stall> {
+    fn pass_read(&mut self, at: &impl AnyEdge, matched: Match) -> Result<(), Stall> {
         let Match { local, set, way, .. } = matched;
         let core = &self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
@@ -104,7 +104,7 @@ impl Overlapped {
     }
 
     /// The line of the oldest request leaves its tag in a way, if it has one.
-    fn keep_tag(&mut self, at: &Edge<'_>, Match { set, tag, .. }: Match, place: Option<u32>) {
+    fn keep_tag(&mut self, at: &impl AnyEdge, Match { set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];
         if old.state != LineState::Hollow || old.tag != tag {

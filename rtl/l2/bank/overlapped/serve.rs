@@ -7,12 +7,12 @@ use super::super::core::position_of;
 use super::super::lines::{Asked, Place, Spot};
 use super::passing::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 impl Overlapped {
     /// Serves the next access that waited for a line now complete.
-    pub(super) fn replay(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+    pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
             return Ok(false);
@@ -36,12 +36,12 @@ impl Overlapped {
     #[inline(always)]
     pub(super) fn look_up_beside(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         replayed: Result<bool, Stall>,
         can_write: bool,
     ) -> Result<bool, Stall> {
         if matches!(replayed, Ok(true) | Err(Stall::AtomicBuffer)) {
-            if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle) {
+            if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
             // What comes before the room for a reply may be another thing after a replay.
@@ -59,14 +59,14 @@ impl Overlapped {
     }
 
     /// Matches the oldest request with the tags and serves it, or says why not; false if none is due.
-    fn look_up(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+    fn look_up(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Some(Looking { due, request }) = self.core.looking.front() else { return Ok(false) };
-        if *due > at.cycle {
+        if *due > at.cycle() {
             return Ok(false);
         }
         let &Request { kind, id, line, sm, ticket, .. } = request;
         if let Some(passing) = &mut self.passing {
-            passing.scheme.reach(at.cycle);
+            passing.scheme.reach(at.cycle());
         }
         let matched = self.match_tags(at, line);
         if self.passing.is_none() || !self.let_past(at, matched)? {
@@ -86,7 +86,7 @@ impl Overlapped {
 
     /// Serves the oldest request, or puts it down until its line is here. Returns the way of the line.
     #[inline(always)]
-    fn serve(&mut self, at: &Edge<'_>, line: u64, matched: Match, can_write: bool) -> Result<u32, Stall> {
+    fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<u32, Stall> {
         let set = matched.set;
         let Some(way) = matched.way else { return self.miss(at, matched, can_write) };
         match self.core.tags.row(set)[way as usize].state {
@@ -99,7 +99,7 @@ impl Overlapped {
     }
 
     /// Matches the line of the oldest request with the tags, unless that was done before.
-    fn match_tags(&mut self, at: &Edge<'_>, line: u64) -> Match {
+    fn match_tags(&mut self, at: &impl AnyEdge, line: u64) -> Match {
         if let Some(matched) = self.matched {
             return matched;
         }
@@ -133,7 +133,7 @@ impl Overlapped {
     }
 
     /// The line is on its way: the request takes its place in the line's order.
-    fn wait(&mut self, at: &Edge<'_>, line: u64) -> Result<(), Stall> {
+    fn wait(&mut self, at: &impl AnyEdge, line: u64) -> Result<(), Stall> {
         let core = &mut self.core;
         let Some(entry) = core.mshr.find(line) else { core.breach(at, "a reserved line without an MSHR entry") };
         if !core.mshr.has_room(entry) {
@@ -149,7 +149,7 @@ impl Overlapped {
     /// The line is here.
     pub(super) fn hit(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         (set, way): Place,
         state: LineState,
         can_write: bool,
@@ -170,7 +170,7 @@ impl Overlapped {
 
     /// The line is elsewhere: a way is made free for it, and it is fetched unless the bytes that a write brings are
     /// enough. Returns the way.
-    fn miss(&mut self, at: &Edge<'_>, matched: Match, can_write: bool) -> Result<u32, Stall> {
+    fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<u32, Stall> {
         let Match { local, set, tag, way } = matched;
         let core = &self.core;
         let request = oldest(&core.looking);
@@ -223,7 +223,7 @@ impl Overlapped {
 
     /// Notes which bytes of a line that takes a way are newer than memory.
     #[inline(always)]
-    fn keep_mask(&mut self, at: &Edge<'_>, (set, way): Place, state: LineState) {
+    fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): Place, state: LineState) {
         if let Some(masks) = &mut self.masks {
             let in_part = state == LineState::Partial;
             let mask = if in_part { oldest(&self.core.looking).byte_mask } else { 0 };
@@ -232,16 +232,16 @@ impl Overlapped {
     }
 
     /// Fetches the line of the oldest request to a place.
-    pub(super) fn fetch(&mut self, at: &Edge<'_>, local: u64, place: Place, entry: u32, id: u32) {
+    pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: Place, entry: u32, id: u32) {
         let core = &mut self.core;
         core.mshr.allocate(at, entry, place, oldest(&core.looking));
-        self.memory.fetch(local, id, entry, at.cycle);
+        self.memory.fetch(local, id, entry, at.cycle());
         core.stats.fetches += 1;
     }
 
     /// Lets the line of a way go, by the write-back queue if memory does not know its bytes.
     #[inline(always)]
-    pub(super) fn evict(&mut self, at: &Edge<'_>, (set, way): Place, victim: Tag, id: u32) {
+    pub(super) fn evict(&mut self, at: &impl AnyEdge, (set, way): Place, victim: Tag, id: u32) {
         let in_part = victim.state == LineState::Partial;
         self.core.stats.evictions += u64::from(victim.state.is_here() || in_part);
         if victim.state.is_newer() {

@@ -12,7 +12,7 @@ use super::frc::FrcState;
 use super::pending::Pending;
 use super::{Transient, spot_of};
 use crate::cells::fifo::Fifo;
-use crate::kernel::Edge;
+use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 /// Where a line was found.
@@ -26,7 +26,7 @@ enum Where {
 
 impl Transient {
     /// Serves the next access that waited for a line now complete.
-    pub(super) fn serve_waiter(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
+    pub(super) fn serve_waiter(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, frc, .. } = self;
         if !core.mshr.is_ready() {
             return Ok(false);
@@ -45,7 +45,7 @@ impl Transient {
     }
 
     /// A line is here, and all that waited for it are served.
-    fn arrived(&mut self, at: &Edge<'_>, entry: Entry) {
+    fn arrived(&mut self, at: &impl AnyEdge, entry: Entry) {
         let Entry { set, way, dirty, .. } = entry;
         let ways = self.core.config.ways;
         if let Some(frc) = self.frc.as_mut().filter(|_| way >= ways) {
@@ -59,9 +59,9 @@ impl Transient {
 
     /// Serves the request whose look-up is over, one that had waited first, or puts it down, or says
     /// what holds it up; false if none is due.
-    pub(super) fn attend(&mut self, at: &Edge<'_>, can_write: bool) -> Result<bool, Stall> {
-        let again = self.pending.due(at.cycle);
-        if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle) {
+    pub(super) fn attend(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
+        let again = self.pending.due(at.cycle());
+        if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle()) {
             return Ok(false);
         }
         let &Request { kind, id, line, sm, ticket, .. } = self.attended(again);
@@ -88,7 +88,7 @@ impl Transient {
     #[inline(always)]
     fn serve(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         line: u64,
         block: (u32, u64),
         again: Option<usize>,
@@ -109,18 +109,18 @@ impl Transient {
     }
 
     /// Puts the oldest new request down until something comes free for its set.
-    fn put_down(&mut self, at: &Edge<'_>, set: u32) -> Result<(), Stall> {
+    fn put_down(&mut self, at: &impl AnyEdge, set: u32) -> Result<(), Stall> {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
         }
         let Some(looking) = self.core.looking.front() else { self.core.breach(at, "no request to be put down") };
-        self.pending.push(&looking.request, set, at.cycle);
+        self.pending.push(&looking.request, set, at.cycle());
         self.core.stats.put_down += 1;
         Ok(())
     }
 
     /// Looks for a line among those on their way, in the FRC and in the tags.
-    fn find(&self, at: &Edge<'_>, line: u64, (set, tag): (u32, u64)) -> Where {
+    fn find(&self, at: &impl AnyEdge, line: u64, (set, tag): (u32, u64)) -> Where {
         let core = &self.core;
         let row = core.tags.read(at, set);
         if let Some(entry) = core.mshr.find(line) {
@@ -146,7 +146,7 @@ impl Transient {
     }
 
     /// The line is on its way: the request takes its place in the line's order.
-    fn join_waiters(&mut self, at: &Edge<'_>, entry: u32, again: Option<usize>) -> Result<bool, Stall> {
+    fn join_waiters(&mut self, at: &impl AnyEdge, entry: u32, again: Option<usize>) -> Result<bool, Stall> {
         let Self { core, pending, .. } = self;
         if !core.mshr.has_room(entry) {
             return Err(Stall::MshrMerge);
@@ -165,7 +165,7 @@ impl Transient {
     /// The line is here, in its way or in the FRC.
     fn serve_here(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         place: Place,
         again: Option<usize>,
         can_write: bool,
@@ -190,7 +190,7 @@ impl Transient {
 
     /// The line is on its way out: reads find it as long as it is there. A write must wait until it
     /// is gone, because its bytes may be on their way already.
-    fn serve_leaving(&mut self, at: &Edge<'_>, place: Place, again: Option<usize>) -> Result<bool, Stall> {
+    fn serve_leaving(&mut self, at: &impl AnyEdge, place: Place, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
         if self.attended(again).kind.writes() || !in_frc && !self.serves_leaving {
             return Ok(false);
@@ -204,7 +204,7 @@ impl Transient {
     /// The line is elsewhere: it is fetched into the FRC, else a way is made free for it.
     fn serve_miss(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         block: (u32, u64),
         again: Option<usize>,
         can_write: bool,
@@ -215,7 +215,7 @@ impl Transient {
         let (kind, id) = (request.kind, request.id);
         core.room_for_ack(request)?;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
-        let missed = again.map_or(at.cycle, |place| pending.missed(place));
+        let missed = again.map_or(at.cycle(), |place| pending.missed(place));
         let frc_way = frc.as_ref().and_then(|frc| frc.free(set));
         let victim = core.victim(set);
         let Some(way) = frc_way.map(|way| core.config.ways + way).or(victim) else { return Ok(false) };
@@ -238,7 +238,7 @@ impl Transient {
     /// Reads or writes the line in a place for the request attended to; returns of what kind that is.
     fn perform(
         &mut self,
-        at: &Edge<'_>,
+        at: &impl AnyEdge,
         place: Place,
         again: Option<usize>,
         can_write: bool,
@@ -255,7 +255,7 @@ impl Transient {
 
     /// An L1 that read a line has a copy of it. One that read it on its way out is not noted: the
     /// FRC changes no protocol state (candel2018 section 4).
-    fn note_copy(&mut self, at: &Edge<'_>, (set, way): Place, kind: RequestKind, sm: u8) {
+    fn note_copy(&mut self, at: &impl AnyEdge, (set, way): Place, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {
             return;

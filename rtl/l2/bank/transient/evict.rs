@@ -8,11 +8,11 @@ use super::super::lines::{Place, Spot, part_of};
 use super::evictions::{Job, Leaving};
 use super::{Transient, spot_of};
 use crate::dram::message::{BURST_BYTES, DramRequest};
-use crate::kernel::{Array, Edge, TxBank};
+use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
 /// Notes the L1s with copies of a new line in a place; returns those with copies of the old one.
-pub(super) fn replace(sharers: &mut Array<Sharers>, at: &Edge<'_>, (set, way): Place, new: u64) -> u64 {
+pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): Place, new: u64) -> u64 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
     old
@@ -20,7 +20,7 @@ pub(super) fn replace(sharers: &mut Array<Sharers>, at: &Edge<'_>, (set, way): P
 
 impl Transient {
     /// The line in the way reserved for an MSHR entry gives way, if there is one.
-    pub(super) fn give_way(&mut self, at: &Edge<'_>, entry: u32, id: u32, missed: u64) {
+    pub(super) fn give_way(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
         let Entry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
         let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
@@ -31,7 +31,7 @@ impl Transient {
     }
 
     /// The next step of a line on its way out, now that the last is done.
-    pub(super) fn step_out(&mut self, at: &Edge<'_>, who: u32) {
+    pub(super) fn step_out(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = *self.leaving(who);
         if leaving.is_shared() {
             self.evictions.tell(who);
@@ -63,7 +63,7 @@ impl Transient {
     }
 
     /// The same for a line swapped out.
-    fn step_out_of_frc(&mut self, at: &Edge<'_>, entry: u32, is_gone: bool) {
+    fn step_out_of_frc(&mut self, at: &impl AnyEdge, entry: u32, is_gone: bool) {
         let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that is not there") };
         let set = frc.entry(entry).set;
         if is_gone {
@@ -75,7 +75,7 @@ impl Transient {
     }
 
     /// Tells an L1 to drop its copy of a line that leaves; true if it is stuck behind a full channel.
-    pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) -> bool {
         let Some(who) = self.evictions.telling() else { return false };
         let Some(recall) = recall else { self.core.breach(at, "a copy to be recalled, and no way to its L1") };
         if !recall.inv.ready(at) {
@@ -96,7 +96,7 @@ impl Transient {
     }
 
     /// Takes the answer of an L1.
-    pub(super) fn take_ack(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut Edge<'_>) {
+    pub(super) fn take_ack(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) {
         let Some(recall) = recall else { return };
         let Some(ack) = recall.inv_ack.peek(at) else { return };
         let who = u32::from(ack.leaver);
@@ -122,7 +122,7 @@ impl Transient {
 
     /// Sends each channel a burst of the line that it is being asked for; true if one may have more to send
     /// and is not stuck behind a full link.
-    pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+    pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let mut more = false;
         for channel in 0..dram_req.0.len() {
             more |= self.send_burst(channel, dram_req, at);
@@ -130,7 +130,7 @@ impl Transient {
         more
     }
 
-    fn send_burst(&mut self, channel: usize, dram_req: &mut TxBank<'_, DramRequest>, at: &mut Edge<'_>) -> bool {
+    fn send_burst(&mut self, channel: usize, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Some((job, sent)) = self.evictions.job(channel) else { return false };
         let Job { write, who, id, .. } = job;
         let burst = self.line_of(job) * u64::from(self.core.bursts) + u64::from(sent);
@@ -153,12 +153,12 @@ impl Transient {
 
     /// Tag, mask and bytes of a burst of a job.
     #[inline(always)]
-    fn burst_of(&mut self, at: &Edge<'_>, job: Job, sent: u32) -> (u16, u64, [u8; BURST_BYTES]) {
+    fn burst_of(&mut self, at: &impl AnyEdge, job: Job, sent: u32) -> (u16, u64, [u8; BURST_BYTES]) {
         let Job { write, who, missed, .. } = job;
         let who = u32::from(who);
         if !write {
             if sent == 0 {
-                self.core.stats.miss_delay += at.cycle - missed;
+                self.core.stats.miss_delay += at.cycle() - missed;
             }
             return ((who * self.core.bursts + sent) as u16, 0, [0; BURST_BYTES]);
         }

@@ -32,7 +32,7 @@ use super::evictions::Leaving;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{
-    Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
 };
 
 /// State of an entry.
@@ -214,12 +214,12 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry is in use, or the line is in the FRC already.
-    pub fn allocate(&mut self, at: &Edge<'_>, entry: u32, (set, tag): (u32, u64), bound: Option<u8>, id: u32) {
+    pub fn allocate(&mut self, at: &impl AnyEdge, entry: u32, (set, tag): (u32, u64), bound: Option<u8>, id: u32) {
         self.expect(at, entry, FrcState::Free, "allocated");
         assert!(
             self.find(set, tag).is_none(),
             "cycle {}, {}: entry {entry} is allocated for a line that another entry has",
-            at.cycle,
+            at.cycle(),
             self.path
         );
         let state = FrcState::Fetch;
@@ -232,7 +232,7 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry fetched nothing.
-    pub fn fill(&mut self, at: &Edge<'_>, entry: u32, dirty: bool) {
+    pub fn fill(&mut self, at: &impl AnyEdge, entry: u32, dirty: bool) {
         self.expect(at, entry, FrcState::Fetch, "filled");
         self.entries[entry as usize].state = FrcState::Filled;
         self.entries[entry as usize].wr_pend = dirty;
@@ -243,7 +243,7 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry holds no such line.
-    pub fn written(&mut self, at: &Edge<'_>, entry: u32) {
+    pub fn written(&mut self, at: &impl AnyEdge, entry: u32) {
         self.expect(at, entry, FrcState::Filled, "written");
         self.entries[entry as usize].wr_pend = true;
     }
@@ -276,13 +276,13 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry waits for no swap, or the old line is in the FRC already.
-    pub fn exchange(&mut self, at: &Edge<'_>, entry: u32, old: Tag, leaving: Leaving) -> FrcEntry {
+    pub fn exchange(&mut self, at: &impl AnyEdge, entry: u32, old: Tag, leaving: Leaving) -> FrcEntry {
         self.expect(at, entry, FrcState::Filled, "swapped");
         let new = self.entries[entry as usize];
         assert!(
             !old.state.is_here() || self.find(new.set, old.tag).is_none(),
             "cycle {}, {}: entry {entry} takes a line out of the bank that another entry has",
-            at.cycle,
+            at.cycle(),
             self.path
         );
         let state = FrcState::VictInv;
@@ -294,7 +294,7 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry has no old line, or one that is being written already.
-    pub fn write_back(&mut self, at: &Edge<'_>, entry: u32) {
+    pub fn write_back(&mut self, at: &impl AnyEdge, entry: u32) {
         self.expect(at, entry, FrcState::VictInv, "written back");
         self.entries[entry as usize].state = FrcState::VictWb;
     }
@@ -303,12 +303,12 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry has no old line.
-    pub fn release(&mut self, at: &Edge<'_>, entry: u32) {
+    pub fn release(&mut self, at: &impl AnyEdge, entry: u32) {
         let old = &mut self.entries[entry as usize];
         assert!(
             old.state.is_leaving() && !old.leaving.is_shared() && !old.leaving.dirty,
             "cycle {}, {}: entry {entry} is released as {:?} with {:?}",
-            at.cycle,
+            at.cycle(),
             self.path,
             old.state,
             old.leaving
@@ -343,12 +343,12 @@ impl Frc {
         self.entries[first..][..self.shape.ways as usize].iter().position(holds).map(|way| way as u32)
     }
 
-    fn expect(&self, at: &Edge<'_>, entry: u32, state: FrcState, what: &str) {
+    fn expect(&self, at: &impl AnyEdge, entry: u32, state: FrcState, what: &str) {
         let found = self.entries[entry as usize].state;
         assert!(
             found == state,
             "cycle {}, {}: entry {entry} is {what} in state {found:?}, expected {state:?}",
-            at.cycle,
+            at.cycle(),
             self.path
         );
     }

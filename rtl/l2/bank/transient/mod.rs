@@ -31,7 +31,7 @@ use super::channels::any_waiting;
 use super::core::{Core, CoreShape, memory, tag_bits};
 use super::lines::{Place, Spot, put};
 use crate::dram::message::DramReply;
-use crate::kernel::{Array, Describe, DescribeExt, Edge, Rx, RxBank, Sleep};
+use crate::kernel::{AnyEdge, Array, Describe, DescribeExt, Rx, RxBank, Sleep};
 pub use config::{Coherence, FrcConfig, TransientConfig, VictimBind};
 use evictions::Evictions;
 use frc::{Frc, FrcShape};
@@ -108,18 +108,18 @@ impl Transient {
 
     /// One cycle.
     #[inline(never)]
-    pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut Edge<'_>) -> Sleep {
+    pub fn eval(&mut self, mut io: L2Io<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.core.charge(at);
         let reply_stuck = self.core.reply(&mut io.rsp, at);
         self.take_ack(&mut io.recall, at);
         let is_swapping = self.end_swap(at);
         let (replayed, looked) =
             if is_swapping { (Ok(false), self.hold_up(at)) } else { self.access(&mut io.dram_rsp, at) };
-        self.core.refused = looked.err().map(|reason| (at.cycle, reason));
+        self.core.refused = looked.err().map(|reason| (at.cycle(), reason));
         let more_swaps = self.choose_swap(at);
         let more_bursts = self.send_bursts(&mut io.dram_req, at);
         let recall_stuck = self.recall(&mut io.recall, at);
-        if !self.pending.start(at.cycle) {
+        if !self.pending.start(at.cycle()) {
             self.core.accept(&mut io.req, at);
         }
 
@@ -146,7 +146,7 @@ impl Transient {
     fn access(
         &mut self,
         dram_rsp: &mut RxBank<'_, DramReply>,
-        at: &mut Edge<'_>,
+        at: &mut impl AnyEdge,
     ) -> (Result<bool, Stall>, Result<bool, Stall>) {
         let mut arriving = self.core.arriving(dram_rsp, at);
         let can_write = self.core.can_write(arriving.is_some());
@@ -162,13 +162,13 @@ impl Transient {
     }
 
     /// Holds a request whose look-up is over up, because another has the port.
-    fn hold_up(&self, at: &Edge<'_>) -> Result<bool, Stall> {
-        if self.next_look_up().is_some_and(|due| due <= at.cycle) { Err(Stall::Port) } else { Ok(false) }
+    fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
+        if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }
 
     /// Puts an arriving burst where its line was fetched to.
     #[inline(always)]
-    fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut Edge<'_>) {
+    fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
         let Self { core, frc, .. } = self;
         let (line, first) = core.arrive(at, arrived);

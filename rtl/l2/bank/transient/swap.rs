@@ -13,7 +13,7 @@ use super::Transient;
 use super::evict::replace;
 use super::evictions::Leaving;
 use super::frc::{Frc, FrcEntry};
-use crate::kernel::{Describe, Edge, FieldsExt};
+use crate::kernel::{AnyEdge, Describe, FieldsExt};
 
 /// A swap under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,9 +38,9 @@ impl Swap {
 
 impl Transient {
     /// True if a swap has the data memories in this cycle, which may be its last.
-    pub(super) fn end_swap(&mut self, at: &Edge<'_>) -> bool {
+    pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
-        if at.cycle >= swap.at {
+        if at.cycle() >= swap.at {
             self.swap = None;
             self.exchange(at, swap);
         }
@@ -50,7 +50,7 @@ impl Transient {
     /// Chooses the next swap: the line whose turn it is, first come, first served, and the way bound to
     /// it or the one of its set unused for longest, if that may give up its line. True if another could
     /// follow.
-    pub(super) fn choose_swap(&mut self, at: &Edge<'_>) -> bool {
+    pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Self { core, frc: Some(frc), swap: None, swap_latency, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
         let &FrcEntry { set, bound, .. } = frc.entry(entry);
@@ -63,9 +63,9 @@ impl Transient {
         };
         // The lines of the other ways are being replaced, which needs no entry of the FRC.
         let Some(way) = way else { return frc.pass_over() };
-        let swap = Swap { entry, way, at: at.cycle + u64::from(*swap_latency) };
+        let swap = Swap { entry, way, at: at.cycle() + u64::from(*swap_latency) };
         frc.take_swap();
-        if swap.at == at.cycle {
+        if swap.at == at.cycle() {
             self.exchange(at, swap);
             return self.frc.as_ref().is_some_and(|frc| frc.to_swap().is_some());
         }
@@ -74,7 +74,7 @@ impl Transient {
     }
 
     /// The lines of an entry and of a way change places, and the old one begins to leave.
-    fn exchange(&mut self, at: &Edge<'_>, swap: Swap) {
+    fn exchange(&mut self, at: &impl AnyEdge, swap: Swap) {
         let Self { core, frc: Some(frc), sharers, .. } = self else { return };
         let Swap { entry, way, .. } = swap;
         let FrcEntry { set, tag, wr_pend, leaving, .. } = *frc.entry(entry);
@@ -83,7 +83,7 @@ impl Transient {
         assert!(
             row.iter().all(|cell| cell.tag != tag || cell.state == LineState::Invalid),
             "cycle {}, {}: the line of FRC entry {entry} is in the bank as well",
-            at.cycle,
+            at.cycle(),
             core.path
         );
         let copies = sharers.as_mut().map_or(0, |all| replace(all, at, (set, way), leaving.sharers));
@@ -100,7 +100,7 @@ impl Transient {
     }
 
     /// The bytes of the two lines change places.
-    fn exchange_lines(&mut self, at: &Edge<'_>, swap: Swap, (set, way): Place, old: Tag) {
+    fn exchange_lines(&mut self, at: &impl AnyEdge, swap: Swap, (set, way): Place, old: Tag) {
         let Self { core, frc: Some(frc), .. } = self else { return };
         let (row, column) = frc.cell(swap.entry);
         frc.data.take_reads(at, 1);

@@ -2,7 +2,7 @@
 
 use super::super::super::super::line::LineState;
 use super::*;
-use crate::kernel::{Wake, width_of};
+use crate::kernel::{Edge, Wake, width_of};
 
 fn frc(sets: u32, ways: u32) -> Frc {
     let shape = FrcShape {
