@@ -220,7 +220,7 @@ impl Simulator {
     }
 
     /// Gives blocks away to a simulator of their own, with which they run apart from the others: on another
-    /// thread if one likes. What crosses between the sides is exchanged by [`Chan::meet`](super::Chan::meet) before it is
+    /// thread if one likes. What crosses between the sides is exchanged by `Chan::meet` before it is
     /// seen.
     ///
     /// # Panics
