@@ -26,7 +26,7 @@ warpsieve=${BIN:-${CARGO_TARGET_DIR:-$root/target}/release/warpsieve}
 instructions() {
     local log status=0
     log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        "$warpsieve" "$command" "$launch" --quiet --max-cycles "$1" "${@:2}" 2>&1) || status=$?
+        "$warpsieve" "$command" "$launch" --quiet --threads 1 --max-cycles "$1" "${@:2}" 2>&1) || status=$?
     if ((status != 3)); then
         printf 'expected a run that is stopped after %s cycles (status 3), not status %s:\n%s\n' \
             "$1" "$status" "$log" >&2
