@@ -33,7 +33,7 @@ pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};
 pub use regs::Regs;
-pub use sim::{Apart, Blocks, Due, Mode, Simulator};
+pub use sim::{Apart, Blocks, Due, Mode, Seat, Simulator};
 pub use time::{ClockError, Clocks};
 pub use wake::{BlockId, Edge, Wake};
 

@@ -69,6 +69,22 @@ pub trait Apart {
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
+/// The slot of a block, for those who ask often whether it is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat {
+    slot: u8,
+    set: BlockSet,
+}
+
+impl From<u8> for Seat {
+    #[inline]
+    fn from(slot: u8) -> Self {
+        let mut set = BlockSet::EMPTY;
+        set.insert(slot);
+        Self { slot, set }
+    }
+}
+
 /// The blocks of one domain that are due at an edge.
 #[derive(Debug)]
 pub struct Due {
@@ -140,11 +156,12 @@ impl Due {
     }
 
     /// Evaluates the block in a slot, if it is due.
-    #[inline]
-    pub fn alone<A: AnyEdge>(&mut self, slot: u8, at: &mut A, eval: impl FnOnce(&mut A) -> Sleep) {
-        if self.blocks.contains(slot) {
+    #[inline(always)]
+    pub fn alone<A: AnyEdge>(&mut self, slot: impl Into<Seat>, at: &mut A, eval: impl FnOnce(&mut A) -> Sleep) {
+        let Seat { slot, set } = slot.into();
+        if self.blocks.and(set) != BlockSet::EMPTY {
             match eval(at) {
-                Sleep::Next => self.again.insert(slot),
+                Sleep::Next => self.again |= set,
                 Sleep::At(wish) => self.wish(slot, wish, at),
                 Sleep::UntilEvent => {}
             }
@@ -256,23 +273,21 @@ impl Simulator {
 
     #[inline(always)]
     fn run_edges(&mut self, until: u64, mut eval: impl FnMut(&mut Due, Edge<'_>) -> ControlFlow<()>) {
-        while let Some((domain, tick)) = self.wake.first_before(until) {
-            (self.tick, self.started) = (tick, true);
-            if self.edge(domain, tick, &mut eval) == Some(ControlFlow::Break(())) {
-                break;
+        self.reached = until;
+        while let Some((domain, mut tick)) = self.wake.first_before(until) {
+            self.started = true;
+            let Some((mut cycle, mut blocks)) = self.wake.begin(domain, tick) else { return };
+            loop {
+                let mut due = Due { domain, blocks, again: BlockSet::EMPTY };
+                let flow = eval(&mut due, Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
+                self.tick = tick;
+                if flow.is_break() {
+                    return self.wake.end(domain, tick, due.again);
+                }
+                let Some(next) = self.wake.go_on(domain, tick, due.again, until) else { break };
+                (tick, cycle, blocks) = next;
             }
         }
-        self.reached = until;
-    }
-
-    /// One edge of the blocks of a domain that are due, if any are.
-    #[inline(always)]
-    fn edge<T>(&mut self, domain: u8, tick: u64, eval: impl FnOnce(&mut Due, Edge<'_>) -> T) -> Option<T> {
-        let (cycle, taken) = self.wake.begin(domain, tick)?;
-        let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
-        let what = eval(&mut due, Edge { tick, cycle, wake: &mut self.wake, actions: 0 });
-        self.wake.end(domain, tick, due.again);
-        Some(what)
     }
 
     /// Passes over the time up to `until`, in which nothing is due or nobody is to see what is.
@@ -342,11 +357,15 @@ impl Simulator {
             return Some(tick);
         }
         for domain in 0..DOMAINS as u8 {
-            let checked = self.checked;
-            self.edge(domain, tick, |due, mut at| match checked {
-                true => blocks.eval_due(due, &mut at),
-                false => blocks.eval_due_fast(due, &mut FastEdge::new(at)),
-            });
+            let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
+            let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
+            let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
+            if self.checked {
+                blocks.eval_due(&mut due, &mut at);
+            } else {
+                blocks.eval_due_fast(&mut due, &mut FastEdge::new(at));
+            }
+            self.wake.end(domain, tick, due.again);
         }
         Some(tick)
     }

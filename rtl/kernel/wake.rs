@@ -51,7 +51,7 @@ impl BlockSet {
 
     /// Those that are in both.
     #[inline]
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         Self([self.0[0] & other.0[0], self.0[1] & other.0[1]])
     }
 
@@ -277,6 +277,27 @@ impl Domain {
         }
     }
 
+    /// Ends an edge and takes the blocks of the very next one, if any are due at it: those of `again` and those that
+    /// were woken for it.
+    #[inline(always)]
+    fn go_on(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
+        let (cycle, mut due) = (self.base, again);
+        let at = (cycle % SPAN) as usize;
+        if self.slots[at] != BlockSet::EMPTY {
+            due |= std::mem::take(&mut self.slots[at]);
+            self.filled[at / 64] &= !(1 << (at % 64));
+        }
+        if due == BlockSet::EMPTY {
+            return None;
+        }
+        if cycle == self.next_far {
+            due |= self.take_far(cycle);
+        }
+        self.base = cycle + 1;
+        self.next = self.base;
+        Some((cycle, due.and(self.own)))
+    }
+
     #[cold]
     fn take_far(&mut self, cycle: u64) -> BlockSet {
         let mut due = BlockSet::EMPTY;
@@ -311,7 +332,7 @@ impl Domain {
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
-    /// First and last of the domains that have blocks here.
+    /// The domains that have blocks here, if they are two or one, twice, at most.
     own: (u8, u8),
 }
 
@@ -329,7 +350,7 @@ impl Wake {
         };
         // In a domain that is not used nothing is ever due.
         let domain = |i| Domain::new(periods.get(i).map_or(NonZeroU64::MIN, |&period| ticks(period)));
-        Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len(), own: (0, DOMAINS as u8 - 1) }
+        Self { domains: Box::new(std::array::from_fn(domain)), num_domains: periods.len(), own: (0, 1) }
     }
 
     /// Gives blocks, a set of each domain, away to a wheel of their own. From then on neither wakes the blocks of the
@@ -337,9 +358,11 @@ impl Wake {
     pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
         let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
         let is_here = |domain: &Domain| !domain.is_away;
-        let first = parted.iter().position(is_here).unwrap_or(0) as u8;
-        let last = parted.iter().rposition(is_here).unwrap_or(0) as u8;
-        Self { domains: Box::new(parted), num_domains: self.num_domains, own: (first, last) }
+        let mut here = (0..).zip(&parted).filter(|(_, domain)| is_here(domain)).map(|(number, _)| number);
+        let first = here.next().unwrap_or(0);
+        let own = (first, here.next().unwrap_or(first));
+        assert!(here.next().is_none(), "blocks of more than two clock domains do not run apart");
+        Self { domains: Box::new(parted), num_domains: self.num_domains, own }
     }
 
     /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
@@ -387,17 +410,13 @@ impl Wake {
         (due != u64::MAX).then_some(due)
     }
 
-    /// The domain and the tick of the earliest edge at which any block is due, if that is before `end`.
-    #[inline]
+    /// The domain and the tick of the earliest edge at which any block is due, if that is before `end`: of a wheel whose
+    /// blocks are of two domains at most.
+    #[inline(always)]
     pub(super) fn first_before(&self, end: u64) -> Option<(u8, u64)> {
-        let (mut domain, last) = self.own;
-        let mut tick = self.domains[usize::from(domain) % DOMAINS].next_at;
-        for other in domain + 1..=last {
-            let at = self.domains[usize::from(other) % DOMAINS].next_at;
-            if at < tick {
-                (domain, tick) = (other, at);
-            }
-        }
+        let (first, second) = self.own;
+        let [one, other] = [first, second].map(|domain| self.domains[usize::from(domain) % DOMAINS].next_at);
+        let (domain, tick) = if other < one { (second, other) } else { (first, one) };
         (tick < end).then_some((domain, tick))
     }
 
@@ -413,6 +432,24 @@ impl Wake {
     #[inline]
     pub(super) fn end(&mut self, domain: u8, tick: u64, again: BlockSet) {
         self.domain(domain).end(tick, again);
+    }
+
+    /// Ends the edge of `domain` at `tick` and takes the blocks of its very next one, with its tick and cycle, if any are
+    /// due at it, it comes before `until`, and no other domain is due before it.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, domain: u8, tick: u64, again: BlockSet, until: u64) -> Option<(u64, u64, BlockSet)> {
+        let tick_after = tick + self.domain(domain).period.get();
+        let (first, second) = self.own;
+        let other = first + second - domain;
+        let is_first = other == domain || self.domain(other).next_at >= tick_after;
+        if is_first
+            && tick_after < until
+            && let Some((cycle, due)) = self.domain(domain).go_on(again)
+        {
+            return Some((tick_after, cycle, due));
+        }
+        self.end(domain, tick, again);
+        None
     }
 
     /// Both in one: whoever is due again wishes for itself.

@@ -3,8 +3,8 @@
 # file, parsing, filling memory, expected results) is excluded: the same run is stopped at two
 # cycles, and what lies between is divided by the cycles between.
 #
-# usage: [BIN=COMMAND] tb/benches/instructions.sh LAUNCH.toml|KERNELSLIST.g FROM TO [further options]
-# without BIN the command is built
+# usage: [BIN=COMMAND] [THREADS=step] tb/benches/instructions.sh LAUNCH.toml|KERNELSLIST.g FROM TO [further options]
+# without BIN the command is built; without THREADS one thread runs the machine island by island
 set -euo pipefail
 if (($# < 3)) || (($3 <= $2)); then
     sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
@@ -26,7 +26,7 @@ warpsieve=${BIN:-${CARGO_TARGET_DIR:-$root/target}/release/warpsieve}
 instructions() {
     local log status=0
     log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        "$warpsieve" "$command" "$launch" --quiet --threads 1 --max-cycles "$1" "${@:2}" 2>&1) || status=$?
+        "$warpsieve" "$command" "$launch" --quiet --threads "${THREADS:-1}" --max-cycles "$1" "${@:2}" 2>&1) || status=$?
     if ((status != 3)); then
         printf 'expected a run that is stopped after %s cycles (status 3), not status %s:\n%s\n' \
             "$1" "$status" "$log" >&2

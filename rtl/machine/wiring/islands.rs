@@ -20,7 +20,7 @@ use super::parts::Part;
 use super::{CORE, L2, Machine};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{AnyEdge, Apart, Block, BlockId, Chan, Due, Payload, RxBank, Simulator, TxBank};
+use crate::kernel::{AnyEdge, Apart, Block, Chan, Due, Payload, RxBank, Seat, Simulator, TxBank};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::dueling::{Dueling, DuelingIo, Mode, Seen};
 use crate::l1::lsu::{DuelIo, Lsu, LsuIo};
@@ -116,7 +116,7 @@ pub struct Islands<'m> {
 
 /// An SM.
 struct Sm<'m> {
-    ids: [BlockId; 2],
+    seats: [Seat; 2],
     core: &'m mut SmCore,
     lsu: &'m mut Lsu,
     side: Option<&'m mut SideBand>,
@@ -164,10 +164,10 @@ struct Duels<'m> {
 
 /// A bank of the L2 with its DRAM channels.
 struct Partition<'m> {
-    slot: u8,
+    seat: Seat,
     bank: &'m mut L2Bank,
-    /// Slot of the first channel.
-    first: u8,
+    /// Of the channels.
+    seats: Vec<Seat>,
     drams: &'m mut [DramChannel],
     dram_req: &'m mut [Chan<DramRequest>],
     dram_rsp: &'m mut [Chan<DramReply>],
@@ -321,15 +321,17 @@ impl Machine {
         let sms = ids.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
             let (((((launch, done), mem), wb), inject), deliver) = links;
             let (side, duel) = (sides.next(), duel_ends.next());
-            let blocks = Sm { ids, core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted: None };
+            let seats = ids.map(|id| id.slot.into());
+            let blocks = Sm { seats, core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted: None };
             Mutex::new(Island { blocks, sim: sim.separate(ids) })
         });
         let sms = sms.collect();
         let drams = drams.chunks_mut(channels).zip(dram_req.chunks_mut(channels)).zip(dram_rsp.chunks_mut(channels));
         let partitions = partition_ids.into_iter().zip(banks).zip(drams).zip(to_l2.iter_mut().zip(senders.2));
         let partitions = partitions.map(|(((ids, bank), ((drams, dram_req), dram_rsp)), (to_l2, from_l2))| {
-            let (slot, first) = (ids[0].slot, ids[1].slot);
-            let blocks = Partition { slot, bank, first, drams, dram_req, dram_rsp, to_l2, from_l2 };
+            let mut seats: Vec<_> = ids.iter().map(|id| id.slot.into()).collect();
+            let seat = seats.remove(0);
+            let blocks = Partition { seat, bank, seats, drams, dram_req, dram_rsp, to_l2, from_l2 };
             Mutex::new(Island { blocks, sim: sim.separate(ids) })
         });
         let partitions = partitions.collect();
@@ -488,9 +490,21 @@ fn awaited(dispatcher: &Dispatcher, done: &[Chan<CtaDone>]) -> u64 {
 impl Apart for Sm<'_> {
     #[inline(always)]
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
-        let Self { ids: [core_id, lsu_id], core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted } =
-            self;
-        due.alone(core_id.slot, at, |at| {
+        let Self {
+            seats: [core_seat, lsu_seat],
+            core,
+            lsu,
+            side,
+            duel,
+            launch,
+            done,
+            mem,
+            wb,
+            inject,
+            deliver,
+            faulted,
+        } = self;
+        due.alone(*core_seat, at, |at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
             let sleep = match side {
                 None => core.eval_any(io, at),
@@ -501,7 +515,7 @@ impl Apart for Sm<'_> {
             }
             sleep
         });
-        due.alone(lsu_id.slot, at, |at| {
+        due.alone(*lsu_seat, at, |at| {
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
             let duel = duel
                 .as_mut()
@@ -546,16 +560,16 @@ impl Apart for Hub<'_> {
 impl Apart for Partition<'_> {
     #[inline(always)]
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
-        let Self { slot, bank, first, drams, dram_req, dram_rsp, to_l2, from_l2 } = self;
+        let Self { seat, bank, seats, drams, dram_req, dram_rsp, to_l2, from_l2 } = self;
         if due.domain() == L2 {
             let (req, rsp) = (to_l2.rx(), from_l2.tx());
             let (dram_req, dram_rsp) = (TxBank(dram_req), RxBank(dram_rsp));
-            due.alone(*slot, at, |at| bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at));
+            due.alone(*seat, at, |at| bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at));
         } else {
-            for (slot, (dram, (req, rsp))) in
-                (*first..).zip(drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp.iter_mut())))
+            for (seat, (dram, (req, rsp))) in
+                seats.iter().zip(drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp.iter_mut())))
             {
-                due.alone(slot, at, |at| dram.eval_any(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
+                due.alone(*seat, at, |at| dram.eval_any(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
             }
         }
         ControlFlow::Continue(())
