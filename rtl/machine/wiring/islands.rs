@@ -4,13 +4,13 @@
 //! with them. What has crossed meanwhile is told at a meeting, before it could have been seen; every edge is what it is when
 //! all run together.
 //!
-//! How long a while is follows from the delays, of beats and of credits, all round: the mean of those there and back
-//! between an SM and the crossbars, and of those between these and a partition. Where one way takes longer than
-//! the other, the end that the slow way leads to runs ahead by the difference. A CTA that has not told its end cannot have ended the kernel before it
-//! has, so that nobody runs beyond the end of a kernel.
+//! How long a while is follows from the delays of beats and of credits: no more than the mean of those there and back,
+//! between an SM and the crossbars and between these and a partition. Where the way there takes longer than the way back,
+//! whoever it leads to runs ahead. The kernel cannot end before the end of its last CTA has been told, and nobody runs
+//! beyond that.
 //!
-//! Dueling and the coordinator of a throttle are with the crossbars. Not for machines with a network of
-//! their own between SMs and partitions: a sharing tracker, recalls.
+//! Dueling and the coordinator of a throttle are with the crossbars. Not for machines with a network of their own between
+//! SMs and partitions: a sharing tracker, recalls.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use super::parts::Part;
 use super::{CORE, L2, Machine};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
-use crate::kernel::{AnyEdge, Apart, Block, Chan, Due, Payload, RxBank, Seat, Simulator, TxBank};
+use crate::kernel::{AnyEdge, Apart, Block, BlockId, Chan, Due, Payload, RxBank, Seat, Simulator, TxBank};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::dueling::{Dueling, DuelingIo, Mode, Seen};
 use crate::l1::lsu::{DuelIo, Lsu, LsuIo};
@@ -260,53 +260,19 @@ impl Machine {
     /// Takes the machine apart, until [`Islands::rejoin`], if it can run in islands.
     pub fn separate<'m>(&'m mut self, sim: &mut Simulator) -> Option<Islands<'m>> {
         let pace = self.pace()?;
-        let id = |part| self.id(part);
-        let ids: Vec<_> = (0..self.cores.len()).map(|i| [id(Part::Core(i)), id(Part::Lsu(i))]).collect();
-        let channels = self.config.channels_per_partition as usize;
-        let partition_ids: Vec<Vec<_>> = (0..self.memory.banks.len())
-            .map(|i| {
-                [Part::L2(i)].into_iter().chain((i * channels..(i + 1) * channels).map(Part::Dram)).map(id).collect()
-            })
-            .collect();
-        let hub_ids = [Part::Dispatcher, Part::Coordinator, Part::Dueling, Part::RequestXbar, Part::ReplyXbar].map(id);
-        let Self {
-            dispatcher,
-            cores,
-            lsus,
-            request_xbar,
-            reply_xbar,
-            memory: Memory { banks, drams, dram_req, dram_rsp },
-            launch,
-            done,
-            mem,
-            wb,
-            inject,
-            to_l2,
-            from_l2,
-            deliver,
-            side,
-            duel,
-            coordinator,
-            faulted,
-            ..
-        } = self;
-        let news = news(done);
+        let ids = Ids::of(self);
+        let Self { dispatcher, cores, lsus, request_xbar, reply_xbar, memory, .. } = self;
+        let Self { launch, done, mem, wb, inject, to_l2, from_l2, deliver, side, duel, coordinator, faulted, .. } =
+            self;
         // Beats on their way are with whoever takes them; the copies are for the senders.
-        let senders = (done.clone(), inject.clone(), from_l2.clone());
-        let (duels, mut duel_ends) = match duel.as_deref_mut() {
-            None => (None, Vec::new()),
-            Some(Duel { block, seen, mode }) => {
-                let mut leaders = seen.clone().into_iter();
-                let told = mode.clone();
-                let ends = mode.iter_mut().map(|mode| DuelEnds { mode, seen: leaders.next() }).collect();
-                (Some(Duels { block, seen, mode: told }), ends)
-            }
-        };
+        let (done_from, inject_from, from_banks) = (done.clone(), inject.clone(), from_l2.clone());
+        let (duel, mut duel_ends) = duel.as_deref_mut().map(separate_duel).unzip();
+        let news = news(done);
         let hub = Hub {
             dispatcher,
             side: if coordinator.is_some() { side.clone() } else { Vec::new() },
             coordinator: coordinator.as_deref_mut().map(|hub| hub as _),
-            duel: duels,
+            duel,
             request_xbar,
             reply_xbar,
             launch: launch.clone(),
@@ -316,28 +282,68 @@ impl Machine {
             from_l2,
             deliver: deliver.clone(),
         };
-        let links = launch.iter_mut().zip(senders.0).zip(mem).zip(wb).zip(senders.1).zip(deliver);
-        let (mut sides, mut duel_ends) = (side.iter_mut(), duel_ends.drain(..));
-        let sms = ids.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
+        let links = launch.iter_mut().zip(done_from).zip(mem).zip(wb).zip(inject_from).zip(deliver);
+        let (mut sides, mut duel_ends) = (side.iter_mut(), duel_ends.iter_mut().flat_map(|ends| ends.drain(..)));
+        let sms = ids.sms.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
             let (((((launch, done), mem), wb), inject), deliver) = links;
             let (side, duel) = (sides.next(), duel_ends.next());
             let seats = ids.map(|id| id.slot.into());
             let blocks = Sm { seats, core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted: None };
             Mutex::new(Island { blocks, sim: sim.separate(ids) })
         });
-        let sms = sms.collect();
-        let drams = drams.chunks_mut(channels).zip(dram_req.chunks_mut(channels)).zip(dram_rsp.chunks_mut(channels));
-        let partitions = partition_ids.into_iter().zip(banks).zip(drams).zip(to_l2.iter_mut().zip(senders.2));
-        let partitions = partitions.map(|(((ids, bank), ((drams, dram_req), dram_rsp)), (to_l2, from_l2))| {
-            let mut seats: Vec<_> = ids.iter().map(|id| id.slot.into()).collect();
-            let seat = seats.remove(0);
-            let blocks = Partition { seat, bank, seats, drams, dram_req, dram_rsp, to_l2, from_l2 };
-            Mutex::new(Island { blocks, sim: sim.separate(ids) })
-        });
-        let partitions = partitions.collect();
-        let hub = Mutex::new(Island { blocks: hub, sim: sim.separate(hub_ids) });
-        Some(Islands { sms, hub, partitions, fault: faulted, pace, news })
+        Some(Islands {
+            sms: sms.collect(),
+            partitions: separate_partitions(memory, ids.partitions, to_l2.iter_mut().zip(from_banks), sim),
+            hub: Mutex::new(Island { blocks: hub, sim: sim.separate(ids.hub) }),
+            fault: faulted,
+            pace,
+            news,
+        })
     }
+}
+
+/// The blocks of the islands.
+struct Ids {
+    sms: Vec<[BlockId; 2]>,
+    hub: [BlockId; 5],
+    /// The bank, and the channels.
+    partitions: Vec<(BlockId, Vec<BlockId>)>,
+}
+
+impl Ids {
+    fn of(machine: &Machine) -> Self {
+        let id = |part| machine.id(part);
+        let channels = machine.config.channels_per_partition as usize;
+        let drams = |i: usize| (i * channels..(i + 1) * channels).map(|i| id(Part::Dram(i))).collect();
+        Self {
+            sms: (0..machine.cores.len()).map(|i| [Part::Core(i), Part::Lsu(i)].map(id)).collect(),
+            hub: [Part::Dispatcher, Part::Coordinator, Part::Dueling, Part::RequestXbar, Part::ReplyXbar].map(id),
+            partitions: (0..machine.memory.banks.len()).map(|i| (id(Part::L2(i)), drams(i))).collect(),
+        }
+    }
+}
+
+fn separate_duel(Duel { block, seen, mode }: &mut Duel) -> (Duels<'_>, Vec<DuelEnds<'_>>) {
+    let (mut leaders, told) = (seen.clone().into_iter(), mode.clone());
+    let ends = mode.iter_mut().map(|mode| DuelEnds { mode, seen: leaders.next() }).collect();
+    (Duels { block, seen, mode: told }, ends)
+}
+
+fn separate_partitions<'m>(
+    Memory { banks, drams, dram_req, dram_rsp }: &'m mut Memory,
+    ids: Vec<(BlockId, Vec<BlockId>)>,
+    links: impl Iterator<Item = (&'m mut Chan<Request>, Chan<Reply>)>,
+    sim: &mut Simulator,
+) -> Vec<Shared<Partition<'m>>> {
+    let channels = drams.len() / banks.len();
+    let drams = drams.chunks_mut(channels).zip(dram_req.chunks_mut(channels)).zip(dram_rsp.chunks_mut(channels));
+    let partitions = ids.into_iter().zip(banks).zip(drams).zip(links);
+    let partitions = partitions.map(|((((id, ids), bank), ((drams, dram_req), dram_rsp)), (to_l2, from_l2))| {
+        let (seat, seats) = (id.slot.into(), ids.iter().map(|id| id.slot.into()).collect());
+        let blocks = Partition { seat, bank, seats, drams, dram_req, dram_rsp, to_l2, from_l2 };
+        Mutex::new(Island { blocks, sim: sim.separate(ids.into_iter().chain([id])) })
+    });
+    partitions.collect()
 }
 
 impl Islands<'_> {
