@@ -280,12 +280,14 @@ impl<T: Payload> Array<T> {
     ///
     /// # Panics
     /// If the new value does not fit its cell.
-    pub fn poke(&mut self, at: &Edge<'_>, row: u32, column: u32, change: impl FnOnce(&mut T)) {
+    pub fn poke(&mut self, row: u32, column: u32, change: impl FnOnce(&mut T)) {
         self.used.writes.set(self.used.writes.get() + 1);
         let cell = self.index(row, column);
         let old = if self.watched { self.cell_digest(cell) } else { 0 };
         change(&mut self.cells[cell]);
-        must_fit(&self.cells[cell], &self.shape, at, &self.spec);
+        if let Some(field) = misfit(&self.cells[cell], &self.shape) {
+            panic!("{}: {field}", self.spec.path);
+        }
         if self.watched {
             self.watch_write(cell, old);
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rtl::kernel::Mode;
 use rtl::l2::{L2Stats, Stall};
-use warpsieve::run::{Counters, RunOptions};
+use warpsieve::run::{Counters, Outcome, RunOptions};
 
 use super::{LEAST_QUEUES, Setup, launch, root};
 
@@ -66,4 +66,16 @@ fn a_buffer_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
         assert_eq!(run(mode, false), expected);
     }
     assert_eq!(run(fast, true), expected);
+}
+
+/// The line is given up at the end of each kernel, when no clock has an edge and no port is taken.
+#[test]
+fn a_line_left_in_the_buffer_by_one_kernel_after_another_goes_back_whoever_looks() {
+    for mode in [Mode::FAST, Mode::default()] {
+        let options = RunOptions { mode, ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.machine("hybrid");
+        let report = setup.run(&root().join("tests/machine/ptx/sums.toml"));
+        assert_eq!(report.outcome, Outcome::Finished, "{mode:?}");
+        assert_eq!(sum(&report.counters, |bank| bank.buffer_flushes), 3, "{mode:?}");
+    }
 }

@@ -74,10 +74,15 @@ impl AtomicBuffer {
         Some(&self.line)
     }
 
+    /// Gives the line up, if there is one, with its place.
+    pub fn give_up(&mut self, stats: &mut L2Stats) -> Option<(Place, &LineData)> {
+        let place = self.place;
+        self.release(place, stats).map(|line| (place, line))
+    }
+
     /// The line goes back to the data memory, if there is one.
     pub fn write_back(&mut self, memory: &mut Array<LineData>, at: &impl AnyEdge, stats: &mut L2Stats) {
-        let (row, column) = self.place;
-        if let Some(line) = self.release(self.place, stats) {
+        if let Some(((row, column), line)) = self.give_up(stats) {
             memory.update(at, row, column, |cell| cell.clone_from(line));
         }
     }

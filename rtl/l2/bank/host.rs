@@ -5,7 +5,6 @@ use super::super::stats::L2Stats;
 use super::core::Core;
 use super::lines::Place;
 use super::{Flow, L2Bank};
-use crate::kernel::{Edge, Wake};
 use crate::noc::packet::LINE_BYTES;
 
 impl L2Bank {
@@ -56,9 +55,7 @@ impl L2Bank {
             held.0 = *bytes;
             return true;
         }
-        // No edge of any clock.
-        let mut wake = Wake::new(&[1]);
-        lines.data.poke(&Edge::new(u64::MAX, u64::MAX, &mut wake), set, way, |data| data.0 = *bytes);
+        lines.data.poke(set, way, |data| data.0 = *bytes);
         true
     }
 
@@ -66,9 +63,8 @@ impl L2Bank {
     /// nobody asks for anything.
     pub fn end_kernel(&mut self) {
         let Core { lines, stats, .. } = self.core_mut();
-        if let Some(buffer) = &mut lines.atomic_buffer {
-            let mut wake = Wake::new(&[1]);
-            buffer.write_back(&mut lines.data, &Edge::new(u64::MAX, u64::MAX, &mut wake), stats);
+        if let Some(((set, way), line)) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.give_up(stats)) {
+            lines.data.poke(set, way, |data| data.clone_from(line));
         }
     }
 
