@@ -285,8 +285,8 @@ pub(super) struct SimulationArguments {
     pub hop_mm: Option<f64>,
     /// Threads that share the machine's islands (SMs, crossbars, partitions), with the same result: a number, `auto` for
     /// the processors there are while that pays, or `step` for all blocks of a cycle together. What follows every cycle
-    /// (checks, waveforms, time series) is run in step, and so are machines with dueling, a coordinator, a tracker or
-    /// recalls
+    /// (checks, waveforms, time series) is run in step, and so are machines with a tracker or recalls and those whose SMs
+    /// have links without delays
     #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
     pub threads: Threads,
     /// Print no summary and no progress
