@@ -180,8 +180,7 @@ impl<T: Payload> Chan<T> {
     /// If an end has run beyond the tick at which it would have seen something that it is told only now.
     #[inline]
     pub(crate) fn meet(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
-        let is_news = self.pushed_at != receiver.pushed_at || self.popped_at != receiver.popped_at;
-        if is_news {
+        if self.pushed_at != receiver.pushed_at || self.popped_at != receiver.popped_at {
             self.exchange(receiver, senders, receivers);
         }
     }
@@ -229,9 +228,8 @@ impl<T: Payload> Chan<T> {
 
     /// An end that has run beyond what it hears of now has decided without it.
     fn expect_unseen(&self, from: u64, end: &Simulator) {
-        if from < end.reached() {
-            panic!("{}: told of tick {from} at tick {}, which is too late", self.spec.path, end.reached());
-        }
+        let now = end.reached();
+        assert!(from >= now, "{}: told of tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
     /// The channel's full path.

@@ -133,9 +133,9 @@ mod tests {
     struct Both(Vec<bool>);
 
     impl Both {
-        fn eval_any(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+        fn note(&mut self, at: &impl AnyEdge) -> Sleep {
             self.0.push(at.is_checked());
-            due.alone(0, at, |_| Sleep::Next);
+            Sleep::Next
         }
     }
 
@@ -143,16 +143,11 @@ mod tests {
         fn population(&self) -> Vec<u8> {
             vec![1]
         }
-        fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
-            let mut due = Due::one(block);
-            self.eval_due(&mut due, at);
-            due.sleep()
-        }
-        fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-            self.eval_any(due, at);
+        fn eval(&mut self, _: BlockId, at: &mut Edge<'_>) -> Sleep {
+            self.note(at)
         }
         fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
-            self.eval_any(due, at);
+            due.alone(0, at, |at| self.note(at));
         }
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }

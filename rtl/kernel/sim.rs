@@ -35,6 +35,12 @@ impl Mode {
         self != Self::FAST
     }
 
+    /// Whether all blocks of an edge are looked at together, so that none can [run apart](Simulator::separate).
+    #[must_use]
+    pub fn is_slow(self) -> bool {
+        self.everyone() || self.shuffle.is_some()
+    }
+
     fn everyone(self) -> bool {
         self.evaluate_all || self.lint
     }
@@ -204,11 +210,10 @@ impl Simulator {
                 wake.at_cycle(0, BlockId { domain: domain as u8, slot }, 0);
             }
         }
-        let slowly = mode.everyone() || mode.shuffle.is_some();
         Self {
             wake,
             mode,
-            slowly,
+            slowly: mode.is_slow(),
             checked: mode.is_checked(),
             random: mode.shuffle.unwrap_or(0),
             tick: 0,

@@ -192,6 +192,15 @@ impl Lsu {
         }
     }
 
+    /// One clock edge, with a side band if there is one.
+    #[inline(always)]
+    pub(crate) fn eval_beside(&mut self, io: LsuIo<'_>, side: Option<&mut SideBand>, at: &mut impl AnyEdge) -> Sleep {
+        match side {
+            None => self.eval_any(io, at),
+            Some(side) => self.eval_throttled(io, side, at),
+        }
+    }
+
     /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
     /// and a miss is told at once.
     pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rtl::kernel::{Mode, Simulator};
+use rtl::kernel::Simulator;
 use rtl::machine::{CORE, Machine, Part};
 use rtl::sm::{KernelImage, Waiting};
 
@@ -288,8 +288,7 @@ impl<'o> Drive<'o> {
         let mut look_at = self.next(CYCLES_BETWEEN_LOOKS);
         let mut poll_at = self.next(CYCLES_BETWEEN_POLLS);
         let may_part = self.options.threads != Threads::InStep
-            && self.options.mode
-                == Mode { digest: self.options.mode.digest, unchecked: self.options.mode.unchecked, ..Mode::default() }
+            && !self.options.mode.is_slow()
             && !watched
             && self.series.is_none()
             && self.machine.has_islands();

@@ -5,6 +5,7 @@
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -126,7 +127,7 @@ struct Shared<'i, 'm> {
     islands: &'i Islands<'m>,
     /// Number of the round under way, and where it leads.
     round: AtomicU64,
-    goal: [AtomicU64; 3],
+    goal: Mutex<Reached>,
     /// The last round in which somebody took an island.
     taken: Vec<AtomicU64>,
     /// Islands that have not come to the end of the round.
@@ -141,9 +142,13 @@ struct Helper {
 }
 
 impl Shared<'_, '_> {
+    fn goal(&self) -> MutexGuard<'_, Reached> {
+        self.goal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs the islands of a round that nobody has taken, in one's own order.
     fn work(&self, round: u64, order: &[usize]) {
-        let goal = Reached::from(self.goal.each_ref().map(|tick| tick.load(Ordering::Relaxed)));
+        let goal = *self.goal();
         for &island in order {
             let taken = &self.taken[island];
             if taken.compare_exchange(round - 1, round, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
@@ -255,7 +260,7 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
     let shared = Shared {
         islands,
         round: AtomicU64::new(0),
-        goal: [const { AtomicU64::new(0) }; 3],
+        goal: Mutex::new(islands.reached()),
         taken: (0..islands.count()).map(|_| AtomicU64::new(0)).collect(),
         left: AtomicUsize::new(0),
         helpers: (1..count).map(|_| Helper::default()).collect(),
@@ -276,9 +281,7 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
                 continue;
             }
             round += 1;
-            for (shared, tick) in shared.goal.iter().zip(<[u64; 3]>::from(goal)) {
-                shared.store(tick, Ordering::Relaxed);
-            }
+            *shared.goal() = goal;
             shared.left.store(islands.count(), Ordering::Relaxed);
             shared.begin(round, &dismissal.threads);
             shared.work(round, &orders[0]);

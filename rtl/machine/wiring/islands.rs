@@ -17,6 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::memory::Memory;
 use super::parts::Part;
+use super::sms::note_fault;
 use super::{CORE, L2, Machine};
 use crate::dram::channel::{DramChannel, DramIo};
 use crate::dram::message::{DramReply, DramRequest};
@@ -47,18 +48,6 @@ pub struct Reached {
     sms: u64,
     hub: u64,
     partitions: u64,
-}
-
-impl From<[u64; 3]> for Reached {
-    fn from([sms, hub, partitions]: [u64; 3]) -> Self {
-        Self { sms, hub, partitions }
-    }
-}
-
-impl From<Reached> for [u64; 3] {
-    fn from(Reached { sms, hub, partitions }: Reached) -> Self {
-        [sms, hub, partitions]
-    }
 }
 
 impl Reached {
@@ -110,8 +99,6 @@ pub struct Islands<'m> {
     /// The core that stopped at a fault first, with the tick.
     fault: &'m mut Option<(u64, usize)>,
     pace: Pace,
-    /// Ticks that the end of a CTA takes to be heard of.
-    news: u64,
 }
 
 /// An SM.
@@ -207,11 +194,6 @@ impl Distance {
     }
 }
 
-/// Ticks that the end of a CTA takes to be heard of.
-fn news(done: &[Chan<CtaDone>]) -> u64 {
-    done.iter().map(Chan::latency).min().unwrap_or(0)
-}
-
 impl Machine {
     /// How its islands keep step, if they can run apart for as long as a cycle.
     fn pace(&self) -> Option<Pace> {
@@ -230,7 +212,8 @@ impl Machine {
         towards_partitions.link(&self.to_l2).back(&self.from_l2);
         let Distance { there: from_sms, back: to_sms } = towards_hub;
         let Distance { there: to_partitions, back: from_partitions } = towards_partitions;
-        let news = news(&self.done);
+        // Ticks that the end of a CTA takes to be heard of.
+        let news = self.done.iter().map(Chan::latency).min().unwrap_or(0);
         // The farthest ahead are the partitions, by what both slow ways take longer.
         let ahead = |window: u64| [window.saturating_sub(to_sms), window.saturating_sub(from_partitions)];
         let fits = |window: u64| {
@@ -267,7 +250,6 @@ impl Machine {
         // Beats on their way are with whoever takes them; the copies are for the senders.
         let (done_from, inject_from, from_banks) = (done.clone(), inject.clone(), from_l2.clone());
         let (duel, mut duel_ends) = duel.as_deref_mut().map(separate_duel).unzip();
-        let news = news(done);
         let hub = Hub {
             dispatcher,
             side: if coordinator.is_some() { side.clone() } else { Vec::new() },
@@ -297,7 +279,6 @@ impl Machine {
             hub: Mutex::new(Island { blocks: hub, sim: sim.separate(ids.hub) }),
             fault: faulted,
             pace,
-            news,
         })
     }
 }
@@ -379,11 +360,10 @@ impl Islands<'_> {
     /// Where they are.
     #[must_use]
     pub fn reached(&self) -> Reached {
-        let of = |islands: Option<u64>| islands.unwrap_or(0);
         Reached {
-            sms: of(self.sms.first().map(|sm| lock(sm).sim.reached())),
+            sms: lock(&self.sms[0]).sim.reached(),
             hub: lock(&self.hub).sim.reached(),
-            partitions: of(self.partitions.first().map(|partition| lock(partition).sim.reached())),
+            partitions: lock(&self.partitions[0]).sim.reached(),
         }
     }
 
@@ -428,7 +408,7 @@ impl Islands<'_> {
         if is_over || due.is_none_or(|due| due >= *end) {
             *end = (*end).min(at.partitions);
         } else if let Some(due) = due
-            && due > at.sms + 4 * self.news
+            && due > at.partitions + self.pace.window
         {
             // Time in which all sleep is jumped.
             at = self.jump(due);
@@ -471,8 +451,7 @@ impl Islands<'_> {
                 std::mem::swap(&mut theirs.reports, &mut own.reports);
             }
             if let Some(tick) = sm.blocks.faulted {
-                let first = self.fault.get_or_insert((tick, i));
-                *first = (*first).min((tick, i));
+                note_fault(self.fault, tick, i);
             }
         }
         self.partitions.into_iter().map(own).for_each(|partition| sim.rejoin(partition.sim));
@@ -512,10 +491,7 @@ impl Apart for Sm<'_> {
         } = self;
         due.alone(*core_seat, at, |at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
-            let sleep = match side {
-                None => core.eval_any(io, at),
-                Some(side) => core.eval_throttled(io, side, at),
-            };
+            let sleep = core.eval_beside(io, side.as_deref_mut(), at);
             if core.fault().is_some() {
                 *faulted = Some(at.tick());
             }
@@ -527,10 +503,7 @@ impl Apart for Sm<'_> {
                 .as_mut()
                 .map(|DuelEnds { mode, seen }| DuelIo { mode: mode.rx(), seen: seen.as_mut().map(Chan::tx) });
             let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall: None, supply: None };
-            match side {
-                None => lsu.eval_any(io, at),
-                Some(side) => lsu.eval_throttled(io, side, at),
-            }
+            lsu.eval_beside(io, side.as_deref_mut(), at)
         });
         if faulted.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -27,13 +27,9 @@ impl Machine {
         due.each(0, parts, at, |(i, (core, (((launch, done), mem), wb))), at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
             let side = if SCHEMES { side.get_mut(i) } else { None };
-            let sleep = match side {
-                None => core.eval_any(io, at),
-                Some(side) => core.eval_throttled(io, side, at),
-            };
+            let sleep = core.eval_beside(io, side, at);
             if core.fault().is_some() {
-                let first = faulted.get_or_insert((at.tick(), i));
-                *first = (*first).min((at.tick(), i));
+                note_fault(faulted, at.tick(), i);
             }
             sleep
         });
@@ -56,10 +52,7 @@ impl Machine {
                 supply: tracking.as_mut().map(|tracking| tracking.of_lsu(i, &mut from_l2[to_l2.len() + i])),
                 ..io
             };
-            match side.get_mut(i) {
-                None => lsu.eval_any(io, at),
-                Some(side) => lsu.eval_throttled(io, side, at),
-            }
+            lsu.eval_beside(io, side.get_mut(i), at)
         });
     }
 
@@ -135,4 +128,10 @@ impl Machine {
             }
         });
     }
+}
+
+/// Keeps the first of the faults of cores: of several at one tick that of the SM with the lowest number.
+pub(super) fn note_fault(first: &mut Option<(u64, usize)>, tick: u64, sm: usize) {
+    let fault = (tick, sm);
+    *first = Some(first.map_or(fault, |first| first.min(fault)));
 }

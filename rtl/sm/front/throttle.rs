@@ -45,9 +45,18 @@ impl SmCore {
         }
     }
 
+    /// One clock edge, with a side band if there is one.
+    #[inline(always)]
+    pub(crate) fn eval_beside(&mut self, io: SmIo<'_>, side: Option<&mut SideBand>, at: &mut impl AnyEdge) -> Sleep {
+        match side {
+            None => self.eval_any(io, at),
+            Some(side) => self.eval_throttled(io, side, at),
+        }
+    }
+
     /// One clock edge of a core with a side band: what that brings comes before all else, and is always
     /// taken at once.
-    pub fn eval_throttled(&mut self, io: SmIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {
+    fn eval_throttled(&mut self, io: SmIo<'_>, side: &mut SideBand, at: &mut impl AnyEdge) -> Sleep {
         let more = self.loaded.is_some() && self.begin_throttle(side, at);
         let sleep = self.eval_any(io, at);
         if more { Sleep::Next } else { sleep }
