@@ -51,20 +51,18 @@ struct Slot<T> {
     beat: T,
 }
 
-/// A registered valid/ready link between two blocks: a ring of slots that go round from free to
-/// holding a beat to popped, but not yet counted as free by the sender. A slot keeps its place
+/// A registered valid/ready link between two blocks: a ring of slots, of which as many as the depth says are free, hold
+/// a beat, or were popped, but are not yet counted as free by the sender. A slot keeps its place
 /// and its bytes all the way, because beats are large.
 #[derive(Clone, Debug)]
 pub struct Chan<T: Payload> {
     spec: ChanSpec,
     shape: T::Shape,
+    /// A power of two, at least the depth: beat number `n` stands in slot `n` modulo their number.
     slots: Box<[Slot<T>]>,
-    /// The slot of the oldest beat.
-    head: usize,
-    /// The slot of the next beat: of all that hold none, the one that is free first.
-    tail: usize,
-    /// Beats inside, from `head` to `tail`.
-    level: usize,
+    /// Beats sent, and beats taken, so far.
+    pushed: usize,
+    popped: usize,
     /// Tick from which the oldest beat is visible, or `NEVER` if there is none.
     visible_from: u64,
     /// Tick from which the sender counts the slot at `tail` as free, or `NEVER` if it holds a beat.
@@ -92,10 +90,9 @@ impl<T: Payload> Chan<T> {
         );
         assert!(spec.latency >= 1 && spec.credit >= 1, "{}: a registered link takes a tick", spec.path);
         Self {
-            slots: vec![Slot::default(); spec.depth as usize].into_boxed_slice(),
-            head: 0,
-            tail: 0,
-            level: 0,
+            slots: vec![Slot::default(); (spec.depth as usize).next_power_of_two()].into_boxed_slice(),
+            pushed: 0,
+            popped: 0,
             visible_from: NEVER,
             room_from: 0,
             pushed_at: NEVER,
@@ -131,33 +128,31 @@ impl<T: Payload> Chan<T> {
     /// True when no beat is inside, visible or not.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.level == 0
+        self.pushed == self.popped
     }
 
     /// Beats inside, visible or not.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.level
+        self.pushed - self.popped
     }
 
     /// The oldest beat, visible or not: for reports.
     #[must_use]
     pub fn oldest(&self) -> Option<&T> {
-        (self.level > 0).then(|| &self.slots[self.head].beat)
+        (!self.is_empty()).then(|| &self.slot(self.popped).beat)
     }
 
     /// The beat that was sent at a tick, if one was: for those who watch from outside, before the next tick.
     #[must_use]
     pub fn sent_at(&self, tick: u64) -> Option<&T> {
-        let last = self.tail.checked_sub(1).unwrap_or(self.slots.len() - 1);
-        (self.pushed_at == tick).then(|| &self.slots[last].beat)
+        (self.pushed_at == tick).then(|| &self.slot(self.pushed - 1).beat)
     }
 
     /// The beat that was taken at a tick, if one was: the same. Its slot is not sent into before the next.
     #[must_use]
     pub fn taken_at(&self, tick: u64) -> Option<&T> {
-        let last = self.head.checked_sub(1).unwrap_or(self.slots.len() - 1);
-        (self.popped_at == tick).then(|| &self.slots[last].beat)
+        (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
     }
 
     /// Ticks after which the receiver can first be touched by what the sender does.
@@ -180,41 +175,30 @@ impl<T: Payload> Chan<T> {
     /// If an end has run beyond the tick at which it would have seen something that it is told only now.
     #[inline]
     pub(crate) fn meet(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
-        if self.pushed_at != receiver.pushed_at || self.popped_at != receiver.popped_at {
+        if self.pushed != receiver.pushed || self.popped != receiver.popped {
             self.exchange(receiver, senders, receivers);
         }
     }
 
     #[inline(never)]
     fn exchange(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
-        let depth = self.slots.len();
-        // Once round the ring looks like not at all, but for the time.
-        let steps = |from: usize, to: usize, moved: bool| match to.checked_sub(from) {
-            Some(0) if moved => depth,
-            Some(steps) => steps,
-            None => to + depth - from,
-        };
-        for _ in 0..steps(receiver.tail, self.tail, receiver.pushed_at != self.pushed_at) {
-            let slot = receiver.tail;
-            receiver.slots[slot] = self.slots[slot].clone();
-            let from = receiver.slots[slot].from;
-            self.expect_unseen(from, receivers);
-            receiver.visible_from = receiver.visible_from.min(from);
-            receiver.level += 1;
-            receiver.tail = receiver.after(slot);
+        for number in receiver.pushed..self.pushed {
+            let sent = self.slot(number);
+            self.expect_unseen(sent.from, receivers);
+            receiver.visible_from = receiver.visible_from.min(sent.from);
+            receiver.slot_mut(number).clone_from(sent);
             let (wake, last) = receivers.told();
-            wake.deliver(last, self.spec.to, from);
+            wake.deliver(last, self.spec.to, sent.from);
         }
         let was_full = self.room_from == NEVER;
-        for _ in 0..steps(self.head, receiver.head, receiver.popped_at != self.popped_at) {
-            let slot = self.head;
-            self.slots[slot].from = receiver.slots[slot].from;
-            self.expect_unseen(self.slots[slot].from, senders);
-            self.level -= 1;
-            self.head = self.after(slot);
+        for number in self.popped..receiver.popped {
+            let from = receiver.slot(number).from;
+            self.expect_unseen(from, senders);
+            self.slot_mut(number).from = from;
         }
-        if was_full && self.level < depth {
-            self.room_from = self.slots[self.tail].from;
+        (self.popped, receiver.pushed) = (receiver.popped, self.pushed);
+        if was_full && !self.is_full() {
+            self.room_from = self.next_free_from();
             let (wake, last) = senders.told();
             wake.at_tick(last, self.spec.from, self.room_from);
         }
@@ -248,8 +232,8 @@ impl<T: Payload> Chan<T> {
             return to.leave();
         }
         to.channel(name, self.spec.depth, width_of::<T>(&self.shape));
-        to.probe_sized("valid", u64::from(self.level > 0), 1);
-        to.probe_sized("level", self.level as u64, u32::BITS - self.spec.depth.leading_zeros());
+        to.probe_sized("valid", u64::from(!self.is_empty()), 1);
+        to.probe_sized("level", self.len() as u64, u32::BITS - self.spec.depth.leading_zeros());
         let head = self.oldest().unwrap_or(&self.idle);
         let mut probes = AsProbes(to);
         head.fields(&self.shape, &mut probes);
@@ -269,10 +253,28 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// The slot after `slot` in the ring.
-    #[inline]
-    fn after(&self, slot: usize) -> usize {
-        if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
+    /// The slot of a beat, by its number.
+    #[inline(always)]
+    fn slot(&self, number: usize) -> &Slot<T> {
+        &self.slots[number & (self.slots.len() - 1)]
+    }
+
+    #[inline(always)]
+    fn slot_mut(&mut self, number: usize) -> &mut Slot<T> {
+        &mut self.slots[number & (self.slots.len() - 1)]
+    }
+
+    /// Every slot that there is by the depth holds a beat.
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.len() == self.spec.depth as usize
+    }
+
+    /// Tick from which the sender counts a slot of one that is not full as free: the one left by the beat that
+    /// was sent a depth before the next. Slots are freed in the order of their beats.
+    #[inline(always)]
+    fn next_free_from(&self) -> u64 {
+        self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
     }
 
     #[inline]
@@ -296,10 +298,10 @@ impl<T: Payload> Chan<T> {
         self.breach(tick, cycle, if twice { "second beat taken in one cycle" } else { "taken while valid is low" })
     }
 
-    /// Folds the beat in `slot` into the digest of pushes.
+    /// Folds the beat that is being sent into the digest of pushes.
     #[inline(never)]
-    fn note_push(&mut self, tick: u64, slot: usize) {
-        let what = digest_of(&self.slots[slot].beat);
+    fn note_push(&mut self, tick: u64) {
+        let what = digest_of(&self.slot(self.pushed).beat);
         self.note(PUSHED, tick, what);
     }
 }
@@ -354,29 +356,25 @@ impl<T: Payload> Tx<'_, T> {
         if at.is_checked() && (chan.pushed_at == at.tick() || chan.room_from > at.tick()) {
             chan.refuse_push(at.tick(), at.cycle());
         }
-        let tail = chan.tail;
-        let slot = &mut chan.slots[tail];
-        form(&mut slot.beat);
         let from = at.tick() + chan.spec.latency;
+        let slot = chan.slot_mut(chan.pushed);
+        form(&mut slot.beat);
         slot.from = from;
         // All beats take equally long, so the oldest is the first to be seen.
         chan.visible_from = chan.visible_from.min(from);
         at.with_edge(|at| at.wake.deliver(at.tick, chan.spec.to, from));
         if at.is_checked() {
-            if let Some(field) = misfit(&slot.beat, &chan.shape) {
+            if let Some(field) = misfit(&chan.slot(chan.pushed).beat, &chan.shape) {
                 chan.breach(at.tick(), at.cycle(), &field.to_string());
             }
             if chan.history.is_some() {
-                chan.note_push(at.tick(), tail);
+                chan.note_push(at.tick());
             }
             at.with_edge(|at| at.actions += 1);
         }
         chan.pushed_at = at.tick();
-        let next = chan.after(tail);
-        chan.tail = next;
-        chan.level += 1;
-        // Slots are freed in their order round the ring.
-        chan.room_from = if chan.level == chan.slots.len() { NEVER } else { chan.slots[next].from };
+        chan.pushed += 1;
+        chan.room_from = if chan.is_full() { NEVER } else { chan.next_free_from() };
     }
 }
 
@@ -389,7 +387,7 @@ impl<T: Payload> Rx<'_, T> {
     #[inline]
     pub fn peek(&self, at: &impl AnyEdge) -> Option<&T> {
         // What is visible is inside.
-        if self.0.visible(at.tick()) { Some(&self.0.slots[self.0.head].beat) } else { None }
+        if self.0.visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
     }
 
     /// True if a beat is there now or will be at the next edge because this edge took another:
@@ -406,9 +404,8 @@ impl<T: Payload> Rx<'_, T> {
     /// # Panics
     /// If no beat is visible.
     pub fn pop(&mut self, at: &mut impl AnyEdge) -> T {
-        let slot = self.0.head;
         self.drop_head(at);
-        self.0.slots[slot].beat.clone()
+        self.0.slot(self.0.popped - 1).beat.clone()
     }
 
     /// Takes the head beat without looking at it: for those who have read it where it stands.
@@ -428,12 +425,10 @@ impl<T: Payload> Rx<'_, T> {
             at.with_edge(|at| at.actions += 1);
         }
         chan.popped_at = at.tick();
-        let (head, free_from) = (chan.head, at.tick() + chan.spec.credit);
-        chan.slots[head].from = free_from;
-        let next = chan.after(head);
-        chan.head = next;
-        chan.level -= 1;
-        chan.visible_from = if chan.level == 0 { NEVER } else { chan.slots[next].from };
+        let free_from = at.tick() + chan.spec.credit;
+        chan.slot_mut(chan.popped).from = free_from;
+        chan.popped += 1;
+        chan.visible_from = if chan.is_empty() { NEVER } else { chan.slot(chan.popped).from };
         if chan.room_from > at.tick() {
             // Only a full channel can have a sender asleep on it.
             chan.room_from = chan.room_from.min(free_from);

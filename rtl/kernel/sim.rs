@@ -112,7 +112,7 @@ impl Due {
     /// What is left to be said of the next edge: a cycle that a block named stands in the wheel already.
     #[must_use]
     pub fn sleep(&self) -> Sleep {
-        if self.again == BlockSet::EMPTY { Sleep::UntilEvent } else { Sleep::Next }
+        if self.again.is_empty() { Sleep::UntilEvent } else { Sleep::Next }
     }
 
     /// Clock domain of the blocks.
@@ -165,7 +165,7 @@ impl Due {
     #[inline(always)]
     pub fn alone<A: AnyEdge>(&mut self, slot: impl Into<Seat>, at: &mut A, eval: impl FnOnce(&mut A) -> Sleep) {
         let Seat { slot, set } = slot.into();
-        if self.blocks.and(set) != BlockSet::EMPTY {
+        if !self.blocks.and(set).is_empty() {
             match eval(at) {
                 Sleep::Next => self.again |= set,
                 Sleep::At(wish) => self.wish(slot, wish, at),
@@ -192,6 +192,8 @@ pub struct Simulator {
     population: Vec<u8>,
     random: u64,
     tick: u64,
+    /// The blocks of each domain that were evaluated last, and when.
+    taken: [(u64, BlockSet); DOMAINS],
     /// The tick before which blocks that run apart have been evaluated.
     reached: u64,
     started: bool,
@@ -217,6 +219,7 @@ impl Simulator {
             checked: mode.is_checked(),
             random: mode.shuffle.unwrap_or(0),
             tick: 0,
+            taken: [(0, BlockSet::EMPTY); DOMAINS],
             reached: 0,
             started: false,
             population,
@@ -329,7 +332,8 @@ impl Simulator {
     /// Bit set of the blocks of `domain` that were evaluated at the last tick.
     #[must_use]
     pub fn evaluated(&self, domain: usize) -> u128 {
-        self.wake.taken(domain, self.tick).bits()
+        let (tick, blocks) = self.taken[domain];
+        if tick == self.tick { blocks.bits() } else { 0 }
     }
 
     /// Bit set of the blocks of `domain` that were sent a beat since this was last asked: with
@@ -363,6 +367,7 @@ impl Simulator {
         }
         for domain in 0..DOMAINS as u8 {
             let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
+            self.taken[usize::from(domain)] = (tick, taken);
             let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };
             let mut at = Edge { tick, cycle, wake: &mut self.wake, actions: 0 };
             if self.checked {
@@ -394,6 +399,7 @@ impl Simulator {
         for domain in 0..self.wake.num_domains() {
             let cycle = tick / self.wake.period(domain);
             let woken = self.wake.take(domain as u8, tick).map_or(BlockSet::EMPTY, |(_, due)| due);
+            self.taken[domain] = (tick, woken);
             if tick != cycle * self.wake.period(domain) {
                 continue;
             }

@@ -49,6 +49,11 @@ impl BlockSet {
         u128::from(self.0[0]) | u128::from(self.0[1]) << 64
     }
 
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.0[0] | self.0[1] == 0
+    }
+
     /// Those that are in both.
     #[inline]
     pub(super) fn and(self, other: Self) -> Self {
@@ -93,12 +98,8 @@ struct Domain {
     next_far: u64,
     /// Blocks that were sent a beat, since somebody last asked.
     touched: BlockSet,
-    /// The last tick at which blocks were taken, and those.
-    taken: (u64, BlockSet),
-    /// Blocks that are due by this wheel; the others have one of their own.
+    /// Blocks that are due by this wheel; the others have one of their own, and are not woken here.
     own: BlockSet,
-    /// It has none of them: nobody is to be woken here.
-    is_away: bool,
 }
 
 impl Domain {
@@ -114,21 +115,17 @@ impl Domain {
             far: Vec::new(),
             next_far: u64::MAX,
             touched: BlockSet::EMPTY,
-            taken: (0, BlockSet::EMPTY),
             own: BlockSet::ALL,
-            is_away: false,
         }
     }
 
     /// Gives blocks away to a wheel of their own, with the cycles for which they are due.
     fn separate(&mut self, theirs: BlockSet) -> Self {
-        let mut parted =
-            Self { base: self.base, own: theirs, is_away: theirs == BlockSet::EMPTY, ..Self::new(self.period) };
-        if parted.is_away {
+        let mut parted = Self { base: self.base, own: theirs, ..Self::new(self.period) };
+        if theirs.is_empty() {
             return parted;
         }
         self.own = self.own.without(theirs);
-        self.is_away = self.own == BlockSet::EMPTY;
         for at in 0..SPAN as usize {
             parted.slots[at] = self.slots[at].and(theirs);
             self.slots[at] = self.slots[at].without(theirs);
@@ -143,19 +140,16 @@ impl Domain {
 
     /// Takes back what [`Self::separate`] gave away, when both have come to tick `until`.
     fn rejoin(&mut self, parted: Self, until: u64) {
-        if parted.is_away {
+        if parted.own.is_empty() {
             return;
         }
         // Whatever either has filled is not before this cycle and less than a span behind it.
         self.base = until.div_ceil(self.period.get());
         for (slot, theirs) in self.slots.iter_mut().zip(&parted.slots[..]) {
-            *slot = slot.and(self.own);
-            *slot |= theirs.and(parted.own);
+            *slot |= *theirs;
         }
-        self.far.retain(|(_, slot)| self.own.contains(*slot));
-        self.far.extend(parted.far.iter().filter(|(_, slot)| parted.own.contains(*slot)));
+        self.far.extend(parted.far);
         self.own |= parted.own;
-        self.is_away = false;
         self.touched |= parted.touched;
         self.note_filled();
     }
@@ -164,7 +158,7 @@ impl Domain {
     fn note_filled(&mut self) {
         self.filled = [0; 4];
         for (at, slot) in self.slots.iter().enumerate() {
-            self.filled[at / 64] |= u64::from(*slot != BlockSet::EMPTY) << (at % 64);
+            self.filled[at / 64] |= u64::from(!slot.is_empty()) << (at % 64);
         }
         self.next_far = self.far.iter().map(|(at, _)| *at).min().unwrap_or(u64::MAX);
         self.set_next(self.first_filled().min(self.next_far));
@@ -211,7 +205,8 @@ impl Domain {
     /// A block is due at its first edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
-        if self.is_away {
+        // A link that leads away has its other end there.
+        if !self.own.contains(slot) {
             return;
         }
         let (whole, part) = (tick / self.period, tick % self.period);
@@ -243,10 +238,10 @@ impl Domain {
         self.fill(cycle.min(self.base + SPAN - 1), slot);
     }
 
-    /// Takes the blocks of the next edge, which is at `tick`, with its cycle. When the one after it
-    /// is due is not known before [`Self::end`].
+    /// Takes the blocks of the next edge, with its cycle. When the one after it is due is not known
+    /// before [`Self::end`].
     #[inline]
-    fn begin(&mut self, tick: u64) -> (u64, BlockSet) {
+    fn begin(&mut self) -> (u64, BlockSet) {
         let cycle = self.next;
         let at = (cycle % SPAN) as usize;
         self.filled[at / 64] &= !(1 << (at % 64));
@@ -257,9 +252,6 @@ impl Domain {
         if cycle == self.next_far {
             due |= self.take_far(cycle);
         }
-        // A link that leads away may have woken its other end here.
-        due = due.and(self.own);
-        self.taken = (tick, due);
         (cycle, due)
     }
 
@@ -268,7 +260,7 @@ impl Domain {
     fn end(&mut self, tick: u64, again: BlockSet) {
         let at = (self.base % SPAN) as usize;
         self.slots[at] |= again;
-        if self.slots[at] == BlockSet::EMPTY {
+        if self.slots[at].is_empty() {
             self.set_next(self.first_filled().min(self.next_far));
         } else {
             self.filled[at / 64] |= 1 << (at % 64);
@@ -283,11 +275,11 @@ impl Domain {
     fn go_on(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
         let at = (cycle % SPAN) as usize;
-        if self.slots[at] != BlockSet::EMPTY {
+        if !self.slots[at].is_empty() {
             due |= std::mem::take(&mut self.slots[at]);
             self.filled[at / 64] &= !(1 << (at % 64));
         }
-        if due == BlockSet::EMPTY {
+        if due.is_empty() {
             return None;
         }
         if cycle == self.next_far {
@@ -295,7 +287,7 @@ impl Domain {
         }
         self.base = cycle + 1;
         self.next = self.base;
-        Some((cycle, due.and(self.own)))
+        Some((cycle, due))
     }
 
     #[cold]
@@ -357,7 +349,7 @@ impl Wake {
     /// other: whoever brings the two sides together does ([`Chan::meet`](super::Chan::meet)).
     pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
         let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
-        let is_here = |domain: &Domain| !domain.is_away;
+        let is_here = |domain: &Domain| !domain.own.is_empty();
         let mut here = (0..).zip(&parted).filter(|(_, domain)| is_here(domain)).map(|(number, _)| number);
         let first = here.next().unwrap_or(0);
         let own = (first, here.next().unwrap_or(first));
@@ -425,7 +417,7 @@ impl Wake {
     #[inline]
     pub(super) fn begin(&mut self, domain: u8, tick: u64) -> Option<(u64, BlockSet)> {
         let domain = self.domain(domain);
-        (domain.next_at == tick).then(|| domain.begin(tick))
+        (domain.next_at == tick).then(|| domain.begin())
     }
 
     /// Ends the edge of `domain` that was begun at `tick`; the blocks of `again` are due at its next.
@@ -457,12 +449,6 @@ impl Wake {
         let taken = self.begin(domain, tick)?;
         self.end(domain, tick, BlockSet::EMPTY);
         Some(taken)
-    }
-
-    /// The blocks of `domain` that were taken last, if that was at `tick`.
-    pub(super) fn taken(&self, domain: usize, tick: u64) -> BlockSet {
-        let (last, blocks) = self.domains[domain].taken;
-        if last == tick { blocks } else { BlockSet::EMPTY }
     }
 
     /// The blocks of `domain` that were sent a beat since this was last asked.
