@@ -1,4 +1,4 @@
-//! Runs the islands of a machine, in one thread or in several. All come to a meeting every few cycles, before anything
+//! Runs the islands of a machine, in one thread or in several. All meet every few cycles, before anything
 //! that crosses between them can be seen on the other side, so that the result is that of a machine run in step,
 //! edge for edge, whoever ran which island.
 
@@ -17,10 +17,14 @@ use rtl::machine::{Islands, Machine, Reached};
 const LEAVE: u64 = u64::MAX;
 /// How long a thread that has nothing to do looks for the next round before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Time for which several threads are tried, and one beside them.
-const TRIAL: Duration = Duration::from_millis(2);
-/// Time for which what was faster goes on. Where that is one thread, twice as long each time, up to the most.
-const SETTLED: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
+/// Rounds that several threads and one run by turns while they are compared, so that both see the same part of the
+/// program, and the time that all turns but the slowest of either take in all.
+const TURN: u32 = 4;
+const TRIAL: Duration = Duration::from_millis(4);
+/// How long the winner goes on at first, and twice as long each time that it has won again: up to the most for several
+/// threads, and for one. In times of a trial.
+const SETTLED: u32 = 12;
+const SETTLED_MOST: [u32; 2] = [48, 480];
 
 /// Who runs the blocks of a machine. The results are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,69 +60,134 @@ impl Threads {
 pub struct Round {
     /// By island, in the order in which they are run.
     pub islands: Vec<Duration>,
-    /// The meeting.
-    pub meeting: Duration,
+    /// The meetings behind them.
+    pub meetings: Vec<Duration>,
 }
 
 /// Finds out whether several threads pay. That changes nothing but the time that a run takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Team {
-    phase: Phase,
-    /// Rounds of this phase, and their time.
-    rounds: u32,
-    took: Duration,
-    /// How long one thread stays alone if that was faster.
-    alone: Duration,
+    /// Of the trial under way; `None` while its winner goes on.
+    trial: Option<Trial>,
+    winner: usize,
+    /// For how many times of a trial the winner goes on, and how long it still does.
+    settled: u32,
+    left: Duration,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Phase {
-    /// Several threads are tried.
-    Together,
-    /// One is, several having taken so long for a round.
-    Alone { together: Duration },
-    /// What was faster goes on for so long.
-    Settled { alone: bool, time: Duration },
+/// Several threads and one take turns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    rounds: u32,
+    /// Time of this turn; of all turns; of the slowest, in which something else may have happened.
+    turn: Duration,
+    took: [Duration; 2],
+    slowest: [Duration; 2],
+}
+
+const TOGETHER: usize = 0;
+const ALONE: usize = 1;
+
+impl Trial {
+    /// Whose turn it is.
+    fn turn(&self) -> usize {
+        (self.rounds / TURN) as usize % 2
+    }
+
+    /// Notes what a round took.
+    fn note(&mut self, took: Duration) {
+        let turn = self.turn();
+        self.turn += took;
+        self.rounds += 1;
+        if self.rounds.is_multiple_of(TURN) {
+            let time = std::mem::take(&mut self.turn);
+            self.took[turn] += time;
+            self.slowest[turn] = self.slowest[turn].max(time);
+        }
+    }
+
+    /// What either took but for its slowest turn, once that is enough to tell.
+    fn outcome(&self) -> Option<[Duration; 2]> {
+        let outcome = [TOGETHER, ALONE].map(|who| self.took[who] - self.slowest[who]);
+        (self.rounds.is_multiple_of(2 * TURN) && outcome.iter().sum::<Duration>() >= TRIAL).then_some(outcome)
+    }
 }
 
 impl Default for Team {
     fn default() -> Self {
-        Self { phase: Phase::Together, rounds: 0, took: Duration::ZERO, alone: SETTLED[0] }
+        Self { trial: Some(Trial::default()), winner: TOGETHER, settled: 0, left: Duration::ZERO }
     }
 }
 
 impl Team {
     fn is_alone(&self) -> bool {
-        match self.phase {
-            Phase::Together => false,
-            Phase::Alone { .. } => true,
-            Phase::Settled { alone, .. } => alone,
-        }
+        self.trial.map_or(self.winner, |trial| trial.turn()) == ALONE
     }
 
     /// Notes what a round took.
     fn note(&mut self, took: Duration) {
-        self.took += took;
-        self.rounds += 1;
-        let end = if let Phase::Settled { time, .. } = self.phase { time } else { TRIAL };
-        if self.took < end {
-            return;
+        if let Some(trial) = &mut self.trial {
+            trial.note(took);
+            if let Some(outcome) = trial.outcome() {
+                self.settle(outcome);
+            }
+        } else {
+            self.left = self.left.saturating_sub(took);
+            self.trial = self.left.is_zero().then(Trial::default);
         }
-        let mean = self.took / self.rounds;
-        self.phase = match self.phase {
-            Phase::Together => Phase::Alone { together: mean },
-            Phase::Alone { together } if 10 * together < 9 * mean => {
-                self.alone = SETTLED[0];
-                Phase::Settled { alone: false, time: SETTLED[0] }
+    }
+
+    /// Goes on with the winner: one thread, unless several take a tenth less time.
+    fn settle(&mut self, [together, alone]: [Duration; 2]) {
+        let winner = if 10 * together < 9 * alone { TOGETHER } else { ALONE };
+        let again = winner == self.winner;
+        self.settled = if again { SETTLED.max(2 * self.settled).min(SETTLED_MOST[winner]) } else { SETTLED };
+        (self.trial, self.winner, self.left) = (None, winner, self.settled * (together + alone));
+    }
+}
+
+/// What is to be done in a round, each task by whoever takes it first.
+struct Tasks {
+    /// The last round in which somebody took a task.
+    taken: Vec<AtomicU64>,
+    /// Tasks that are not done.
+    left: AtomicUsize,
+}
+
+impl Tasks {
+    fn new(count: usize) -> Self {
+        Self { taken: (0..count).map(|_| AtomicU64::new(0)).collect(), left: AtomicUsize::new(0) }
+    }
+
+    /// All are to be done again.
+    fn renew(&self) {
+        self.left.store(self.taken.len(), Ordering::Relaxed);
+    }
+
+    /// Does those of a round that nobody has taken, in one's own order, and waits for the others. False if they are
+    /// given up.
+    fn share(
+        &self,
+        round: u64,
+        order: impl IntoIterator<Item = usize>,
+        work: impl Fn(usize),
+        is_lost: impl Fn() -> bool,
+    ) -> bool {
+        for task in order {
+            let taken = &self.taken[task];
+            if taken.compare_exchange(round - 1, round, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                work(task);
+                self.left.fetch_sub(1, Ordering::Release);
             }
-            Phase::Alone { .. } => {
-                let time = self.alone;
-                self.alone = SETTLED[1].min(2 * time);
-                Phase::Settled { alone: true, time }
+        }
+        let backoff = Backoff::new();
+        while self.left.load(Ordering::Acquire) > 0 {
+            if is_lost() {
+                return self.left.load(Ordering::Acquire) == 0;
             }
-            Phase::Settled { .. } => Phase::Together,
-        };
-        (self.took, self.rounds) = (Duration::ZERO, 0);
+            backoff.snooze();
+        }
+        true
     }
 }
 
@@ -128,10 +197,8 @@ struct Shared<'i, 'm> {
     /// Number of the round under way, and where it leads.
     round: AtomicU64,
     goal: Mutex<Reached>,
-    /// The last round in which somebody took an island.
-    taken: Vec<AtomicU64>,
-    /// Islands that have not come to the end of the round.
-    left: AtomicUsize,
+    runs: Tasks,
+    meetings: Tasks,
     helpers: Vec<Helper>,
 }
 
@@ -146,16 +213,11 @@ impl Shared<'_, '_> {
         self.goal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the islands of a round that nobody has taken, in one's own order.
-    fn work(&self, round: u64, order: &[usize]) {
+    /// Takes part in a round. False if it is given up.
+    fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let goal = *self.goal();
-        for &island in order {
-            let taken = &self.taken[island];
-            if taken.compare_exchange(round - 1, round, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                self.islands.run(island, goal);
-                self.left.fetch_sub(1, Ordering::Release);
-            }
-        }
+        self.runs.share(round, order.iter().copied(), |island| self.islands.run(island, goal), &is_lost)
+            && self.meetings.share(round, 0..Islands::MEETINGS, |meeting| self.islands.meet(meeting), is_lost)
     }
 
     /// A helper's life.
@@ -166,7 +228,7 @@ impl Shared<'_, '_> {
             if round == LEAVE {
                 return;
             }
-            self.work(round, order);
+            self.work(round, order, || self.round.load(Ordering::Relaxed) != round);
             known = round;
         }
     }
@@ -233,7 +295,8 @@ pub(super) fn run(
     if let Some(rounds) = rounds {
         while let Some(goal) = islands.next(&mut end) {
             let times = (0..islands.count()).map(|island| timed(|| islands.run(island, goal))).collect();
-            rounds.push(Round { islands: times, meeting: timed(|| islands.meet()) });
+            let meetings = (0..Islands::MEETINGS).map(|meeting| timed(|| islands.meet(meeting))).collect();
+            rounds.push(Round { islands: times, meetings });
         }
     } else if count == 1 {
         while let Some(goal) = islands.next(&mut end) {
@@ -253,7 +316,7 @@ fn timed(work: impl FnOnce()) -> Duration {
 
 fn run_in_turn(islands: &Islands<'_>, goal: Reached) {
     (0..islands.count()).for_each(|island| islands.run(island, goal));
-    islands.meet();
+    (0..Islands::MEETINGS).for_each(|meeting| islands.meet(meeting));
 }
 
 fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut Team) {
@@ -261,8 +324,8 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
         islands,
         round: AtomicU64::new(0),
         goal: Mutex::new(islands.reached()),
-        taken: (0..islands.count()).map(|_| AtomicU64::new(0)).collect(),
-        left: AtomicUsize::new(0),
+        runs: Tasks::new(islands.count()),
+        meetings: Tasks::new(Islands::MEETINGS),
         helpers: (1..count).map(|_| Helper::default()).collect(),
     };
     let orders: Vec<_> = (0..count).map(|thread| shares(islands.count(), count, thread)).collect();
@@ -282,17 +345,12 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
             }
             round += 1;
             *shared.goal() = goal;
-            shared.left.store(islands.count(), Ordering::Relaxed);
+            shared.runs.renew();
+            shared.meetings.renew();
             shared.begin(round, &dismissal.threads);
-            shared.work(round, &orders[0]);
-            let backoff = Backoff::new();
-            while shared.left.load(Ordering::Acquire) > 0 && !handles.iter().any(|handle| handle.is_finished()) {
-                backoff.snooze();
-            }
-            if shared.left.load(Ordering::Acquire) > 0 {
+            if !shared.work(round, &orders[0], || handles.iter().any(|handle| handle.is_finished())) {
                 break;
             }
-            islands.meet();
             team.note(begun.elapsed());
         }
         drop(dismissal);
@@ -302,10 +360,11 @@ fn run_together(islands: &Islands<'_>, end: &mut u64, count: usize, team: &mut T
     });
 }
 
-/// The order in which one of `count` threads looks for islands to run: its own share, then the others' from behind.
+/// The order in which one of `count` threads looks for islands to run: its own share, every `count`th, then the others'
+/// from behind. The first islands are the longest.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
-    let own = islands * thread / count..islands * (thread + 1) / count;
-    let others = (0..islands).rev().filter(|island| !own.contains(island));
-    own.clone().chain(others).collect()
+    let is_own = |island: &usize| island % count == thread;
+    let others = (0..islands).rev().filter(|island| !is_own(island));
+    (0..islands).filter(is_own).chain(others).collect()
 }

@@ -1,7 +1,7 @@
 //! What several threads would gain, on paper: how long each island of `fermi` takes from one meeting to the next, measured
 //! in one thread, and the time that follows if so many threads share them as a run in threads does: each its own
-//! part first, then what others have not begun, from behind. A meeting is one thread's work, and beginning and ending a round
-//! costs a hand-over. Cycles in step (the ends of launches) count as they are.
+//! part first, then what others have not begun, from behind; and then the meetings. Beginning a round and ending it
+//! costs a hand-over, and so does going on to the meetings. Cycles in step (the ends of launches) count as they are.
 //! `cargo bench -p tb --bench islands [-- KERNEL...]`
 
 use std::path::Path;
@@ -13,21 +13,29 @@ use warpsieve::run::{Outcome, Round, RunOptions, RunReport, run, shares};
 
 /// What it takes to have other threads begin a round, and to hear that they are done.
 const HANDOVER: Duration = Duration::from_micros(1);
-const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+const THREADS: [usize; 5] = [2, 4, 8, 16, 32];
 const KERNELS: [&str; 6] = ["vadd", "sgemm", "bfs", "kmeans", "syrk", "mm2"];
 
-/// The time of a round whose islands so many threads share.
-fn shared(round: &Round, orders: &[Vec<usize>]) -> Duration {
-    let mut taken = vec![false; round.islands.len()];
+/// The time of tasks that threads share, each of which has its own order.
+fn shared(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
+    let mut taken = vec![false; tasks.len()];
     let mut clocks = vec![Duration::ZERO; orders.len()];
     while taken.iter().any(|taken| !taken) {
         // Whoever is free first takes its next.
         let (thread, _) = clocks.iter().enumerate().min_by_key(|(_, clock)| **clock).expect("one thread at least");
-        let island = *orders[thread].iter().find(|island| !taken[**island]).expect("every thread may run every island");
-        taken[island] = true;
-        clocks[thread] += round.islands[island];
+        let task = *orders[thread].iter().find(|task| !taken[**task]).expect("every thread may do every task");
+        taken[task] = true;
+        clocks[thread] += tasks[task];
     }
-    clocks.into_iter().max().unwrap_or_default() + round.meeting
+    clocks.into_iter().max().unwrap_or_default()
+}
+
+/// The time of a round in so many threads.
+fn in_threads(Round { islands, meetings }: &Round, threads: usize) -> Duration {
+    let orders: Vec<_> = (0..threads).map(|thread| shares(islands.len(), threads, thread)).collect();
+    let anyone = vec![(0..meetings.len()).collect(); threads];
+    let handovers = if threads > 1 { 2 * HANDOVER } else { Duration::ZERO };
+    shared(islands, &orders) + shared(meetings, &anyone) + handovers
 }
 
 fn measure(kernel: &str) -> RunReport {
@@ -45,7 +53,7 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let kernels = if wanted.is_empty() { KERNELS.map(str::to_owned).to_vec() } else { wanted };
     println!(
-        "| kernel | cycles in islands | a round | longest island | meeting | {} |",
+        "| kernel | cycles in islands | a round | longest island | meetings | {} |",
         THREADS.map(|n| format!("{n} threads")).join(" | ")
     );
     println!("|---|---|---|---|---|{}", "---|".repeat(THREADS.len()));
@@ -56,13 +64,12 @@ fn main() {
         let mean = |of: &dyn Fn(&Round) -> Duration| {
             rounds.iter().map(of).sum::<Duration>().as_secs_f64() * 1e6 / rounds.len() as f64
         };
-        let work = |round: &Round| round.islands.iter().sum::<Duration>() + round.meeting;
+        let meetings = |round: &Round| round.meetings.iter().sum::<Duration>();
+        let work = |round: &Round| round.islands.iter().sum::<Duration>() + meetings(round);
         let in_rounds: Duration = rounds.iter().map(work).sum();
         let in_step = report.simulating.wall.saturating_sub(in_rounds);
         let gains = THREADS.map(|threads| {
-            let orders: Vec<_> = (0..threads).map(|thread| shares(rounds[0].islands.len(), threads, thread)).collect();
-            let handover = if threads > 1 { HANDOVER } else { Duration::ZERO };
-            let time: Duration = rounds.iter().map(|round| shared(round, &orders) + handover).sum();
+            let time: Duration = rounds.iter().map(|round| in_threads(round, threads)).sum();
             format!("{:.2}", (in_rounds + in_step).as_secs_f64() / (time + in_step).as_secs_f64())
         });
         println!(
@@ -70,7 +77,7 @@ fn main() {
             100.0 * report.cycles_apart as f64 / report.counters.cycles as f64,
             mean(&work),
             mean(&|round| round.islands.iter().max().copied().unwrap_or_default()),
-            mean(&|round| round.meeting),
+            mean(&meetings),
             gains.join(" | ")
         );
     }

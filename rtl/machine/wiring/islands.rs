@@ -1,15 +1,15 @@
 //! # Islands
-//! An SM with its LSU, the crossbars with the dispatcher, a partition with its DRAM channels: between these there are only
+//! An SM with its LSU, each crossbar, the dispatcher, a partition with its DRAM channels: between these there are only
 //! links with delays, so that each can run for a while without hearing of the others, on a thread of its own or in turn
-//! with them. What has crossed meanwhile is told at a meeting, before it could have been seen; every edge is what it is when
-//! all run together.
+//! with them. What has crossed meanwhile is told at meetings, before it could have been seen; every edge is what it is when
+//! all run together. There is one meeting for each island between SMs and partitions, and they may be held at the same time.
 //!
 //! How long a while is follows from the delays of beats and of credits: no more than the mean of those there and back,
 //! between an SM and the crossbars and between these and a partition. Where the way there takes longer than the way back,
 //! whoever it leads to runs ahead. The kernel cannot end before the end of its last CTA has been told, and nobody runs
 //! beyond that.
 //!
-//! Dueling and the coordinator of a throttle are with the crossbars. Not for machines with a network of their own between
+//! Dueling and the coordinator of a throttle are with the dispatcher. Not for machines with a network of their own between
 //! SMs and partitions: a sharing tracker, recalls.
 
 use std::ops::ControlFlow;
@@ -38,11 +38,11 @@ use crate::throttle::side::{HubLinks, SideBand};
 struct Pace {
     /// How far all run between two meetings.
     window: u64,
-    /// How far the crossbars and the partitions are ahead of the SMs.
+    /// How far the islands between SMs and partitions and the partitions themselves are ahead of the SMs.
     ahead: [u64; 2],
 }
 
-/// The ticks that the SMs, the crossbars and the partitions have come to, or are to come to.
+/// The ticks that the SMs, the islands between them and the partitions, and the partitions have come to, or are to come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     sms: u64,
@@ -93,8 +93,10 @@ fn lock<B>(island: &Shared<B>) -> MutexGuard<'_, Island<B>> {
 
 /// A machine in islands. Each may be run by another thread.
 pub struct Islands<'m> {
+    requests: Shared<Requests<'m>>,
+    replies: Shared<Replies<'m>>,
+    control: Shared<Control<'m>>,
     sms: Vec<Shared<Sm<'m>>>,
-    hub: Shared<Hub<'m>>,
     partitions: Vec<Shared<Partition<'m>>>,
     /// The core that stopped at a fault first, with the tick.
     fault: &'m mut Option<(u64, usize)>,
@@ -125,21 +127,32 @@ struct DuelEnds<'m> {
     seen: Option<Chan<Seen>>,
 }
 
-/// What is between SMs and partitions.
-struct Hub<'m> {
+/// The request crossbar.
+struct Requests<'m> {
+    seat: Seat,
+    xbar: &'m mut Xbar<Request>,
+    inject: &'m mut [Chan<Request>],
+    to_l2: Vec<Chan<Request>>,
+}
+
+/// The reply crossbar.
+struct Replies<'m> {
+    seat: Seat,
+    xbar: &'m mut Xbar<Reply>,
+    from_l2: &'m mut [Chan<Reply>],
+    deliver: Vec<Chan<Reply>>,
+}
+
+/// What directs the SMs.
+struct Control<'m> {
+    seats: [Seat; 3],
     dispatcher: &'m mut Dispatcher,
     /// With the copies of all side bands, of which it has the ends of reports and orders.
     coordinator: Option<&'m mut dyn throttle::Hub>,
     side: Vec<SideBand>,
     duel: Option<Duels<'m>>,
-    request_xbar: &'m mut Xbar<Request>,
-    reply_xbar: &'m mut Xbar<Reply>,
     launch: Vec<Chan<CtaLaunch>>,
     done: &'m mut [Chan<CtaDone>],
-    inject: &'m mut [Chan<Request>],
-    to_l2: Vec<Chan<Request>>,
-    from_l2: &'m mut [Chan<Reply>],
-    deliver: Vec<Chan<Reply>>,
 }
 
 /// SM dueling.
@@ -250,20 +263,18 @@ impl Machine {
         // Beats on their way are with whoever takes them; the copies are for the senders.
         let (done_from, inject_from, from_banks) = (done.clone(), inject.clone(), from_l2.clone());
         let (duel, mut duel_ends) = duel.as_deref_mut().map(separate_duel).unzip();
-        let hub = Hub {
+        let control = Control {
+            seats: ids.control.map(|id| id.slot.into()),
             dispatcher,
             side: if coordinator.is_some() { side.clone() } else { Vec::new() },
             coordinator: coordinator.as_deref_mut().map(|hub| hub as _),
             duel,
-            request_xbar,
-            reply_xbar,
             launch: launch.clone(),
             done,
-            inject,
-            to_l2: to_l2.clone(),
-            from_l2,
-            deliver: deliver.clone(),
         };
+        let [request_seat, reply_seat] = ids.xbars.map(|id| id.slot.into());
+        let requests = Requests { seat: request_seat, xbar: request_xbar, inject, to_l2: to_l2.clone() };
+        let replies = Replies { seat: reply_seat, xbar: reply_xbar, from_l2, deliver: deliver.clone() };
         let links = launch.iter_mut().zip(done_from).zip(mem).zip(wb).zip(inject_from).zip(deliver);
         let (mut sides, mut duel_ends) = (side.iter_mut(), duel_ends.iter_mut().flat_map(|ends| ends.drain(..)));
         let sms = ids.sms.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
@@ -276,7 +287,9 @@ impl Machine {
         Some(Islands {
             sms: sms.collect(),
             partitions: separate_partitions(memory, ids.partitions, to_l2.iter_mut().zip(from_banks), sim),
-            hub: Mutex::new(Island { blocks: hub, sim: sim.separate(ids.hub) }),
+            requests: Mutex::new(Island { blocks: requests, sim: sim.separate([ids.xbars[0]]) }),
+            replies: Mutex::new(Island { blocks: replies, sim: sim.separate([ids.xbars[1]]) }),
+            control: Mutex::new(Island { blocks: control, sim: sim.separate(ids.control) }),
             fault: faulted,
             pace,
         })
@@ -286,7 +299,10 @@ impl Machine {
 /// The blocks of the islands.
 struct Ids {
     sms: Vec<[BlockId; 2]>,
-    hub: [BlockId; 5],
+    /// Of requests and of replies.
+    xbars: [BlockId; 2],
+    /// The dispatcher, the coordinator and dueling.
+    control: [BlockId; 3],
     /// The bank, and the channels.
     partitions: Vec<(BlockId, Vec<BlockId>)>,
 }
@@ -298,7 +314,8 @@ impl Ids {
         let drams = |i: usize| (i * channels..(i + 1) * channels).map(|i| id(Part::Dram(i))).collect();
         Self {
             sms: (0..machine.cores.len()).map(|i| [Part::Core(i), Part::Lsu(i)].map(id)).collect(),
-            hub: [Part::Dispatcher, Part::Coordinator, Part::Dueling, Part::RequestXbar, Part::ReplyXbar].map(id),
+            xbars: [Part::RequestXbar, Part::ReplyXbar].map(id),
+            control: [Part::Dispatcher, Part::Coordinator, Part::Dueling].map(id),
             partitions: (0..machine.memory.banks.len()).map(|i| (id(Part::L2(i)), drams(i))).collect(),
         }
     }
@@ -327,33 +344,35 @@ fn separate_partitions<'m>(
     partitions.collect()
 }
 
+/// Where the SMs stand among the islands: behind those between SMs and partitions, which take longest.
+const FIRST_SM: usize = 3;
+
 impl Islands<'_> {
+    /// Meetings of a round.
+    pub const MEETINGS: usize = 3;
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.sms.len() + 1 + self.partitions.len()
+        FIRST_SM + self.sms.len() + self.partitions.len()
     }
 
     /// Runs one island up to where it is to come. Islands may run at the same time.
     pub fn run(&self, island: usize, to: Reached) {
-        let sms = self.sms.len();
-        match island.checked_sub(sms) {
-            None => {
-                let Island { blocks, sim } = &mut *lock(&self.sms[island]);
+        fn run<B: Apart>(island: &Shared<B>, to: u64) {
+            let Island { blocks, sim } = &mut *lock(island);
+            sim.run(to, blocks);
+        }
+        match island {
+            0 => run(&self.requests, to.hub),
+            1 => run(&self.replies, to.hub),
+            2 => run(&self.control, to.hub),
+            _ => match self.sms.get(island - FIRST_SM) {
                 // One that has stopped does nothing more.
-                match blocks.faulted {
-                    None => sim.run(to.sms, blocks),
-                    Some(_) => sim.jump(to.sms),
-                }
-            }
-            Some(0) => {
-                let Island { blocks, sim } = &mut *lock(&self.hub);
-                sim.run(to.hub, blocks);
-            }
-            Some(beyond) => {
-                let Island { blocks, sim } = &mut *lock(&self.partitions[beyond - 1]);
-                sim.run(to.partitions, blocks);
-            }
+                Some(sm) if lock(sm).blocks.faulted.is_some() => lock(sm).sim.jump(to.sms),
+                Some(sm) => run(sm, to.sms),
+                None => run(&self.partitions[island - FIRST_SM - self.sms.len()], to.partitions),
+            },
         }
     }
 
@@ -362,39 +381,66 @@ impl Islands<'_> {
     pub fn reached(&self) -> Reached {
         Reached {
             sms: lock(&self.sms[0]).sim.reached(),
-            hub: lock(&self.hub).sim.reached(),
+            hub: lock(&self.control).sim.reached(),
             partitions: lock(&self.partitions[0]).sim.reached(),
         }
     }
 
-    /// Tells each what the others have sent and taken.
-    pub fn meet(&self) {
-        let Island { blocks: hub, sim: at_hub } = &mut *lock(&self.hub);
-        for (i, sm) in self.sms.iter().enumerate() {
-            let Island { blocks: sm, sim } = &mut *lock(sm);
-            hub.launch[i].meet(sm.launch, at_hub, sim);
-            hub.deliver[i].meet(sm.deliver, at_hub, sim);
-            sm.done.meet(&mut hub.done[i], sim, at_hub);
-            sm.inject.meet(&mut hub.inject[i], sim, at_hub);
-            if let (Some(duels), Some(ends)) = (&mut hub.duel, &mut sm.duel) {
-                duels.mode[i].meet(ends.mode, at_hub, sim);
-                if let Some(seen) = &mut ends.seen {
-                    seen.meet(&mut duels.seen[i], sim, at_hub);
-                }
-            }
-            if let Some((theirs, own)) = hub_links(hub.side.get_mut(i), &mut sm.side) {
-                own.reports.meet(&mut theirs.reports, sim, at_hub);
-                theirs.orders.meet(&mut own.orders, at_hub, sim);
-            }
-        }
-        for (i, partition) in self.partitions.iter().enumerate() {
-            let Island { blocks: partition, sim } = &mut *lock(partition);
-            hub.to_l2[i].meet(partition.to_l2, at_hub, sim);
-            partition.from_l2.meet(&mut hub.from_l2[i], sim, at_hub);
+    /// Holds one of the meetings, at which each is told what the others have sent and taken. Meetings may be held at the
+    /// same time, while no island runs.
+    pub fn meet(&self, meeting: usize) {
+        match meeting {
+            0 => self.meet_for_requests(),
+            1 => self.meet_for_replies(),
+            _ => self.meet_for_control(),
         }
     }
 
-    /// After a meeting, where to come to next, not beyond `end`; `None` if all have come there or as far as they can
+    fn meet_for_requests(&self) {
+        let Island { blocks: Requests { inject, to_l2, .. }, sim: at_xbar } = &mut *lock(&self.requests);
+        for (sm, inject) in self.sms.iter().zip(&mut **inject) {
+            let Island { blocks: sm, sim } = &mut *lock(sm);
+            sm.inject.meet(inject, sim, at_xbar);
+        }
+        for (partition, to_l2) in self.partitions.iter().zip(to_l2) {
+            let Island { blocks: partition, sim } = &mut *lock(partition);
+            to_l2.meet(partition.to_l2, at_xbar, sim);
+        }
+    }
+
+    /// From behind, where requests go forward, so that neither waits for the other.
+    fn meet_for_replies(&self) {
+        let Island { blocks: Replies { from_l2, deliver, .. }, sim: at_xbar } = &mut *lock(&self.replies);
+        for (partition, from_l2) in self.partitions.iter().zip(&mut **from_l2).rev() {
+            let Island { blocks: partition, sim } = &mut *lock(partition);
+            partition.from_l2.meet(from_l2, sim, at_xbar);
+        }
+        for (sm, deliver) in self.sms.iter().zip(deliver).rev() {
+            let Island { blocks: sm, sim } = &mut *lock(sm);
+            deliver.meet(sm.deliver, at_xbar, sim);
+        }
+    }
+
+    fn meet_for_control(&self) {
+        let Island { blocks: control, sim: at_control } = &mut *lock(&self.control);
+        for (i, sm) in self.sms.iter().enumerate() {
+            let Island { blocks: sm, sim } = &mut *lock(sm);
+            control.launch[i].meet(sm.launch, at_control, sim);
+            sm.done.meet(&mut control.done[i], sim, at_control);
+            if let (Some(duels), Some(ends)) = (&mut control.duel, &mut sm.duel) {
+                duels.mode[i].meet(ends.mode, at_control, sim);
+                if let Some(seen) = &mut ends.seen {
+                    seen.meet(&mut duels.seen[i], sim, at_control);
+                }
+            }
+            if let Some((theirs, own)) = hub_links(control.side.get_mut(i), &mut sm.side) {
+                own.reports.meet(&mut theirs.reports, sim, at_control);
+                theirs.orders.meet(&mut own.orders, at_control, sim);
+            }
+        }
+    }
+
+    /// After the meetings, where to come to next, not beyond `end`; `None` if all have come there or as far as they can
     /// without one who looks at the whole machine: a core has stopped at a fault, nothing is due any more, or the
     /// kernel may end.
     #[must_use]
@@ -418,36 +464,43 @@ impl Islands<'_> {
     }
 
     fn awaited(&self) -> u64 {
-        let hub = lock(&self.hub);
-        awaited(hub.blocks.dispatcher, hub.blocks.done)
+        let control = lock(&self.control);
+        awaited(control.blocks.dispatcher, control.blocks.done)
     }
 
     /// The next tick at which something is due anywhere.
     fn next_tick(&self) -> Option<u64> {
         let sms = self.sms.iter().filter_map(|sm| lock(sm).sim.next_tick());
         let partitions = self.partitions.iter().filter_map(|partition| lock(partition).sim.next_tick());
-        sms.chain(partitions).chain(lock(&self.hub).sim.next_tick()).min()
+        let between = [
+            lock(&self.requests).sim.next_tick(),
+            lock(&self.replies).sim.next_tick(),
+            lock(&self.control).sim.next_tick(),
+        ];
+        sms.chain(partitions).chain(between.into_iter().flatten()).min()
     }
 
     /// Brings all to a tick before which nothing is due.
     fn jump(&self, tick: u64) -> Reached {
         self.sms.iter().for_each(|sm| lock(sm).sim.jump(tick));
         self.partitions.iter().for_each(|partition| lock(partition).sim.jump(tick));
-        lock(&self.hub).sim.jump(tick);
+        lock(&self.requests).sim.jump(tick);
+        lock(&self.replies).sim.jump(tick);
+        lock(&self.control).sim.jump(tick);
         Reached::together(tick)
     }
 
-    /// Puts the machine together again, after a meeting at which all have come to the same tick.
+    /// Puts the machine together again, after meetings at which all have come to the same tick.
     pub fn rejoin(self, sim: &mut Simulator) {
         debug_assert!(self.reached().tick().is_some(), "{:?}", self.reached());
         fn own<B>(island: Shared<B>) -> Island<B> {
             island.into_inner().unwrap_or_else(PoisonError::into_inner)
         }
-        let mut hub = own(self.hub);
+        let mut control = own(self.control);
         for (i, mut sm) in self.sms.into_iter().map(own).enumerate() {
             sim.rejoin(sm.sim);
-            // Reports on their way are with the hub.
-            if let Some((theirs, own)) = hub_links(hub.blocks.side.get_mut(i), &mut sm.blocks.side) {
+            // Reports on their way are with the coordinator.
+            if let Some((theirs, own)) = hub_links(control.blocks.side.get_mut(i), &mut sm.blocks.side) {
                 std::mem::swap(&mut theirs.reports, &mut own.reports);
             }
             if let Some(tick) = sm.blocks.faulted {
@@ -455,7 +508,9 @@ impl Islands<'_> {
             }
         }
         self.partitions.into_iter().map(own).for_each(|partition| sim.rejoin(partition.sim));
-        sim.rejoin(hub.sim);
+        sim.rejoin(own(self.requests).sim);
+        sim.rejoin(own(self.replies).sim);
+        sim.rejoin(control.sim);
     }
 }
 
@@ -509,28 +564,46 @@ impl Apart for Sm<'_> {
     }
 }
 
-impl Apart for Hub<'_> {
+impl Apart for Requests<'_> {
     #[inline(always)]
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
-        let Self { dispatcher, coordinator, side, duel, launch, done, request_xbar, reply_xbar, .. } = self;
-        let (inject, to_l2, from_l2, deliver) =
-            (&mut self.inject, &mut self.to_l2, &mut self.from_l2, &mut self.deliver);
-        if due.domain() == CORE {
-            let slot = 2 * inject.len() as u8;
-            let io = DispatcherIo { launch: TxBank(launch), done: RxBank(done) };
-            due.alone(slot, at, |at| dispatcher.eval_any(io, at));
-            if let Some(coordinator) = coordinator {
-                due.alone(slot + 1, at, |at| at.with_edge(|at| coordinator.eval(side, at)));
-            }
-            if let Some(Duels { block, seen, mode }) = duel {
-                due.alone(slot + 2, at, |at| {
-                    let io = DuelingIo { seen: RxBank(seen), mode: TxBank(mode) };
-                    at.with_edge(|at| block.eval(io, at))
-                });
-            }
-        } else {
-            due.alone(0, at, |at| request_xbar.eval_any(XbarIo { from: RxBank(inject), to: TxBank(to_l2) }, at));
-            due.alone(1, at, |at| reply_xbar.eval_any(XbarIo { from: RxBank(from_l2), to: TxBank(deliver) }, at));
+        let Self { seat, xbar, inject, to_l2 } = self;
+        due.alone(*seat, at, |at| xbar.eval_any(XbarIo { from: RxBank(inject), to: TxBank(to_l2) }, at));
+        ControlFlow::Continue(())
+    }
+}
+
+impl Apart for Replies<'_> {
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
+        let Self { seat, xbar, from_l2, deliver } = self;
+        due.alone(*seat, at, |at| xbar.eval_any(XbarIo { from: RxBank(from_l2), to: TxBank(deliver) }, at));
+        ControlFlow::Continue(())
+    }
+}
+
+impl Apart for Control<'_> {
+    #[inline(always)]
+    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
+        let Self {
+            seats: [dispatcher_seat, coordinator_seat, duel_seat],
+            dispatcher,
+            coordinator,
+            side,
+            duel,
+            launch,
+            done,
+        } = self;
+        let io = DispatcherIo { launch: TxBank(launch), done: RxBank(done) };
+        due.alone(*dispatcher_seat, at, |at| dispatcher.eval_any(io, at));
+        if let Some(coordinator) = coordinator {
+            due.alone(*coordinator_seat, at, |at| at.with_edge(|at| coordinator.eval(side, at)));
+        }
+        if let Some(Duels { block, seen, mode }) = duel {
+            due.alone(*duel_seat, at, |at| {
+                let io = DuelingIo { seen: RxBank(seen), mode: TxBank(mode) };
+                at.with_edge(|at| block.eval(io, at))
+            });
         }
         ControlFlow::Continue(())
     }
