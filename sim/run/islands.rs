@@ -44,15 +44,23 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// Threads for so many islands.
-    fn count(self, islands: usize) -> usize {
-        let most = match self {
+    /// Threads, of machines that have islands for all.
+    fn most(self) -> usize {
+        match self {
             Self::InStep => 1,
             Self::Of(threads) => threads.get(),
-            Self::Auto => thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        };
-        most.min(islands)
+            Self::Auto => processors(),
+        }
     }
+
+    /// Whether a processor has nothing to do.
+    pub(super) fn leave_one_idle(self) -> bool {
+        self.most() < processors()
+    }
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// What the islands of a machine took from one meeting to the next, in one thread.
@@ -291,7 +299,7 @@ pub(super) fn run(
     rounds: Option<&mut Vec<Round>>,
 ) {
     let Some(islands) = machine.separate(sim) else { return };
-    let count = threads.count(islands.count());
+    let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
         while let Some(goal) = islands.next(&mut end) {
             let times = (0..islands.count()).map(|island| timed(|| islands.run(island, goal))).collect();

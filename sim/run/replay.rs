@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use golden::memory::FlatMemory;
+use isa::recorded::Header;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::KernelImage;
 use trace::{Command, KernelTrace, KernelsList, Warning};
@@ -13,6 +14,9 @@ use super::verify::Shadow;
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::trace::source::TraceSource;
 use crate::trace::{is_kernel, list_of};
+
+/// Bytes of memory that CTAs may take before they are asked for, where a processor has time to read them.
+const READ_AHEAD: usize = 16 << 20;
 
 /// Kernels whose beginnings have been read.
 #[derive(Debug)]
@@ -114,19 +118,33 @@ pub fn replay(
     let shadow = || Shadow::new(FlatMemory::new(), config).map_err(|e| RunError::input(&recording.path, &e));
     let shadow = if options.check { Some(shadow()?) } else { None };
     let mut drive = Drive::new(machine, shadow, options)?;
-    let ran = recording.kernels.iter().try_for_each(|path| launch(&mut drive, path, config, progress));
+    // A kernel begins to be read when the one before it begins to run.
+    let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
+    let mut kernels = recording.kernels.iter().map(|path| (path, open(path, config, most_ahead)));
+    let mut opened = kernels.next();
+    let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next()))
+        .try_for_each(|(path, kernel)| launch(&mut drive, path, kernel?, progress));
     drive.finish(ran, |_, _| Ok((false, Vec::new())))
+}
+
+/// A kernel of a trace that is being read.
+struct Opened {
+    header: Header,
+    source: Arc<TraceSource>,
+}
+
+fn open(path: &Path, config: &MachineConfig, most_ahead: usize) -> Result<Opened, RunError> {
+    let trace = KernelTrace::open(path)?;
+    let header = trace.header().clone();
+    Ok(Opened { header, source: Arc::new(TraceSource::new(trace, config.addr_bits, most_ahead)) })
 }
 
 fn launch(
     drive: &mut Drive<'_>,
     path: &Path,
-    config: &MachineConfig,
+    Opened { header, source }: Opened,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Stop> {
-    let trace = KernelTrace::open(path).map_err(RunError::from)?;
-    let header = trace.header().clone();
-    let source = Arc::new(TraceSource::new(trace, config.addr_bits));
     let image = KernelImage::recorded(&header, &path.display().to_string(), source.clone());
     let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?);
     let launch = Launch { name: &header.name, image: &image, path, is_broken: &|| source.is_broken() };

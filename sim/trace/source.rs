@@ -1,11 +1,11 @@
-//! The CTAs of a kernel's trace, read while it runs.
+//! The CTAs of a kernel's trace, read while the machine runs.
 //!
-//! A CTA is read when it is asked for, or on the way to one behind it that is asked for first. It is
-//! kept until it has been taken; then it lives as long as its warps.
+//! A CTA is read when it is asked for, or on the way to one behind it that is asked for first; or before, by a thread that
+//! reads ahead. It is kept until it has been taken; then it lives as long as its warps.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 
 use isa::recorded::{Code, Cta};
 use rtl::sm::CtaSource;
@@ -14,91 +14,196 @@ use trace::{KernelTrace, TraceError};
 /// A kernel's trace as a running machine sees it.
 #[derive(Debug)]
 pub struct TraceSource {
-    /// Bits of an address of the machine.
-    address_bits: u32,
-    reader: Mutex<Reader>,
-    is_broken: AtomicBool,
+    shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Reader {
-    trace: KernelTrace,
-    /// CTAs that were read before they were asked for.
+struct Shared {
+    /// Bits of an address of the machine.
+    address_bits: u32,
+    /// Bytes that CTAs may take which nobody has asked for yet, about.
+    most_ahead: usize,
+    /// With whoever reads; locked before the state if both are.
+    trace: Mutex<KernelTrace>,
+    state: Mutex<State>,
+    /// A CTA was taken, or nobody takes any more.
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// CTAs that were read and not taken, and the bytes that they take.
     ahead: BTreeMap<u32, Arc<Cta>>,
+    bytes_ahead: usize,
+    /// The instructions of all that were read.
+    code: Arc<Code>,
     /// CTAs that were handed out.
     taken: Vec<Weak<Cta>>,
     most_in_memory: usize,
     /// Number of the next CTA in the file.
     next: u32,
-    error: Option<TraceError>,
+    end: Option<End>,
+    /// Somebody has asked for a CTA that is behind an error.
+    is_broken: bool,
+    /// Nobody asks any more.
+    is_left: bool,
+}
+
+/// Why no more is read.
+#[derive(Debug)]
+enum End {
+    /// There is no more.
+    Reached,
+    /// `None` once it was told.
+    Failed(Option<TraceError>),
 }
 
 impl TraceSource {
-    /// The CTAs that `trace` has not read yet, for a machine with so many address bits.
+    /// The CTAs that `trace` has not read yet, for a machine with so many address bits. So many bytes of memory of them
+    /// are read before they are asked for, by a thread of its own if it is more than none.
     #[must_use]
-    pub fn new(trace: KernelTrace, address_bits: u32) -> Self {
-        let reader =
-            Reader { trace, ahead: BTreeMap::new(), taken: Vec::new(), most_in_memory: 0, next: 0, error: None };
-        Self { address_bits, reader: Mutex::new(reader), is_broken: AtomicBool::new(false) }
+    pub fn new(trace: KernelTrace, address_bits: u32, most_ahead: usize) -> Self {
+        let state = State {
+            ahead: BTreeMap::new(),
+            bytes_ahead: 0,
+            code: Arc::new(trace.code().clone()),
+            taken: Vec::new(),
+            most_in_memory: 0,
+            next: 0,
+            end: None,
+            is_broken: false,
+            is_left: false,
+        };
+        let (trace, state) = (Mutex::new(trace), Mutex::new(state));
+        let shared = Arc::new(Shared { address_bits, most_ahead, trace, state, changed: Condvar::new() });
+        if most_ahead > 0 {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.read_ahead());
+        }
+        Self { shared }
     }
 
-    /// Whether reading has failed: the CTAs behind are empty.
+    /// Whether reading has failed before a CTA that was asked for: it and those behind are empty.
     #[must_use]
     pub fn is_broken(&self) -> bool {
-        self.is_broken.load(Ordering::Relaxed)
+        self.shared.state().is_broken
     }
 
-    /// Why reading has failed.
+    /// Why reading has failed, if a CTA was asked for that is missing for it.
     pub fn take_error(&self) -> Option<TraceError> {
-        self.reader().error.take()
+        match &mut *self.shared.state() {
+            State { is_broken: true, end: Some(End::Failed(error)), .. } => error.take(),
+            _ => None,
+        }
     }
 
     /// CTAs that were in memory at once, at most.
     #[must_use]
     pub fn most_in_memory(&self) -> usize {
-        self.reader().most_in_memory
-    }
-
-    fn reader(&self) -> MutexGuard<'_, Reader> {
-        // A panic elsewhere ends the run; what was read until then is whole.
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state().most_in_memory
     }
 }
 
-impl Reader {
-    /// Reads up to a CTA.
-    fn reach(&mut self, number: u32, address_bits: u32) -> Result<(), TraceError> {
-        while self.next <= number {
-            let Some(cta) = self.trace.next_cta()? else { return Ok(()) };
-            let highest = self.trace.highest_address();
-            if highest >> address_bits != 0 {
-                let [x, y, z] = cta.index;
-                let needed = u64::BITS - highest.leading_zeros();
-                return Err(self.trace.refuse(format!(
-                    "CTA ({x},{y},{z}), which ends here, touches {highest:#x}, but the machine has {address_bits} \
-                     address bits: `--set addr_bits={needed}` gives it enough"
-                )));
-            }
-            self.ahead.insert(self.next, Arc::new(cta));
-            self.next += 1;
-        }
-        Ok(())
+impl Drop for TraceSource {
+    fn drop(&mut self) {
+        self.shared.state().is_left = true;
+        self.shared.changed.notify_all();
     }
+}
+
+impl State {
+    /// Counts the CTAs that are in memory.
+    fn count(&mut self) {
+        self.taken.retain(|cta| cta.strong_count() > 0);
+        self.most_in_memory = self.most_in_memory.max(self.taken.len() + self.ahead.len());
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What was read until a panic is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trace(&self) -> MutexGuard<'_, KernelTrace> {
+        let Ok(trace) = self.trace.lock() else { panic!("a thread has panicked while it read the trace") };
+        trace
+    }
+
+    /// The life of the thread that reads ahead.
+    fn read_ahead(&self) {
+        let is_idle = |state: &mut State| !state.is_left && state.end.is_none() && state.bytes_ahead >= self.most_ahead;
+        loop {
+            let waited = self.changed.wait_while(self.state(), is_idle);
+            let state = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.is_left || state.end.is_some() {
+                return;
+            }
+            drop(state);
+            self.read_next(&mut self.trace());
+        }
+    }
+
+    /// Reads up to a CTA.
+    fn reach(&self, number: u32) {
+        let is_due = |state: &State| state.next <= number && state.end.is_none();
+        if is_due(&self.state()) {
+            let mut trace = self.trace();
+            while is_due(&self.state()) {
+                self.read_next(&mut trace);
+            }
+        }
+    }
+
+    fn read_next(&self, trace: &mut KernelTrace) {
+        let read = next(trace, self.address_bits);
+        let mut state = self.state();
+        if state.code.operations().len() < trace.code().operations().len() {
+            state.code = Arc::new(trace.code().clone());
+        }
+        match read {
+            Ok(Some(cta)) => {
+                let number = state.next;
+                state.bytes_ahead += cta.bytes();
+                state.ahead.insert(number, Arc::new(cta));
+                state.next += 1;
+                state.count();
+            }
+            Ok(None) => state.end = Some(End::Reached),
+            Err(error) => state.end = Some(End::Failed(Some(error))),
+        }
+    }
+}
+
+/// Reads a CTA that the machine can run.
+fn next(trace: &mut KernelTrace, address_bits: u32) -> Result<Option<Cta>, TraceError> {
+    let Some(cta) = trace.next_cta()? else { return Ok(None) };
+    let highest = trace.highest_address();
+    if highest >> address_bits != 0 {
+        let [x, y, z] = cta.index;
+        let needed = u64::BITS - highest.leading_zeros();
+        return Err(trace.refuse(format!(
+            "CTA ({x},{y},{z}), which ends here, touches {highest:#x}, but the machine has {address_bits} \
+             address bits: `--set addr_bits={needed}` gives it enough"
+        )));
+    }
+    Ok(Some(cta))
 }
 
 impl CtaSource for TraceSource {
     fn take(&self, number: u32, learn: &mut dyn FnMut(&Code)) -> Option<Arc<Cta>> {
-        let mut reader = self.reader();
-        if let Err(error) = reader.reach(number, self.address_bits) {
-            reader.error.get_or_insert(error);
-            self.is_broken.store(true, Ordering::Relaxed);
-        }
-        learn(reader.trace.code());
-        reader.taken.retain(|cta| cta.strong_count() > 0);
-        let in_memory = reader.taken.len() + reader.ahead.len();
-        reader.most_in_memory = reader.most_in_memory.max(in_memory);
-        let cta = reader.ahead.remove(&number);
-        reader.taken.extend(cta.as_ref().map(Arc::downgrade));
+        let Self { shared } = self;
+        shared.reach(number);
+        let mut state = shared.state();
+        let cta = state.ahead.remove(&number);
+        state.is_broken |= cta.is_none() && matches!(state.end, Some(End::Failed(_)));
+        state.bytes_ahead -= cta.as_ref().map_or(0, |cta| cta.bytes());
+        state.taken.extend(cta.as_ref().map(Arc::downgrade));
+        state.count();
+        shared.changed.notify_all();
+        let code = Arc::clone(&state.code);
+        drop(state);
+        learn(&code);
         cta
     }
 }

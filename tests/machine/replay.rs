@@ -319,10 +319,10 @@ fn a_trace_is_refused_by_warps_of_another_size() {
 }
 
 /// A machine of two SMs about to run a trace, whose CTAs come from the source.
-fn started(traced: &Traced) -> (Machine, Simulator, Arc<TraceSource>, usize) {
+fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
-    let source = Arc::new(TraceSource::new(trace, 32));
+    let source = Arc::new(TraceSource::new(trace, 32, most_ahead));
     let image = Arc::new(KernelImage::recorded(&header, "k", source.clone()).unwrap());
     let request = Request { machine: "fermi".to_owned(), sets: vec!["num_sms=2".to_owned()], ..Request::default() };
     let config = Resolved::new(&request).unwrap().config;
@@ -335,24 +335,49 @@ fn started(traced: &Traced) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     (machine, sim, source, per_sm)
 }
 
-/// The most that can be in memory: the CTAs that run, and as many as start in one cycle, of which a
-/// later one may be asked for first.
+/// The most that can be in memory: the CTAs that run, as many as start in one cycle, of which a
+/// later one may be asked for first, and those that are read ahead.
 #[test]
-fn only_the_ctas_that_run_are_in_memory() {
+fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
-    let (mut machine, mut sim, source, per_sm) = started(&traced);
-    while !machine.kernel_done() {
-        sim.step(&mut machine).unwrap();
+    let mut trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
+    let bytes = trace.next_cta().unwrap().unwrap().bytes();
+    for ahead in [0, 1, 5] {
+        let (mut machine, mut sim, source, per_sm) = started(&traced, ahead * bytes);
+        while source.most_in_memory() < ahead {
+            std::thread::yield_now();
+        }
+        while !machine.kernel_done() {
+            sim.step(&mut machine).unwrap();
+        }
+        let most = source.most_in_memory();
+        assert!((2..=2 * per_sm + 2 + ahead).contains(&most), "{most} of {ahead} ahead");
+        assert!(source.take(60, &mut |_| {}).is_none());
+        assert!(!source.is_broken() && source.take_error().is_none());
     }
-    assert!((2..=2 * per_sm + 2).contains(&source.most_in_memory()), "{}", source.most_in_memory());
-    assert!(source.take(60, &mut |_| {}).is_none());
+}
+
+/// It is read long before.
+#[test]
+fn a_damaged_cta_is_an_error_once_it_is_to_start() {
+    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
+    let path = traced.folder.path().join("kernel-1.traceg");
+    let text = fs::read_to_string(&path).unwrap();
+    let (whole, _) = text.rsplit_once("#END_TB").unwrap();
+    fs::write(&path, format!("{whole}nonsense\n")).unwrap();
+    let few = Setup::default().sets(&["num_sms=1"]);
+    let options = RunOptions { max_cycles: Some(500), ..RunOptions::default() };
+    let report = traced.tries(&Setup { options, ..few.clone() }).unwrap();
+    assert_eq!(report.outcome, Outcome::CycleLimit(500));
+    let error = traced.tries(&few).unwrap_err().to_string();
+    assert!(error.contains("kernel-1.traceg") && error.contains("`nonsense`"), "{error}");
 }
 
 /// Both loads are on their way: the multiplication behind them waits.
 #[test]
 fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     let traced = Traced::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
-    let (mut machine, mut sim, ..) = started(&traced);
+    let (mut machine, mut sim, ..) = started(&traced, 0);
     let mut are_seen = false;
     while !are_seen && sim.step(&mut machine).is_some() {
         let waiting = machine.cores()[0].waiting();
