@@ -20,11 +20,11 @@ const PATIENCE: Duration = Duration::from_micros(50);
 /// Rounds that several threads and one run by turns while they are compared, so that both see the same part of the
 /// program, and the time that all turns but the slowest of either take in all.
 const TURN: u32 = 4;
-const TRIAL: Duration = Duration::from_millis(4);
+const TRIAL: Duration = Duration::from_millis(2);
 /// How long the winner goes on at first, and twice as long each time that it has won again: up to the most for several
 /// threads, and for one. In times of a trial.
-const SETTLED: u32 = 12;
-const SETTLED_MOST: [u32; 2] = [48, 480];
+const SETTLED: u32 = 24;
+const SETTLED_MOST: [u32; 2] = [96, 960];
 
 /// Who runs the blocks of a machine. The results are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -375,4 +375,64 @@ pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;
     let others = (0..islands).rev().filter(|island| !is_own(island));
     (0..islands).filter(is_own).chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUND: Duration = Duration::from_micros(100);
+
+    /// Notes rounds that take so long in several threads and in one until the trial is over, and who goes on for how long.
+    fn tried(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
+        let mut rounds = 0;
+        while team.trial.is_some() {
+            team.note(if team.is_alone() { alone } else { together(rounds) });
+            rounds += 1;
+        }
+        (team.is_alone(), team.left)
+    }
+
+    #[test]
+    fn several_threads_go_on_if_they_save_a_tenth() {
+        for (together, is_alone) in [(60, false), (88, false), (92, true), (150, true)] {
+            let (alone, _) = tried(&mut Team::default(), |_| Duration::from_micros(together), ROUND);
+            assert_eq!(alone, is_alone, "{together} of 100 us");
+        }
+    }
+
+    #[test]
+    fn one_turn_that_takes_long_decides_nothing() {
+        let reading = |round| if round == 0 { 200 * ROUND } else { ROUND / 2 };
+        assert!(!tried(&mut Team::default(), reading, ROUND).0);
+    }
+
+    #[test]
+    fn who_wins_again_goes_on_twice_as_long_up_to_the_most() {
+        let mut team = Team::default();
+        let mut spans = Vec::new();
+        for _ in 0..8 {
+            let (_, left) = tried(&mut team, |_| 2 * ROUND, ROUND);
+            spans.push(left);
+            team.note(left);
+            assert!(team.trial.is_some());
+        }
+        let [first, second, .., last] = spans[..] else { panic!("{spans:?}") };
+        assert_eq!((second, last), (2 * first, SETTLED_MOST[ALONE] / SETTLED * first));
+        let (is_alone, left) = tried(&mut team, |_| ROUND / 2, ROUND);
+        assert!(!is_alone && left <= first, "{left:?}");
+    }
+
+    #[test]
+    fn every_thread_may_run_every_island_and_begins_with_its_own() {
+        for count in 1..6 {
+            let orders: Vec<_> = (0..count).map(|thread| shares(11, count, thread)).collect();
+            let own = |thread: usize| orders[thread].iter().take_while(|island| **island % count == thread).count();
+            assert_eq!((0..count).map(own).sum::<usize>(), 11);
+            for mut order in orders {
+                order.sort_unstable();
+                assert!(order.into_iter().eq(0..11));
+            }
+        }
+    }
 }
