@@ -65,7 +65,7 @@ pub struct Chan<T: Payload> {
     popped: usize,
     /// Tick from which the oldest beat is visible, or `NEVER` if there is none.
     visible_from: u64,
-    /// Tick from which the sender counts the slot at `tail` as free, or `NEVER` if it holds a beat.
+    /// Tick from which the sender counts the next slot as free, or `NEVER` while every slot holds a beat.
     room_from: u64,
     /// Ticks of the last push and of the last pop, or `NEVER`.
     pushed_at: u64,
@@ -333,7 +333,7 @@ impl<T: Payload> Tx<'_, T> {
     #[must_use]
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.0.room_from == NEVER
+        self.0.is_full()
     }
 
     /// Sends one beat.

@@ -302,9 +302,7 @@ pub(super) fn run(
     let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
         while let Some(goal) = islands.next(&mut end) {
-            let times = (0..islands.count()).map(|island| timed(|| islands.run(island, goal))).collect();
-            let meetings = (0..Islands::MEETINGS).map(|meeting| timed(|| islands.meet(meeting))).collect();
-            rounds.push(Round { islands: times, meetings });
+            rounds.push(timed_round(&islands, goal));
         }
     } else if count == 1 {
         while let Some(goal) = islands.next(&mut end) {
@@ -316,10 +314,16 @@ pub(super) fn run(
     islands.rejoin(sim);
 }
 
-fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    work();
-    start.elapsed()
+fn timed_round(islands: &Islands<'_>, goal: Reached) -> Round {
+    fn timed(work: impl FnOnce()) -> Duration {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    }
+    Round {
+        islands: (0..islands.count()).map(|island| timed(|| islands.run(island, goal))).collect(),
+        meetings: (0..Islands::MEETINGS).map(|meeting| timed(|| islands.meet(meeting))).collect(),
+    }
 }
 
 fn run_in_turn(islands: &Islands<'_>, goal: Reached) {

@@ -30,12 +30,13 @@ fn shared(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     clocks.into_iter().max().unwrap_or_default()
 }
 
-/// The time of a round in so many threads.
-fn in_threads(Round { islands, meetings }: &Round, threads: usize) -> Duration {
-    let orders: Vec<_> = (0..threads).map(|thread| shares(islands.len(), threads, thread)).collect();
-    let anyone = vec![(0..meetings.len()).collect(); threads];
+/// The time of rounds in so many threads.
+fn in_threads(rounds: &[Round], threads: usize) -> Duration {
+    let orders: Vec<_> = (0..threads).map(|thread| shares(rounds[0].islands.len(), threads, thread)).collect();
+    let anyone = vec![(0..rounds[0].meetings.len()).collect(); threads];
     let handovers = if threads > 1 { 2 * HANDOVER } else { Duration::ZERO };
-    shared(islands, &orders) + shared(meetings, &anyone) + handovers
+    let time = |Round { islands, meetings }: &Round| shared(islands, &orders) + shared(meetings, &anyone) + handovers;
+    rounds.iter().map(time).sum()
 }
 
 fn measure(kernel: &str) -> RunReport {
@@ -69,7 +70,7 @@ fn main() {
         let in_rounds: Duration = rounds.iter().map(work).sum();
         let in_step = report.simulating.wall.saturating_sub(in_rounds);
         let gains = THREADS.map(|threads| {
-            let time: Duration = rounds.iter().map(|round| in_threads(round, threads)).sum();
+            let time = in_threads(rounds, threads);
             format!("{:.2}", (in_rounds + in_step).as_secs_f64() / (time + in_step).as_secs_f64())
         });
         println!(

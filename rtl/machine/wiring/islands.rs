@@ -27,7 +27,7 @@ use crate::l1::dueling::{Dueling, DuelingIo, Mode, Seen};
 use crate::l1::lsu::{DuelIo, Lsu, LsuIo};
 use crate::l2::{L2Bank, L2Io};
 use crate::machine::duel::Duel;
-use crate::noc::packet::{Reply, Request};
+use crate::noc::packet::{Packet, Reply, Request};
 use crate::noc::xbar::{Xbar, XbarIo};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
 use crate::throttle;
@@ -84,6 +84,12 @@ struct Island<B> {
     sim: Simulator,
 }
 
+impl<B: Apart> Island<B> {
+    fn run(&mut self, to: u64) {
+        self.sim.run(to, &mut self.blocks);
+    }
+}
+
 type Shared<B> = Mutex<Island<B>>;
 
 fn lock<B>(island: &Shared<B>) -> MutexGuard<'_, Island<B>> {
@@ -93,8 +99,8 @@ fn lock<B>(island: &Shared<B>) -> MutexGuard<'_, Island<B>> {
 
 /// A machine in islands. Each may be run by another thread.
 pub struct Islands<'m> {
-    requests: Shared<Requests<'m>>,
-    replies: Shared<Replies<'m>>,
+    requests: Shared<Crossbar<'m, Request>>,
+    replies: Shared<Crossbar<'m, Reply>>,
     control: Shared<Control<'m>>,
     sms: Vec<Shared<Sm<'m>>>,
     partitions: Vec<Shared<Partition<'m>>>,
@@ -127,20 +133,12 @@ struct DuelEnds<'m> {
     seen: Option<Chan<Seen>>,
 }
 
-/// The request crossbar.
-struct Requests<'m> {
+/// The crossbar of requests or of replies.
+struct Crossbar<'m, P: Packet> {
     seat: Seat,
-    xbar: &'m mut Xbar<Request>,
-    inject: &'m mut [Chan<Request>],
-    to_l2: Vec<Chan<Request>>,
-}
-
-/// The reply crossbar.
-struct Replies<'m> {
-    seat: Seat,
-    xbar: &'m mut Xbar<Reply>,
-    from_l2: &'m mut [Chan<Reply>],
-    deliver: Vec<Chan<Reply>>,
+    xbar: &'m mut Xbar<P>,
+    from: &'m mut [Chan<P>],
+    to: Vec<Chan<P>>,
 }
 
 /// What directs the SMs.
@@ -273,8 +271,8 @@ impl Machine {
             done,
         };
         let [request_seat, reply_seat] = ids.xbars.map(|id| id.slot.into());
-        let requests = Requests { seat: request_seat, xbar: request_xbar, inject, to_l2: to_l2.clone() };
-        let replies = Replies { seat: reply_seat, xbar: reply_xbar, from_l2, deliver: deliver.clone() };
+        let requests = Crossbar { seat: request_seat, xbar: request_xbar, from: inject, to: to_l2.clone() };
+        let replies = Crossbar { seat: reply_seat, xbar: reply_xbar, from: from_l2, to: deliver.clone() };
         let links = launch.iter_mut().zip(done_from).zip(mem).zip(wb).zip(inject_from).zip(deliver);
         let (mut sides, mut duel_ends) = (side.iter_mut(), duel_ends.iter_mut().flat_map(|ends| ends.drain(..)));
         let sms = ids.sms.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
@@ -359,19 +357,17 @@ impl Islands<'_> {
 
     /// Runs one island up to where it is to come. Islands may run at the same time.
     pub fn run(&self, island: usize, to: Reached) {
-        fn run<B: Apart>(island: &Shared<B>, to: u64) {
-            let Island { blocks, sim } = &mut *lock(island);
-            sim.run(to, blocks);
-        }
         match island {
-            0 => run(&self.requests, to.hub),
-            1 => run(&self.replies, to.hub),
-            2 => run(&self.control, to.hub),
+            0 => lock(&self.requests).run(to.hub),
+            1 => lock(&self.replies).run(to.hub),
+            2 => lock(&self.control).run(to.hub),
             _ => match self.sms.get(island - FIRST_SM) {
-                // One that has stopped does nothing more.
-                Some(sm) if lock(sm).blocks.faulted.is_some() => lock(sm).sim.jump(to.sms),
-                Some(sm) => run(sm, to.sms),
-                None => run(&self.partitions[island - FIRST_SM - self.sms.len()], to.partitions),
+                Some(sm) => {
+                    let mut sm = lock(sm);
+                    // One that has stopped does nothing more.
+                    if sm.blocks.faulted.is_some() { sm.sim.jump(to.sms) } else { sm.run(to.sms) }
+                }
+                None => lock(&self.partitions[island - FIRST_SM - self.sms.len()]).run(to.partitions),
             },
         }
     }
@@ -397,12 +393,12 @@ impl Islands<'_> {
     }
 
     fn meet_for_requests(&self) {
-        let Island { blocks: Requests { inject, to_l2, .. }, sim: at_xbar } = &mut *lock(&self.requests);
-        for (sm, inject) in self.sms.iter().zip(&mut **inject) {
+        let Island { blocks: Crossbar { from, to, .. }, sim: at_xbar } = &mut *lock(&self.requests);
+        for (sm, inject) in self.sms.iter().zip(&mut **from) {
             let Island { blocks: sm, sim } = &mut *lock(sm);
             sm.inject.meet(inject, sim, at_xbar);
         }
-        for (partition, to_l2) in self.partitions.iter().zip(to_l2) {
+        for (partition, to_l2) in self.partitions.iter().zip(to) {
             let Island { blocks: partition, sim } = &mut *lock(partition);
             to_l2.meet(partition.to_l2, at_xbar, sim);
         }
@@ -410,12 +406,12 @@ impl Islands<'_> {
 
     /// From behind, where requests go forward, so that neither waits for the other.
     fn meet_for_replies(&self) {
-        let Island { blocks: Replies { from_l2, deliver, .. }, sim: at_xbar } = &mut *lock(&self.replies);
-        for (partition, from_l2) in self.partitions.iter().zip(&mut **from_l2).rev() {
+        let Island { blocks: Crossbar { from, to, .. }, sim: at_xbar } = &mut *lock(&self.replies);
+        for (partition, from_l2) in self.partitions.iter().zip(&mut **from).rev() {
             let Island { blocks: partition, sim } = &mut *lock(partition);
             partition.from_l2.meet(from_l2, sim, at_xbar);
         }
-        for (sm, deliver) in self.sms.iter().zip(deliver).rev() {
+        for (sm, deliver) in self.sms.iter().zip(to).rev() {
             let Island { blocks: sm, sim } = &mut *lock(sm);
             deliver.meet(sm.deliver, at_xbar, sim);
         }
@@ -564,20 +560,11 @@ impl Apart for Sm<'_> {
     }
 }
 
-impl Apart for Requests<'_> {
+impl<P: Packet + 'static> Apart for Crossbar<'_, P> {
     #[inline(always)]
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
-        let Self { seat, xbar, inject, to_l2 } = self;
-        due.alone(*seat, at, |at| xbar.eval_any(XbarIo { from: RxBank(inject), to: TxBank(to_l2) }, at));
-        ControlFlow::Continue(())
-    }
-}
-
-impl Apart for Replies<'_> {
-    #[inline(always)]
-    fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
-        let Self { seat, xbar, from_l2, deliver } = self;
-        due.alone(*seat, at, |at| xbar.eval_any(XbarIo { from: RxBank(from_l2), to: TxBank(deliver) }, at));
+        let Self { seat, xbar, from, to } = self;
+        due.alone(*seat, at, |at| xbar.eval_any(XbarIo { from: RxBank(from), to: TxBank(to) }, at));
         ControlFlow::Continue(())
     }
 }
