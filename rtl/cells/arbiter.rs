@@ -1,6 +1,8 @@
 //! # Round-robin arbiter
-//! Picks one of up to 64 request lines, first from the line behind the one granted last: every
+//! Picks one of up to 128 request lines, first from the line behind the one granted last: every
 //! requester is served before any is served twice.
+
+use num_traits::PrimInt;
 
 use crate::kernel::{Describe, FieldsExt, Logic};
 
@@ -16,23 +18,23 @@ impl RoundRobin {
     /// An arbiter of `inputs` lines that looks at line 0 first.
     ///
     /// # Panics
-    /// If there are none or more than 64 lines: the machine's wiring is wrong.
+    /// If there are none or more than 128 lines: the machine's wiring is wrong.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
-        assert!((1..=64).contains(&inputs), "an arbiter of {inputs} lines, expected 1 to 64: one bit each");
+        assert!((1..=128).contains(&inputs), "an arbiter of {inputs} lines, expected 1 to 128: one bit each");
         Self { next: 0, inputs }
     }
 
     /// The line that would be granted among the set bits of `requests`.
     #[must_use]
-    pub fn pick(&self, requests: u64) -> Option<u32> {
-        let behind = requests & (u64::MAX << self.next);
-        let among = if behind == 0 { requests } else { behind };
-        (among != 0).then(|| among.trailing_zeros())
+    pub fn pick<M: PrimInt>(&self, requests: M) -> Option<u32> {
+        let behind = requests & (M::max_value() << self.next as usize);
+        let among = if behind.is_zero() { requests } else { behind };
+        (!among.is_zero()).then(|| among.trailing_zeros())
     }
 
     /// Grants a line and makes it the last to be looked at.
-    pub fn grant(&mut self, requests: u64) -> Option<u32> {
+    pub fn grant<M: PrimInt>(&mut self, requests: M) -> Option<u32> {
         let line = self.pick(requests)?;
         self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
         Some(line)
@@ -55,16 +57,16 @@ mod tests {
     #[test]
     fn lines_that_ask_all_the_time_take_turns() {
         let mut arbiter = RoundRobin::new(15);
-        let grants: Vec<u32> = (0..6).filter_map(|_| arbiter.grant(1 << 14 | 1 << 3 | 1)).collect();
+        let grants: Vec<u32> = (0..6).filter_map(|_| arbiter.grant(1u64 << 14 | 1 << 3 | 1)).collect();
         assert_eq!(grants, [0, 3, 14, 0, 3, 14]);
     }
 
     #[test]
     fn the_pointer_stays_when_nobody_asks() {
-        let mut arbiter = RoundRobin::new(64);
-        arbiter.grant(1 << 62);
-        assert_eq!(arbiter.grant(0), None);
-        assert_eq!(arbiter.grant(1 << 63 | 1 << 62), Some(63));
-        assert_eq!(arbiter.grant(1 << 63 | 1), Some(0));
+        let mut arbiter = RoundRobin::new(128);
+        arbiter.grant(1u128 << 126);
+        assert_eq!(arbiter.grant(0u128), None);
+        assert_eq!(arbiter.grant(1u128 << 127 | 1 << 126), Some(127));
+        assert_eq!(arbiter.grant(1u128 << 127 | 1), Some(0));
     }
 }

@@ -66,6 +66,14 @@ pub trait FieldsExt: Fields {
         self.field(Field { name, width, value, names: &[] });
     }
 
+    /// A bit for each of up to 128 things; beyond 64 of them as two fields of the name.
+    fn mask(&mut self, name: &'static str, bits: u128, things: u32) {
+        self.sized(name, bits as u64, things.min(64));
+        if things > 64 {
+            self.sized(name, (bits >> 64) as u64, things - 64);
+        }
+    }
+
     /// Fields of one name, one a lane, whose type carries their width. A reader that wants none of them does not
     /// look at them one by one.
     #[inline(always)]

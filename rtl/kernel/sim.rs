@@ -365,7 +365,7 @@ impl Simulator {
             self.step_slowly(blocks, tick);
             return Some(tick);
         }
-        for domain in 0..DOMAINS as u8 {
+        for domain in 0..self.wake.num_domains() as u8 {
             let Some((cycle, taken)) = self.wake.begin(domain, tick) else { continue };
             self.taken[usize::from(domain)] = (tick, taken);
             let mut due = Due { domain, blocks: taken, again: BlockSet::EMPTY };

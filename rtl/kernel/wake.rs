@@ -19,9 +19,9 @@ pub struct BlockId {
 
 /// Future cycles that one ring spans.
 const SPAN: u64 = 256;
-/// Clock domains of the largest machine. The number of one is taken modulo this, so that no access
-/// has to be checked by the host.
-pub(super) const DOMAINS: usize = 4;
+/// Clock domains of the largest machine; one of more than 128 blocks counts as several of the same clock. The number of
+/// one is taken modulo this, so that no access has to be checked by the host.
+pub(super) const DOMAINS: usize = 8;
 
 /// Set of the blocks of one domain: a bit per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -332,10 +332,10 @@ impl Wake {
     /// An empty wheel for clocks of the given periods in ticks.
     ///
     /// # Panics
-    /// If there are more than 4 clocks, or a period is 0: the machine's wiring is wrong.
+    /// If there are more than 8 domains, or a period is 0: the machine's wiring is wrong.
     #[must_use]
     pub fn new(periods: &[u32]) -> Self {
-        assert!(periods.len() <= DOMAINS, "{} clocks, expected {DOMAINS} or fewer", periods.len());
+        assert!(periods.len() <= DOMAINS, "{} clock domains, expected {DOMAINS} or fewer", periods.len());
         let ticks = |period: u32| match NonZeroU64::new(u64::from(period)) {
             Some(period) => period,
             None => panic!("a clock has a period of 0 ticks, expected 1 or more"),
@@ -398,7 +398,7 @@ impl Wake {
     /// The earliest tick at which any block is due.
     #[must_use]
     pub fn next_tick(&self) -> Option<u64> {
-        let due = self.domains.iter().fold(u64::MAX, |due, d| due.min(d.next_at));
+        let due = self.domains[..self.num_domains].iter().fold(u64::MAX, |due, domain| due.min(domain.next_at));
         (due != u64::MAX).then_some(due)
     }
 
@@ -526,9 +526,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "5 clocks, expected 4 or fewer")]
-    fn more_clocks_than_the_wheel_has_are_refused() {
-        let _ = Wake::new(&[1; 5]);
+    #[should_panic(expected = "9 clock domains, expected 8 or fewer")]
+    fn more_domains_than_there_are_wheels_are_refused() {
+        let _ = Wake::new(&[1; 9]);
     }
 
     #[test]

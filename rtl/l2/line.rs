@@ -90,13 +90,13 @@ impl Payload for Tag {
 
 /// L1s that have a copy of a line, one bit each; the shape is their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sharers(pub u64);
+pub struct Sharers(pub u128);
 
 impl Payload for Sharers {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, l1s: &u32, to: &mut F) {
         let Self(sharers) = self;
-        to.sized("sharers", *sharers, *l1s);
+        to.mask("sharers", *sharers, *l1s);
     }
 }
 

@@ -11,11 +11,15 @@ use crate::kernel::Clocks;
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
+use crate::machine::wiring::num_groups;
 use crate::noc::interleave::Interleave;
-use crate::noc::xbar::XbarConfig;
+use crate::noc::xbar::{MOST_PORTS, XbarConfig};
 use crate::sm::SmConfig;
 use crate::throttle::ThrottleConfig;
 use crate::tracker::TrackerConfig;
+
+/// DRAM channels, or L2 banks, that share a word of the host.
+const MOST_CHANNELS: u32 = 64;
 
 /// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,13 +98,15 @@ impl MachineConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
-        rules.range("num_sms", u64::from(self.num_sms), 1..=60, "two blocks an SM share one wake word of 128 bits");
-        rules.range("num_partitions", u64::from(self.num_partitions), 1..=32, "a grant mask holds one bit a port");
+        let why = "a grant mask holds one bit a port";
+        rules.range("num_sms", u64::from(self.num_sms), 1..=MOST_PORTS.into(), why);
+        rules.range("num_partitions", u64::from(self.num_partitions), 1..=MOST_CHANNELS.into(), why);
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
         let why = "a line, and so a request, belongs to one partition";
         rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
-        let (channels, most) = (self.channels_per_partition, 32 / self.num_partitions.clamp(1, 32));
-        let why = "a line of a partition finds its channel by its low bits; all channels share a set of 32 bits";
+        let (channels, most) =
+            (self.channels_per_partition, MOST_CHANNELS / self.num_partitions.clamp(1, MOST_CHANNELS));
+        let why = "a line of a partition finds its channel by its low bits; all channels share a word of 64 bits";
         rules.power_of_two("channels_per_partition", channels.into(), 1..=u64::from(most), why);
         rules.range("addr_bits", u64::from(self.addr_bits), 20..=49, "49 bits is what GPUs of today address");
         rules.group("clock", |rules| {
@@ -170,7 +176,7 @@ impl MachineConfig {
         }
         let ports = num_sms.saturating_add(*num_partitions);
         let why = "L1s and L2 banks share the reply crossbar, whose grant masks hold one bit a port";
-        rules.expect(ports <= 64, "scheme", "not off", "off with more than 64 SMs and partitions", why);
+        rules.expect(ports <= MOST_PORTS, "scheme", "not off", "off with more than 128 SMs and partitions", why);
         let why = "a line that the L2 recalls must be gone from every L1, also from one that is being supplied";
         rules.expect(!l2.recalls(), "scheme", "not off", "off with l2.flow.coherence = \"sharers\"", why);
         let why = "lines of decoupled tags come and go without a miss that could tell of them";
@@ -189,7 +195,9 @@ impl MachineConfig {
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
-        Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz]).ok()
+        // A domain of more SMs than the first holds has the clock of the cores.
+        let more = std::iter::repeat_n(core_khz, num_groups(self.num_sms.min(MOST_PORTS)).saturating_sub(1));
+        Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 
     /// How units of `unit_bytes` go round among the partitions: lines of an L1 or an L2, or bursts.

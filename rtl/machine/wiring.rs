@@ -33,14 +33,17 @@ mod sms;
 
 pub(super) use channels::{Channels, open};
 use memory::Memory;
+pub(super) use parts::num_groups;
 pub use parts::{CORE, DRAM, L2, Part, XBAR};
-use parts::{XBARS, block_id};
+use parts::{XBARS, block_id, domain_of, group_of, sms_of};
+
+use std::ops::Range;
 
 use super::MachineConfig;
 use super::duel::Duel;
 use super::side_network::RecallNetwork;
 use super::tracking::Tracking;
-use crate::kernel::{AnyEdge, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, FastEdge, Sleep};
+use crate::kernel::{AnyEdge, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, FastEdge, Simulator, Sleep};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::lsu::Lsu;
 use crate::noc::packet::{Reply, Request};
@@ -87,18 +90,37 @@ impl Machine {
     /// The block behind an id.
     #[must_use]
     pub fn part(&self, block: BlockId) -> Part {
-        let (slot, sms) = (usize::from(block.slot), self.cores.len());
-        match block.domain {
-            CORE if slot < sms => Part::Core(slot),
-            CORE if slot < 2 * sms => Part::Lsu(slot - sms),
-            CORE if slot == 2 * sms => Part::Dispatcher,
-            CORE if slot == 2 * sms + 1 => Part::Coordinator,
-            CORE => Part::Dueling,
-            XBAR => XBARS[slot],
-            L2 if slot < self.config.num_partitions as usize => Part::L2(slot),
-            L2 => Part::Tracker(slot - self.config.num_partitions as usize),
-            _ => Part::Dram(slot),
+        let slot = usize::from(block.slot);
+        match group_of(block.domain) {
+            Some(group) => self.part_beside(sms_of(self.cores.len(), group), slot),
+            None if block.domain == XBAR => XBARS[slot],
+            None if block.domain == DRAM => Part::Dram(slot),
+            None if slot < self.config.num_partitions as usize => Part::L2(slot),
+            None => Part::Tracker(slot - self.config.num_partitions as usize),
         }
+    }
+
+    /// The part in a slot of the domain of these SMs.
+    fn part_beside(&self, sms: Range<usize>, slot: usize) -> Part {
+        let count = sms.len();
+        match slot {
+            _ if slot < count => Part::Core(sms.start + slot),
+            _ if slot < 2 * count => Part::Lsu(sms.start + slot - count),
+            _ if slot == 2 * count => Part::Dispatcher,
+            _ if slot == 2 * count + 1 => Part::Coordinator,
+            _ => Part::Dueling,
+        }
+    }
+
+    /// The SMs whose LSUs were evaluated at the last tick, a bit for each.
+    #[must_use]
+    pub fn lsus_evaluated(&self, sim: &Simulator) -> u128 {
+        (0..num_groups(self.config.num_sms)).fold(0, |all, group| {
+            let sms = sms_of(self.cores.len(), group);
+            // Behind as many cores, and before what is beside the SMs.
+            let lsus = sim.evaluated(usize::from(domain_of(group))) >> sms.len() & ((1 << sms.len()) - 1);
+            all | lsus << sms.start
+        })
     }
 
     /// The id of a block.
@@ -148,7 +170,8 @@ impl Machine {
             CORE => self.eval_sms::<SCHEMES>(due, at),
             XBAR => self.eval_xbars::<SCHEMES>(due, at),
             L2 => self.eval_l2::<SCHEMES>(due, at),
-            _ => self.memory.eval_drams(due, at),
+            DRAM => self.memory.eval_drams(due, at),
+            _ => self.eval_more_sms::<SCHEMES>(due, at),
         }
     }
 
@@ -170,7 +193,9 @@ impl Machine {
 
 impl Blocks for Machine {
     fn population(&self) -> Vec<u8> {
-        let (sms, partitions) = (self.config.num_sms as u8, self.config.num_partitions as u8);
+        let mut groups =
+            (0..num_groups(self.config.num_sms)).map(|group| 2 * sms_of(self.cores.len(), group).len() as u8);
+        let (first, partitions) = (groups.next().unwrap_or(0), self.config.num_partitions as u8);
         // The slot of an absent coordinator stays empty below that of dueling.
         let beside = if self.duel.is_some() { 2 } else { u8::from(self.coordinator.is_some()) };
         // So do those of the crossbars of absent recalls below those of forwards.
@@ -179,7 +204,8 @@ impl Blocks for Machine {
             (Some(_), None) => (4, 1),
             (None, None) => (2, 1),
         };
-        vec![2 * sms + 1 + beside, xbars, per_partition * partitions, self.config.num_channels() as u8]
+        let others = [xbars, per_partition * partitions, self.config.num_channels() as u8];
+        [first + 1 + beside].into_iter().chain(others).chain(groups).collect()
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {

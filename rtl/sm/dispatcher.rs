@@ -44,7 +44,7 @@ impl Dispatcher {
     /// A dispatcher for `num_sms` SMs without a grid; `path` names it in messages.
     #[must_use]
     pub fn new(path: &str, num_sms: usize) -> Self {
-        assert!((1..=64).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 64: one bit each");
+        assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit each");
         Self {
             path: path.to_owned(),
             free: vec![0; num_sms].into(),
@@ -100,7 +100,7 @@ impl Dispatcher {
     }
 
     /// Sends the next CTA; true if one was sent.
-    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: u64) -> bool {
+    fn send(&mut self, launch: &mut TxBank<'_, CtaLaunch>, at: &mut impl AnyEdge, free: u128) -> bool {
         let cta = CtaLaunch { cta: self.launched as u32, at: self.at };
         let num_sms = self.free.len();
         for turn in 0..num_sms {
@@ -127,8 +127,8 @@ impl Dispatcher {
         }
     }
 
-    fn with_free_slots(&self) -> u64 {
-        self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u64::from(free > 0) << sm)
+    fn with_free_slots(&self) -> u128 {
+        self.free.iter().enumerate().fold(0, |mask, (sm, &free)| mask | u128::from(free > 0) << sm)
     }
 
     /// One clock edge, checked or not.

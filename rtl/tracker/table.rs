@@ -26,7 +26,7 @@ struct Entry {
     valid: bool,
     tag: u64,
     /// A bit for each L1; a single one where only the last is known.
-    sharers: u64,
+    sharers: u128,
     /// The L1 from which on the next supplier is searched.
     turn: u8,
 }
@@ -52,7 +52,7 @@ impl Payload for Entry {
         to.sized("tag", *tag, shape.tag_bits);
         match shape.list {
             SharerList::All => {
-                to.sized("sharers", *sharers, shape.sms);
+                to.mask("sharers", *sharers, shape.sms);
                 to.sized("turn", u64::from(*turn), bits_for(shape.sms));
             }
             SharerList::Last => {
@@ -121,7 +121,7 @@ impl Table {
         self.touch(at, set, way);
         let Entry { sharers, turn, .. } = self.entries.row(set)[way as usize];
         let others = sharers & !(1 << to);
-        let behind = others & (u64::MAX << turn);
+        let behind = others & (u128::MAX << turn);
         let among = if behind == 0 { others } else { behind };
         let supplier = (among != 0).then(|| among.trailing_zeros())?;
         let next = if supplier + 1 == self.shape.sms { 0 } else { supplier + 1 };

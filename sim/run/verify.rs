@@ -89,7 +89,7 @@ impl Shadow {
 
     /// Looks at every block that was evaluated at the last tick.
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
-        let lsus = sim.evaluated(usize::from(CORE)) >> machine.lsus().len();
+        let lsus = machine.lsus_evaluated(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
         if let Some(duel) = &mut self.duel
             && lsus != 0

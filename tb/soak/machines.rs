@@ -326,7 +326,8 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     let launch = launches.get(drawn).cloned().unwrap_or_else(|| kernels.to_owned());
     let changed = [10, 50, 90][random.below(3) as usize];
     let mut draw = Draw { random, changed, sets: Vec::new() };
-    let sms = draw.number(1, 20).unwrap_or(15);
+    // Few runs of many: they take long.
+    let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
     draw.range("num_partitions", 1, 12);
     draw.one_of("channels_per_partition", &[2, 1]);

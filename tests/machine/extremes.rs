@@ -60,8 +60,8 @@ fn warps_of_64_lanes_on_pipes_of_16_run_every_kernel() {
 #[test]
 fn the_largest_machine_runs_every_kernel() {
     let most = [
-        "num_sms=60",
-        "num_partitions=16",
+        "num_sms=128",
+        "num_partitions=32",
         "channels_per_partition=2",
         "addr_bits=49",
         "sm.warps=64",
@@ -118,4 +118,16 @@ fn clocks_of_any_simple_ratio_run() {
         let sets = sets.map(|(clock, khz)| format!("clock.{clock}_khz={khz}"));
         Setup::checked().sets(&sets.each_ref().map(String::as_str)).passes(&launch("syrk", "small.toml"));
     }
+}
+
+/// Twins follow the lists.
+#[test]
+fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {
+    let many = ["num_sms=72", "num_partitions=8"];
+    let launch = launch("pathfinder", "launch.toml");
+    let tracked = Setup::checked().machine("hybrid").designs(&["tracker"]).sets(&many).passes(&launch).counters;
+    assert!(tracked.trackers.iter().map(|bank| bank.supplied).sum::<u64>() > 500);
+    let sets = ["l2.sets=8", "l2.ways=2", "l2.flow.coherence=sharers"];
+    let recalled = Setup::checked().designs(&["transient"]).sets(&many).sets(&sets).passes(&launch).counters;
+    assert!(recalled.l1[64..].iter().all(|l1| l1.recalls > 0));
 }

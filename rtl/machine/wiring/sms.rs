@@ -1,7 +1,11 @@
 //! # The side of the SMs
 //! Cores, load-store units, dispatcher and coordinator with the channel ends that they are lent for an edge.
 
+use std::ops::Range;
+use std::slice::IterMut;
+
 use super::Machine;
+use super::parts::{group_of, sms_of};
 use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Due, RxBank, Sleep, TxBank};
 use crate::l1::lsu::LsuIo;
 use crate::sm::{DispatcherIo, SmIo};
@@ -10,20 +14,31 @@ impl Machine {
     /// Evaluates the SMs that are due, with dispatcher, coordinator and dueling.
     #[inline(always)]
     pub(super) fn eval_sms<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
-        let sms = self.cores.len() as u8;
-        self.eval_cores::<SCHEMES>(due, at);
-        self.eval_lsus::<SCHEMES>(due, at);
-        due.alone(2 * sms, at, |at| self.eval_dispatcher(at));
+        let sms = sms_of(self.cores.len(), 0);
+        let beside = 2 * sms.len() as u8;
+        self.eval_cores::<SCHEMES>(&sms, due, at);
+        self.eval_lsus::<SCHEMES>(&sms, due, at);
+        due.alone(beside, at, |at| self.eval_dispatcher(at));
         if SCHEMES {
-            due.alone(2 * sms + 1, at, |at| self.eval_coordinator(at));
-            due.alone(2 * sms + 2, at, |at| self.eval_duel(at));
+            due.alone(beside + 1, at, |at| self.eval_coordinator(at));
+            due.alone(beside + 2, at, |at| self.eval_duel(at));
         }
     }
 
+    /// Evaluates those SMs that are due of a group other than the first.
+    #[inline(never)]
+    pub(super) fn eval_more_sms<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+        let Some(group) = group_of(due.domain()) else { return };
+        let sms = sms_of(self.cores.len(), group);
+        self.eval_cores::<SCHEMES>(&sms, due, at);
+        self.eval_lsus::<SCHEMES>(&sms, due, at);
+    }
+
     #[inline(always)]
-    fn eval_cores<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+    fn eval_cores<const SCHEMES: bool>(&mut self, sms: &Range<usize>, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { cores, launch, done, mem, wb, side, faulted, .. } = self;
-        let parts = || cores.iter_mut().zip(launch.iter_mut().zip(done).zip(mem).zip(wb)).enumerate();
+        let links = of(launch, sms).zip(of(done, sms)).zip(of(mem, sms)).zip(of(wb, sms));
+        let parts = || sms.clone().zip(of(cores, sms).zip(links));
         due.each(0, parts, at, |(i, (core, (((launch, done), mem), wb))), at| {
             let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
             let side = if SCHEMES { side.get_mut(i) } else { None };
@@ -36,11 +51,11 @@ impl Machine {
     }
 
     #[inline(always)]
-    fn eval_lsus<const SCHEMES: bool>(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
+    fn eval_lsus<const SCHEMES: bool>(&mut self, sms: &Range<usize>, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { lsus, mem, wb, inject, deliver, side, duel, recalls, tracking, to_l2, from_l2, .. } = self;
-        let first = lsus.len() as u8;
-        let parts = || lsus.iter_mut().zip(mem.iter_mut().zip(wb).zip(inject).zip(deliver)).enumerate();
-        due.each(first, parts, at, |(i, (lsu, (((mem, wb), inject), deliver))), at| {
+        let links = of(mem, sms).zip(of(wb, sms)).zip(of(inject, sms)).zip(of(deliver, sms));
+        let parts = || sms.clone().zip(of(lsus, sms).zip(links));
+        due.each(sms.len() as u8, parts, at, |(i, (lsu, (((mem, wb), inject), deliver))), at| {
             let (core_req, core_rsp, mem_req, mem_rsp) = (mem.rx(), wb.tx(), inject.tx(), deliver.rx());
             let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel: None, recall: None, supply: None };
             if !SCHEMES {
@@ -128,6 +143,12 @@ impl Machine {
             }
         });
     }
+}
+
+/// The parts of a group's SMs.
+#[inline(always)]
+fn of<'a, T>(all: &'a mut [T], sms: &Range<usize>) -> IterMut<'a, T> {
+    all[sms.clone()].iter_mut()
 }
 
 /// Keeps the first of the faults of cores: of several at one tick that of the SM with the lowest number.

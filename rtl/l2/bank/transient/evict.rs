@@ -12,7 +12,7 @@ use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
 /// Notes the L1s with copies of a new line in a place; returns those with copies of the old one.
-pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): Place, new: u64) -> u64 {
+pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): Place, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
     old

@@ -28,7 +28,7 @@ use crate::kernel::{Describe, DescribeExt, Fields, FieldsExt, Payload};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leaving {
     /// L1s still to be told, one bit each.
-    pub sharers: u64,
+    pub sharers: u128,
     /// L1s told that did not acknowledge yet.
     pub inv_left: u8,
     /// Memory does not know the bytes.
@@ -50,7 +50,7 @@ impl Leaving {
     pub fn describe(&self, l1s: u32, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, id, missed: _ } = self;
         if l1s > 0 {
-            to.sized("sharers", *sharers, l1s);
+            to.mask("sharers", *sharers, l1s);
             to.sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
         }
         to.flag("dirty", *dirty);

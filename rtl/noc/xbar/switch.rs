@@ -1,0 +1,288 @@
+//! # Switch
+//! The crossbar for either number of ports: see [`Xbar`](super::Xbar).
+
+use std::ops::{BitAndAssign, BitOrAssign};
+
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u3;
+use num_traits::PrimInt;
+
+use super::{MOST_PORTS, OutputStats, XbarConfig, XbarIo};
+use crate::cells::arbiter::RoundRobin;
+use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
+use crate::noc::buffer::InputBuffer;
+use crate::noc::packet::{FLIT_BYTES, Packet};
+
+/// A word of the host with a bit for each port.
+pub(super) trait Ports: PrimInt + BitAndAssign + BitOrAssign + Into<u128> {
+    /// The bit of one.
+    fn bit(port: usize) -> Self {
+        Self::one() << port
+    }
+}
+
+impl Ports for u64 {}
+impl Ports for u128 {}
+
+/// No cycle ever comes to this.
+const NEVER: u64 = u64::MAX;
+/// Cycles that a calendar of tails spans: more than the longest packet has flits.
+const CALENDAR: u64 = 8;
+
+/// Which input an output is serving, and until when.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passing {
+    input: u8,
+    tail_at: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Output<M> {
+    arbiter: RoundRobin,
+    /// Inputs whose head packet wants this output.
+    requests: M,
+    passing: Passing,
+    stats: OutputStats,
+    blocked_since: Option<u64>,
+}
+
+/// A crossbar whose inputs, and whose outputs, have a bit each in a word `M` of the host.
+#[derive(Clone)]
+pub(super) struct Switch<P: Packet, M> {
+    path: String,
+    inputs: Vec<InputBuffer<P>>,
+    outputs: Vec<Output<M>>,
+    /// Outputs with a packet passing.
+    busy: M,
+    /// For each of the next cycles the outputs that a tail passes then: follows from `passing` of the
+    /// busy ones, kept for the host's speed.
+    tails: [M; CALENDAR as usize],
+    /// Outputs that some head packet waits for.
+    wanted: M,
+}
+
+impl<P: Packet, M: Ports> Switch<P, M> {
+    /// An empty crossbar.
+    ///
+    /// # Panics
+    /// If there are no or more than 128 inputs or outputs: the machine's wiring is wrong.
+    pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
+        assert!(
+            (1..=MOST_PORTS).contains(&outputs),
+            "{path}: {outputs} outputs, expected 1 to {MOST_PORTS}: one bit each"
+        );
+        let input = |i| InputBuffer::new(format!("{path}.input{i}.flits"), config.buffer_flits, shape.clone());
+        let output = |_| Output {
+            arbiter: RoundRobin::new(inputs),
+            requests: M::zero(),
+            passing: Passing::default(),
+            stats: OutputStats::default(),
+            blocked_since: None,
+        };
+        Self {
+            path: path.to_owned(),
+            inputs: (0..inputs).map(input).collect(),
+            outputs: (0..outputs).map(output).collect(),
+            busy: M::zero(),
+            tails: [M::zero(); CALENDAR as usize],
+            wanted: M::zero(),
+        }
+    }
+
+    /// What went through output `output`.
+    pub(super) fn stats(&self, output: usize) -> &OutputStats {
+        &self.outputs[output].stats
+    }
+
+    /// True if no packet is inside.
+    pub(super) fn is_idle(&self) -> bool {
+        self.inputs.iter().all(InputBuffer::is_empty)
+    }
+
+    /// Charges the cycles of a stall that still lasts, at the end of a run.
+    pub(super) fn settle(&mut self, cycle: u64) {
+        for output in &mut self.outputs {
+            if let Some(since) = &mut output.blocked_since {
+                output.stats.blocked += cycle.saturating_sub(*since);
+                *since = cycle;
+            }
+        }
+    }
+
+    /// Takes packets whose wires and room are there.
+    fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
+        // One pass without a branch finds the few inputs that have a packet outside.
+        let ends = from.0.iter_mut().rev();
+        let mut outside =
+            ends.fold(M::zero(), |outside, end| outside << 1 | if end.rx().waiting(at) { M::one() } else { M::zero() });
+        while !outside.is_zero() {
+            let i = outside.trailing_zeros() as usize;
+            outside &= outside - M::one();
+            let input = &mut self.inputs[i];
+            if input.wires_free() > at.cycle() {
+                edge.wake_at(input.wires_free());
+                continue;
+            }
+            let mut from = from.at(i);
+            let Some(packet) = from.peek(at) else { continue };
+            let flits = packet.flits();
+            match input.room_from(flits) {
+                Some(cycle) if cycle <= at.cycle() => {
+                    let (new_head, output) = (input.is_empty(), packet.destination());
+                    input.enter(at.cycle(), flits, packet);
+                    from.drop_head(at);
+                    if from.waiting(at) {
+                        edge.wake_at(input.wires_free());
+                    }
+                    if new_head {
+                        edge.entered |= M::bit(i);
+                        self.request(at.cycle(), i, output);
+                    }
+                }
+                Some(cycle) => edge.wake_at(cycle),
+                None => edge.roomless |= M::bit(i),
+            }
+        }
+    }
+
+    /// Grants outputs of `idle` that have room for a packet; those that are asked for by headers of
+    /// earlier cycles.
+    fn grant(&mut self, mut idle: M, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
+        while !idle.is_zero() {
+            let o = idle.trailing_zeros() as usize;
+            idle &= idle - M::one();
+            let output = &mut self.outputs[o];
+            if !to.at(o).ready(at) {
+                output.blocked_since.get_or_insert(at.cycle());
+                edge.stuck |= M::bit(o);
+                continue;
+            }
+            let Some(i) = output.arbiter.grant(output.requests & !edge.entered) else { continue };
+            output.requests &= !M::bit(i as usize);
+            if output.requests.is_zero() {
+                self.wanted &= !M::bit(o);
+            }
+            self.busy |= M::bit(o);
+            let tail_at = self.inputs[i as usize].leave(at.cycle());
+            output.passing = Passing { input: i as u8, tail_at };
+            self.tails[(tail_at % CALENDAR) as usize] |= M::bit(o);
+            if let Some(since) = output.blocked_since.take() {
+                output.stats.blocked += at.cycle() - since;
+            }
+            edge.granted |= M::bit(i as usize);
+        }
+    }
+
+    /// Sends the packets whose tails pass in this cycle.
+    fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
+        let mut tails = std::mem::replace(&mut self.tails[(at.cycle() % CALENDAR) as usize], M::zero());
+        self.busy &= !tails;
+        while !tails.is_zero() {
+            let o = tails.trailing_zeros() as usize;
+            tails &= tails - M::one();
+            let output = &mut self.outputs[o];
+            let i = output.passing.input;
+            let input = &mut self.inputs[usize::from(i)];
+            let cycle = at.cycle();
+            to.at(o).push_with(at, |beat| {
+                output.stats.packets += 1;
+                output.stats.flits += u64::from(input.pop(cycle, beat));
+            });
+            if let Some(next) = input.head() {
+                let wanted = next.destination();
+                self.request(at.cycle(), usize::from(i), wanted);
+            }
+        }
+    }
+
+    /// The next cycle in which a tail passes, or `NEVER`.
+    fn next_tail(&self, cycle: u64) -> u64 {
+        if self.busy.is_zero() {
+            return NEVER;
+        }
+        let mut ahead = cycle + 1..cycle + CALENDAR;
+        ahead.find(|next| !self.tails[(next % CALENDAR) as usize].is_zero()).unwrap_or(NEVER)
+    }
+
+    /// Raises the request of a new head packet: the arbiter of its output sees it in the next cycle.
+    fn request(&mut self, cycle: u64, i: usize, o: usize) {
+        assert!(
+            o < self.outputs.len(),
+            "cycle {cycle}, {}: a packet at input {i} wants output {o} of {}",
+            self.path,
+            self.outputs.len()
+        );
+        self.outputs[o].requests |= M::bit(i);
+        self.wanted |= M::bit(o);
+    }
+}
+
+/// What one edge did, as far as the next wake-up depends on it.
+struct Outcome<M> {
+    wake: u64,
+    /// Inputs whose head packet has its header enter in this cycle.
+    entered: M,
+    /// Inputs with a packet outside that has no room until the head packet is granted.
+    roomless: M,
+    /// Inputs granted.
+    granted: M,
+    /// Outputs wanted whose receiver is full; its next pop wakes the crossbar.
+    stuck: M,
+}
+
+impl<M> Outcome<M> {
+    fn wake_at(&mut self, cycle: u64) {
+        self.wake = self.wake.min(cycle);
+    }
+}
+
+impl<P: Packet + 'static, M: Ports> Switch<P, M> {
+    /// One clock edge, checked or not.
+    #[inline(never)]
+    pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
+        let none = M::zero();
+        let mut edge = Outcome { wake: NEVER, entered: none, roomless: none, granted: none, stuck: none };
+        // Taking comes first: a packet must find the room of the start of the cycle. Whoever asks was
+        // asking at the start of the cycle: a header must have arrived before it can ask.
+        let idle = self.wanted & !self.busy;
+        self.take(&mut io.from, at, &mut edge);
+        self.grant(idle, &mut io.to, at, &mut edge);
+        self.send(&mut io.to, at);
+        if self.wanted & !self.busy & !edge.stuck != none || edge.roomless & edge.granted != none {
+            return Sleep::Next;
+        }
+        match edge.wake.min(self.next_tail(at.cycle())) {
+            NEVER => Sleep::UntilEvent,
+            cycle => Sleep::At(cycle),
+        }
+    }
+
+    /// Lists outputs and inputs.
+    pub(super) fn describe(&self, to: &mut dyn Describe) {
+        // `wanted` only says which request registers are not zero.
+        let Self { path: _, inputs, outputs, busy, tails: _, wanted: _ } = self;
+        to.mask("busy", (*busy).into(), outputs.len() as u32);
+        for (i, input) in inputs.iter().enumerate() {
+            to.parts("input", i as u32, |to| input.describe(to));
+        }
+        for (o, output) in outputs.iter().enumerate() {
+            to.parts("output", o as u32, |to| output.describe(inputs.len() as u32, to));
+        }
+    }
+}
+
+impl<M: Ports> Output<M> {
+    fn describe(&self, inputs: u32, to: &mut dyn Describe) {
+        let Self { arbiter, requests, passing: Passing { input, tail_at }, stats, blocked_since: _ } = self;
+        to.part("arbiter", |to| arbiter.describe(to));
+        to.mask("requests", (*requests).into(), inputs);
+        to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
+        to.bits("tail_at", u3::masked_new(*tail_at));
+        to.logic("flit", Logic::Mux { ways: inputs, width: FLIT_BYTES * 8 });
+        let OutputStats { packets, flits, blocked } = stats;
+        to.stat("packets", *packets);
+        to.stat("flits", *flits);
+        to.stat("bytes", stats.bytes());
+        to.stat("blocked", *blocked);
+    }
+}
