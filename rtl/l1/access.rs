@@ -9,6 +9,7 @@
 use super::bypass::contention::Warps;
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
+use arbitrary_int::u2;
 
 /// Lanes of a warp, or of each half of a warp of 64.
 pub const LANES: usize = 32;
@@ -83,6 +84,8 @@ pub struct WarpAccess {
     pub half: u8,
     /// Program counter.
     pub pc: u32,
+    /// Which of the beats of its instruction.
+    pub beat: u2,
     /// log2 of the bytes a lane moves: 0 to 3; 2 or 3, as the type says, if atomic.
     pub size_log2: u8,
     /// Active lanes.
@@ -110,6 +113,7 @@ impl Default for WarpAccess {
             warp: 0,
             half: 0,
             pc: 0,
+            beat: u2::default(),
             size_log2: 0,
             mask: 0,
             atomic: AtomicOp::default(),
@@ -145,8 +149,22 @@ impl AccessShape {
 impl Payload for WarpAccess {
     type Shape = AccessShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, space, uncached, resident, warp, half, pc, size_log2, mask, atomic, address, data, compare } =
-            self;
+        let Self {
+            kind,
+            space,
+            uncached,
+            resident,
+            warp,
+            half,
+            pc,
+            beat,
+            size_log2,
+            mask,
+            atomic,
+            address,
+            data,
+            compare,
+        } = self;
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
@@ -156,6 +174,7 @@ impl Payload for WarpAccess {
         to.sized("warp", u64::from(*warp), 6);
         shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
+        to.bits("beat", *beat);
         to.sized("size_log2", u64::from(*size_log2), 2);
         to.bits("mask", *mask);
         atomic.fields(&(), to);
@@ -194,6 +213,10 @@ pub struct WarpReply {
     pub half: u8,
     /// Program counter of the load.
     pub pc: u32,
+    /// Which of its beats.
+    pub beat: u2,
+    /// log2 of the bytes that a lane of the beat moves.
+    pub size_log2: u8,
     /// Lanes loaded.
     pub mask: u32,
     /// Bytes loaded, not extended: low word, high word. Lanes out of the mask, the high words of
@@ -204,11 +227,13 @@ pub struct WarpReply {
 impl Payload for WarpReply {
     type Shape = AccessShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &AccessShape, to: &mut F) {
-        let Self { kind, warp, half, pc, mask, data } = self;
+        let Self { kind, warp, half, pc, beat, size_log2, mask, data } = self;
         to.state("kind", *kind);
         to.sized("warp", u64::from(*warp), 6);
         shape.half(*half, to);
         to.sized("pc", u64::from(*pc), shape.pc_bits);
+        to.bits("beat", *beat);
+        to.sized("size_log2", u64::from(*size_log2), 2);
         to.bits("mask", *mask);
         to.lanes("data", data.as_flattened().iter().copied());
     }

@@ -240,6 +240,7 @@ impl Coalescer {
             warp,
             half: _,
             pc,
+            beat: _,
             size_log2,
             mask,
             atomic,

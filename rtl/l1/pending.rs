@@ -18,6 +18,8 @@
 //! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.
 //! Bench: its own tests and `tb/l1/lsu.rs`.
 
+use arbitrary_int::u2;
+
 use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::noc::packet::LINE_BYTES;
@@ -30,6 +32,7 @@ struct Row {
     pc: u32,
     mask: u32,
     left: u32,
+    beat: u2,
     size_log2: u8,
     /// Byte offset of each lane in its line.
     offset: [u8; LANES],
@@ -71,6 +74,7 @@ impl Pending {
             pc: 0,
             mask: 0,
             left: 0,
+            beat: u2::default(),
             size_log2: 0,
             offset: [0; LANES],
             in_order: false,
@@ -110,7 +114,7 @@ impl Pending {
         row.pc = access.pc;
         row.mask = access.mask;
         row.left = access.mask;
-        row.size_log2 = access.size_log2;
+        (row.beat, row.size_log2) = (access.beat, access.size_log2);
         row.in_order = in_order;
         if in_order {
             row.offset = IN_ORDER;
@@ -188,6 +192,7 @@ impl Pending {
         reply.warp = row.warp;
         reply.half = row.half;
         reply.pc = row.pc;
+        (reply.beat, reply.size_log2) = (row.beat, row.size_log2);
         reply.mask = row.mask;
         reply.data = row.data;
     }
@@ -200,13 +205,14 @@ impl Pending {
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
         to.entries("row", rows.iter(), |row, to| {
-            let Row { kind, warp, half, pc, mask, left, size_log2, offset, in_order: _, data } = row;
+            let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data } = row;
             to.state("kind", *kind);
             to.sized("warp", u64::from(*warp), 6);
             shape.half(*half, to);
             to.sized("pc", u64::from(*pc), shape.pc_bits);
             to.bits("mask", *mask);
             to.bits("left", *left);
+            to.bits("beat", *beat);
             to.sized("size_log2", u64::from(*size_log2), 2);
             for lane in offset {
                 to.sized("offset", u64::from(*lane), *offset_bits);

@@ -196,8 +196,10 @@ struct Signals {
     unit: Place,
     unit_waits: SignalId,
     unit_kind: SignalId,
+    unit_beats: SignalId,
     reply: Place,
     reply_kind: SignalId,
+    reply_beat: SignalId,
 }
 
 impl Signals {
@@ -221,17 +223,22 @@ impl Signals {
             unit_waits: find("address_unit", "waiting")?,
             unit_kind: find("address_unit", "kind")?,
             reply: Place::find(tree, &format!("{core}.wb"), "")?,
+            unit_beats: find("address_unit", "beats")?,
             reply_kind: find("wb", "kind")?,
+            reply_beat: find("wb", "beat")?,
         })
     }
 
     fn all(&self) -> impl Iterator<Item = SignalId> + '_ {
-        let Self { decoding, decoded, heads, seconds, busy, unit_waits, unit_kind, reply_kind, .. } = self;
-        let plain = [decoding, decoded, heads, seconds, busy, unit_waits, unit_kind, reply_kind].map(|&id| id);
+        let Self { decoding, decoded, heads, seconds, busy, unit_waits, unit_kind, .. } = self;
+        let Self { unit_beats, reply_kind, reply_beat, .. } = self;
+        let fetched = [decoding, decoded, heads, seconds, busy].map(|&id| id);
+        let plain =
+            fetched.into_iter().chain([unit_waits, unit_kind, unit_beats, reply_kind, reply_beat].map(|&id| id));
         let places = self.schedulers.iter().chain([&self.unit, &self.reply]);
         let places = places.flat_map(|place| [place.valid, place.warp, place.pc]);
         let flights = self.flights.iter().flat_map(|flight| [flight.warp, flight.pc, flight.due]);
-        plain.into_iter().chain(places).chain(flights)
+        plain.chain(places).chain(flights)
     }
 }
 
@@ -241,8 +248,8 @@ struct Access {
     line: u64,
     /// The address unit has it.
     in_unit: bool,
-    /// It ends with a reply.
-    is_replied: bool,
+    /// Replies with which it ends, to all its beats.
+    left: u64,
 }
 
 /// The instructions of a core that have been fetched and have not ended.
@@ -260,8 +267,8 @@ struct Core {
     /// The warp whose pair was decoded in the cycle before.
     decoded: Option<u64>,
     accesses: Vec<Access>,
-    /// The reply that stood at the head in the cycle before.
-    reply: Option<(u64, u64)>,
+    /// The reply that stood at the head in the cycle before, with its beat.
+    reply: Option<((u64, u64), u64)>,
 }
 
 impl Core {
@@ -361,8 +368,9 @@ impl Core {
             log.end_line(due + 1, line, End::Retired);
         } else if self.signals.unit.at(samples) == Some(of) {
             let is_replied = self.replied.contains(&samples.get(self.signals.unit_kind));
+            let left = if is_replied { samples.get(self.signals.unit_beats) } else { 0 };
             log.stage(now + 1, line, "O");
-            self.accesses.push(Access { of, line, in_unit: true, is_replied });
+            self.accesses.push(Access { of, line, in_unit: true, left });
         } else {
             log.end_line(now + 1, line, End::Retired);
         }
@@ -378,20 +386,23 @@ impl Core {
             access.in_unit = false;
             // The cycle that sends a beat is still the unit's.
             log.stage(now + 1, access.line, "M");
-            if !access.is_replied {
+            if access.left == 0 {
                 log.end_line(now + 2, access.line, End::Retired);
             }
-            access.is_replied
+            access.left > 0
         });
     }
 
-    /// Ends the load whose last reply was taken in this cycle: it has left the head.
+    /// Ends the load whose last reply was taken in this cycle: that has left the head.
     fn take_reply(&mut self, now: u64, samples: &Samples, log: &mut Log) {
         let is_data = samples.get(self.signals.reply_kind) == self.data;
-        let head = self.signals.reply.at(samples).filter(|_| is_data);
-        let taken = std::mem::replace(&mut self.reply, head).filter(|&of| head != Some(of));
-        let Some(of) = taken.filter(|_| self.signals.unit.at(samples) != taken) else { return };
-        if let Some(at) = self.accesses.iter().position(|access| access.of == of && access.is_replied) {
+        let beat = samples.get(self.signals.reply_beat);
+        let head = self.signals.reply.at(samples).filter(|_| is_data).map(|of| (of, beat));
+        let taken = std::mem::replace(&mut self.reply, head).filter(|&taken| head != Some(taken));
+        let Some((of, _)) = taken else { return };
+        let Some(at) = self.accesses.iter().position(|access| access.of == of && access.left > 0) else { return };
+        self.accesses[at].left -= 1;
+        if self.accesses[at].left == 0 {
             let access = self.accesses.remove(at);
             log.stage(now, access.line, "W");
             log.end_line(now + 1, access.line, End::Retired);

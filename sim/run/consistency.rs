@@ -25,8 +25,8 @@ const WORD: u64 = 4;
 /// Cells judged at most, the first that a kernel uses: some 200 bytes of the host are spent on each.
 const MOST_CELLS: usize = 1 << 19;
 
-/// An instruction on its way: SM, warp, half and program counter. A warp has one of each.
-type Key = (usize, u8, u8, u32);
+/// A beat on its way: SM, warp, half, program counter and number. A warp has one of each.
+type Key = (usize, u8, u8, u32, u8);
 
 /// Bytes of a word that a lane loads or stores.
 #[derive(Clone, Copy)]
@@ -206,7 +206,7 @@ impl MemoryModel {
                         self.want(sm, access, piece, &mut wanted);
                     }
                 }
-                self.wanted.insert((sm, access.warp, access.half, access.pc), wanted);
+                self.wanted.insert((sm, access.warp, access.half, access.pc, access.beat.value()), wanted);
             }
             AccessKind::Store => {
                 // Of several lanes the highest writes the bytes that they share.
@@ -268,7 +268,7 @@ impl MemoryModel {
 
     /// A load or an atomic is answered.
     fn answered(&mut self, sm: usize, reply: &WarpReply) -> Result<(), String> {
-        let key = (sm, reply.warp, reply.half, reply.pc);
+        let key = (sm, reply.warp, reply.half, reply.pc, reply.beat.value());
         let mut wrong = Ok(());
         for (piece, wanted) in self.wanted.remove(&key).unwrap_or_default() {
             if !self.known.contains(&piece.word) {

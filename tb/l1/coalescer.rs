@@ -9,6 +9,7 @@
 //! | requests come in the order of their lowest lanes, one an `emit`   | `every_request_*` |
 //! | requests carry what the tags need of the instruction, numbered    | `every_request_*` |
 
+use arbitrary_int::u2;
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use proptest::prelude::*;
@@ -50,6 +51,7 @@ fn access() -> impl Strategy<Value = WarpAccess> {
                 resident: Warps::default(),
                 half: 0,
                 pc: 0,
+                beat: u2::default(),
                 size_log2,
                 mask,
                 atomic: AtomicOp { f, ty: if size_log2 == 3 { Type::U64 } else { Type::U32 } },

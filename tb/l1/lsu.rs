@@ -15,6 +15,7 @@
 //! | instructions that contend are those of the twin, and their loads go past if they miss | `random_programs_*` |
 //! | each outcome, refusal and combination of failing conditions happens         | `random_programs_reach_*` |
 
+use arbitrary_int::u2;
 use std::collections::BTreeSet;
 
 use isa::lanes::AtomicFn;
@@ -253,6 +254,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 resident: Warps::new((mix(seed, 15) % 9) as u8),
                 half: 0,
                 pc: i as u32,
+                beat: u2::new((mix(seed, 16) % 4) as u8),
                 size_log2,
                 mask,
                 atomic: AtomicOp { f, ty },

@@ -140,7 +140,8 @@ impl Scoreboard {
         let expected = self.expected.remove(&i);
         let (left, words) = expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or unasked"));
         assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
-        assert_eq!((reply.warp, reply.mask), (access.warp, access.mask), "cycle {cycle}: answer {i}");
+        let of = (access.warp, access.mask, access.beat, access.size_log2);
+        assert_eq!((reply.warp, reply.mask, reply.beat, reply.size_log2), of, "cycle {cycle}: answer {i}");
         if matches!(access.kind, AccessKind::Store | AccessKind::Reduce) {
             assert_eq!(reply.kind, WarpReplyKind::Stored, "cycle {cycle}: answer {i}");
             return;

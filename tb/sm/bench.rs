@@ -366,6 +366,8 @@ impl Memory {
             warp: access.warp,
             half: access.half,
             pc: access.pc,
+            beat: access.beat,
+            size_log2: access.size_log2,
             mask: access.mask,
             ..WarpReply::default()
         };

@@ -1,6 +1,6 @@
 //! Retirement: results and load replies reach the register file, warps and CTAs end.
 
-use isa::program::{Dst, Inst, MemOp, Op, RegMask};
+use isa::program::{Dst, Inst, MemOp, Op, Reg, RegMask};
 
 use super::pipes::Flight;
 use crate::kernel::{AnyEdge, Rx};
@@ -9,7 +9,6 @@ use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 use crate::sm::front::decode::{Decoded, Pipe};
 use crate::sm::memory::address_unit::{Part, extend};
-use crate::sm::memory::texture::TEXEL_BYTES;
 use crate::sm::warp::warps::Warps;
 
 impl SmCore {
@@ -70,20 +69,24 @@ impl SmCore {
         // An atomic writes too, so that barriers and fences wait for it as they do for stores.
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
         self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
-        let bytes = if let Op::Texture(_) = decoded.inst.op { TEXEL_BYTES as u32 } else { decoded.bytes.into() };
-        let (part, last) = self.address_unit.answered(warp, reply.pc, bytes);
+        let mut written = decoded.inst.writes;
         match &decoded.inst.op {
             Op::Load(mem) if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 => {
                 let row = u32::from(self.first_row(warp, reply.half) + decoded.rows[0]);
                 self.registers.write_word(at, row, reply.mask, &reply.data[0]);
             }
-            Op::Load(mem) | Op::Atomic(_, mem) => self.write_beat(at, &decoded.inst, mem, part, reply),
-            Op::Texture(op) => self.write_texels(loaded, at, decoded, op, part, reply),
+            Op::Load(mem) | Op::Atomic(_, mem) => written = self.write_beat(at, &decoded.inst, mem, reply),
+            Op::Texture(op) => {
+                self.write_texels(loaded, at, decoded, op, reply);
+                if self.address_unit.answered(warp, reply.pc) {
+                    written = RegMask::default();
+                }
+            }
             _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle(), self.path, reply.pc),
         }
         wb.drop_head(at);
-        if last && self.halves.complete(warp, &decoded.inst.writes) {
-            self.release(loaded, warp, decoded);
+        if self.halves.complete(warp, &written) {
+            self.release_set(loaded, warp, &written, true);
         }
     }
 
@@ -99,10 +102,12 @@ impl SmCore {
         assert!(is_due, "cycle {}, {}: {kind:?} reply to warp {warp}, which awaits none", at.cycle(), self.path);
     }
 
-    /// Writes what one beat of a load brings of its elements, of any width and number.
+    /// Writes what one beat of a load brings of its elements, of any width and number. Returns the words that it has
+    /// written.
     #[inline(never)]
-    fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, part: Part, reply: &WarpReply) {
-        let bytes = mem.ty.bytes();
+    fn write_beat(&mut self, at: &impl AnyEdge, inst: &Inst, mem: &MemOp, reply: &WarpReply) -> RegMask {
+        let (bytes, part) = (mem.ty.bytes(), Part::of(reply));
+        let mut written = RegMask::default();
         let rows = u32::from(self.first_row(reply.warp, reply.half));
         let [low, high] = &reply.data;
         for (first, dst) in (0..).step_by(bytes as usize).zip(&inst.dsts[..usize::from(mem.lanes)]) {
@@ -113,12 +118,14 @@ impl SmCore {
                 let half = part.offset.wrapping_sub(first) / part.bytes;
                 if half < 2 {
                     self.registers.write_word(at, row + half, reply.mask, low);
+                    written.insert_reg(Reg { index: reg.index + half as u16, wide: false });
                 }
                 continue;
             }
             if !(part.offset..part.offset + part.bytes).contains(&first) {
                 continue;
             }
+            written.insert_reg(*reg);
             let place = (first - part.offset) / bytes;
             if bytes == 4 && !reg.wide {
                 self.registers.write_word(at, row, reply.mask, &reply.data[place as usize]);
@@ -132,6 +139,7 @@ impl SmCore {
                 self.registers.write_word(at, row + 1, reply.mask, &values.map(|value| (value >> 32) as u32));
             }
         }
+        written
     }
 
     /// Ends the lanes of `mask` of a warp.

@@ -3,16 +3,16 @@
 //! in beats of at most 8 bytes per lane, one a cycle; of local memory, whose words are interleaved
 //! between the lanes of a warp, in beats of at most 4.
 //!
-//! It holds one instruction. A store or an atomic leaves with its last beat. A load of one beat does
-//! too; of several, each waits for the reply to the one before and the instruction stays until the
-//! last reply, because a reply names warp and pc but not the beat.
+//! It holds one instruction, which leaves with its last beat; replies name their beats, so that several may be on
+//! their way. Only a fetch of texels waits with each beat for the reply to the one before: what it keeps of the
+//! fetch until its texels come is one row (`texture.rs`).
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests and `tb/sm/spaces.rs`.
 
 use arbitrary_int::traits::Integer;
-use arbitrary_int::u3;
+use arbitrary_int::{u2, u3};
 use isa::lanes::AtomicFn;
 use isa::map::{LOCAL_WORD, local_offset};
 use isa::program::MemOp;
@@ -20,7 +20,7 @@ use isa::types::{CacheOp, Type};
 
 use crate::cells::atomic::AtomicOp;
 use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, Payload, Tx};
-use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
+use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply};
 use crate::l1::bypass::contention::Warps;
 use crate::sm::execute::operands::{Base, Operand, Operands, Row};
 use crate::sm::front::decode::Decoded;
@@ -37,7 +37,7 @@ pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct AddressUnit {
     valid: bool,
-    /// A beat of a load has been sent and its reply is awaited.
+    /// A beat of a fetch has been sent and its reply is awaited.
     waiting: bool,
     kind: AccessKind,
     space: MemorySpace,
@@ -65,6 +65,14 @@ pub(in crate::sm) struct Part {
     pub offset: u32,
     /// How many.
     pub bytes: u32,
+}
+
+impl Part {
+    /// What a reply brings.
+    pub fn of(reply: &WarpReply) -> Self {
+        let bytes = 1 << reply.size_log2;
+        Self { offset: u32::from(reply.beat) * bytes, bytes }
+    }
 }
 
 impl AddressUnit {
@@ -216,7 +224,7 @@ impl AddressUnit {
             if self.space == MemorySpace::Local { (LOCAL_STRIDE, 1) } else { (u64::from(BEAT_BYTES), 2) };
         let ahead = u64::from(self.beat) * stride;
         let word = self.beat.as_usize() * words;
-        mem.push_with(at, |beat| {
+        mem.push_with(at, |to| {
             let WarpAccess {
                 kind,
                 space,
@@ -225,18 +233,20 @@ impl AddressUnit {
                 warp,
                 half,
                 pc,
+                beat,
                 size_log2,
                 mask,
                 atomic,
                 address,
                 data,
                 compare,
-            } = beat;
+            } = to;
             *kind = self.kind;
             *space = self.space;
             *uncached = self.uncached;
             *warps = Warps::new(resident);
             (*warp, *half, *pc, *mask) = (self.warp, self.half, self.pc, self.mask);
+            *beat = u2::new(self.beat.value());
             *size_log2 = self.size_log2;
             *address = self.address;
             if ahead > 0 {
@@ -256,26 +266,18 @@ impl AddressUnit {
                 *high = self.data[3];
             }
         });
-        if self.kind != AccessKind::Load || self.beats == u3::new(1) {
-            self.beat += u3::new(1);
-            self.valid = self.beat < self.beats;
-        } else {
+        self.beat += u3::new(1);
+        self.valid = self.beat < self.beats;
+        if self.valid && self.space == MemorySpace::Texture {
             self.waiting = true;
         }
     }
 
-    /// Takes note of the reply to a load of `bytes` bytes per lane. Returns what it answers, and whether
-    /// it is the last.
-    pub fn answered(&mut self, warp: u8, pc: u32, bytes: u32) -> (Part, bool) {
-        if !(self.valid && self.waiting && self.warp == warp && self.pc == pc) {
-            return (Part { offset: 0, bytes }, true);
-        }
-        let bytes = 1 << self.size_log2;
-        let part = Part { offset: u32::from(self.beat) * bytes, bytes };
-        self.beat += u3::new(1);
-        self.waiting = false;
-        self.valid = self.beat < self.beats;
-        (part, !self.valid)
+    /// Takes note of the reply to a beat of a fetch: the next may be sent. False if there is none.
+    pub fn answered(&mut self, warp: u8, pc: u32) -> bool {
+        let answered = self.waiting && self.warp == warp && self.pc == pc;
+        self.waiting &= !answered;
+        answered
     }
 
     pub fn describe(&self, halves: u32, to: &mut dyn Describe) {

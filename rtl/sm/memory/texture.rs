@@ -155,9 +155,9 @@ impl SmCore {
         at: &impl AnyEdge,
         decoded: &Decoded,
         op: &TexOp,
-        part: Part,
         reply: &WarpReply,
     ) {
+        let part = Part::of(reply);
         let rows = u32::from(self.first_row(reply.warp, reply.half));
         let Fetch { texture, outside } = self.fetches.rows.read(at, rows + u32::from(decoded.rows[0]))[0];
         let texture = &loaded.image.program.textures[usize::from(texture)];

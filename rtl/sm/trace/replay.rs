@@ -243,12 +243,9 @@ impl SmCore {
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
         self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
         let bytes = u32::from(decoded.bytes);
-        let (_, last) = self.address_unit.answered(warp, operation, bytes);
         let beats = decoded.bytes.div_ceil(BEAT_BYTES);
-        let known = self.streams.answered(warp, operation, beats, |address, beat| belongs(reply, address, bytes, beat));
-        if !known {
-            self.foreign_data(at, reply);
-        }
+        let answered = self.streams.answered(warp, operation, beats, |address| belongs(reply, address, bytes));
+        let Some(last) = answered else { self.foreign_data(at, reply) };
         wb.drop_head(at);
         if self.streams.groups_came(warp) {
             self.release_set(loaded, warp, &COPIES, true);
@@ -279,15 +276,15 @@ fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     }
 }
 
-/// Whether a reply is beat `beat` of a load of `bytes` bytes from these addresses.
-fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32, beat: u8) -> bool {
+/// Whether a reply is of a load of `bytes` bytes from these addresses.
+fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32) -> bool {
     let [low, high] = &reply.data;
     if bytes == 4 && reply.mask == u32::MAX {
         // What most loads are, without a question for each lane.
         let wrong = |(value, address): (&u32, &u64)| (value ^ recorded::word(*address, 0)) >> 8;
         return low.iter().zip(address).map(wrong).fold(0, |all, wrong| all | wrong) == 0;
     }
-    let (ahead, size) = (u64::from(beat) * u64::from(BEAT_BYTES), bytes.min(4));
+    let (ahead, size) = (u64::from(reply.beat) * u64::from(BEAT_BYTES), bytes.min(4));
     let aligned = !(u64::from(bytes) - 1);
     (0..LANES).all(|lane| {
         let at = (address[lane] & aligned) + ahead;

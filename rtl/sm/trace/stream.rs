@@ -154,30 +154,31 @@ impl Streams {
         stream.loads.push(Load { step: stream.step, operation, beats: 0, group });
     }
 
-    /// Notes a reply to a load of `beats` beats; false if none of those on their way could have
-    /// brought it: `fits` says so for the addresses of one, and for which of its beats.
+    /// Notes a reply to a load of `beats` beats, and whether it is the last; `None` if none of those on their way could
+    /// have brought it: `fits` says so for the addresses of one.
     pub fn answered(
         &mut self,
         warp: u8,
         operation: u32,
         beats: u8,
-        mut fits: impl FnMut(&[u64; LANES], u8) -> bool,
-    ) -> bool {
+        mut fits: impl FnMut(&[u64; LANES]) -> bool,
+    ) -> Option<bool> {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         let mut addresses = [0; LANES];
         // Two of one instruction can be on their way only if it writes no register.
         let found = stream.loads.iter().position(|load| {
             load.operation == operation
                 && stream.at(load.step).is_some_and(|(warp, step)| warp.unpack(step, &mut addresses))
-                && fits(&addresses, load.beats)
+                && fits(&addresses)
         });
-        let Some(found) = found else { return false };
+        let found = found?;
         let loads = &mut self.get(warp).loads;
         loads[found].beats += 1;
-        if loads[found].beats == beats {
+        let is_last = loads[found].beats == beats;
+        if is_last {
             loads.swap_remove(found);
         }
-        true
+        Some(is_last)
     }
 
     /// Ends a group of copies.
@@ -250,10 +251,10 @@ mod tests {
     fn a_reply_must_belong_to_a_load_on_its_way() {
         let mut streams = started();
         streams.loads(5, 0, false);
-        assert!(!streams.answered(5, 1, 1, |_, _| true));
-        assert!(!streams.answered(5, 0, 1, |addresses, _| addresses[0] != 0));
-        assert!(streams.answered(5, 0, 1, |addresses, _| addresses[0] == 0));
-        assert!(!streams.answered(5, 0, 1, |_, _| true));
+        assert_eq!(streams.answered(5, 1, 1, |_| true), None);
+        assert_eq!(streams.answered(5, 0, 1, |addresses| addresses[0] != 0), None);
+        assert_eq!(streams.answered(5, 0, 1, |addresses| addresses[0] == 0), Some(true));
+        assert_eq!(streams.answered(5, 0, 1, |_| true), None);
     }
 
     #[test]
@@ -266,7 +267,7 @@ mod tests {
         assert!(!streams.await_groups(5, 2));
         assert!(streams.await_groups(5, 1));
         assert!(!streams.groups_came(5));
-        streams.answered(5, 0, 1, |_, _| true);
+        streams.answered(5, 0, 1, |_| true);
         assert!(streams.groups_came(5));
         assert!(!streams.groups_came(5));
     }
