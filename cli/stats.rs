@@ -497,7 +497,7 @@ impl Crossbar {
         Self {
             packets: sum(|output| output.packets),
             flits: sum(|output| output.flits),
-            bytes: sum(OutputStats::bytes),
+            bytes: sum(|output| output.bytes),
             blocked: sum(|output| output.blocked),
         }
     }

@@ -209,7 +209,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
         trackers: trackers_of,
         l2: [read, written],
         size,
-        network_bytes: networks.iter().flat_map(|outputs| outputs.iter()).map(|output| output.bytes()).sum(),
+        network_bytes: networks.iter().flat_map(|outputs| outputs.iter()).map(|output| output.bytes).sum(),
         dram_bytes: dram_bytes(counters),
     }
 }

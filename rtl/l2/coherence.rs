@@ -7,7 +7,7 @@
 //! that nothing on either way ever waits for anything but the wires.
 
 use crate::kernel::{Fields, FieldsExt, Payload, Rx, Tx};
-use crate::noc::packet::Packet;
+use crate::noc::packet::{CONTROL_BYTES, Packet};
 
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ impl Packet for Invalidate {
     fn destination(&self) -> usize {
         usize::from(self.sm)
     }
-    fn flits(&self) -> u32 {
-        1
+    fn bytes(&self) -> u32 {
+        CONTROL_BYTES
     }
 }
 
@@ -74,8 +74,8 @@ impl Packet for InvalidateAck {
     fn destination(&self) -> usize {
         usize::from(self.partition)
     }
-    fn flits(&self) -> u32 {
-        1
+    fn bytes(&self) -> u32 {
+        CONTROL_BYTES
     }
 }
 

@@ -179,7 +179,8 @@ mod tests {
             to_partition: link("to_partition", xbar, partition),
         };
         let shape = RecallShape { line_bits: 25, sm_bits: 1, partition_bits: 1, leaver_bits: 1 };
-        let mut network = RecallNetwork::new(RecallNetwork::NAMES, &XbarConfig { buffer_flits: 8 }, links, &shape);
+        let mut network =
+            RecallNetwork::new(RecallNetwork::NAMES, &XbarConfig { flit_bytes: 32, buffer_flits: 8 }, links, &shape);
         let mut wake = Wake::new(&[1]);
         // Nobody takes the recalls from the link of the L1: the third is stuck.
         for cycle in 1..20 {

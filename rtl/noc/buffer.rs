@@ -19,7 +19,8 @@
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 
-use super::packet::{FLIT_BYTES, Packet};
+use super::packet::Packet;
+use super::xbar::XbarConfig;
 use crate::kernel::{
     Accesses, ArraySpec, ArrayView, AsProbes, Collide, Describe, DescribeExt, Digest, Fields, FieldsExt, Logic,
     Storage, digest_of,
@@ -37,6 +38,8 @@ struct Held<P> {
 #[derive(Clone)]
 struct Flits<P: Packet> {
     spec: ArraySpec,
+    /// Of a flit.
+    bytes: u32,
     shape: P::Shape,
     /// A ring; packets are large and stay where they were put.
     packets: Box<[Held<P>]>,
@@ -63,9 +66,10 @@ pub struct InputBuffer<P: Packet> {
 }
 
 impl<P: Packet> InputBuffer<P> {
-    /// An empty buffer of `flits` flits.
+    /// An empty buffer.
     #[must_use]
-    pub fn new(path: String, flits: u32, shape: P::Shape) -> Self {
+    pub fn new(path: String, config: &XbarConfig, shape: P::Shape) -> Self {
+        let flits = config.buffer_flits;
         let spec = ArraySpec {
             path,
             storage: Storage::RegisterFile,
@@ -77,7 +81,15 @@ impl<P: Packet> InputBuffer<P> {
         };
         let packets = vec![Held::default(); flits as usize].into_boxed_slice();
         Self {
-            flits: Flits { spec, shape, packets, head: 0, level: 0, accesses: Accesses::default() },
+            flits: Flits {
+                spec,
+                bytes: config.flit_bytes,
+                shape,
+                packets,
+                head: 0,
+                level: 0,
+                accesses: Accesses::default(),
+            },
             level: 0,
             head_length: 0,
             wires_free: 0,
@@ -193,7 +205,7 @@ impl<P: Packet> ArrayView for Flits<P> {
     }
 
     fn cell_bits(&self) -> u32 {
-        FLIT_BYTES * 8
+        self.bytes * 8
     }
 
     fn digest(&self) -> u64 {
@@ -224,7 +236,7 @@ mod tests {
 
     fn buffer() -> InputBuffer<Reply> {
         let shape = PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 4, partition_bits: 3 };
-        InputBuffer::new("xbar.input0".to_owned(), 8, shape)
+        InputBuffer::new("xbar.input0".to_owned(), &XbarConfig { flit_bytes: 32, buffer_flits: 8 }, shape)
     }
 
     #[test]

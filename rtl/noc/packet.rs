@@ -2,9 +2,10 @@
 //! A request names a line of up to 128 bytes and travels with its data; the reply carries the
 //! requester's `ticket` back unchanged, so that nothing on the memory side needs to know what
 //! waits for it. Sizes on the wire follow anssari2012 and khairy2015's 32-byte channel: control
-//! 8 bytes in one flit, a 128-byte line five flits, a sector of it two, a store acknowledgement one
-//! flit. No paper gives the sizes of atomics. Assumed: the operands travel as a store's bytes do, and
-//! the old words come back as a line does.
+//! 8 bytes, so that a 128-byte line makes five flits, a sector of it two, a store acknowledgement one. Of a
+//! store the words travel that its mask touches and, unless these are whole sectors, 8 bytes that say which
+//! (GPGPU-Sim's write mask). No paper gives the sizes of atomics. Assumed: the operands travel as a store's bytes
+//! do, and the old words come back as a line does.
 
 use isa::lanes::AtomicFn;
 
@@ -13,12 +14,16 @@ use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
 
 /// Bytes of the largest line.
 pub const LINE_BYTES: usize = 128;
-/// Bytes of a flit.
-pub const FLIT_BYTES: u32 = 32;
-/// Bytes of a sector, the least that is read of a line: one flit carries it.
-pub const SECTOR_BYTES: u32 = FLIT_BYTES;
+/// Bytes of a sector, the least that is read of a line.
+pub const SECTOR_BYTES: u32 = 32;
 /// Sectors of the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
+/// Bytes that say what a packet is, whose and where it goes.
+pub const CONTROL_BYTES: u32 = 8;
+/// Bytes that say which words of a line are meant.
+const MASK_BYTES: u32 = 8;
+/// Bytes of the longest packet: compare-and-swap of half a line, twice as many operands.
+pub const LONGEST_PACKET: u32 = CONTROL_BYTES + MASK_BYTES + LINE_BYTES as u32;
 /// Bits of a ticket.
 pub const TICKET_BITS: u32 = 48;
 
@@ -233,8 +238,8 @@ impl Payload for Reply {
 pub trait Packet: Payload {
     /// Output port.
     fn destination(&self) -> usize;
-    /// Flits on the wire, the header flit included.
-    fn flits(&self) -> u32;
+    /// Bytes on the wire.
+    fn bytes(&self) -> u32;
 }
 
 /// All sectors of a line of `line_bytes`, a bit each.
@@ -247,29 +252,38 @@ impl Packet for Request {
     fn destination(&self) -> usize {
         usize::from(self.partition)
     }
-    fn flits(&self) -> u32 {
-        match self.kind {
-            RequestKind::Read => 1,
-            RequestKind::Write | RequestKind::Atomic | RequestKind::Reduce => {
-                // Only the 32-byte sectors that the mask touches travel.
-                let touched = |sector: u32| u32::from((self.byte_mask >> (32 * sector)) as u32 != 0);
-                let sectors = touched(0) + touched(1) + touched(2) + touched(3);
-                // The values to compare are as many as those to store.
-                let compares = self.kind.is_atomic() && self.atomic.f == AtomicFn::CompareSwap;
-                1 + sectors * (1 + u32::from(compares))
-            }
+    fn bytes(&self) -> u32 {
+        if self.kind == RequestKind::Read {
+            return CONTROL_BYTES;
         }
+        let words = 4 * words_touched(self.byte_mask);
+        // The values to compare are as many as those to store.
+        let compares = self.kind.is_atomic() && self.atomic.f == AtomicFn::CompareSwap;
+        let mask = if has_whole_sectors(self.byte_mask) { 0 } else { MASK_BYTES };
+        CONTROL_BYTES + mask + words * (1 + u32::from(compares))
     }
+}
+
+/// Words of which a mask has a byte.
+fn words_touched(byte_mask: u128) -> u32 {
+    const FIRST_BYTES: u128 = u128::MAX / 15;
+    let pairs = byte_mask | byte_mask >> 1;
+    ((pairs | pairs >> 2) & FIRST_BYTES).count_ones()
+}
+
+/// Whether a mask has all bytes of each sector of which it has any.
+fn has_whole_sectors(byte_mask: u128) -> bool {
+    (0..SECTORS).map(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32).all(|mask| mask == 0 || mask == u32::MAX)
 }
 
 impl Packet for Reply {
     fn destination(&self) -> usize {
         usize::from(self.sm)
     }
-    fn flits(&self) -> u32 {
+    fn bytes(&self) -> u32 {
         match self.kind {
-            ReplyKind::Data => 1 + self.sectors.count_ones(),
-            ReplyKind::Ack => 1,
+            ReplyKind::Data => CONTROL_BYTES + SECTOR_BYTES * self.sectors.count_ones(),
+            ReplyKind::Ack => CONTROL_BYTES,
         }
     }
 }
@@ -279,20 +293,48 @@ mod tests {
     use super::*;
     use isa::types::Type;
 
+    fn flits(packet: &impl Packet) -> u32 {
+        packet.bytes().div_ceil(32)
+    }
+
+    fn store(byte_mask: u128) -> Request {
+        Request { kind: RequestKind::Write, byte_mask, ..Request::default() }
+    }
+
     #[test]
     fn packets_have_the_sizes_of_the_papers() {
-        let read = Request::default();
-        let store = |byte_mask| Request { kind: RequestKind::Write, byte_mask, ..Request::default() };
-        assert_eq!(read.flits(), 1);
-        assert_eq!(store(u128::MAX).flits(), 5);
-        assert_eq!(store(0xf).flits(), 2);
-        assert_eq!(store(1 << 32 | 1).flits(), 3);
-        let atomic = |f| Request { kind: RequestKind::Atomic, atomic: AtomicOp { f, ty: Type::U32 }, ..store(0xf) };
-        assert_eq!(atomic(AtomicFn::Add).flits(), 2);
-        assert_eq!(atomic(AtomicFn::CompareSwap).flits(), 3);
-        assert_eq!(Reply::default().flits(), 5);
-        assert_eq!(Reply { sectors: 0b0100, ..Reply::default() }.flits(), 2);
-        assert_eq!(Reply { sectors: sectors_of(64), ..Reply::default() }.flits(), 3);
-        assert_eq!(Reply { kind: ReplyKind::Ack, ..Reply::default() }.flits(), 1);
+        assert_eq!(flits(&Request::default()), 1);
+        assert_eq!(flits(&store(u128::MAX)), 5);
+        assert_eq!(flits(&Reply::default()), 5);
+        assert_eq!(flits(&Reply { sectors: 0b0100, ..Reply::default() }), 2);
+        assert_eq!(flits(&Reply { sectors: sectors_of(64), ..Reply::default() }), 3);
+        assert_eq!(flits(&Reply { kind: ReplyKind::Ack, ..Reply::default() }), 1);
+    }
+
+    #[test]
+    fn a_store_takes_the_bytes_that_its_mask_needs() {
+        // Whole sectors, or words with the mask that names them.
+        for (mask, bytes) in [
+            (u128::from(u32::MAX) << 64, 8 + 32),
+            (u128::from(u64::MAX), 8 + 64),
+            (0xf, 8 + 8 + 4),
+            (0x10, 8 + 8 + 4),
+            (0x18, 8 + 8 + 8),
+            (1 << 127 | 1 << 96 | 1 << 32 | 1, 8 + 8 + 16),
+            (u128::MAX >> 4, 8 + 8 + 124),
+        ] {
+            assert_eq!(store(mask).bytes(), bytes, "{mask:#x}");
+        }
+    }
+
+    #[test]
+    fn atomics_travel_with_their_operands() {
+        let atomic =
+            |f, mask| Request { kind: RequestKind::Atomic, atomic: AtomicOp { f, ty: Type::U32 }, ..store(mask) };
+        assert_eq!(atomic(AtomicFn::Add, 0xf).bytes(), 8 + 8 + 4);
+        assert_eq!(atomic(AtomicFn::CompareSwap, 0xf).bytes(), 8 + 8 + 8);
+        let half = u128::from(u64::MAX) & !0xf;
+        assert!(atomic(AtomicFn::CompareSwap, half).bytes() <= LONGEST_PACKET);
+        assert!(store(u128::MAX >> 1).bytes() <= LONGEST_PACKET);
     }
 }

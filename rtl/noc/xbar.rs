@@ -1,6 +1,6 @@
 //! # Crossbar of one direction
-//! Carries packets from N inputs to M outputs in flits of 32 bytes, one flit a cycle on every
-//! input and output (khairy2015 Table 1; one block for requests, one for replies). Wormhole: an
+//! Carries packets from N inputs to M outputs in flits (32 bytes in khairy2015 Table 1), one flit a cycle on every
+//! input and output; one block for requests, one for replies. Wormhole: an
 //! output stays with the input it was granted until that packet's tail has passed.
 //!
 //! | port      | dir | payload | contract                                                        |
@@ -23,7 +23,7 @@ mod switch;
 
 use switch::Switch;
 
-use super::packet::{FLIT_BYTES, LINE_BYTES, Packet};
+use super::packet::{LONGEST_PACKET, Packet};
 use crate::config::Rules;
 use crate::kernel::{AnyEdge, Block, Describe, Edge, RxBank, Sleep, TxBank};
 
@@ -34,6 +34,8 @@ pub const MOST_PORTS: u32 = u128::BITS;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct XbarConfig {
+    /// Bytes of a flit, what a port passes in a cycle (khairy2015 Table 1: 32).
+    pub flit_bytes: u32,
     /// Flits of each input buffer (khairy2015 Table 1: 8).
     pub buffer_flits: u32,
 }
@@ -41,7 +43,8 @@ pub struct XbarConfig {
 impl XbarConfig {
     /// Checks the fields.
     pub fn validate(&self, rules: &mut Rules) {
-        let longest = 1 + LINE_BYTES as u64 / u64::from(FLIT_BYTES);
+        rules.range("flit_bytes", self.flit_bytes.into(), 32..=256, "no packet has more than five flits");
+        let longest = LONGEST_PACKET.div_ceil(self.flit_bytes.max(1)).min(64).into();
         rules.range("buffer_flits", self.buffer_flits.into(), longest..=64, "a packet enters only as a whole");
     }
 }
@@ -53,16 +56,10 @@ pub struct OutputStats {
     pub packets: u64,
     /// Flits sent: the cycles in which the output was busy.
     pub flits: u64,
+    /// Bytes on the wires, those of flits that are not full included.
+    pub bytes: u64,
     /// Cycles in which the output was idle with a packet waiting, because its receiver was full.
     pub blocked: u64,
-}
-
-impl OutputStats {
-    /// Bytes on the output's wires.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.flits * u64::from(FLIT_BYTES)
-    }
 }
 
 /// Channel ends of a crossbar.
@@ -158,7 +155,7 @@ mod tests {
     #[test]
     fn a_buffer_shorter_than_a_line_packet_is_refused() {
         let mut rules = Rules::default();
-        XbarConfig { buffer_flits: 4 }.validate(&mut rules);
+        XbarConfig { flit_bytes: 32, buffer_flits: 4 }.validate(&mut rules);
         let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
         assert_eq!(found, ["buffer_flits is 4, expected 5 to 64: a packet enters only as a whole"]);
     }

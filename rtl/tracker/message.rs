@@ -8,7 +8,7 @@
 //! row that its answer goes to. So nothing waits in a circle.
 
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload, Rx, Tx};
-use crate::noc::packet::{Packet, Reply, SECTORS, TICKET_BITS};
+use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, SECTORS, TICKET_BITS};
 
 /// Widths of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl Packet for Forward {
     fn destination(&self) -> usize {
         usize::from(self.supplier)
     }
-    fn flits(&self) -> u32 {
-        1
+    fn bytes(&self) -> u32 {
+        CONTROL_BYTES
     }
 }
 
@@ -110,8 +110,8 @@ impl Packet for Answer {
     fn destination(&self) -> usize {
         usize::from(self.partition)
     }
-    fn flits(&self) -> u32 {
-        1
+    fn bytes(&self) -> u32 {
+        CONTROL_BYTES
     }
 }
 

@@ -32,7 +32,7 @@ impl<'a> Activity<'a> {
     #[must_use]
     pub fn of(report: &'a RunReport) -> Option<Self> {
         let counters = &report.counters;
-        let crossed = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|o| o.bytes()).sum());
+        let crossed = [&counters.requests, &counters.replies].map(|outputs| outputs.iter().map(|o| o.bytes).sum());
         Some(Self {
             structures: report.structures.as_ref()?,
             seconds: counters.cycles as f64 / (f64::from(counters.core_khz) * 1e3),

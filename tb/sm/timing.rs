@@ -56,6 +56,21 @@ fn an_access_leaves_when_its_operands_have_been_read() {
 }
 
 #[test]
+fn beats_of_a_load_follow_each_other_and_each_brings_its_own_words() {
+    let after = |second: &str| {
+        let mut kernel = Kernel::bare(&format!("ld.global.v4.u32 {{%r1, %r2, %r3, %r4}}, [%rd1]; {second}"));
+        kernel.delay = 1;
+        kernel.ptx = kernel.ptx.replacen("ld.global", "ld.param.u64 %rd1, [input]; ld.global", 1);
+        let cycles = cycles_of(&kernel);
+        cycles[2] - cycles[1]
+    };
+    let [first, second, third, fourth] = [1, 2, 3, 4].map(|word| after(&format!("add.u32 %r5, %r{word}, 1;")));
+    assert_eq!([second, third, fourth], [first, first + 1, first + 1]);
+    // The address unit takes the next when both have left it, and waits for no reply.
+    assert_eq!(after("ld.global.u32 %r5, [%rd1];"), 3);
+}
+
+#[test]
 fn a_class_without_a_free_collector_issues_nothing() {
     // The second instruction waits in the one bank for the words of the first, in the one collector.
     let issued = |collectors| {

@@ -302,7 +302,7 @@ impl Rig {
             tracker.record();
             tracker
         };
-        let config = XbarConfig { buffer_flits: setup.buffer_flits };
+        let config = XbarConfig { flit_bytes: 32, buffer_flits: setup.buffer_flits };
         let (sms, banks) = (n as u32, m as u32);
         let latency = |name: &str, i: usize, period: u64| {
             let mut random = Random::new(digest_of(&(setup.seed, name, i)));

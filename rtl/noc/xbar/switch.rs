@@ -11,7 +11,7 @@ use super::{MOST_PORTS, OutputStats, XbarConfig, XbarIo};
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
 use crate::noc::buffer::InputBuffer;
-use crate::noc::packet::{FLIT_BYTES, Packet};
+use crate::noc::packet::Packet;
 
 /// A word of the host with a bit for each port.
 pub(super) trait Ports: PrimInt + BitAndAssign + BitOrAssign + Into<u128> {
@@ -50,6 +50,7 @@ struct Output<M> {
 #[derive(Clone)]
 pub(super) struct Switch<P: Packet, M> {
     path: String,
+    flit_bytes: u32,
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output<M>>,
     /// Outputs with a packet passing.
@@ -71,7 +72,7 @@ impl<P: Packet, M: Ports> Switch<P, M> {
             (1..=MOST_PORTS).contains(&outputs),
             "{path}: {outputs} outputs, expected 1 to {MOST_PORTS}: one bit each"
         );
-        let input = |i| InputBuffer::new(format!("{path}.input{i}.flits"), config.buffer_flits, shape.clone());
+        let input = |i| InputBuffer::new(format!("{path}.input{i}.flits"), config, shape.clone());
         let output = |_| Output {
             arbiter: RoundRobin::new(inputs),
             requests: M::zero(),
@@ -81,6 +82,7 @@ impl<P: Packet, M: Ports> Switch<P, M> {
         };
         Self {
             path: path.to_owned(),
+            flit_bytes: config.flit_bytes,
             inputs: (0..inputs).map(input).collect(),
             outputs: (0..outputs).map(output).collect(),
             busy: M::zero(),
@@ -125,7 +127,7 @@ impl<P: Packet, M: Ports> Switch<P, M> {
             }
             let mut from = from.at(i);
             let Some(packet) = from.peek(at) else { continue };
-            let flits = packet.flits();
+            let flits = packet.bytes().div_ceil(self.flit_bytes);
             match input.room_from(flits) {
                 Some(cycle) if cycle <= at.cycle() => {
                     let (new_head, output) = (input.is_empty(), packet.destination());
@@ -183,10 +185,12 @@ impl<P: Packet, M: Ports> Switch<P, M> {
             let output = &mut self.outputs[o];
             let i = output.passing.input;
             let input = &mut self.inputs[usize::from(i)];
-            let cycle = at.cycle();
+            let (cycle, flit_bytes) = (at.cycle(), u64::from(self.flit_bytes));
             to.at(o).push_with(at, |beat| {
                 output.stats.packets += 1;
-                output.stats.flits += u64::from(input.pop(cycle, beat));
+                let flits = u64::from(input.pop(cycle, beat));
+                output.stats.flits += flits;
+                output.stats.bytes += flits * flit_bytes;
             });
             if let Some(next) = input.head() {
                 let wanted = next.destination();
@@ -260,29 +264,29 @@ impl<P: Packet + 'static, M: Ports> Switch<P, M> {
     /// Lists outputs and inputs.
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // `wanted` only says which request registers are not zero.
-        let Self { path: _, inputs, outputs, busy, tails: _, wanted: _ } = self;
+        let Self { path: _, flit_bytes, inputs, outputs, busy, tails: _, wanted: _ } = self;
         to.mask("busy", (*busy).into(), outputs.len() as u32);
         for (i, input) in inputs.iter().enumerate() {
             to.parts("input", i as u32, |to| input.describe(to));
         }
         for (o, output) in outputs.iter().enumerate() {
-            to.parts("output", o as u32, |to| output.describe(inputs.len() as u32, to));
+            to.parts("output", o as u32, |to| output.describe(inputs.len() as u32, 8 * flit_bytes, to));
         }
     }
 }
 
 impl<M: Ports> Output<M> {
-    fn describe(&self, inputs: u32, to: &mut dyn Describe) {
+    fn describe(&self, inputs: u32, flit_bits: u32, to: &mut dyn Describe) {
         let Self { arbiter, requests, passing: Passing { input, tail_at }, stats, blocked_since: _ } = self;
         to.part("arbiter", |to| arbiter.describe(to));
         to.mask("requests", (*requests).into(), inputs);
         to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
         to.bits("tail_at", u3::masked_new(*tail_at));
-        to.logic("flit", Logic::Mux { ways: inputs, width: FLIT_BYTES * 8 });
-        let OutputStats { packets, flits, blocked } = stats;
+        to.logic("flit", Logic::Mux { ways: inputs, width: flit_bits });
+        let OutputStats { packets, flits, bytes, blocked } = stats;
         to.stat("packets", *packets);
         to.stat("flits", *flits);
-        to.stat("bytes", stats.bytes());
+        to.stat("bytes", *bytes);
         to.stat("blocked", *blocked);
     }
 }
