@@ -530,7 +530,7 @@ pub(super) struct DramArguments {
     /// Write when each request was accepted and complete
     #[arg(long, value_name = "OUT.csv")]
     pub requests: Option<PathBuf>,
-    /// Check every command and request against the rules of GDDR5; slower
+    /// Check every command and request against the rules of the device; slower
     #[arg(long)]
     pub check: bool,
     /// Print no summary and no progress

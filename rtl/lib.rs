@@ -13,7 +13,7 @@
 //! | [`noc`]     | crossbars and their packets                                            |
 //! | [`tracker`] | which L1s hold a line, and supply it to others                        |
 //! | [`l2`]      | L2 bank                                                                |
-//! | [`dram`]    | GDDR5 channel                                                          |
+//! | [`dram`]    | GDDR5 or HBM channel                                                   |
 //! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
 //! | [`index`]   | set index functions as XOR trees                                       |
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |

@@ -1,7 +1,8 @@
 //! # DRAM command checker
 //! Runs down the table of [`rules`](super::rules) for every command of a trace and lists what is
 //! broken. For each distance it looks back over exactly the cycles in which the earlier command may
-//! not lie, so it keeps no timers that could go wrong the way a controller's do.
+//! not lie, so it keeps no timers that could go wrong the way a controller's do. Commands of one cycle
+//! find their banks as the cycles before have left them, and each is no cycle after the others.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,19 +58,25 @@ impl Checker {
         self
     }
 
-    /// Checks all rules about commands alone (1 to 22); `commands` are in the order of the bus.
+    /// Checks all rules about commands alone (1 to 22); `commands` are in the order of time, those of one
+    /// cycle in any.
     pub fn check(&self, commands: &[Command]) -> Vec<Violation> {
         let mut found = Vec::new();
         let mut rows: BTreeMap<BankId, u32> = BTreeMap::new();
-        for (place, command) in commands.iter().enumerate() {
-            let history = &commands[..place];
-            for (rule, &bound) in RULES.iter().zip(&self.bounds) {
-                if rule.to.contains(&command.kind) {
-                    found.extend(self.check_rule(rule, bound, history, command));
+        let mut place = 0;
+        for cycle in commands.chunk_by(|one, next| one.cycle == next.cycle) {
+            let end = place + cycle.len();
+            for command in cycle {
+                let history = History { before: &commands[..place], beside: &commands[place + 1..end] };
+                for (rule, &bound) in RULES.iter().zip(&self.bounds) {
+                    if rule.to.contains(&command.kind) {
+                        found.extend(self.check_rule(rule, bound, history, command));
+                    }
                 }
+                found.extend(check_state(&rows, command));
+                place += 1;
             }
-            found.extend(check_state(&rows, command));
-            advance(&mut rows, command);
+            cycle.iter().for_each(|command| advance(&mut rows, command));
         }
         if self.refresh {
             found.extend(self.check_end(commands));
@@ -77,28 +84,29 @@ impl Checker {
         found
     }
 
-    fn check_rule(&self, rule: &Rule, bound: u64, history: &[Command], command: &Command) -> Option<Violation> {
+    fn check_rule(&self, rule: &Rule, bound: u64, history: History, command: &Command) -> Option<Violation> {
         match rule.form {
             Form::Distance { back } => {
-                let earlier =
-                    recent(history, command, bound).filter(|earlier| concerns(rule, earlier, command)).nth(back - 1)?;
+                let mut recent = history.recent(rule, command, bound);
+                let earlier = recent.by_ref().filter(|earlier| concerns(rule, earlier, command)).nth(back - 1)?;
                 Some(too_close(rule, bound, earlier, command))
             }
             Form::AutoPrecharge => {
                 let own = self.timing.ras + self.timing.rp;
                 let reach = bound.max(own);
                 let ready = |earlier: &Command| {
-                    let opened = opening(history, earlier).map_or(0, |act| act.cycle + own);
+                    let opened = opening(history.before, earlier).map_or(0, |act| act.cycle + own);
                     opened.max(earlier.cycle + bound)
                 };
-                let earlier = recent(history, command, reach)
+                let earlier = history
+                    .recent(rule, command, reach)
                     .filter(|earlier| concerns(rule, earlier, command))
                     .find(|earlier| command.cycle < ready(earlier))?;
                 let least = ready(earlier) - earlier.cycle;
                 Some(too_close(rule, least, earlier, command))
             }
             Form::AtMost if self.refresh => {
-                let last = history.iter().rev().find(|earlier| rule.from.contains(&earlier.kind));
+                let last = history.before.iter().rev().find(|earlier| rule.from.contains(&earlier.kind));
                 let since = last.map_or(0, |earlier| earlier.cycle);
                 let gap = command.cycle.saturating_sub(since);
                 (gap > bound).then(|| Violation {
@@ -115,7 +123,8 @@ impl Checker {
             Form::DataBus => {
                 let start = self.burst_start(command)?;
                 let reach = self.timing.cl.abs_diff(self.timing.wl) + bound;
-                let earlier = recent(history, command, reach)
+                let earlier = history
+                    .recent(rule, command, reach)
                     .find(|earlier| self.burst_start(earlier).is_some_and(|other| start.abs_diff(other) < bound))?;
                 let text = format!(
                     "data of {command} overlap those of {earlier} on the bus: each takes {bound} \
@@ -153,11 +162,26 @@ impl Checker {
     }
 }
 
-/// The commands less than `window` cycles before `command`, latest first. One that stands earlier in
-/// the trace with a later cycle counts as simultaneous.
-fn recent<'a>(history: &'a [Command], command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
-    let now = command.cycle;
-    history.iter().rev().take_while(move |earlier| now.saturating_sub(earlier.cycle) < window)
+/// What a command can collide with.
+#[derive(Clone, Copy)]
+struct History<'a> {
+    /// Those before it in the trace.
+    before: &'a [Command],
+    /// Those of its cycle that the trace names after it.
+    beside: &'a [Command],
+}
+
+impl<'a> History<'a> {
+    /// The commands less than `window` cycles before `command` or beside it, latest first. One that stands earlier in the
+    /// trace with a later cycle counts as simultaneous. Of two beside each other that a rule holds apart
+    /// either way, the second is told of the first and not the first of the second.
+    fn recent(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
+        let now = command.cycle;
+        let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);
+        let beside = self.beside.iter().filter(move |other| window > 0 && !either_way(other));
+        let before = self.before.iter().rev();
+        beside.chain(before.take_while(move |earlier| now.saturating_sub(earlier.cycle) < window))
+    }
 }
 
 fn concerns(rule: &Rule, earlier: &Command, command: &Command) -> bool {

@@ -33,6 +33,8 @@ pub enum Layout {
     /// The lowest bank bit above two column bits, the others as in `RowBankColumn`: GPGPU-Sim's
     /// GTX 480.
     Gtx480,
+    /// The lowest bank bit above three column bits: Accel-Sim's QV100.
+    Qv100,
     /// As `RowBankColumn`, the bank number exclusive-or'ed with the low bits of the row.
     PermutedBank,
 }
@@ -77,6 +79,7 @@ impl Mapping {
         let rows = geometry.rows.ilog2();
         let fields: &[(Field, u32)] = match layout {
             Layout::RowBankColumn | Layout::PermutedBank => &[(Column, columns), (Bank, banks), (Row, rows)],
+            Layout::Qv100 => &[(Column, 3), (Bank, 1), (Column, columns - 3), (Bank, banks - 1), (Row, rows)],
             Layout::Gtx480 => &[(Column, 2), (Bank, 1), (Column, columns - 2), (Bank, banks - 1), (Row, rows)],
         };
         let dealt = fields.iter().flat_map(|&(field, count)| (0..count).map(move |_| field));
@@ -128,6 +131,16 @@ mod tests {
         let banks = [0x000, 0x0ff, 0x100, 0x200, 0x300].map(|address| mapping.place(address).bank.bank);
         assert_eq!(banks, [0, 0, 1, 0, 1]);
         assert_eq!(mapping.place(0x2c0).col, 7);
+    }
+
+    #[test]
+    fn the_qv100_changes_banks_every_256_bytes_of_32_byte_bursts() {
+        let geometry = Geometry { burst_bytes: 32, rows: 8192, ..Geometry::USED_HERE };
+        let mapping = Mapping::new(Layout::Qv100, geometry, true);
+        let groups = [0x000, 0x0ff, 0x100, 0x200, 0x300].map(|address| mapping.place(address).bank.group);
+        assert_eq!(groups, [0, 0, 1, 0, 1]);
+        let place = |address| (mapping.place(address).row, mapping.place(address).col);
+        assert_eq!([0xe0, 0x2e0, 0x8000].map(place), [(0, 7), (0, 15), (1, 0)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Judge of GDDR5 command streams: a list of commands with their cycles goes in, broken rules come
+//! Judge of GDDR5 and HBM command streams: a list of commands with their cycles goes in, broken rules come
 //! out. It knows neither queues nor arbitration, only what the device and its users may rely on.
 
 pub mod checker;

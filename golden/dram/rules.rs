@@ -1,13 +1,14 @@
-//! # The rules of a GDDR5 command stream
+//! # The rules of a GDDR5 or HBM command stream
 //! One row per rule and kind of neighbour: a command of `to` may not come earlier than `minimum`
-//! cycles after the latest command of `from` in `scope`.
+//! cycles after the latest command of `from` in `scope`. Commands of one cycle are no cycle apart, whichever of
+//! them a trace names first.
 //!
 //! A number can have several rows, since a distance may depend on the direction of the transfer or
 //! on the bank group. The checker runs down the table; it knows no rule by itself except the few
 //! whose [`Form`] is not a distance.
 
 use super::command::Kind::{self, Act, Pre, Prea, Rd, Rda, Ref, Wr, Wra};
-use super::timing::Timing;
+use super::timing::{Bus, Timing};
 
 /// Which earlier commands count. A command for all banks is in the scope of every bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub struct Rule {
 }
 
 const ANY: &[Kind] = &[Act, Rd, Rda, Wr, Wra, Pre, Prea, Ref];
+const ROW: &[Kind] = &[Act, Pre, Prea, Ref];
+const COLUMN: &[Kind] = &[Rd, Rda, Wr, Wra];
 const READ: &[Kind] = &[Rd, Rda];
 const WRITE: &[Kind] = &[Wr, Wra];
 const CLOSE: &[Kind] = &[Pre, Prea];
@@ -84,7 +87,10 @@ const fn row(
 
 /// Every rule, in the order of its number.
 pub const RULES: &[Rule] = &[
-    row(1, ANY, ANY, Scope::Channel, LAST, "1", |_| 1),
+    // On one bus any two, on two buses any two of the same.
+    row(1, ANY, ANY, Scope::Channel, LAST, "1", |t| u64::from(t.bus == Bus::Shared)),
+    row(1, ROW, ROW, Scope::Channel, LAST, "1 on the row bus", |t| u64::from(t.bus == Bus::RowsApart)),
+    row(1, COLUMN, COLUMN, Scope::Channel, LAST, "1 on the column bus", |t| u64::from(t.bus == Bus::RowsApart)),
     row(2, &[Act], &[Act], Scope::Bank, LAST, "tRC", |t| t.rc),
     row(3, CLOSE, &[Act], Scope::Bank, LAST, "tRP", |t| t.rp),
     row(4, &[Act], &[Act], Scope::OtherBank, LAST, "tRRD_S", |t| t.rrd_s),
@@ -95,25 +101,25 @@ pub const RULES: &[Rule] = &[
     row(7, &[Act], WRITE, Scope::Bank, LAST, "tRCDWR", |t| t.rcd_wr),
     row(8, &[Act], CLOSE, Scope::Bank, LAST, "tRAS", |t| t.ras),
     row(9, READ, CLOSE, Scope::Bank, LAST, "tRTP", |t| t.rtp),
-    row(10, WRITE, CLOSE, Scope::Bank, LAST, "WL + BL/4 + tWR", |t| t.write_burst() + t.wr),
+    row(10, WRITE, CLOSE, Scope::Bank, LAST, "WL + burst + tWR", |t| t.write_burst() + t.wr),
     row(11, READ, READ, Scope::Group, LAST, "tCCD_L", |t| t.ccd_l),
     row(11, WRITE, WRITE, Scope::Group, LAST, "tCCD_L", |t| t.ccd_l),
-    row(12, READ, READ, Scope::Channel, LAST, "max(tCCD_S, BL/4)", |t| t.ccd_s.max(t.burst)),
-    row(12, WRITE, WRITE, Scope::Channel, LAST, "max(tCCD_S, BL/4)", |t| t.ccd_s.max(t.burst)),
+    row(12, READ, READ, Scope::Channel, LAST, "max(tCCD_S, burst)", |t| t.ccd_s.max(t.burst)),
+    row(12, WRITE, WRITE, Scope::Channel, LAST, "max(tCCD_S, burst)", |t| t.ccd_s.max(t.burst)),
     // Two idle cycles turn the bus around.
-    row(13, READ, WRITE, Scope::Channel, LAST, "CL + BL/4 + 2 - WL", |t| (t.cl + t.burst + 2).saturating_sub(t.wl)),
-    row(14, WRITE, READ, Scope::Channel, LAST, "WL + BL/4 + tWTR_S", |t| t.write_burst() + t.wtr_s),
-    row(14, WRITE, READ, Scope::Group, LAST, "WL + BL/4 + tWTR_L", |t| t.write_burst() + t.wtr_l),
+    row(13, READ, WRITE, Scope::Channel, LAST, "CL + burst + 2 - WL", |t| (t.cl + t.burst + 2).saturating_sub(t.wl)),
+    row(14, WRITE, READ, Scope::Channel, LAST, "WL + burst + tWTR_S", |t| t.write_burst() + t.wtr_s),
+    row(14, WRITE, READ, Scope::Group, LAST, "WL + burst + tWTR_L", |t| t.write_burst() + t.wtr_l),
     row(15, CLOSE, CLOSE, Scope::Channel, LAST, "tPPD", |t| t.ppd),
     row(16, CLOSE, &[Ref], Scope::Channel, LAST, "tRP", |t| t.rp),
     row(17, &[Ref], ANY, Scope::Channel, LAST, "tRFC", |t| t.rfc),
     row(18, &[Act], &[Ref], Scope::Channel, LAST, "tRC", |t| t.rc),
     row(19, &[Rda], &[Act, Ref], Scope::Bank, Form::AutoPrecharge, "tRTP + tRP", |t| t.rtp + t.rp),
-    row(19, &[Wra], &[Act, Ref], Scope::Bank, Form::AutoPrecharge, "WL + BL/4 + tWR + tRP", |t| {
+    row(19, &[Wra], &[Act, Ref], Scope::Bank, Form::AutoPrecharge, "WL + burst + tWR + tRP", |t| {
         t.write_burst() + t.wr + t.rp
     }),
     row(20, &[Ref], &[Ref], Scope::Channel, Form::AtMost, "9 tREFI", |t| 9 * t.refi),
-    row(21, ANY, ANY, Scope::Channel, Form::DataBus, "BL/4", |t| t.burst),
+    row(21, ANY, ANY, Scope::Channel, Form::DataBus, "burst", |t| t.burst),
     row(22, ANY, ANY, Scope::Bank, Form::BankState, "", |_| 0),
-    row(23, ANY, ANY, Scope::Channel, Form::Requests, "RD + CL + BL/4", |t| t.cl + t.burst),
+    row(23, ANY, ANY, Scope::Channel, Form::Requests, "RD + CL + burst", |t| t.cl + t.burst),
 ];

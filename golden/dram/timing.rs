@@ -1,13 +1,24 @@
-//! Timing parameters of a GDDR5 channel, in command clocks.
+//! Timing parameters of a GDDR5 or HBM channel, in command clocks.
 
-/// Minimum distances and durations; named as in the GDDR5 standard.
+/// What a row command (ACT, PRE, PREA, REF) and a column command (RD, WR) have to do with each other on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bus {
+    /// They share a bus, which carries one command a cycle. GDDR5.
+    Shared,
+    /// Rows and columns have a bus each, so that one of both may stand in a cycle. HBM.
+    RowsApart,
+}
+
+/// Minimum distances and durations; named as in the standards of GDDR5 and HBM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
+    /// What carries the commands.
+    pub bus: Bus,
     /// CL: from a RD to its data.
     pub cl: u64,
     /// WL: from a WR to its data.
     pub wl: u64,
-    /// Cycles for which a burst of 8 holds the data bus: the data rate is 4 per command clock.
+    /// Cycles for which a burst holds the data bus: 8 beats at 4 a command clock in GDDR5, 2 at 2 in HBM.
     pub burst: u64,
     /// tRCDRD: from an ACT to a RD of the bank.
     pub rcd_rd: u64,
@@ -51,6 +62,7 @@ impl Timing {
     /// The Hynix set of khairy2015 at 924 MHz, completed from published simulators where the paper
     /// is silent.
     pub const USED_HERE: Timing = Timing {
+        bus: Bus::Shared,
         cl: 12,
         wl: 4,
         burst: 2,

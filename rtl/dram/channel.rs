@@ -1,6 +1,6 @@
 //! # DRAM channel
-//! The controller of one GDDR5 channel with the memory behind it: one command a cycle of the command
-//! clock CK, banks with open rows, FR-FCFS arbitration (khairy2015 table 1), and real bytes.
+//! The controller of one GDDR5 or HBM channel with the memory behind it: one command a cycle of the command clock CK, or
+//! one for rows and one for columns, banks with open rows, FR-FCFS arbitration (khairy2015 table 1), and real bytes.
 //!
 //! | port  | dir | payload        | contract                                                          |
 //! |-------|-----|----------------|-------------------------------------------------------------------|
@@ -8,8 +8,8 @@
 //! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands           |
 //!
 //! Latency: a request taken in cycle t can have its first command in t + 1. A read leaves on `rsp`
-//! CL + BL/4 cycles after its RD: 15 after t on an open row, 27 on a closed bank, 39 after another
-//! row with the timing of khairy2015. A write has no reply; it counts as done with its WR.
+//! CL and the cycles of a burst after its RD: 15 after t on an open row, 27 on a closed bank, 39 after
+//! another row with the timing of khairy2015. A write has no reply; it counts as done with its WR.
 //!
 //! Ordering: accesses to one burst happen in the order of their arrival, all others in the order
 //! that suits the banks. A read sees every older write to its burst, whole or in part, because both
@@ -25,18 +25,19 @@
 
 use super::bank::Bank;
 use super::command::{Command, CommandKind};
-use super::config::DramConfig;
+use super::config::{CommandBus, DramConfig};
 use super::counts::Counts;
 use super::drain::{Drain, Turn};
+use super::mapping::Place;
 use super::message::{DramReply, DramRequest};
 use super::queue::{Entry, MAX, Queue, Waited, with};
 use super::recorded::ChannelPlace;
 use super::refresh::Refresher;
 use super::replies::Replies;
-use super::scheduler::{Gates, Plan, Scheduler, View};
+use super::scheduler::{Candidates, Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
-use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Rx, Sleep, Tx};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Rx, Sleep, Tx};
 
 /// A DRAM channel.
 pub struct DramChannel {
@@ -51,11 +52,15 @@ pub struct DramChannel {
     drain: Drain,
     refresher: Refresher,
     replies: Replies,
-    /// The next command, chosen when the last change was made.
+    /// The next command, chosen when the last change was made; where rows have a bus of their own, that of the other.
     plan: Plan,
+    /// The next command of a bus of rows.
+    row_plan: Plan,
     store: Store,
-    /// The command bus.
-    command: Command,
+    /// Rows have a command bus of their own.
+    is_dual: bool,
+    /// The command bus, or that of rows; the bus of columns, if there are two.
+    buses: [Command; 2],
     /// Without the sums over cycles and what follows from the others.
     counts: Counts,
     /// Cycle up to which statistics are complete.
@@ -85,8 +90,10 @@ impl DramChannel {
             refresher: Refresher::new(config),
             replies: Replies::new(config, path),
             plan: Plan::NOTHING,
+            row_plan: Plan::NOTHING,
             store: Store::new(config, path),
-            command: Command::default(),
+            is_dual: config.command_bus == CommandBus::Dual,
+            buses: [Command::default(); 2],
             counts: Counts::default(),
             counted_to: 0,
             config: config.clone(),
@@ -112,10 +119,11 @@ impl DramChannel {
         &mut self.store
     }
 
-    /// The command of the block's last edge, if it issued one; it carries its cycle.
+    /// The commands of `cycle`, if that was the block's last edge and it issued any; a row command first.
     #[must_use]
-    pub fn command(&self) -> Option<Command> {
-        (self.command.kind != CommandKind::Nop).then_some(self.command)
+    pub fn commands_of(&self, cycle: u64) -> &[Command] {
+        let [first, second] = self.buses.each_ref().map(|bus| bus.kind != CommandKind::Nop && bus.cycle == cycle);
+        &self.buses[usize::from(!first)..1 + usize::from(second)]
     }
 
     /// Statistics, complete up to the cycle given to [`Self::settle`] or to the last edge.
@@ -160,12 +168,13 @@ impl DramChannel {
         if self.refresher.stops_requests(cycle) {
             self.make_way(cycle, reads);
         }
-        if self.plan.from <= cycle {
+        if self.due() <= cycle {
             self.issue(at, reads);
         } else {
-            debug_assert_eq!(self.choose(cycle, reads).command_at(cycle), None, "cycle {cycle}");
+            debug_assert_eq!(self.chosen(cycle, reads), [None; 2], "cycle {cycle}");
         }
-        let issued = self.command.kind != CommandKind::Nop;
+        let [bus, column_bus] = &self.buses;
+        let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
         let taken = self.take(&mut req, at);
         // A read that found no room may have some from the next cycle on.
         let appeared = sent && !reads;
@@ -180,14 +189,19 @@ impl DramChannel {
         // Data that are due and were not sent wait for room in the channel, which is an event.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
-        until(self.plan.from.min(self.refresher.due()).min(data), cycle)
+        until(self.due().min(self.refresher.due()).min(data), cycle)
+    }
+
+    /// No command of a request is legal before this cycle.
+    fn due(&self) -> u64 {
+        self.plan.from.min(self.row_plan.from)
     }
 
     /// Lets requests make way for a refresh that is due and, once the last row hits are served, takes its next step.
     fn make_way(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, Turn::ALL), reads);
         // What may still go changes without a command.
-        self.plan = self.choose(cycle, reads);
+        self.plan_from(cycle, reads);
         if self.refresher.last() == 0 {
             self.plan.from = self.refresh(cycle);
         }
@@ -202,27 +216,38 @@ impl DramChannel {
         true
     }
 
-    /// Chooses the command of `cycle` or of a later one, after an edge that has changed what there is to choose from.
+    /// Chooses the commands of `cycle` or of later ones, after an edge that has changed what there is to choose from.
     /// `keeps` tells that it changed nothing for a column command of that cycle.
+    #[inline(always)]
     fn look_ahead(&mut self, cycle: u64, keeps: bool) {
         self.drain.update(cycle, &self.queue);
         if self.refresher.is_draining() {
             // Whoever makes way looks at every edge.
-            self.plan = Plan::ask(cycle);
-        } else if !(keeps && !self.drain.is_on() && self.plan.is_column_at(cycle)) {
-            self.plan = self.choose(cycle, self.replies.has_room());
+            (self.plan, self.row_plan) = (Plan::ask(cycle), Plan::NOTHING);
+        } else if !keeps || self.is_dual || self.drain.is_on() || !self.plan.is_column_at(cycle) {
+            self.plan_from(cycle, self.replies.has_room());
+        }
+    }
+
+    /// Chooses the next command of each bus from `cycle` on, each from the same state; `reads` as for [`Self::choose`].
+    #[inline(always)]
+    fn plan_from(&mut self, cycle: u64, reads: bool) {
+        self.plan = self.choose(cycle, reads);
+        if self.is_dual {
+            self.row_plan = self.choose_row(cycle);
         }
     }
 
     /// The parts that the choice depends on.
     fn view(&self) -> View<'_> {
-        let Self { queue, banks, capped, timing, .. } = self;
-        View { queue, banks, capped: *capped, timing }
+        let Self { queue, banks, capped, timing, is_dual, .. } = self;
+        View { queue, banks, capped: *capped, timing, is_dual: *is_dual }
     }
 
-    /// The next command from `cycle` on; `reads` tells whether a read has room for its data.
+    /// The next command from `cycle` on, of rows only if they have no bus of their own; `reads` tells whether a read has
+    /// room for its data.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
-        if self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.takes_everyone(self.view()) {
+        if self.is_gated() {
             return self.choose_behind_gates(cycle, reads);
         }
         self.view().choose(cycle, self.view().everyone(), reads)
@@ -231,31 +256,81 @@ impl DramChannel {
     /// The same where not everyone may go.
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
+        self.view().choose(cycle, self.behind_gates(cycle), reads)
+    }
+
+    /// The next command of a bus of rows from `cycle` on.
+    #[inline(never)]
+    fn choose_row(&self, cycle: u64) -> Plan {
+        let candidates = if self.is_gated() { self.behind_gates(cycle) } else { self.view().everyone() };
+        self.view().choose_row(cycle, candidates)
+    }
+
+    /// True if not everyone may go.
+    fn is_gated(&self) -> bool {
+        self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.takes_everyone(self.view())
+    }
+
+    /// What there is to choose from where not everyone may go.
+    fn behind_gates(&self, cycle: u64) -> Candidates {
         let gates = if self.refresher.is_draining() {
             Gates { turn: Turn::ALL, columns: self.refresher.last(), rows: false }
         } else {
             Gates { turn: self.drain.turn(cycle, &self.queue), columns: u64::MAX, rows: true }
         };
-        self.view().choose(cycle, self.scheduler.behind(gates, self.view()), reads)
+        self.scheduler.behind(gates, self.view())
     }
 
-    /// The command that is planned for this cycle, of a request; `reads` as for [`Self::choose`].
+    /// The commands that are planned for this cycle; `reads` as for [`Self::choose`].
     fn issue(&mut self, at: &impl AnyEdge, reads: bool) {
         let cycle = at.cycle();
         if self.plan.kind == CommandKind::Nop {
-            self.plan = self.choose(cycle, reads);
+            self.plan_from(cycle, reads);
         }
-        debug_assert_eq!(self.plan.command_at(cycle), self.choose(cycle, reads).command_at(cycle));
-        let Some((kind, slot)) = self.plan.command_at(cycle) else { return };
+        debug_assert_eq!([&self.plan, &self.row_plan].map(|plan| plan.command_at(cycle)), self.chosen(cycle, reads));
+        debug_assert!(self.are_apart(cycle), "cycle {cycle}: two commands in one bank");
+        if let Some((kind, slot)) = self.plan.command_at(cycle) {
+            self.send(at, kind, slot);
+        }
+        if self.is_dual
+            && let Some((kind, slot)) = self.row_plan.command_at(cycle)
+        {
+            // Planned ahead of the other, and for another bank: its request still waits.
+            self.send_row(cycle, kind, slot);
+        }
+    }
+
+    /// The commands that would be chosen in `cycle`.
+    fn chosen(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
+        let row = if self.is_dual { self.choose_row(cycle).command_at(cycle) } else { None };
+        [self.choose(cycle, reads).command_at(cycle), row]
+    }
+
+    /// Whether the commands of a cycle are for different banks.
+    fn are_apart(&self, cycle: u64) -> bool {
+        let bank = |plan: &Plan| plan.command_at(cycle).map(|(_, slot)| self.queue.entry(slot).place.bank);
+        bank(&self.plan).is_none() || bank(&self.plan) != bank(&self.row_plan)
+    }
+
+    /// Puts a command of a request on the bus that is not of rows alone.
+    fn send(&mut self, at: &impl AnyEdge, kind: CommandKind, slot: usize) {
+        if !kind.is_column() {
+            return self.send_row(at.cycle(), kind, slot);
+        }
         let Entry { id, place, .. } = *self.queue.entry(slot);
-        self.command = Command { cycle, kind, bank: place.bank, row: place.row, column: 0, id };
-        if let CommandKind::Rd | CommandKind::Wr = kind {
-            self.command.column = place.column;
-            self.column(at, slot, usize::from(place.bank));
-        } else if kind == CommandKind::Act {
-            self.activate(cycle, usize::from(place.bank), place.row);
+        let Place { bank, row, column } = place;
+        self.buses[usize::from(self.is_dual)] = Command { cycle: at.cycle(), kind, bank, row, column, id };
+        self.column(at, slot, usize::from(bank));
+    }
+
+    /// Puts an ACT or PRE on the bus that carries them.
+    fn send_row(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
+        let Entry { id, place: Place { bank, row, .. }, .. } = *self.queue.entry(slot);
+        self.buses[0] = Command { cycle, kind, bank, row, column: 0, id };
+        if kind == CommandKind::Act {
+            self.activate(cycle, usize::from(bank), row);
         } else {
-            self.precharge(cycle, usize::from(place.bank));
+            self.precharge(cycle, usize::from(bank));
         }
     }
 
@@ -270,7 +345,7 @@ impl DramChannel {
     /// Closes the row of bank `index`.
     fn precharge(&mut self, cycle: u64, index: usize) {
         let bank = &mut self.banks[index % MAX];
-        self.command.row = bank.open().unwrap_or(0);
+        self.buses[0].row = bank.open().unwrap_or(0);
         bank.precharge(cycle, &self.config.timing);
         self.capped &= !(1 << index);
         self.timing.precharge(cycle);
@@ -344,7 +419,7 @@ impl DramChannel {
             self.refresher.done();
             self.counts.refreshes += 1;
         }
-        self.command = Command { cycle, kind, ..Command::default() };
+        self.buses[0] = Command { cycle, kind, ..Command::default() };
         later
     }
 }
@@ -370,9 +445,10 @@ impl DramChannel {
     /// One clock edge, checked or not.
     pub(crate) fn eval_any(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.settle(at.cycle());
-        self.command.kind = CommandKind::Nop;
+        let [bus, column_bus] = &mut self.buses;
+        (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
         // Many edges only put the bus to rest after a command, or come ahead of time.
-        let due = self.plan.from.min(self.refresher.due()).min(self.replies.first_due());
+        let due = self.due().min(self.refresher.due()).min(self.replies.first_due());
         if due > at.cycle() && !(self.queue.has_room() && io.req.waiting(at)) {
             return until(due, at.cycle());
         }
@@ -402,22 +478,24 @@ impl Block for DramChannel {
             replies,
             // What the scheduler would say again.
             plan: _,
+            row_plan: _,
             // Off chip, and a function of the beats that came in.
             store: _,
-            command: Command { cycle: _, kind, bank, row, column, id },
+            is_dual,
+            buses: [bus, column_bus],
             counts: _,
             counted_to: _,
         } = self;
         let num_banks = *num_banks;
         let open = (0..num_banks as usize).filter(|&index| banks[index].open().is_some()).fold(0, with);
         to.probe_sized("open", open, num_banks);
-        to.part("command", |to| {
-            to.state("kind", *kind);
-            to.sized("bank", u64::from(*bank), num_banks.trailing_zeros());
-            to.sized("row", u64::from(*row), config.rows.trailing_zeros());
-            to.sized("column", u64::from(*column), config.columns.trailing_zeros());
-            to.bits("id", *id);
-        });
+        let [bank_bits, row_bits, column_bits] = [num_banks, config.rows, config.columns].map(u32::trailing_zeros);
+        if *is_dual {
+            to.part("row_command", |to| bus.describe(bank_bits, Some(row_bits), None, to));
+            to.part("column_command", |to| column_bus.describe(bank_bits, None, Some(column_bits), to));
+        } else {
+            to.part("command", |to| bus.describe(bank_bits, Some(row_bits), Some(column_bits), to));
+        }
         to.part("queue", |to| queue.describe(to));
         let banks = banks.iter().take(num_banks as usize);
         to.entries("bank", banks, |bank, to| bank.describe(config.rows.trailing_zeros(), to));

@@ -1,6 +1,6 @@
-//! # What stands on the command bus
+//! # What stands on a command bus
 
-use crate::kernel::Encoding;
+use crate::kernel::{Describe, Encoding, FieldsExt};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,6 +20,14 @@ pub enum CommandKind {
     Prea,
     /// Refreshes all banks.
     Ref,
+}
+
+impl CommandKind {
+    /// True of RD and WR, which move data of an open row; the others open, close and refresh rows.
+    #[must_use]
+    pub fn is_column(self) -> bool {
+        matches!(self, Self::Rd | Self::Wr)
+    }
 }
 
 impl Encoding for CommandKind {
@@ -45,4 +53,20 @@ pub struct Command {
     pub column: u32,
     /// The request for which it is issued.
     pub id: u32,
+}
+
+impl Command {
+    /// Lists what is on a bus that carries the bank, and row and column with so many bits if it does.
+    pub(super) fn describe(&self, bank: u32, row: Option<u32>, column: Option<u32>, to: &mut dyn Describe) {
+        let widths = [Some(bank), row, column];
+        let Self { cycle: _, kind, bank, row, column, id } = self;
+        to.state("kind", *kind);
+        let fields = [("bank", u64::from(*bank)), ("row", u64::from(*row)), ("column", u64::from(*column))];
+        for ((name, value), width) in fields.into_iter().zip(widths) {
+            if let Some(width) = width {
+                to.sized(name, value, width);
+            }
+        }
+        to.bits("id", *id);
+    }
 }

@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::message::BURST_BYTES;
 use crate::config::Rules;
 
-/// Beats of a GDDR5 burst: every column command moves this many bus widths.
-const BURST_LENGTH: u32 = 8;
-
 /// Size, policy and timing of one channel.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -24,8 +21,12 @@ pub struct DramConfig {
     pub write_drain: WriteDrain,
     /// Whether the banks are refreshed.
     pub refresh: Refresh,
-    /// Width of the data bus in bits; a burst moves 8 times as much.
+    /// What RD and WR share their bus with.
+    pub command_bus: CommandBus,
+    /// Width of the data bus in bits.
     pub bus_bits: u32,
+    /// Bus widths that a column command moves: 8 of GDDR5, 2 or 4 of HBM.
+    pub burst_length: u32,
     /// Bank groups.
     pub bank_groups: u32,
     /// Banks in each group.
@@ -79,6 +80,17 @@ pub enum Refresh {
     AllBank,
 }
 
+/// What RD and WR share their bus with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommandBus {
+    /// All other commands: one command a cycle.
+    Single,
+    /// Nothing: ACT, PRE and REF have a bus of their own, so that a row and a column command of different banks can go out
+    /// in one cycle. HBM, JESD235.
+    Dual,
+}
+
 /// Order of the fields of a burst address, most significant first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -88,6 +100,9 @@ pub enum AddressMapping {
     /// Row, bank, column, where the lowest bank bit lies above the lowest two column bits: the
     /// halves of a 512-byte block go to two banks. GPGPU-Sim's map for the GTX 480.
     Gtx480,
+    /// The same above the lowest three column bits: with bursts of 32 bytes, too, the halves of a 512-byte
+    /// block go to two banks. Accel-Sim's map for the QV100.
+    Qv100,
     /// Row, bank, column, where the bank number is exclusive-or'ed with the low bits of the row: rows
     /// that follow each other in a bank's address range lie in different banks.
     PermutedBank,
@@ -103,7 +118,7 @@ pub enum GroupBits {
     High,
 }
 
-/// Distances in cycles of the command clock, named as in the GDDR5 standard without the `t`.
+/// Distances in cycles of the command clock, named as in the standards of GDDR5 and HBM without the `t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramTiming {
@@ -111,7 +126,7 @@ pub struct DramTiming {
     pub cl: u32,
     /// WR to its first data.
     pub wl: u32,
-    /// Data of one burst: 8 beats at 4 a cycle.
+    /// Data of one burst: 8 beats at 4 a cycle of GDDR5, 2 or 4 at 2 a cycle of HBM.
     pub burst: u32,
     /// ACT to RD, same bank.
     pub rcd_rd: u32,
@@ -224,7 +239,7 @@ impl DramConfig {
     /// Bytes that one column command moves.
     #[must_use]
     pub fn burst_bytes(&self) -> u32 {
-        self.bus_bits / 8 * BURST_LENGTH
+        (self.bus_bits / 8).saturating_mul(self.burst_length)
     }
 
     /// Bursts that the channel holds.
@@ -243,21 +258,16 @@ impl DramConfig {
     pub fn validate(&self, rules: &mut Rules) {
         let one_bit = "the controller keeps one bit for each in a 64-bit set";
         rules.range("queue_entries", u64::from(self.queue_entries), 1..=64, one_bit);
-        rules.range("reply_entries", u64::from(self.reply_entries), 1..=64, "a small buffer beside the data bus");
+        rules.range("reply_entries", u64::from(self.reply_entries), 1..=256, "a small buffer beside the data bus");
         rules.range("hit_cap", u64::from(self.hit_cap), 0..=65_535, "the counter of a bank has 16 bits");
-        rules.expect(
-            matches!(self.bus_bits, 32 | 64),
-            "bus_bits",
-            self.bus_bits,
-            "32 or 64",
-            "one GDDR5 device is 32 bits wide, and a channel has one or two in lock-step",
-        );
+        self.validate_burst(rules);
         let field = "it is a field of the address";
         rules.power_of_two("bank_groups", u64::from(self.bank_groups), 1..=8, field);
         rules.power_of_two("banks_per_group", u64::from(self.banks_per_group), 1..=8, field);
         rules.expect(self.banks() >= 2, "banks_per_group", self.banks_per_group, "2 banks or more in all", field);
         rules.power_of_two("rows", u64::from(self.rows), 2..=65_536, field);
-        rules.power_of_two("columns", u64::from(self.columns), 4..=256, field);
+        let least = 1 << self.mapping.low_columns();
+        rules.power_of_two("columns", u64::from(self.columns), least.max(4)..=256, field);
         if let WriteDrain::Watermarks { high, low, idle } = self.write_drain {
             rules.group("write_drain", |rules| {
                 let fits = "writes wait in the request queue";
@@ -268,9 +278,31 @@ impl DramConfig {
         }
         rules.group("timing", |rules| self.timing.validate(rules));
     }
+
+    fn validate_burst(&self, rules: &mut Rules) {
+        let bits = self.bus_bits;
+        let is_bus = matches!(bits, 32 | 64 | 128);
+        let why = "a GDDR5 channel has one or two devices of 32 bits in lock-step, an HBM channel 64 or 128 wires";
+        rules.expect(is_bus, "bus_bits", bits, "32, 64 or 128", why);
+        if is_bus {
+            let [least, most] = [BURST_BYTES / 2, BURST_BYTES].map(|bytes| bytes as u32 * 8 / bits);
+            let legal = format!("{least} or {most} on a bus of {bits} bits");
+            let is_burst = self.burst_length == least || self.burst_length == most;
+            rules.expect(is_burst, "burst_length", self.burst_length, &legal, "a burst moves 32 or 64 bytes");
+        }
+    }
 }
 
-const _: () = assert!(64 / 8 * BURST_LENGTH as usize <= BURST_BYTES, "a burst of the widest bus fits its message");
+impl AddressMapping {
+    /// Column bits below the lowest bank bit, where that lies apart from the others.
+    pub(super) fn low_columns(self) -> u32 {
+        match self {
+            Self::RowBankColumn | Self::PermutedBank => 0,
+            Self::Gtx480 => 2,
+            Self::Qv100 => 3,
+        }
+    }
+}
 
 /// The controller alone, as the reference command streams have it: 16 entries, no hit cap, no
 /// refresh, the timing of khairy2015 completed from published simulators.
@@ -283,7 +315,9 @@ pub(crate) fn reference() -> DramConfig {
         hit_cap: 0,
         write_drain: WriteDrain::None,
         refresh: Refresh::Off,
+        command_bus: CommandBus::Single,
         bus_bits: 64,
+        burst_length: 8,
         bank_groups: 4,
         banks_per_group: 4,
         rows: 4096,
@@ -334,17 +368,33 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_moves_32_or_64_bytes_on_every_bus() {
+        for (bus_bits, least) in [(32, 8), (64, 4), (128, 2)] {
+            for burst_length in 0..=17 {
+                let config = DramConfig { bus_bits, burst_length, ..reference() };
+                let broken = broken(&config);
+                if burst_length == least || burst_length == 2 * least {
+                    assert_eq!(broken, [""; 0], "{bus_bits} bits, {burst_length} beats");
+                } else {
+                    let legal = format!("expected {least} or {} on a bus of {bus_bits} bits", 2 * least);
+                    assert!(broken.len() == 1 && broken[0].contains(&legal), "{broken:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_illegal_field_is_named_with_the_reason() {
         let mut config = reference();
-        config.bus_bits = 128;
+        config.bus_bits = 256;
         config.rows = 1000;
         config.write_drain = WriteDrain::Watermarks { high: 17, low: 17, idle: 0 };
         config.timing.ccd_l = 1;
         assert_eq!(
             broken(&config),
             [
-                "dram.bus_bits is 128, expected 32 or 64: one GDDR5 device is 32 bits wide, and a channel has one or \
-                 two in lock-step",
+                "dram.bus_bits is 256, expected 32, 64 or 128: a GDDR5 channel has one or two devices of 32 bits in \
+                 lock-step, an HBM channel 64 or 128 wires",
                 "dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
                 "dram.write_drain.high is 17, expected 1 to 16: writes wait in the request queue",
                 "dram.write_drain.low is 17, expected less than high: a drain that begins must come to an end",

@@ -15,9 +15,6 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Column bits below the lowest bank bit of [`AddressMapping::Gtx480`]: 256 bytes on a 64-bit bus.
-const LOW_COLUMN_BITS: u32 = 2;
-
 /// Some bits of a burst address that lie side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bits {
@@ -69,13 +66,11 @@ impl Mapping {
         let column_bits = config.columns.trailing_zeros();
         let row_bits = config.rows.trailing_zeros();
         let bank_bits = group_bits + inner_bits;
-        let (low_column_bits, low_bank_bits) = match config.mapping {
-            AddressMapping::RowBankColumn | AddressMapping::PermutedBank => (0, 0),
-            AddressMapping::Gtx480 => (LOW_COLUMN_BITS, 1),
-        };
+        let low_column_bits = config.mapping.low_columns();
+        let low_bank_bits = u32::from(low_column_bits != 0);
         let permuted = match config.mapping {
             AddressMapping::PermutedBank => u64::from(config.banks() - 1),
-            AddressMapping::RowBankColumn | AddressMapping::Gtx480 => 0,
+            AddressMapping::RowBankColumn | AddressMapping::Gtx480 | AddressMapping::Qv100 => 0,
         };
         let (group, inner) = match config.group_bits {
             GroupBits::Low => (Bits::new(0, group_bits), Bits::new(group_bits, inner_bits)),
@@ -172,6 +167,19 @@ mod tests {
     }
 
     #[test]
+    fn the_qv100_takes_its_bank_bits_from_byte_addresses_8_and_12_to_14() {
+        let qv100 = DramConfig { bus_bits: 128, burst_length: 2, ..reference() };
+        let qv100 = DramConfig { mapping: AddressMapping::Qv100, group_bits: GroupBits::Low, rows: 8192, ..qv100 };
+        let place = |byte: u64| Mapping::new(&qv100).place(byte / u64::from(qv100.burst_bytes()));
+        assert_eq!(place(1 << 7), Place { bank: 0, row: 0, column: 4 });
+        assert_eq!(place(1 << 8), Place { bank: 4, row: 0, column: 0 });
+        assert_eq!(place(1 << 9), Place { bank: 0, row: 0, column: 8 });
+        assert_eq!([12, 13, 14].map(|bit| place(1 << bit).bank), [8, 1, 2]);
+        assert_eq!(place(1 << 15), Place { bank: 0, row: 1, column: 0 });
+        assert_eq!(place(1 << 27), Place { bank: 0, row: 4096, column: 0 });
+    }
+
+    #[test]
     fn a_permuted_bank_is_another_one_in_the_next_row() {
         let mapping = mapping(AddressMapping::PermutedBank, GroupBits::High);
         let banks = [0x0, 0x1_0000, 0x2_0000, 0x11_0000, 0x1_3000].map(|byte| mapping.place(byte >> 6).bank);
@@ -181,7 +189,8 @@ mod tests {
     #[test]
     fn every_burst_has_a_place_of_its_own_and_every_bank_is_used() {
         let small = DramConfig { rows: 4, columns: 8, ..reference() };
-        for layout in [AddressMapping::RowBankColumn, AddressMapping::Gtx480, AddressMapping::PermutedBank] {
+        use AddressMapping::{Gtx480, PermutedBank, Qv100, RowBankColumn};
+        for layout in [RowBankColumn, Gtx480, Qv100, PermutedBank] {
             for group_bits in [GroupBits::Low, GroupBits::High] {
                 let config = DramConfig { mapping: layout, group_bits, ..small.clone() };
                 let mapping = Mapping::new(&config);

@@ -1,15 +1,15 @@
-//! GDDR5: the controller of one channel and the memory behind it.
+//! GDDR5 and HBM: the controller of one channel and the memory behind it.
 //!
 //! | file        | holds                                                                |
 //! |-------------|----------------------------------------------------------------------|
 //! | `message`   | what the L2 bank and the channel say to each other                   |
 //! | `config`    | size, policy and timing of a channel                                 |
 //! | `mapping`   | burst address to bank, row and column                                |
-//! | `command`   | what stands on the command bus                                       |
+//! | `command`   | what stands on a command bus                                         |
 //! | `queue`     | requests that wait, reads and writes together                        |
 //! | `bank`      | open row and earliest next commands of one bank                      |
 //! | `timing`    | distances that banks of a group or of the channel owe each other     |
-//! | `scheduler` | which request gets the command bus                                   |
+//! | `scheduler` | which request gets a command bus                                     |
 //! | `drain`     | whether reads or writes are in turn                                  |
 //! | `refresh`   | when all banks stop for a refresh                                    |
 //! | `replies`   | read data until they leave                                           |

@@ -12,7 +12,7 @@ use super::message::{DramReply, DramShape};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Storage, Tx};
 
 /// Places of the largest ring: registers are kept for all of them, see [`MAX`](super::queue::MAX).
-const PLACES: usize = 64;
+const PLACES: usize = 256;
 /// The oldest burst may never leave: there is none.
 const NEVER: u64 = u64::MAX;
 

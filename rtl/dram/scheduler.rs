@@ -11,6 +11,11 @@
 //!
 //! First come, first served (FCFS) is the same with only the oldest request to choose from.
 //!
+//! Where rows have a command bus of their own (HBM), each bus has a selector: 1 for that of columns, 2 without its "else" for
+//! that of rows. Both read the registers at the start of the cycle, and neither sees what the other sends in it. They cannot
+//! meet in a bank: one that has a hit to serve is none whose row may be opened or closed. Nor need they agree on anything
+//! else, because a row and a column command of different banks owe each other no distance.
+//!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
 //! Bench: `tb/dram/directed.rs`.
@@ -34,6 +39,8 @@ pub struct View<'a> {
     pub capped: u64,
     /// Distances between banks.
     pub timing: &'a Timing,
+    /// Rows have a command bus of their own.
+    pub is_dual: bool,
 }
 
 /// What may be issued at all.
@@ -95,7 +102,7 @@ impl Plan {
     /// True if a column command goes out in `cycle`.
     #[must_use]
     pub fn is_column_at(&self, cycle: u64) -> bool {
-        self.from <= cycle && matches!(self.kind, CommandKind::Rd | CommandKind::Wr)
+        self.from <= cycle && self.kind.is_column()
     }
 }
 
@@ -108,8 +115,8 @@ impl View<'_> {
         Candidates { slots: queue.occupied(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
     }
 
-    /// The next command from cycle `from` on: the first that becomes legal, a column command before an ACT or PRE.
-    /// `reads` tells whether a read has room for its data.
+    /// The next command from cycle `from` on: the first that becomes legal, a column command before an ACT or PRE; where
+    /// rows have a bus of their own, the first column command. `reads` tells whether a read has room for its data.
     #[must_use]
     #[inline(always)]
     pub fn choose(self, from: u64, candidates: Candidates, reads: bool) -> Plan {
@@ -118,11 +125,18 @@ impl View<'_> {
             return Plan::ask(later);
         }
         let column = self.column(from, if reads { columns } else { columns & self.queue.writes() });
-        if rows == 0 || column.from == from {
+        if rows == 0 || column.from == from || self.is_dual {
             return column;
         }
         let row = self.row(from, rows, slots);
         if row.from < column.from { row } else { column }
+    }
+
+    /// The next command from cycle `from` on of a bus for rows alone.
+    #[must_use]
+    pub fn choose_row(self, from: u64, candidates: Candidates) -> Plan {
+        let Candidates { slots, rows, .. } = candidates;
+        if rows == 0 { Plan::NOTHING } else { self.row(from, rows, slots) }
     }
 
     /// The first column command from `from` on of some row hits.

@@ -32,7 +32,7 @@ const FEEDER: u8 = 0;
 /// What happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A command on the bus of a channel, in the order of time.
+    /// A command on a bus of a channel, in the order of time; of one cycle that of a row first.
     Command {
         /// The channel.
         channel: usize,
@@ -261,17 +261,17 @@ pub fn run<E>(
                 (window.at(index).channel, window.at(index).accept) = (channel, now);
                 moved = now;
             }
-            // The channel shows the command of its own last edge, which may lie behind.
-            let Some(command) = dut.command().filter(|command| command.cycle == tick) else { continue };
-            commands += 1;
-            if matches!(command.kind, CommandKind::Rd | CommandKind::Wr) {
-                moved = now;
+            for command in dut.commands_of(tick) {
+                commands += 1;
+                if command.kind.is_column() {
+                    moved = now;
+                }
+                if command.kind == CommandKind::Wr {
+                    let index = window.index(command.id);
+                    window.at(index).complete = Some(now + write_latency);
+                }
+                tell(Event::Command { channel, command: &Command { cycle: now, ..*command } })?;
             }
-            if command.kind == CommandKind::Wr {
-                let index = window.index(command.id);
-                window.at(index).complete = Some(now + write_latency);
-            }
-            tell(Event::Command { channel, command: &Command { cycle: now, ..command } })?;
         }
         for id in bench.replies.drain(..) {
             let index = window.index(id);

@@ -4,9 +4,9 @@
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
 use golden::dram::mapping::{Geometry, Layout, Mapping};
-use golden::dram::timing::Timing;
+use golden::dram::timing::{Bus, Timing};
 use rtl::dram::command::{Command, CommandKind};
-use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits, Refresh};
+use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, GroupBits, Refresh};
 use rtl::machine::MachineConfig;
 
 use super::alone::{Event, locate};
@@ -60,7 +60,7 @@ impl<'a> Witness<'a> {
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let dram = &self.config.dram;
-        let checker = Checker::new(timing(&dram.timing), dram.refresh != Refresh::Off);
+        let checker = Checker::new(timing(dram), dram.refresh != Refresh::Off);
         let mapping = mapping(dram);
         let found = (0..).zip(&self.channels).flat_map(|(channel, Seen { commands, requests }): (u32, _)| {
             let mut found = checker.check(commands);
@@ -84,6 +84,7 @@ pub fn mapping(config: &DramConfig) -> Mapping {
     let layout = match config.mapping {
         AddressMapping::RowBankColumn => Layout::RowBankColumn,
         AddressMapping::Gtx480 => Layout::Gtx480,
+        AddressMapping::Qv100 => Layout::Qv100,
         AddressMapping::PermutedBank => Layout::PermutedBank,
     };
     Mapping::new(layout, geometry, config.group_bits == GroupBits::Low)
@@ -114,8 +115,13 @@ pub fn command(config: &DramConfig, command: &Command) -> Option<Judged> {
 
 /// The distances of a configuration.
 #[must_use]
-pub fn timing(t: &DramTiming) -> Timing {
+pub fn timing(config: &DramConfig) -> Timing {
+    let t = &config.timing;
     Timing {
+        bus: match config.command_bus {
+            CommandBus::Single => Bus::Shared,
+            CommandBus::Dual => Bus::RowsApart,
+        },
         cl: t.cl.into(),
         wl: t.wl.into(),
         burst: t.burst.into(),

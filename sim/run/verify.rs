@@ -80,7 +80,7 @@ impl Shadow {
             streams: vec![Default::default(); config.num_sms as usize],
             reuse: Default::default(),
             dram: vec![Vec::new(); config.num_channels() as usize],
-            checker: Checker::new(judge::timing(&config.dram.timing), config.dram.refresh != Refresh::Off),
+            checker: Checker::new(judge::timing(&config.dram), config.dram.refresh != Refresh::Off),
             reports: Vec::new(),
             more: 0,
             order_notes: Default::default(),
@@ -133,9 +133,8 @@ impl Shadow {
             let i = drams.trailing_zeros() as usize;
             drams &= drams - 1;
             let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(DRAM)));
-            // The channel shows the command of its own last edge, which may lie behind.
-            let shown = machine.drams()[i].command().filter(|command| command.cycle == cycle);
-            self.dram[i].extend(shown.and_then(|shown| judge::command(&machine.config().dram, &shown)));
+            let shown = machine.drams()[i].commands_of(cycle);
+            self.dram[i].extend(shown.iter().filter_map(|shown| judge::command(&machine.config().dram, shown)));
         }
     }
 

@@ -22,7 +22,12 @@ pub const LEAD: u64 = 1;
 
 /// The controller of the reference streams.
 pub fn reference() -> DramConfig {
-    let request = Request { machine: "gddr5-reference".to_owned(), ..Request::default() };
+    preset("gddr5-reference")
+}
+
+/// A channel of a machine.
+pub fn preset(machine: &str) -> DramConfig {
+    let request = Request { machine: machine.to_owned(), ..Request::default() };
     Resolved::new(&request).expect("the preset is valid").config.dram
 }
 
@@ -149,9 +154,8 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
         let Some(tick) = sim.step(&mut bench) else { panic!("asleep for ever, {taken} requests taken") };
         cycle = tick / u64::from(PERIODS[0]);
         assert!(cycle < limit, "{taken} of {} requests taken by cycle {cycle}", offers.len());
-        if let Some(command) = bench.dut.command().filter(|command| command.cycle == cycle) {
-            commands.push(Command { cycle: cycle - LEAD, ..command });
-        }
+        let shown = bench.dut.commands_of(cycle).iter();
+        commands.extend(shown.map(|command| Command { cycle: cycle - LEAD, ..*command }));
         accepted.resize(bench.source.sent().len() - bench.req.len(), cycle.saturating_sub(LEAD));
     }
     bench.dut.settle(cycle);
@@ -186,7 +190,7 @@ pub fn judged(config: &DramConfig, run: &Run) -> Vec<judged::Command> {
 /// replies count if `on_time`, that is if nothing held them up.
 pub fn violations(config: &DramConfig, offers: &[Offer], run: &Run, on_time: bool) -> Vec<Violation> {
     let refresh = config.refresh == Refresh::AllBank;
-    let checker = Checker::new(judge::timing(&config.timing), refresh);
+    let checker = Checker::new(judge::timing(config), refresh);
     let commands = judged(config, run);
     let mut complete = HashMap::new();
     if on_time {

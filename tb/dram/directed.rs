@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::CommandKind;
-use rtl::dram::config::{DramConfig, DramTiming, Policy, Refresh, WriteDrain};
+use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Policy, Refresh, WriteDrain};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, Sleep, Wake};
@@ -13,15 +13,15 @@ use super::bench::{LEAD, Offer, Run, judged, offer, reference, run, run_checked}
 use crate::kit::Stall;
 
 /// `R` or `W` with group, bank, row and column, offered from a cycle on.
-type Step = (u64, char, [u64; 4]);
+pub type Step = (u64, char, [u64; 4]);
 
-fn offers(steps: &[Step]) -> Vec<Offer> {
+pub fn offers(steps: &[Step]) -> Vec<Offer> {
     let byte = |[group, bank, row, column]: [u64; 4]| row << 16 | bank << 14 | group << 12 | column << 6;
     steps.iter().map(|&(cycle, op, place)| offer(cycle, op == 'W', byte(place))).collect()
 }
 
 /// The command bus as `cycle COMMAND group.bank`.
-fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
+pub fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
     let line = |judged: golden::dram::command::Command| {
         let name = format!("{:?}", judged.kind).to_uppercase();
         let bank = judged.bank.map_or(String::new(), |bank| format!(" {}.{}", bank.group, bank.bank));
@@ -30,7 +30,7 @@ fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
     judged(config, run).into_iter().map(line).collect()
 }
 
-fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
+pub fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
     bus(config, &run_checked(config, &offers(steps), Stall::Never))
 }
 
@@ -254,18 +254,25 @@ impl ByHand {
 
 #[test]
 fn a_stalled_receiver_stops_reads_but_neither_writes_nor_refresh() {
+    for command_bus in [CommandBus::Single, CommandBus::Dual] {
+        stalls_reads_alone(&DramConfig { reply_entries: 3, command_bus, ..refreshing() });
+    }
+}
+
+fn stalls_reads_alone(config: &DramConfig) {
     let mut steps: Vec<Step> = (0..8).map(|i| (0, 'R', [0, 0, 1, i])).collect();
     steps.extend((0..8).map(|i| (0, 'W', [1, 0, 1, i])));
-    let config = DramConfig { reply_entries: 3, ..refreshing() };
-    let (mut bench, mut requests) = (ByHand::new(&config), offers(&steps).into_iter().peekable());
+    let (mut bench, mut requests) = (ByHand::new(config), offers(&steps).into_iter().peekable());
     let mut counts = [0; 3];
     for cycle in 0..5000 {
         bench.edge(cycle, &mut requests);
-        match bench.dut.command().map(|command| command.kind) {
-            Some(CommandKind::Rd) => counts[0] += 1,
-            Some(CommandKind::Wr) => counts[1] += 1,
-            Some(CommandKind::Ref) => counts[2] += 1,
-            _ => {}
+        for command in bench.dut.commands_of(cycle) {
+            match command.kind {
+                CommandKind::Rd => counts[0] += 1,
+                CommandKind::Wr => counts[1] += 1,
+                CommandKind::Ref => counts[2] += 1,
+                _ => {}
+            }
         }
     }
     // Three bursts in the buffer and two in the link.

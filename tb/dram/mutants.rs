@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use golden::dram::checker::Checker;
 use golden::dram::command::Command;
 use golden::dram::rules::{Form, RULES};
-use rtl::dram::config::{DramConfig, DramTiming, Refresh};
+use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Refresh};
 use rtl::kernel::Mode;
 
-use super::bench::{Offer, Run, judged, offer, reference, run};
+use super::bench::{Offer, Run, judged, offer, preset, reference, run};
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
 
@@ -39,10 +39,16 @@ fn strict() -> DramConfig {
     config
 }
 
+const BUSES: [CommandBus; 2] = [CommandBus::Single, CommandBus::Dual];
+
+fn strict_on(command_bus: CommandBus) -> DramConfig {
+    DramConfig { command_bus, ..strict() }
+}
+
 /// The rules of `right` that a run of `config` breaks, by number.
 fn broken(right: &DramConfig, config: &DramConfig, offers: &[Offer]) -> BTreeSet<u8> {
     let run = run(config, offers, Stall::Never, Mode::default());
-    let checker = Checker::new(judge::timing(&right.timing), true);
+    let checker = Checker::new(judge::timing(right), true);
     checker.check(&judged(config, &run)).iter().map(|violation| violation.rule).collect()
 }
 
@@ -75,16 +81,20 @@ const MUTANTS: [Mutant; 21] = [
 
 #[test]
 fn the_unchanged_controller_breaks_no_rule() {
-    assert_eq!(broken(&strict(), &strict(), &traffic()), BTreeSet::new());
+    for right in BUSES.map(strict_on) {
+        assert_eq!(broken(&right, &right, &traffic()), BTreeSet::new());
+    }
 }
 
 #[test]
 fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it() {
     for (place, (rule, shorten)) in MUTANTS.into_iter().enumerate() {
-        let mut config = strict();
-        shorten(&mut config.timing);
-        let found = broken(&strict(), &config, &traffic());
-        assert!(found.contains(&rule), "mutant {place}: rule {rule} is not among {found:?}");
+        for right in BUSES.map(strict_on) {
+            let mut config = right.clone();
+            shorten(&mut config.timing);
+            let found = broken(&right, &config, &traffic());
+            assert!(found.contains(&rule), "mutant {place}: rule {rule} is not among {found:?}");
+        }
     }
 }
 
@@ -92,10 +102,10 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
     // The data bus binds only where columns of different groups may follow each other as fast as
-    // their data.
-    let runs = [strict(), reference()].map(|config| {
+    // their data, and two columns lie a cycle apart in HBM alone.
+    let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
-        (Checker::new(judge::timing(&config.timing), config.refresh != Refresh::Off), judged(&config, &run))
+        (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), judged(&config, &run))
     });
     // Auto-precharge is a command that the controller does not use; an ACT and a PRE stand between
     // an ACT and a REF and are together longer than rule 18 asks.
@@ -120,7 +130,7 @@ fn a_refresh_interval_a_cycle_too_long_is_caught_where_nothing_holds_the_refresh
     let faults = |config: &DramConfig| {
         let Run { commands, .. } = &run(config, &offers, Stall::Never, Mode::default());
         let commands: Vec<_> = commands.iter().filter_map(|command| judge::command(config, command)).collect();
-        let checker = Checker::new(judge::timing(&reference().timing), true).with_bound(row, 3604);
+        let checker = Checker::new(judge::timing(&reference()), true).with_bound(row, 3604);
         checker.check(&commands).len()
     };
     assert_eq!(faults(&config), 0);

@@ -1,5 +1,6 @@
 use super::super::fixtures::{commands, stream};
 use super::*;
+use crate::dram::timing::Bus;
 
 const STREAMS: [&str; 4] = ["k_few_writes", "g_probe", "f_hit_starve", "c1_pingpong2_head"];
 
@@ -29,6 +30,8 @@ fn tight() -> Vec<(usize, Timing, Vec<Command>)> {
     let usual = Timing::USED_HERE;
     // With the usual set four or thirty-two ACTs are spaced by tRRD already.
     let windowed = Timing { rrd_s: 5, rrd_l: 5, aw32: 192, ..usual };
+    // Bursts of a cycle, and a bus for row commands.
+    let apart = Timing { bus: Bus::RowsApart, ccd_s: 1, burst: 1, ..usual };
     // Thirty-three ACTs to sixteen banks, each closed in time for its next turn.
     let many: Vec<String> = (0..33)
         .map(|i| (i, format!("{}.{}", i % 4, i / 4 % 4)))
@@ -46,6 +49,8 @@ fn tight() -> Vec<(usize, Timing, Vec<Command>)> {
     let on = |opening: &str, rest: &str| stream(&format!("{opening}, {rest}"));
     vec![
         (row(1, 0), usual, on(two_groups, "40 RD 0.0 5 0, 41 PRE 1.0")),
+        (row(1, 1), apart, on(two_groups, "40 PRE 0.0, 41 ACT 2.0 5")),
+        (row(1, 2), apart, on(two_groups, "40 RD 0.0 5 0, 41 RD 1.0 5 0")),
         (row(2, 0), usual, stream("1 ACT 0.0 5, 29 PRE 0.0, 41 ACT 0.0 6")),
         (row(3, 0), usual, stream("1 ACT 0.0 5, 50 PRE 0.0, 62 ACT 0.0 6")),
         (row(4, 0), usual, stream(two_groups)),
@@ -114,6 +119,91 @@ fn each_row_raised_by_one_cycle_is_caught_by_its_tight_stream_and_by_no_other_ru
 }
 
 #[test]
+fn commands_of_one_cycle_are_no_cycle_apart_whichever_the_trace_names_first() {
+    for (row, timing, mut commands) in tight() {
+        let Rule { number, from, form, .. } = RULES[row];
+        if form != (Form::Distance { back: 1 }) {
+            continue;
+        }
+        let mut last = commands.pop().expect("a command");
+        let partner = commands.iter().rfind(|command| from.contains(&command.kind)).expect("an earlier command");
+        last.cycle = partner.cycle;
+        commands.push(last);
+        for _ in 0..2 {
+            commands.reverse();
+            commands.sort_by_key(|command| command.cycle);
+            let found = Checker::new(timing, false).check(&commands);
+            assert!(found.iter().any(|violation| violation.rule == number), "row {row}: {found:?}");
+        }
+    }
+}
+
+/// The usual set on the two command buses of HBM.
+fn apart() -> Checker {
+    Checker::new(Timing { bus: Bus::RowsApart, ..Timing::USED_HERE }, false)
+}
+
+/// Rows of three banks, two of them in one group, that may be closed, read and written at 60.
+const OPEN: &str = "1 ACT 0.0 5, 7 ACT 1.0 5, 13 ACT 0.1 5";
+
+/// The rules that two commands in cycle 60 break on two buses, in both orders of the trace.
+#[track_caller]
+fn broken_at_once(one: &str, other: &str) -> Vec<u8> {
+    let both = [[one, other], [other, one]];
+    let [found, reversed] = both.map(|[a, b]| {
+        let mut numbers = broken(&apart(), &format!("{OPEN}, 60 {a}, 60 {b}"));
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    });
+    assert_eq!(found, reversed, "{one}, {other}");
+    found
+}
+
+#[test]
+fn a_row_and_a_column_command_of_different_banks_share_a_cycle_where_each_has_a_bus() {
+    for row in ["PRE 1.0", "PRE 0.1", "ACT 2.0 7"] {
+        for column in ["RD 0.0 5 0", "WR 0.0 5 0"] {
+            assert_eq!(broken_at_once(row, column), [], "{row}, {column}");
+            assert_eq!(broken(&used_here(), &format!("{OPEN}, 60 {row}, 60 {column}")), [1], "{row}, {column}");
+        }
+    }
+}
+
+#[test]
+fn two_commands_of_one_bus_never_share_a_cycle() {
+    assert_eq!(broken_at_once("PRE 0.0", "PRE 1.0"), [1, 15]);
+    assert_eq!(broken_at_once("PRE 0.0", "ACT 2.0 7"), [1]);
+    assert_eq!(broken_at_once("RD 0.0 5 0", "RD 1.0 5 0"), [1, 12, 21]);
+    assert_eq!(broken_at_once("RD 0.0 5 0", "WR 1.0 5 0"), [1, 13, 14]);
+}
+
+#[test]
+fn a_row_and_a_column_command_of_one_bank_never_share_a_cycle() {
+    assert_eq!(broken_at_once("ACT 2.0 7", "RD 2.0 7 0"), [7, 22]);
+    assert_eq!(broken_at_once("ACT 2.0 7", "WR 2.0 7 0"), [7, 22]);
+    assert_eq!(broken_at_once("PRE 0.0", "RD 0.0 5 0"), [9]);
+    assert_eq!(broken_at_once("PRE 0.0", "WR 0.0 5 0"), [10]);
+}
+
+#[test]
+fn a_command_for_all_banks_shares_a_cycle_with_no_column_command() {
+    assert_eq!(broken_at_once("PREA", "RD 0.0 5 0"), [9]);
+    assert_eq!(broken_at_once("PREA", "WR 0.0 5 0"), [10]);
+    assert_eq!(broken_at_once("REF", "RD 0.0 5 0"), [16, 17]);
+}
+
+#[test]
+fn a_collision_in_one_cycle_names_both_commands_once() {
+    let found = apart().check(&stream(&format!("{OPEN}, 60 PRE 0.0, 60 RD 0.0 5 3")));
+    let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        ["rule 9: Pre bank 0.0 at 60 comes 0 cycles after Rd bank 0.0 row 5 col 3 at 60, expected at least 2 (tRTP)"]
+    );
+}
+
+#[test]
 fn the_reference_streams_are_clean() {
     for name in STREAMS {
         assert_eq!(used_here().check(&commands(name)), [], "{name}");
@@ -134,11 +224,11 @@ fn the_reference_streams_notice_exactly_the_raised_rows_that_bind_in_them() {
             "tRP",
             "tRRD_S",
             "tRCDRD",
-            "WL + BL/4 + tWR",
+            "WL + burst + tWR",
             "tCCD_L",
-            "CL + BL/4 + 2 - WL",
-            "WL + BL/4 + tWTR_S",
-            "WL + BL/4 + tWTR_L",
+            "CL + burst + 2 - WL",
+            "WL + burst + tWTR_S",
+            "WL + burst + tWTR_L",
         ],
         &["tRC", "tRP", "tRCDRD", "tRAS", "tCCD_L"],
         &["tRP", "tRCDRD", "tRTP", "tCCD_L"],
