@@ -16,6 +16,7 @@
 //! | an edge of the timing table points the wrong way               | ramulator2 28, ramulator 47    | `mutants::a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it` |
 //! | a precharge names a wrong row                                  | DRAMsim3 58                    | `a_precharge_names_the_row_that_it_closes`                                 |
 //! | the way from write to read is counted twice                    | gem5 3490                      | `directed::a_read_after_a_write_waits_for_the_turnaround`                  |
+//! | of two commands chosen for HBM's buses the second is lost      | DRAMsim3 4                     | `dual::of_two_columns_that_are_ready_at_once_neither_is_lost`              |
 
 use rtl::dram::command::{Command, CommandKind};
 use rtl::dram::config::{DramConfig, Policy, Refresh, WriteDrain};

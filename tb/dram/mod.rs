@@ -13,9 +13,12 @@
 //! | hit cap, refresh, stalled receiver, unmapped memory, statistics                 | `directed`  |
 //! | mistakes that published controllers made                                        | `mistakes`  |
 //! | a controller whose distance is one cycle short, each distance in turn           | `mutants`   |
+//! | two command buses: what shares a cycle and what does not, bandwidth             | `dual`      |
+//! | a recorded stream of two buses, one command moved where it may not stand        | `dual`      |
 
 mod bench;
 mod directed;
+mod dual;
 mod mistakes;
 mod mutants;
 mod random;

@@ -2,11 +2,12 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rtl::dram::config::{AddressMapping, DramConfig, GroupBits, Policy, Refresh, WriteDrain};
+use rtl::dram::command::CommandKind;
+use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, GroupBits, Policy, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
 use rtl::kernel::Mode;
 
-use super::bench::{Offer, Run, reference, run, run_checked};
+use super::bench::{Offer, Run, preset, reference, run, run_checked};
 use crate::kit::Stall;
 
 fn request() -> impl Strategy<Value = DramRequest> {
@@ -38,8 +39,8 @@ fn config() -> impl Strategy<Value = DramConfig> {
     let cap = prop_oneof![Just(0u32), Just(1), Just(4), Just(16)];
     let refresh = prop_oneof![Just(None), Just(Some(300u32)), Just(Some(3604))];
     let sizes = (prop_oneof![Just(1u32), Just(3), Just(16)], prop_oneof![Just(1u32), Just(4), Just(16)]);
-    (policy, cap, refresh, sizes, mapping(), any::<bool>(), timing_change()).prop_flat_map(
-        |(policy, hit_cap, refi, (queue, replies), (mapping, group_bits), gathers, change)| {
+    (policy, cap, refresh, sizes, mapping(), any::<bool>(), (device(), timing_change())).prop_flat_map(
+        |(policy, hit_cap, refi, (queue, replies), (mapping, group_bits), gathers, (device, change))| {
             drain(queue, gathers).prop_map(move |write_drain| {
                 let mut config = DramConfig {
                     policy,
@@ -49,7 +50,7 @@ fn config() -> impl Strategy<Value = DramConfig> {
                     mapping,
                     group_bits,
                     write_drain,
-                    ..reference()
+                    ..device.clone()
                 };
                 if let Some(refi) = refi {
                     config.refresh = Refresh::AllBank;
@@ -67,9 +68,16 @@ fn config() -> impl Strategy<Value = DramConfig> {
     )
 }
 
+/// GDDR5 or HBM2, each on one command bus or on two.
+fn device() -> impl Strategy<Value = DramConfig> {
+    let bus = prop_oneof![Just(CommandBus::Single), Just(CommandBus::Dual)];
+    let device = prop_oneof![Just(reference()), Just(preset("hbm2"))];
+    (device, bus).prop_map(|(device, command_bus)| DramConfig { command_bus, ..device })
+}
+
 fn mapping() -> impl Strategy<Value = (AddressMapping, GroupBits)> {
-    use AddressMapping::{Gtx480, PermutedBank, RowBankColumn};
-    let mapping = prop_oneof![Just(RowBankColumn), Just(Gtx480), Just(PermutedBank)];
+    use AddressMapping::{Gtx480, PermutedBank, Qv100, RowBankColumn};
+    let mapping = prop_oneof![Just(RowBankColumn), Just(Gtx480), Just(Qv100), Just(PermutedBank)];
     (mapping, prop_oneof![Just(GroupBits::Low), Just(GroupBits::High)])
 }
 
@@ -98,10 +106,13 @@ proptest! {
     fn every_read_brings_the_bytes_of_the_writes_before_it_and_every_command_is_legal(
         config in config(), offers in traffic(), sink in stall(),
     ) {
-        let Run { counts, accepted, .. } = run_checked(&config, &offers, sink);
+        let Run { counts, accepted, commands, .. } = run_checked(&config, &offers, sink);
         prop_assert_eq!(accepted.len(), offers.len());
         prop_assert_eq!(counts.reads + counts.writes, offers.len() as u64);
-        prop_assert_eq!(counts.bytes, 64 * offers.len() as u64);
+        prop_assert_eq!(counts.bytes, u64::from(config.burst_bytes()) * offers.len() as u64);
+        use CommandKind::{Act, Pre, Rd, Ref, Wr};
+        let shown = [Act, Pre, Rd, Wr, Ref].map(|kind| commands.iter().filter(|shown| shown.kind == kind).count() as u64);
+        prop_assert_eq!(shown, [counts.activates, counts.precharges, counts.reads, counts.writes, counts.refreshes]);
     }
 
     #[test]

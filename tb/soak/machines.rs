@@ -266,23 +266,31 @@ impl Draw {
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
     }
 
+    /// A bus and a burst of 32 or 64 bytes, a line at most.
+    fn burst(&mut self, l2_line_bytes: u32) {
+        let bursts = [(32, 8), (128, 2), (64, 4), (64, 8), (128, 4), (32, 16)];
+        let most = if l2_line_bytes == 32 { 2 } else { bursts.len() as u64 - 1 };
+        // Lines of 32 bytes forbid what the machine has.
+        let drawn = self.number(0, most).or((l2_line_bytes == 32).then_some(0));
+        if let Some((bits, length)) = drawn.map(|at| bursts[at as usize]) {
+            self.set("dram.bus_bits", bits);
+            self.set("dram.burst_length", length);
+        }
+    }
+
     fn dram(&mut self, l2_line_bytes: u32) {
         self.range("dram.queue_entries", 1, 64);
-        self.range("dram.reply_entries", 1, 64);
+        self.range("dram.reply_entries", 1, 256);
         self.range("dram.hit_cap", 0, 20);
         self.one_of("dram.policy", &["fcfs", "fr-fcfs"]);
-        // A burst moves eight bus widths, a line at most.
-        if l2_line_bytes == 32 {
-            self.set("dram.bus_bits", 32);
-        } else {
-            self.one_of("dram.bus_bits", &[32, 64]);
-        }
+        self.burst(l2_line_bytes);
+        self.one_of("dram.command_bus", &["dual", "single"]);
         self.one_of("dram.bank_groups", &[1, 2, 4, 8]);
         self.one_of("dram.banks_per_group", &[2, 4, 8]);
         // Two banks of the smallest rows still hold every buffer of the small kernels.
         self.one_of("dram.rows", &[16_384, 65_536]);
         self.one_of("dram.columns", &[16, 64, 256]);
-        self.one_of("dram.mapping", &["row-bank-column", "gtx480", "permuted-bank"]);
+        self.one_of("dram.mapping", &["row-bank-column", "qv100", "gtx480", "permuted-bank"]);
         self.one_of("dram.group_bits", &["high", "low"]);
         for field in ["cl", "wl", "burst", "rcd_rd", "rcd_wr", "rp", "rtp", "wr", "ppd"] {
             self.range(&format!("dram.timing.{field}"), 1, 20);

@@ -166,6 +166,35 @@ fn refreshes_stand_in_the_command_table_and_pass_the_check() {
 }
 
 #[test]
+fn both_commands_of_a_cycle_stand_in_the_command_table_and_pass_the_check() {
+    let trace = format!("{HEADING}0,R,0x0\n12,R,0x100\n");
+    let run = Run::new(&trace, &["--machine", "hbm2", "--check"]);
+    assert_eq!(run.ended.status, Some(0), "{:?}", run.ended);
+    let commands = ["1,ACT,0,0,0,", "13,ACT,1,0,0,", "13,RD,0,0,0,0", "25,RD,1,0,0,0"];
+    assert_eq!(run.written("commands.csv").lines().skip(1).collect::<Vec<_>>(), commands);
+    assert!(run.ended.out.contains("commands      4                    2 ACT  2 RD"), "{}", run.ended.out);
+}
+
+#[test]
+fn a_bus_and_a_burst_that_do_not_go_together_are_refused_with_what_is_legal() {
+    let refused = |sets: &[&str], message: &[&str]| {
+        let options: Vec<_> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        Run::new(HEADING, &options).refused(message);
+    };
+    refused(
+        &["dram.bus_bits=128"],
+        &["dram.burst_length is 8, expected 2 or 4 on a bus of 128 bits: a burst moves 32 or 64 bytes"],
+    );
+    refused(&["dram.bus_bits=16"], &["dram.bus_bits is 16, expected 32, 64 or 128"]);
+    refused(&["dram.command_bus=triple"], &["dram.command_bus", "single", "dual"]);
+    refused(&["dram.reply_entries=257"], &["dram.reply_entries is 257, expected 1 to 256"]);
+    refused(
+        &["dram.mapping=qv100", "dram.columns=4"],
+        &["dram.columns is 4, expected a power of two from 8 to 256: it is a field of the address"],
+    );
+}
+
+#[test]
 fn a_line_that_is_no_request_is_shown_with_its_place_and_what_is_legal() {
     let cases = [
         ("0,X,0x40\n", "trace.csv:3:3: `op` is \"X\", expected R or W"),

@@ -59,6 +59,20 @@ fn the_name_of_the_file_chooses_the_format_and_both_hold_the_same() {
 }
 
 #[test]
+fn both_command_buses_of_hbm_are_in_the_dump_the_view_and_the_life_of_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ended, path) = dump(folder.path(), "a.vcd", &["--machine", "hbm2", "--wave-scope", "**"]);
+    assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
+    let view = fs::read_to_string(folder.path().join("a.dram.gtkw")).unwrap();
+    for signal in ["row_command_kind", "row_command_row", "column_command_kind", "column_command_column"] {
+        assert!(view.contains(signal), "no {signal} in:\n{view}");
+    }
+    let life = warpsieve(&["waves", "follow", &path, "--request", "0", "--sm", "2"]);
+    assert_eq!(life.status, Some(0), "{life:?}");
+    assert!(life.out.contains(".dram.column_command"), "{}", life.out);
+}
+
+#[test]
 fn a_request_that_several_sms_have_or_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm*.l1"]);

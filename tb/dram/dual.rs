@@ -1,0 +1,202 @@
+//! Two command buses: a row and a column command in one cycle.
+
+use golden::dram::checker::Checker;
+use golden::dram::command::{Command as Judged, Kind};
+use rtl::dram::command::CommandKind;
+use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy};
+use rtl::kernel::Mode;
+
+use super::bench::{Offer, Run, judged, preset, run, run_checked};
+use super::directed::{Step, commands, offers};
+use crate::kit::{Random, Stall};
+use warpsieve::dram::judge;
+
+/// The channel of the preset, with the address fields of [`offers`] and a command bus or two.
+fn hbm2(command_bus: CommandBus) -> DramConfig {
+    let (mapping, group_bits) = (AddressMapping::RowBankColumn, GroupBits::Low);
+    DramConfig { mapping, group_bits, command_bus, ..preset("hbm2") }
+}
+
+fn tables(steps: &[Step]) -> [Vec<String>; 2] {
+    [CommandBus::Single, CommandBus::Dual].map(|bus| commands(&hbm2(bus), steps))
+}
+
+#[test]
+fn an_activate_goes_out_beside_a_read_of_another_bank() {
+    let [single, dual] = tables(&[(0, 'R', [0, 0, 1, 0]), (12, 'R', [1, 0, 1, 0])]);
+    assert_eq!(single, ["1 ACT 0.0", "13 RD 0.0", "14 ACT 1.0", "26 RD 1.0"]);
+    assert_eq!(dual, ["1 ACT 0.0", "13 ACT 1.0", "13 RD 0.0", "25 RD 1.0"]);
+}
+
+#[test]
+fn a_precharge_goes_out_beside_a_write_of_another_bank() {
+    let opening = [(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0])];
+    let steps = [(100, 'W', [0, 0, 1, 1]), (100, 'W', [0, 0, 1, 2]), (102, 'R', [1, 0, 2, 0])];
+    let [single, dual] = tables(&[&opening[..], &steps].concat());
+    assert_eq!(single[4..], ["101 WR 0.0", "103 WR 0.0", "104 PRE 1.0", "116 ACT 1.0", "128 RD 1.0"]);
+    assert_eq!(dual[4..], ["101 WR 0.0", "103 PRE 1.0", "103 WR 0.0", "115 ACT 1.0", "127 RD 1.0"]);
+}
+
+/// The last command of the steps comes exactly at `cycle`, and one cycle later if the distance that
+/// is said to bind grows by one, though its bus is free.
+fn assert_earliest(steps: &[Step], cycle: u64, grow: fn(&mut DramTiming)) {
+    let mut config = hbm2(CommandBus::Dual);
+    let last = |config: &DramConfig| run_checked(config, &offers(steps), Stall::Never).commands.pop().unwrap().cycle;
+    assert_eq!(last(&config), cycle);
+    grow(&mut config.timing);
+    assert_eq!(last(&config), cycle + 1);
+}
+
+#[test]
+fn a_row_that_is_opened_is_read_trcd_later_and_not_beside_its_activate() {
+    assert_earliest(&[(0, 'R', [0, 0, 1, 0])], 1 + 12, |t| t.rcd_rd += 1);
+    assert_earliest(&[(0, 'W', [0, 0, 1, 0])], 1 + 9, |t| t.rcd_wr += 1);
+}
+
+#[test]
+fn a_row_is_closed_trtp_after_its_last_read_and_not_beside_it() {
+    // Both wait at 101, when the row is long open: RD at 101, PRE at 104, ACT and RD.
+    let steps = [(0, 'R', [0, 0, 1, 0]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [0, 0, 2, 0])];
+    assert_earliest(&steps, 101 + 3 + 12 + 12, |t| t.rtp += 1);
+}
+
+#[test]
+fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
+    // The turn of the data bus holds both reads up until 107; a row command shares the cycle of the first.
+    let opening = [(0, 'R', [0, 0, 1, 0]), (0, 'R', [1, 0, 1, 0]), (0, 'R', [2, 0, 1, 0])];
+    let reads = [(100, 'W', [2, 0, 1, 1]), (100, 'R', [0, 0, 1, 1]), (100, 'R', [1, 0, 1, 1])];
+    let row = (106, 'R', [3, 0, 1, 0]);
+    let [_, dual] = tables(&[&opening[..], &reads, &[row]].concat());
+    assert_eq!(dual[6..], ["101 WR 2.0", "107 ACT 3.0", "107 RD 0.0", "108 RD 1.0", "119 RD 3.0"]);
+}
+
+/// Requests to few rows of all banks, with pauses.
+fn traffic(requests: usize) -> Vec<Offer> {
+    let mut random = Random::new(11);
+    let mut cycle = 0;
+    let mut step = || {
+        if random.percent(10) {
+            cycle += random.below(40);
+        }
+        let op = if random.percent(30) { 'W' } else { 'R' };
+        (cycle, op, [random.below(4), random.below(4), random.below(3), random.below(8)])
+    };
+    offers(&(0..requests).map(|_| step()).collect::<Vec<_>>())
+}
+
+#[test]
+fn first_come_first_served_has_nothing_for_a_second_bus() {
+    let commands = [CommandBus::Single, CommandBus::Dual].map(|bus| {
+        let config = DramConfig { policy: Policy::Fcfs, ..hbm2(bus) };
+        run_checked(&config, &traffic(500), Stall::Never).commands
+    });
+    assert_eq!(commands[0], commands[1]);
+}
+
+/// The part of the data bus that reads of neighbouring bursts use, from the first to the last.
+fn sequential(config: &DramConfig) -> f64 {
+    let reads = 16_384;
+    let steps: Vec<Step> = (0..reads).map(|_| (0, 'R', [0; 4])).collect();
+    let mut offers = offers(&steps);
+    (0..).zip(&mut offers).for_each(|(burst, offer)| offer.request.burst = burst);
+    let commands = run_checked(config, &offers, Stall::Never).commands;
+    let mut cycles = commands.iter().filter(|command| command.kind == CommandKind::Rd).map(|command| command.cycle);
+    let (first, last) = (cycles.next().unwrap(), cycles.next_back().unwrap());
+    let burst = u64::from(config.timing.burst);
+    (reads * burst) as f64 / (last - first + burst) as f64
+}
+
+#[test]
+fn neighbouring_reads_fill_the_data_bus_of_the_preset() {
+    let reached = sequential(&preset("hbm2"));
+    assert!(reached >= 0.95, "{reached}");
+}
+
+#[test]
+fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot() {
+    let [single, dual] = [CommandBus::Single, CommandBus::Dual].map(|bus| DramConfig { columns: 16, ..hbm2(bus) });
+    // Each row costs an ACT and a PRE, in whose cycles a single bus carries no RD.
+    let most = f64::from(single.columns) / f64::from(single.columns + 2);
+    assert!(most < 0.95 && single.timing.burst == 1);
+    let reached = [&single, &dual].map(sequential);
+    assert!(reached[0] <= most + 0.001, "{reached:?} on one bus, of at most {most}");
+    assert!(reached[1] >= 0.95, "{reached:?}");
+}
+
+/// A stream of the dual bus and the checker that finds nothing wrong with it.
+fn recorded() -> (Checker, Vec<Judged>) {
+    let config = hbm2(CommandBus::Dual);
+    let run = run(&config, &traffic(500), Stall::Never, Mode::default());
+    let (checker, commands) = (Checker::new(judge::timing(&config), false), judged(&config, &run));
+    assert_eq!(checker.check(&commands), []);
+    (checker, commands)
+}
+
+/// In each stream that `moved` makes of the recorded one and a place in it, the checker finds one of `rules`.
+#[track_caller]
+fn caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
+    let (checker, commands) = recorded();
+    let mut tried = 0;
+    for place in 0..commands.len() {
+        let Some((which, cycle)) = moved(&commands, place) else { continue };
+        let mut stream = commands.clone();
+        stream[which].cycle = cycle;
+        stream.sort_by_key(|command| command.cycle);
+        let found = checker.check(&stream);
+        assert!(found.iter().any(|violation| rules.contains(&violation.rule)), "{which} moved to {cycle}: {found:?}");
+        tried += 1;
+    }
+    assert!(tried > 20, "{tried} streams");
+}
+
+#[test]
+fn a_second_column_command_in_a_cycle_is_caught() {
+    caught(&[1], |commands, place| {
+        let next = (place + 1..commands.len()).find(|&at| commands[at].kind.is_column())?;
+        commands[place].kind.is_column().then_some((next, commands[place].cycle))
+    });
+}
+
+#[test]
+fn a_second_row_command_in_a_cycle_is_caught() {
+    caught(&[1], |commands, place| {
+        let next = (place + 1..commands.len()).find(|&at| !commands[at].kind.is_column())?;
+        (!commands[place].kind.is_column()).then_some((next, commands[place].cycle))
+    });
+}
+
+#[test]
+fn a_read_or_write_beside_the_activate_of_its_row_is_caught() {
+    caught(&[7], |commands, place| {
+        let Judged { kind, bank, cycle, .. } = commands[place];
+        let column = (place + 1..commands.len()).find(|&at| commands[at].bank == bank)?;
+        (kind == Kind::Act).then_some((column, cycle))
+    });
+}
+
+#[test]
+fn a_precharge_beside_the_last_read_or_write_of_its_row_is_caught() {
+    caught(&[9, 10], |commands, place| {
+        let Judged { kind, bank, .. } = commands[place];
+        let last = (0..place).rfind(|&at| commands[at].bank == bank)?;
+        (kind == Kind::Pre).then(|| (place, commands[last].cycle))
+    });
+}
+
+#[test]
+fn what_two_buses_carry_breaks_the_rule_of_one() {
+    let (_, commands) = recorded();
+    let checker = Checker::new(judge::timing(&hbm2(CommandBus::Single)), false);
+    let found = checker.check(&commands);
+    let shared = commands.windows(2).filter(|pair| pair[0].cycle == pair[1].cycle).count();
+    assert!(shared > 20 && found.len() == shared, "{shared} shared cycles, {} found", found.len());
+    assert!(found.iter().all(|violation| violation.rule == 1), "{:?}", found[0]);
+}
+
+#[test]
+fn a_row_command_stands_ahead_of_the_column_command_of_its_cycle() {
+    let Run { commands, .. } = run_checked(&hbm2(CommandBus::Dual), &traffic(500), Stall::Never);
+    let shared: Vec<_> = commands.windows(2).filter(|pair| pair[0].cycle == pair[1].cycle).collect();
+    assert!(!shared.is_empty());
+    assert!(shared.iter().all(|pair| !pair[0].kind.is_column() && pair[1].kind.is_column()), "{shared:?}");
+}
