@@ -106,6 +106,28 @@ fn effect() -> String {
     table
 }
 
+/// Cycles of neighbouring reads on one command bus and on two, and the part of the data bus that they use.
+fn buses() -> String {
+    let mut table = "| command bus | bursts a row | cycles | of the peak |\n|---|---|---|---|\n".to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("reads.csv");
+    let reads: String = (0..16_384).map(|burst| format!("0,R,{}\n", 32 * burst)).collect();
+    fs::write(&trace, format!("cycle,op,addr\n{reads}")).unwrap();
+    for bus in ["single", "dual"] {
+        for columns in ["64", "16"] {
+            let [bus_set, columns_set] = [format!("dram.command_bus={bus}"), format!("dram.columns={columns}")];
+            let sets = ["--set", &bus_set, "--set", &columns_set, "--check"];
+            let out = printed(&[&["dram", trace.to_str().unwrap(), "--machine", "hbm2"][..], &sets].concat());
+            let row = |label: &str| out.lines().find_map(|line| line.trim().strip_prefix(label)).unwrap().trim();
+            let (cycles, _) = row("cycles").split_once(' ').unwrap();
+            let (_, part) = row("bandwidth").rsplit_once("  ").unwrap();
+            let part = part.trim().trim_end_matches(" of the peak");
+            table.push_str(&format!("| `{bus}` | {columns} | {cycles} | {part} |\n"));
+        }
+    }
+    table
+}
+
 /// Each block with its file and purpose; parts are indented below their block.
 fn blocks() -> String {
     let mut table = "| block | file | purpose |\n|---|---|---|\n".to_owned();
@@ -208,6 +230,11 @@ fn the_configuration_page_has_every_field() {
 fn the_page_about_traces_shows_what_trace_info_prints() {
     let info = printed(&["trace", "info", "tests/corpus/traces/volta.traceg"]);
     holds("docs/traces.md", &[Part { name: "info", text: code_block(&info) }]);
+}
+
+#[test]
+fn the_page_about_the_memory_system_shows_what_two_command_buses_bring() {
+    holds("docs/memory-system.md", &[Part { name: "buses", text: buses() }]);
 }
 
 #[test]
