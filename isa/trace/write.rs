@@ -1,7 +1,7 @@
 //! Back to text: tracer version 5, addresses compressed as the tracer does.
 //!
 //! The tracer writes a base and a stride if the active lanes are one run of two or more at a constant
-//! distance, otherwise a base and distances. Without compression it lists every address.
+//! distance of 32 bits, otherwise a base and distances. Without compression it lists every address.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -142,7 +142,9 @@ impl<W: Write> TraceWriter<W> {
             return lanes.iter().try_for_each(|&lane| write!(line, "0x{:016x} ", addresses[lane]));
         };
         let is_one_run = lanes[lanes.len() - 1] - first + 1 == lanes.len();
+        // Accel-Sim reads a stride into 32 bits, and distances into 64.
         if let (true, Some(stride)) = (is_one_run, distances.first())
+            && i32::try_from(*stride).is_ok()
             && distances.iter().all(|distance| distance == stride)
         {
             return write!(line, "1 0x{base:x} {stride} ");

@@ -43,6 +43,8 @@ fn modes_are_chosen_as_the_tracer_does() {
     assert_eq!(mode("0000000e", "0x100 0x100 0x100"), "1 0x100 0 0");
     assert_eq!(mode("0000000e", "0x100 0x104 0x100"), "2 0x100 4 -4 0");
     assert_eq!(mode("0000000d", "0x100 0x108 0x10c"), "2 0x100 8 4 0");
+    assert_eq!(mode("0000000c", "0x0 0x7fffffff"), "1 0x0 2147483647 0");
+    assert_eq!(mode("0000000c", "0x0 0x80000000"), "2 0x0 2147483648 0");
     assert_eq!(mode("00000010", "0x100"), "2 0x100 0");
     assert_eq!(mode("00000000", ""), "1 0x0 0 0");
     assert_eq!(mode("00000003", "0x0 0xffffffffffffffff"), "0 0x0000000000000000 0xffffffffffffffff 0");
