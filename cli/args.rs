@@ -9,6 +9,7 @@ use waves::dump::{self, UnknownFormat};
 
 use warpsieve::config::Request;
 use warpsieve::run::Threads;
+use warpsieve::trace::sass::BinaryVersion;
 
 /// Largest `--max-cycles`: 10^15 core cycles are weeks of machine time and years of ours.
 const MOST_CYCLES: u64 = 1_000_000_000_000_000;
@@ -619,6 +620,12 @@ pub(super) struct TraceExportArguments {
     /// Compress the traces of the kernels
     #[arg(long, value_enum, default_value_t = Compression::None)]
     pub compress: Compression,
+    /// Whose opcodes: 60 or 61 Pascal, 70 Volta, 75 Turing, 80 or 86 Ampere
+    #[arg(long, value_name = "VERSION", allow_negative_numbers = true, default_value = "60", value_parser = binary_version)]
+    pub binary_version: BinaryVersion,
+    /// Begin each instruction with its line of the PTX file, which old versions of Accel-Sim cannot read
+    #[arg(long)]
+    pub line_numbers: bool,
     /// Print no summary
     #[arg(long)]
     pub quiet: bool,
@@ -684,6 +691,13 @@ pub(super) struct FollowArguments {
     #[arg(long, value_name = "MHZ", allow_negative_numbers = true, default_value_t = 700,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub core_mhz: u64,
+}
+
+fn binary_version(text: &str) -> Result<BinaryVersion, String> {
+    let found = text.parse().ok().and_then(BinaryVersion::new);
+    found.ok_or_else(|| {
+        format!("expected one of {}", BinaryVersion::ALL.map(|version| version.number().to_string()).join(", "))
+    })
 }
 
 fn line_bytes(text: &str) -> Result<u64, String> {

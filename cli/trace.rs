@@ -18,7 +18,7 @@ use super::{Exit, interrupt};
 use papers::progress::progress_line;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
-use warpsieve::run::{Exported, export_into, replaceable};
+use warpsieve::run::{Exported, TraceForm, export_into, replaceable};
 use warpsieve::trace::list_of;
 use warpsieve::trace::profile::Profile;
 
@@ -39,13 +39,14 @@ pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
 }
 
 fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
-    let TraceExportArguments { launch, output: folder, machine, ptx, compress, quiet } = arguments;
+    let TraceExportArguments { launch, output: folder, machine, ptx, compress, quiet, .. } = arguments;
     let resolved = Resolved::new(&machine.request())?;
     let packing = match compress {
         Compression::None => Packing::Plain,
         Compression::Xz => Packing::Xz,
         Compression::Zst => Packing::Zstd,
     };
+    let form = TraceForm { packing, version: arguments.binary_version, has_line_numbers: arguments.line_numbers };
     let asked = interrupt::listen()?;
     let launch = warpsieve::run::open(launch, ptx.as_deref())?;
     let mut files = Files::of(&resolved);
@@ -53,7 +54,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     replaceable(folder, packing).iter().for_each(|path| files.writes("a file of `--output`", Some(path)));
     files.check()?;
     let exported = Mutex::default();
-    let work = || crash::caught(|| export_into(&exported, launch, &resolved.config, folder, packing));
+    let work = || crash::caught(|| export_into(&exported, launch, &resolved.config, folder, form));
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let ran = interrupt::guarded(&asked, work, || {
         let Exported { files, .. } = std::mem::take(&mut *exported());

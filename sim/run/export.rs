@@ -14,7 +14,7 @@ use golden::memory::FlatMemory;
 use isa::map;
 use isa::program::Program;
 use isa::recorded::opcode::OpcodeTable;
-use isa::recorded::{Code, Cta, Header, Operation, Warp};
+use isa::recorded::{Code, Cta, Header, Operands, Operation, Warp};
 use isa::types::Space;
 use rtl::machine::MachineConfig;
 use trace::{Packer, Packing, TraceWriter};
@@ -24,10 +24,23 @@ use super::functional::Functional;
 use super::prepare::{Kernel, Prepared, prepare};
 use super::{RunError, verify};
 use crate::launch::LaunchFile;
-use crate::trace::{LIST, sass};
+use crate::trace::LIST;
+use crate::trace::names::Names;
+use crate::trace::sass::{self, BinaryVersion};
 
 /// Bytes to which the local memory of the threads is aligned behind everything else.
 const LOCAL_ALIGN: u64 = 1 << 20;
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// How the traces of the kernels are compressed.
+    pub packing: Packing,
+    /// Whose opcodes they have.
+    pub version: BinaryVersion,
+    /// Whether each instruction has its line of the PTX file, which older readers do not expect.
+    pub has_line_numbers: bool,
+}
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,14 +70,9 @@ pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// Bad input, an illegal access of a kernel, a file that cannot be written.
-pub fn export(
-    launch: LaunchFile,
-    config: &MachineConfig,
-    folder: &Path,
-    packing: Packing,
-) -> Result<Exported, RunError> {
+pub fn export(launch: LaunchFile, config: &MachineConfig, folder: &Path, form: Form) -> Result<Exported, RunError> {
     let exported = Mutex::default();
-    export_into(&exported, launch, config, folder, packing)?;
+    export_into(&exported, launch, config, folder, form)?;
     Ok(exported.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -77,7 +85,7 @@ pub fn export_into(
     launch: LaunchFile,
     config: &MachineConfig,
     folder: &Path,
-    packing: Packing,
+    form: Form,
 ) -> Result<(), RunError> {
     let prepared = prepare(launch, config)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
@@ -87,10 +95,10 @@ pub fn export_into(
     let mut list = copies(&prepared);
     Functional::new(&prepared)?.run(&mut |kernel, memory| {
         let id = exported().files.len() as u64 + 1;
-        let name = name_of_kernel(id, packing);
+        let name = name_of_kernel(id, form.packing);
         let path = folder.join(&name);
         let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
-        let (out, steps) = write(kernel, id, &prepared, memory, out, packing).map_err(|e| match e {
+        let (out, steps) = write(kernel, id, &prepared, memory, out, form).map_err(|e| match e {
             Failed::Write(e) => bad(&path, e),
             Failed::Run(e) => RunError::of_kernel(&e),
         })?;
@@ -134,7 +142,7 @@ fn write(
     prepared: &Prepared,
     memory: &mut FlatMemory,
     out: PartFile,
-    packing: Packing,
+    form: Form,
 ) -> Result<(PartFile, u64), Failed> {
     let image = &kernel.image;
     let header = Header {
@@ -144,10 +152,10 @@ fn write(
         block: image.block(),
         shared_bytes: image.shared_bytes().into(),
         registers: image.program().regs.into(),
-        binary_version: sass::BINARY_VERSION,
+        binary_version: form.version.number(),
         shared_base: map::window(Space::Shared),
         local_base: map::window(Space::Local),
-        has_line_numbers: true,
+        has_line_numbers: form.has_line_numbers,
         ..Header::default()
     };
     let top = prepared.map.ranges().iter().map(rtl::sm::NamedRange::end).max().unwrap_or(0);
@@ -157,9 +165,11 @@ fn write(
         grid: image.grid(),
         local_base: top.next_multiple_of(LOCAL_ALIGN),
         code: Code::new(OpcodeTable::new(header.architecture())),
+        unnamed: Names::new(&image.program().insts),
+        names: Vec::new(),
         cta: Cta::default(),
     };
-    let packer = Packer::new(BufWriter::new(out), packing)?;
+    let packer = Packer::new(BufWriter::new(out), form.packing)?;
     let mut writer = TraceWriter::new(packer, &header)?;
     let mut failed = None;
     // One CTA at a time: they stand one after the other in a trace.
@@ -191,6 +201,9 @@ struct Recorder<'a> {
     /// Where the local memory of all threads begins.
     local_base: u64,
     code: Code,
+    /// What registers are called as a warp begins, and by each warp now.
+    unnamed: Names,
+    names: Vec<Names>,
     cta: Cta,
 }
 
@@ -198,15 +211,18 @@ impl Recorder<'_> {
     /// Begins a CTA; the one before is given back.
     fn begin(&mut self, index: [u32; 3]) -> Cta {
         let warps = (0..self.num_warps as u32).map(Warp::new).collect();
+        self.names = vec![self.unnamed.clone(); self.num_warps as usize];
         std::mem::replace(&mut self.cta, Cta { index, cluster: None, warps })
     }
 
     fn add(&mut self, step: &WarpStep<'_>) {
+        let inst = &self.program.insts[step.pc as usize];
+        let operands = self.names[step.warp].operands(inst);
         let Some((kind, mem)) = step.access else {
-            let opcode = sass::opcode(&self.program.insts[step.pc as usize]);
-            return self.push(step, opcode, 0, step.mask, None);
+            return self.push(step, operands, sass::opcode(inst), 0, step.mask, None);
         };
-        let has_dest = !self.program.insts[step.pc as usize].writes.is_empty();
+        let architecture = self.code.table().architecture();
+        let opcode = |space, bytes| sass::access(kind, mem, space, bytes, !inst.writes.is_empty(), architecture);
         let bytes = mem.bytes();
         // An instruction whose lanes mean different spaces is issued once for each.
         let mut parts: BTreeMap<u8, (Space, u32, [u64; LANES])> = BTreeMap::new();
@@ -221,32 +237,25 @@ impl Recorder<'_> {
             addresses[lane] = address;
         }
         if parts.is_empty() {
-            let opcode = sass::access(kind, mem, mem.space, bytes, has_dest);
-            return self.push(step, &opcode, bytes, 0, Some(&[0; LANES]));
+            return self.push(step, operands, &opcode(mem.space, bytes), bytes, 0, Some(&[0; LANES]));
         }
         for (space, mask, addresses) in parts.into_values() {
             match space {
-                Space::Param => {
-                    let opcode = sass::access(kind, mem, space, bytes, has_dest);
-                    self.push(step, &opcode, 0, mask, None);
-                }
+                Space::Param => self.push(step, operands, &opcode(space, bytes), 0, mask, None),
                 Space::Const => {
-                    let opcode = sass::access(kind, mem, space, bytes, has_dest);
                     let addresses = addresses.map(|address| self.program.const_base + address);
-                    self.push(step, &opcode, bytes, mask, Some(&addresses));
+                    self.push(step, operands, &opcode(space, bytes), bytes, mask, Some(&addresses));
                 }
                 Space::Local => {
                     // Words of the lanes lie side by side, so that a wider access is one for each word.
                     let word = (map::LOCAL_WORD as u32).min(bytes);
-                    let opcode = sass::access(kind, mem, space, word, has_dest);
                     for ahead in (0..bytes).step_by(word as usize) {
                         let addresses = self.local(step, &addresses, ahead.into());
-                        self.push(step, &opcode, word, mask, Some(&addresses));
+                        self.push(step, operands, &opcode(space, word), word, mask, Some(&addresses));
                     }
                 }
                 Space::Global | Space::Generic | Space::Shared => {
-                    let opcode = sass::access(kind, mem, space, bytes, has_dest);
-                    self.push(step, &opcode, bytes, mask, Some(&addresses));
+                    self.push(step, operands, &opcode(space, bytes), bytes, mask, Some(&addresses));
                 }
             }
         }
@@ -261,17 +270,21 @@ impl Recorder<'_> {
         std::array::from_fn(|lane| base + map::local_offset(addresses[lane] + ahead, lane as u32, LANES as u32))
     }
 
-    fn push(&mut self, step: &WarpStep<'_>, opcode: &str, width: u32, mask: u32, addresses: Option<&[u64; LANES]>) {
-        let inst = &self.program.insts[step.pc as usize];
-        let Some(opcode) = self.code.add_opcode(opcode) else { unreachable!("`{opcode}` is no opcode of Volta") };
-        let operation = Operation {
-            pc: step.pc * sass::BYTES,
-            opcode,
-            recorded_width: width as u16,
-            line: inst.line,
-            immediate: 0,
-            operands: sass::operands(inst),
+    fn push(
+        &mut self,
+        step: &WarpStep<'_>,
+        operands: Operands,
+        opcode: &str,
+        width: u32,
+        mask: u32,
+        addresses: Option<&[u64; LANES]>,
+    ) {
+        let line = self.program.insts[step.pc as usize].line;
+        let Some(opcode) = self.code.add_opcode(opcode) else {
+            unreachable!("`{opcode}` is no opcode of {:?}", self.code.table().architecture())
         };
+        let pc = step.pc * sass::BYTES;
+        let operation = Operation { pc, opcode, recorded_width: width as u16, line, immediate: 0, operands };
         let Some(operation) = self.code.add(operation) else {
             unreachable!("a program of 2^20 instructions has been refused before")
         };

@@ -49,7 +49,7 @@ use rtl::machine::MachineConfig;
 use thiserror::Error;
 
 pub use counters::{Counters, ratio};
-pub use export::{Exported, export, export_into, replaceable};
+pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
 pub use host_time::{HostTime, Stopwatch};
 pub use hybrid::hybrid;
 pub use islands::{Round, Threads, shares};

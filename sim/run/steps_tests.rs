@@ -11,11 +11,10 @@ use std::path::{Path, PathBuf};
 use golden::reference::{Array, ElementType};
 use rtl::machine::MachineConfig;
 use tempfile::TempDir;
-use trace::Packing;
 
 use crate::config::{Request, Resolved};
 use crate::launch::write_npy;
-use crate::run::{Outcome, RunOptions, RunReport, Verdict, export, open, profile, record, run};
+use crate::run::{Outcome, RunOptions, RunReport, TraceForm, Verdict, export, open, profile, record, run};
 
 /// A folder with a launch file and the PTX of `vadd`, whose kernel `vadd(a, b, c, n)` adds `n` floats.
 struct Folder(TempDir);
@@ -60,7 +59,7 @@ impl Folder {
         let recorded = record(open(&path, None).unwrap(), &fermi()).unwrap().kernels.into_iter();
         let recorded: Vec<_> = recorded.map(|kernel| (kernel.name, kernel.launches.len() as u64)).collect();
         assert_eq!(profiled, recorded);
-        let exported = export(open(&path, None).unwrap(), &fermi(), &self.path("trace"), Packing::Plain).unwrap();
+        let exported = export(open(&path, None).unwrap(), &fermi(), &self.path("trace"), TraceForm::default()).unwrap();
         let launches: u64 = profiled.iter().map(|(_, launches)| launches).sum();
         assert_eq!(exported.files.len() as u64, launches + 1, "a file for each launch, and the list");
         profiled

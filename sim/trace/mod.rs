@@ -4,7 +4,8 @@
 //! |---------------|------------------------------------------------------------------|
 //! | [`profile`]   | instruction mix, transactions, strides of a kernel               |
 //! | [`footprint`] | the lines it touches, and how often each                         |
-//! | `sass`        | PTX instructions in the words of a trace                         |
+//! | [`sass`]      | PTX instructions in the words of a trace                         |
+//! | `names`       | their registers in its numbers                                   |
 //! | [`source`]    | a kernel's CTAs, read while it runs                              |
 //! | [`synthetic`] | made-up kernels with access patterns that are known beforehand   |
 
@@ -12,8 +13,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub mod footprint;
+pub(crate) mod names;
 pub mod profile;
-pub(crate) mod sass;
+pub mod sass;
 pub mod source;
 pub mod synthetic;
 

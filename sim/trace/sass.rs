@@ -1,24 +1,45 @@
 //! PTX instructions in the words of a trace.
 //!
-//! An exported trace says that it is Volta's, whose opcodes name every space. What matters is where an
-//! instruction goes when it is replayed: each becomes an opcode of the same pipe and, as far as SASS
-//! has one, of the same latency.
+//! What matters is where an instruction goes when it is replayed: each becomes an opcode of the same pipe
+//! and, as far as SASS has one, of the same latency. All versions that an export can have know the same
+//! opcodes, with one exception: atomics on global memory.
 
 use golden::interp::Access;
 use isa::lanes::AluFn;
-use isa::program::{Inst, MemOp, Op, RegMask};
-use isa::recorded::code::{MOST_REGISTERS, Operands};
-use isa::recorded::{Register, RegisterFile};
+use isa::program::{Inst, MemOp, Op};
+use isa::recorded::Architecture;
 use isa::types::{CacheOp, Space, Type};
 
-/// The number of the last architecture whose opcodes these are.
-pub(crate) const BINARY_VERSION: u32 = 70;
 /// Bytes of an instruction.
 pub(crate) const BYTES: u32 = 16;
-/// Predicates of a lane that SASS has, and as many of a warp.
-const PREDICATES: u16 = 7;
-/// Register that stands for the first predicate behind those.
-const LAST_REGISTER: u16 = 254;
+
+/// The `binary version` of an exported trace, whose opcodes it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinaryVersion(u32);
+
+impl BinaryVersion {
+    /// Those that Accel-Sim has opcodes for, without Kepler's 35, which has no atomics on shared memory.
+    pub const ALL: [Self; 6] = [Self(60), Self(61), Self(70), Self(75), Self(80), Self(86)];
+
+    /// The version of a number, if an export can have it.
+    #[must_use]
+    pub fn new(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.0 == number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for BinaryVersion {
+    /// Pascal's: from Volta on Accel-Sim sends branches to a unit that only its configurations of those GPUs have.
+    fn default() -> Self {
+        Self(60)
+    }
+}
 
 /// The opcode of an instruction that is no access.
 pub(crate) fn opcode(inst: &Inst) -> &'static str {
@@ -58,7 +79,7 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
         },
         Op::Select(_) => "SEL",
         Op::Mov(_) => "MOV",
-        Op::Pred(_) => "PLOP3.LUT",
+        Op::Pred(_) => "PSETP",
         Op::Pack { .. } | Op::Unpack { .. } => "PRMT",
         Op::CarryAdd(_) => "IADD3.X",
         Op::Warp(_) => "SHFL",
@@ -73,58 +94,36 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
 }
 
 /// The opcode of an access of `bytes` bytes to a space, which is not the generic one.
-pub(crate) fn access(kind: Access, mem: &MemOp, space: Space, bytes: u32, has_dest: bool) -> String {
+pub(crate) fn access(
+    kind: Access,
+    mem: &MemOp,
+    space: Space,
+    bytes: u32,
+    has_dest: bool,
+    architecture: Option<Architecture>,
+) -> String {
     let name = match (kind, space) {
         (Access::Load, Space::Shared) => "LDS",
         (Access::Store, Space::Shared) => "STS",
         (Access::Atomic, Space::Shared) => "ATOMS",
-        (Access::Load, Space::Local) => "LDL",
-        (Access::Store | Access::Atomic, Space::Local) => "STL",
         (_, Space::Param | Space::Const) => "LDC",
-        (Access::Load, Space::Global | Space::Generic) => "LDG.E",
-        (Access::Store, Space::Global | Space::Generic) => "STG.E",
-        (Access::Atomic, Space::Global | Space::Generic) if has_dest => "ATOMG.E",
-        (Access::Atomic, Space::Global | Space::Generic) => "RED.E",
+        // `LDL` and `STL` have addresses of a thread's own memory, which Accel-Sim spreads over the threads. Here
+        // they are spread already.
+        (Access::Load, Space::Global | Space::Generic | Space::Local) => "LDG.E",
+        (Access::Store, Space::Global | Space::Generic | Space::Local) => "STG.E",
+        (Access::Atomic, _) if !has_dest => "RED.E",
+        (Access::Atomic, _) if architecture == Some(Architecture::Pascal) => "ATOM.E",
+        (Access::Atomic, _) => "ATOMG.E",
     };
-    let width = match (bytes, mem.ty.is_signed()) {
-        (1, true) => ".S8",
-        (1, false) => ".U8",
-        (2, true) => ".S16",
-        (2, false) => ".U16",
-        (8, _) => ".64",
-        (16, _) => ".128",
+    // Accel-Sim takes `S8` and `S16` for 4 bytes.
+    let width = match bytes {
+        1 => ".U8",
+        2 => ".U16",
+        8 => ".64",
+        16 => ".128",
         _ => "",
     };
     let is_uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
     let scope = if is_uncached && space == Space::Global { ".STRONG.GPU" } else { "" };
     format!("{name}{width}{scope}")
-}
-
-/// The registers of an instruction in the physical form. Sources that find no room are left out: a
-/// trace holds ten registers, more than any instruction with its guard needs but those that load four
-/// doubles.
-pub(crate) fn operands(inst: &Inst) -> Operands {
-    let dests: Vec<_> = registers(&inst.writes).take(MOST_REGISTERS).collect();
-    let sources: Vec<_> = registers(&inst.reads).take(MOST_REGISTERS - dests.len()).collect();
-    Operands::new(&dests, &sources).unwrap_or_default()
-}
-
-fn registers(set: &RegMask) -> impl Iterator<Item = Register> {
-    let RegMask { words, preds } = *set;
-    let word = move |word: &u16| words[usize::from(word / 64)] >> (word % 64) & 1 != 0;
-    let words = (0..=LAST_REGISTER).filter(word).map(|word| Register::vector(word as u8));
-    words.chain((0..32).filter(move |pred| preds >> pred & 1 != 0).map(predicate))
-}
-
-/// Programs may name more predicates than SASS has: then those of the warp stand for them, and at last
-/// registers.
-fn predicate(pred: u16) -> Register {
-    let (file, number) = if pred < PREDICATES {
-        (RegisterFile::Predicate, pred)
-    } else if pred < 2 * PREDICATES {
-        (RegisterFile::UniformPredicate, pred - PREDICATES)
-    } else {
-        (RegisterFile::Vector, LAST_REGISTER - (pred - 2 * PREDICATES))
-    };
-    Register { file, number: number as u8 }
 }

@@ -101,6 +101,29 @@ fn an_export_is_a_list_and_a_file_for_each_launch() {
 }
 
 #[test]
+fn an_export_has_the_binary_version_and_the_lines_that_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().display().to_string();
+    let export = |more: &[&str]| {
+        warpsieve(&[&["trace", "export", "kernels/vadd/small.toml", "-o", &output, "--quiet"], more].concat())
+    };
+    let first_instruction = || {
+        let text = fs::read_to_string(folder.path().join("kernel-1.traceg")).unwrap();
+        let at = text.find("insts = ").unwrap();
+        let version = text.lines().find(|line| line.starts_with("-binary")).unwrap().to_owned();
+        (version, text[at..].lines().nth(1).unwrap().split(' ').next().unwrap().to_owned())
+    };
+    assert_eq!(export(&[]).status, Some(0));
+    assert_eq!(first_instruction(), ("-binary version = 60".to_owned(), "0000".to_owned()));
+    assert_eq!(export(&["--binary-version", "86", "--line-numbers"]).status, Some(0));
+    assert_eq!(first_instruction(), ("-binary version = 86".to_owned(), "24".to_owned()));
+    for version in ["35", "90", "-1", "volta"] {
+        let expected = "for '--binary-version <VERSION>': expected one of 60, 61, 70, 75, 80, 86";
+        export(&["--binary-version", version]).refused(&[&format!("invalid value '{version}'"), expected]);
+    }
+}
+
+#[test]
 fn an_export_of_a_bad_launch_file_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");

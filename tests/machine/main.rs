@@ -14,11 +14,14 @@
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | traces: replayed, exported, refused                                           | `replay`     |
+//! | exports are what Accel-Sim's reader takes                                     | `exports`    |
 
+mod accel_sim;
 mod atomics;
 mod designs;
 mod endings;
 mod evaluation;
+mod exports;
 mod extremes;
 mod kernels;
 mod lines;
@@ -31,6 +34,7 @@ mod tracker;
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
+use rtl::machine::MachineConfig;
 use tb::kit::wave_path;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
@@ -38,6 +42,11 @@ use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOpti
 /// The folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The machine `fermi` as it is.
+fn fermi() -> MachineConfig {
+    Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config
 }
 
 /// Every kernel, by the name of its folder.

@@ -1,0 +1,173 @@
+//! Registers of a program in the numbers of a trace.
+//!
+//! An instruction of a trace has one destination and four sources at most, and its registers are vector
+//! registers: Accel-Sim's reader takes no more and knows no others. So predicates get numbers that no
+//! instruction names, and what an instruction writes together, a pair, a vector, a value and a predicate,
+//! goes by the number of the first of it, as in SASS, until it is written again. Whoever reads any part
+//! of it names that number, and waits for the instruction that wrote it.
+
+use isa::program::{Inst, MAX_PREDS, RegMask};
+use isa::recorded::{Operands, Register};
+
+/// Sources of an instruction at most.
+const MOST_SOURCES: usize = 4;
+/// The last register: `R255` is zero.
+const LAST: u8 = 254;
+const WORDS: usize = LAST as usize + 1;
+const PREDS: usize = MAX_PREDS as usize;
+
+/// What the registers of a warp are called at a point of its trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// The number of each predicate that is written alone.
+    own: [u8; PREDS],
+    words: [u8; WORDS],
+    preds: [u8; PREDS],
+    /// Numbers that were written and that no instruction has named since.
+    open: [bool; WORDS],
+}
+
+impl Names {
+    /// Those at the beginning of a program in the physical form. Predicates take the lowest numbers that no
+    /// instruction names; if there are too few they share them, and at worst the last one.
+    pub fn new(insts: &[Inst]) -> Self {
+        let mut named = RegMask::default();
+        insts.iter().for_each(|inst| {
+            named.insert(&inst.reads);
+            named.insert(&inst.writes);
+        });
+        let free: Vec<u8> = (0..=LAST).filter(|&number| !has(&named, number)).collect();
+        let own = std::array::from_fn(|pred| *free.get(pred % free.len().max(1)).unwrap_or(&LAST));
+        Self { own, words: std::array::from_fn(|word| word as u8), preds: own, open: [false; WORDS] }
+    }
+
+    /// The registers of the next instruction of the warp.
+    ///
+    /// One that would overwrite only a part of what was written together names the rest of it as sources: it
+    /// must wait for that writer, too. If there are more sources than there is room for, those go first that
+    /// an instruction before this one has waited for.
+    pub fn operands(&mut self, inst: &Inst) -> Operands {
+        let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
+        let mut sources: Vec<u8> = self.called(&inst.reads).collect();
+        sources.extend(self.called(&inst.writes).filter(|&name| Some(name) != dest));
+        sources.sort_unstable_by_key(|&name| (!self.open[usize::from(name)], name));
+        sources.dedup();
+        sources.truncate(MOST_SOURCES);
+        sources.sort_unstable();
+        sources.iter().for_each(|&name| self.open[usize::from(name)] = false);
+        if let Some(dest) = dest {
+            self.rename(&inst.writes, dest);
+        }
+        let registers = |names: &[u8]| names.iter().copied().map(Register::vector).collect::<Vec<_>>();
+        Operands::new(&registers(dest.as_slice()), &registers(&sources)).unwrap_or_default()
+    }
+
+    /// From now on what is written goes by `dest`. What went by it before has been waited for, and goes by its own number.
+    fn rename(&mut self, writes: &RegMask, dest: u8) {
+        let words_of_dest = (0..=LAST).zip(&mut self.words).filter(|(_, name)| **name == dest);
+        words_of_dest.for_each(|(word, name)| *name = word);
+        let preds_of_dest = self.own.iter().zip(&mut self.preds).filter(|(_, name)| **name == dest);
+        preds_of_dest.for_each(|(own, name)| *name = *own);
+        words(writes).for_each(|word| self.words[usize::from(word)] = dest);
+        preds(writes).for_each(|pred| self.preds[pred] = dest);
+        self.open[usize::from(dest)] = true;
+    }
+
+    /// What the registers of a set are called now.
+    fn called(&self, set: &RegMask) -> impl Iterator<Item = u8> {
+        let words = words(set).map(|word| self.words[usize::from(word)]);
+        words.chain(preds(set).map(|pred| self.preds[pred]))
+    }
+}
+
+fn has(set: &RegMask, word: u8) -> bool {
+    set.words[usize::from(word / 64)] >> (word % 64) & 1 != 0
+}
+
+fn words(set: &RegMask) -> impl Iterator<Item = u8> {
+    [0, 64, 128, 192].into_iter().zip(set.words).flat_map(|(first, word)| bits(word).map(move |bit| first + bit))
+}
+
+fn preds(set: &RegMask) -> impl Iterator<Item = usize> {
+    bits(set.preds.into()).map(usize::from)
+}
+
+/// The set bits of a word, ascending.
+fn bits(mut word: u64) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as u8;
+        word &= word.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use isa::program::{Op, Reg};
+    use isa::recorded::Operation;
+
+    use super::*;
+
+    /// An instruction that reads and writes these words, and these predicates: `-1` is the first.
+    fn inst(writes: &[i16], reads: &[i16]) -> Inst {
+        let set = |registers: &[i16]| {
+            let mut set = RegMask::default();
+            registers.iter().for_each(|&register| match u16::try_from(register) {
+                Ok(index) => set.insert_reg(Reg { index, wide: false }),
+                Err(_) => set.insert_pred((-1 - register) as u16),
+            });
+            set
+        };
+        Inst { writes: set(writes), reads: set(reads), ..Inst::new(Op::Nop) }
+    }
+
+    /// Destination and sources of the instructions in a row.
+    fn named(insts: &[Inst]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut names = Names::new(insts);
+        let numbers = |registers: &[Register]| registers.iter().map(|register| register.number).collect();
+        let operations = insts.iter().map(|inst| Operation { operands: names.operands(inst), ..Operation::default() });
+        operations.map(|operation| (numbers(operation.dests()), numbers(operation.sources()))).collect()
+    }
+
+    #[test]
+    fn whoever_reads_a_part_names_the_first_of_what_was_written_together() {
+        let found =
+            named(&[inst(&[4, 5], &[0]), inst(&[1], &[5]), inst(&[2], &[4, 5]), inst(&[5], &[]), inst(&[3], &[5])]);
+        let sources: Vec<_> = found.iter().map(|(_, sources)| sources.clone()).collect();
+        // The fourth overwrites a part of the pair, and so waits for it.
+        assert_eq!(sources, [vec![0], vec![4], vec![4], vec![4], vec![5]]);
+        assert_eq!(found[0].0, [4]);
+        assert_eq!(found[3].0, [5]);
+    }
+
+    /// Here a load takes the place of one word of its address, and another instruction that of the other.
+    #[test]
+    fn what_was_waited_for_holds_nobody_up() {
+        let found = named(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);
+        let sources: Vec<_> = found.iter().map(|(_, sources)| sources.clone()).collect();
+        assert_eq!(sources, [vec![], vec![0], vec![], vec![0, 1]]);
+    }
+
+    #[test]
+    fn predicates_are_registers_that_no_instruction_names() {
+        let found = named(&[inst(&[-1], &[0, 1]), inst(&[3, -2], &[-1]), inst(&[], &[-1, -2])]);
+        assert_eq!(found, [(vec![2], vec![0, 1]), (vec![3], vec![2]), (vec![], vec![2, 3])]);
+    }
+
+    #[test]
+    fn predicates_share_what_is_left() {
+        let most: Vec<i16> = (0..254).collect();
+        let found = named(&[inst(&[], &most), inst(&[-1], &[]), inst(&[-2], &[])]);
+        assert_eq!([&found[1].0, &found[2].0], [&[254]; 2]);
+        let all: Vec<i16> = (0..255).collect();
+        assert_eq!(named(&[inst(&[], &all), inst(&[-1], &[])])[1].0, [254]);
+    }
+
+    #[test]
+    fn sources_that_were_waited_for_go_first() {
+        let writers = [3, 4, 5].map(|word| inst(&[word], &[]));
+        let five = inst(&[], &[1, 2, 3, 4, 5]);
+        let found = named(&[&writers[..], &[five.clone(), five]].concat());
+        assert_eq!([&found[3].1, &found[4].1], [&[1, 3, 4, 5], &[1, 2, 3, 4]]);
+    }
+}

@@ -1,0 +1,48 @@
+//! What `trace export` writes, read by the judge of what Accel-Sim takes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use warpsieve::run::{Exported, TraceForm, export, open};
+use warpsieve::trace::sass::BinaryVersion;
+
+use super::{accel_sim, fermi, kernels, launch};
+
+/// Exports a kernel and judges every line; the units that its opcodes need.
+fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let Exported { warp_instructions, .. } =
+        export(open(&launch(kernel, "small.toml"), None).unwrap(), &fermi(), folder.path(), form).unwrap();
+    let read = |name: &str| fs::read_to_string(folder.path().join(Path::new(name))).unwrap();
+    let list = read("kernelslist.g");
+    let names = accel_sim::list(&list).unwrap_or_else(|e| panic!("{kernel}: {e}"));
+    let (mut units, mut instructions) = (BTreeSet::new(), 0);
+    for name in names {
+        let found = accel_sim::kernel(&read(name)).unwrap_or_else(|e| panic!("{name} of {kernel}: {e}"));
+        instructions += found.instructions;
+        units.extend(found.units);
+    }
+    // An access to several spaces, or to several words of local memory, is one line for each.
+    assert!(instructions >= warp_instructions && warp_instructions > 0, "{kernel}: {instructions}");
+    units
+}
+
+#[test]
+fn accel_sim_reads_every_exported_kernel_and_needs_no_unit_that_a_configuration_may_lack() {
+    for kernel in kernels() {
+        let units = judged(&kernel, TraceForm::default());
+        assert!(!units.iter().any(|unit| unit.starts_with("UNIT")), "{kernel}: {units:?}");
+    }
+}
+
+/// Atomics, textures, doubles, shuffles, and local memory.
+#[test]
+fn accel_sim_reads_exports_of_every_version() {
+    for (at, version) in BinaryVersion::ALL.into_iter().enumerate() {
+        for kernel in ["histo", "bfs", "scan", "barneshut", "mrigridding"] {
+            let units = judged(kernel, TraceForm { version, has_line_numbers: at % 2 == 1, ..TraceForm::default() });
+            assert_eq!(units.contains("UNIT1"), version.number() >= 70, "{kernel} {version:?}");
+        }
+    }
+}
