@@ -22,6 +22,17 @@ pub enum SchedulerPolicy {
     TwoLevel,
 }
 
+/// How long the instructions of a trace keep the pipes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceTiming {
+    /// As long as the operation of PTX that does the same.
+    Pipes,
+    /// As long as Accel-Sim has them take on a GPU of the trace's binary version; as the pipes say if it has no such
+    /// GPU.
+    BinaryVersion,
+}
+
 /// Timing of one class of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -117,6 +128,8 @@ pub struct SmConfig {
     /// Warps of a scheduler that may issue at a time: the oldest that are neither at a barrier nor at
     /// their end; 0 for all (khairy2015 section 5, static warp throttling).
     pub warp_limit: u32,
+    /// Timing of traces.
+    pub trace_timing: TraceTiming,
     /// Execution pipes.
     pub pipes: PipeConfig,
     /// Register file banks.

@@ -534,7 +534,7 @@ const HEADS: [&str; PIPES] = {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{ClassTiming, OpTiming, OperandConfig, PipeConfig, SharedConfig};
+    use super::super::{ClassTiming, OpTiming, OperandConfig, PipeConfig, SharedConfig, TraceTiming};
     use super::*;
 
     fn timing(latency: u16, interval: u16) -> OpTiming {
@@ -554,6 +554,7 @@ pub(super) mod tests {
             schedulers: 2,
             policy: SchedulerPolicy::GreedyThenOldest,
             warp_limit: 0,
+            trace_timing: TraceTiming::Pipes,
             pipes: PipeConfig {
                 operand_read: 1,
                 result_bus: 2,

@@ -34,7 +34,9 @@ mod trace;
 mod warp;
 
 pub use self::core::{Counters, SmCore, SmIo, Waiting};
-pub use config::{ClassTiming, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig};
+pub use config::{
+    ClassTiming, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, TraceTiming,
+};
 pub use dispatcher::{Dispatcher, DispatcherIo};
 pub use front::stall::StallReason;
 pub use host::fault::{AccessFault, Fault, FaultKind};

@@ -44,7 +44,7 @@ impl Names {
     /// The registers of the next instruction of the warp.
     ///
     /// One that would overwrite only a part of what was written together names the rest of it as sources: it
-    /// must wait for that writer, too. If there are more sources than there is room for, those go first that
+    /// must wait for that writer, too. If there are more sources than there is room for, those are left out first that
     /// an instruction before this one has waited for.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_that_were_waited_for_go_first() {
+    fn sources_that_were_waited_for_are_left_out_first() {
         let writers = [3, 4, 5].map(|word| inst(&[word], &[]));
         let five = inst(&[], &[1, 2, 3, 4, 5]);
         let found = named(&[&writers[..], &[five.clone(), five]].concat());

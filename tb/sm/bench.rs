@@ -17,7 +17,7 @@ use rtl::kernel::{
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::sm::{
     AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, KernelImage, NamedRange, OpTiming,
-    OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason,
+    OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason, TraceTiming,
 };
 
 use crate::kit::BenchSimulator;
@@ -459,6 +459,7 @@ pub fn fermi() -> SmConfig {
         schedulers: 2,
         policy: SchedulerPolicy::GreedyThenOldest,
         warp_limit: 0,
+        trace_timing: TraceTiming::Pipes,
         pipes: PipeConfig {
             operand_read: 1,
             result_bus: 2,

@@ -226,10 +226,30 @@ fn the_configuration_page_has_every_field() {
     holds("docs/configuration.md", &[Part { name: "fields", text: configuration::reference() }]);
 }
 
+/// How long opcodes of each kind take on each architecture that has them.
+fn timings() -> String {
+    use isa::recorded::{Architecture, Opcode, OpcodeTable, Timing};
+    let opcodes = ["IMAD", "FFMA", "HFMA2", "DFMA", "MUFU", "TEX", "HMMA", "UIADD3"];
+    let mut text =
+        format!("| | {} |\n|---|{}\n", opcodes.map(|name| format!("`{name}`")).join(" | "), "---|".repeat(8));
+    for version in [35, 60, 70, 75, 80] {
+        let architecture = Architecture::of_version(version).unwrap();
+        let table = OpcodeTable::new(Some(architecture));
+        let cells = opcodes.map(|name| {
+            let class = table.class(name)?;
+            let Timing { latency, interval } = Timing::of(architecture, &Opcode::new(name, class))?;
+            Some(format!("{latency}, {interval}"))
+        });
+        text += &format!("| {architecture} | {} |\n", cells.map(Option::unwrap_or_default).join(" | "));
+    }
+    text
+}
+
 #[test]
 fn the_page_about_traces_shows_what_trace_info_prints() {
     let info = printed(&["trace", "info", "tests/corpus/traces/volta.traceg"]);
-    holds("docs/traces.md", &[Part { name: "info", text: code_block(&info) }]);
+    let parts = [Part { name: "info", text: code_block(&info) }, Part { name: "timings", text: timings() }];
+    holds("docs/traces.md", &parts);
 }
 
 #[test]

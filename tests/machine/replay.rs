@@ -294,6 +294,33 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
     assert_eq!([load(4), load(128)], [(alike, 0), (alike + 31, 31)]);
 }
 
+/// Opcodes of a machine's pipes, or of the GPUs of a binary version.
+#[test]
+fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
+    let cycles = |timing: &str, version: u32, text: &str| {
+        let traced = Traced::ampere(&format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
+        let path = traced.folder.path().join("kernel-1.traceg");
+        let text = fs::read_to_string(&path).unwrap().replace("version = 80", &format!("version = {version}"));
+        fs::write(&path, text).unwrap();
+        let setup = Setup::default().sets(&[&format!("sm.trace_timing={timing}")]);
+        traced.passes(&setup).counters.cycles as i64
+    };
+    // How much later the second begins: it waits for the first, or for the pipe.
+    let later = |version, second: &str| {
+        let text = format!("0000 ffffffff 1 R2 {second} 1 R4 0 0\n0010 ffffffff 1 R3 {second} 1 R2 0 0");
+        let alone = text.lines().next().unwrap();
+        ["pipes", "binary-version"].map(|timing| cycles(timing, version, &text) - cycles(timing, version, alone))
+    };
+    let after = |version, opcode| {
+        let [pipes, version] = later(version, opcode);
+        version - pipes
+    };
+    // On `fermi` 8 cycles, in which a double takes 8 of its pipe; 4 for a move.
+    assert_eq!([60, 70, 80].map(|version| after(version, "DFMA")), [12, 0, 56]);
+    assert_eq!([35, 61, 75].map(|version| after(version, "MOV")), [0, 0, -2]);
+    assert_eq!(after(90, "MOV"), 0);
+}
+
 #[test]
 fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
     let cycles = |banks: u32| {

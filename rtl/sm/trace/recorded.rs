@@ -2,7 +2,7 @@
 //! table that stand for what the trace shows.
 //!
 //! SASS is put on the pipes by its class, with the latency that the PTX instruction of the same kind
-//! has. What the machine has no unit for goes where GPUs without one do the work: products of
+//! has, or that of its architecture. What the machine has no unit for goes where GPUs without one do the work: products of
 //! matrices to the SP pipe; texture and surface accesses, of which a trace has no addresses, to the
 //! SFU pipe.
 
@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use isa::lanes::{AluFn, AluOp, AtomicFn};
 use isa::program::{Form, Inst, MemOp, NO_PC, Op, Program, RegMask};
-use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace};
+use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace, Timing};
 use isa::types::{CacheOp, Scope, Space, Type};
 
 use super::stream::CtaSource;
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Identity;
-use crate::sm::front::decode::decode;
-use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig};
+use crate::sm::front::decode::{Decoded, Pipe, decode};
+use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig, TraceTiming};
 
 /// Registers of a thread that a header can mean; above, it holds something else.
 const MOST_REGISTERS: u32 = 255;
@@ -119,8 +119,21 @@ impl Loaded {
             recorded.words = recorded.words.max(highest.unwrap_or(0));
         }
         recorded.places.extend(new.iter().map(|operation| place(operation, code.opcode(operation))));
-        let (rows, _) = decode(&part, config, identity);
+        let (mut rows, _) = decode(&part, config, identity);
+        if let (TraceTiming::BinaryVersion, Some(architecture)) = (config.trace_timing, code.table().architecture()) {
+            for (row, operation) in rows.iter_mut().zip(new) {
+                retime(row, Timing::of(architecture, code.opcode(operation)), config);
+            }
+        }
         self.table.extend(rows);
+    }
+}
+
+/// Gives an instruction of a pipe another timing. It is that of all lanes, however many the pipe takes a cycle.
+fn retime(row: &mut Decoded, timing: Option<Timing>, config: &SmConfig) {
+    if let (Pipe::Sp | Pipe::Sfu | Pipe::Dp, Some(Timing { latency, interval })) = (row.pipe, timing) {
+        row.latency = config.pipes.operand_read + latency;
+        row.interval = interval;
     }
 }
 

@@ -1,0 +1,107 @@
+//! How long opcodes take on the GPUs of each architecture.
+//!
+//! Accel-Sim gives its classes of opcodes a latency and an interval for each GPU that it was compared with, in the
+//! `trace.config` of its tested configurations (revision 2260456): those of a warp instruction, whatever the lanes of the
+//! unit.
+
+use super::opcode::{Architecture, Class, Opcode};
+
+/// Cycles of a warp instruction on its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Until its result is there.
+    pub latency: u16,
+    /// Until the unit takes the next one.
+    pub interval: u16,
+}
+
+/// What the configuration of a GPU says: pairs of latency and interval.
+struct Gpu {
+    architecture: Architecture,
+    int: (u16, u16),
+    sp: (u16, u16),
+    dp: (u16, u16),
+    sfu: (u16, u16),
+    /// Specialised unit 2; until Pascal texture fetches are like moves.
+    texture: (u16, u16),
+    /// Specialised unit 3, from Volta on.
+    tensor: (u16, u16),
+    /// Specialised unit 4, the uniform data path, from Turing on.
+    uniform: (u16, u16),
+}
+
+use Architecture::{Ampere, Kepler, Pascal, Turing, Volta};
+
+/// SM3_KEPLER_TITAN, SM6_TITANX, SM7_QV100, SM75_RTX2060 and SM86_RTX3070.
+#[rustfmt::skip]
+const GPUS: [Gpu; 5] = [
+    Gpu { architecture: Kepler, int: (4, 1), sp: (4, 1), dp: (20, 2),  sfu: (200, 2), texture: (4, 1),   tensor: (4, 1),   uniform: (4, 1) },
+    Gpu { architecture: Pascal, int: (4, 1), sp: (4, 1), dp: (20, 8),  sfu: (20, 4),  texture: (4, 1),   tensor: (4, 1),   uniform: (4, 1) },
+    Gpu { architecture: Volta,  int: (2, 2), sp: (2, 2), dp: (8, 4),   sfu: (20, 8),  texture: (200, 4), tensor: (2, 2),   uniform: (2, 2) },
+    Gpu { architecture: Turing, int: (2, 2), sp: (2, 2), dp: (64, 64), sfu: (21, 8),  texture: (200, 4), tensor: (16, 16), uniform: (4, 1) },
+    Gpu { architecture: Ampere, int: (2, 2), sp: (2, 1), dp: (64, 64), sfu: (21, 8),  texture: (200, 4), tensor: (32, 32), uniform: (4, 1) },
+];
+
+/// Opcodes of the uniform data path whose names do not begin with `U`.
+const UNIFORM: [&str; 4] = ["R2UR", "S2UR", "VOTEU", "REDUX"];
+
+impl Timing {
+    /// That of an arithmetic opcode; `None` for other opcodes, and for an architecture without numbers.
+    #[must_use]
+    pub fn of(architecture: Architecture, opcode: &Opcode) -> Option<Self> {
+        let gpu = GPUS.iter().find(|gpu| gpu.architecture == architecture)?;
+        let name = opcode.name();
+        let (latency, interval) = match opcode.class {
+            Class::Int | Class::Alu if name.starts_with('U') || UNIFORM.contains(&name) => gpu.uniform,
+            Class::Int | Class::Alu => gpu.int,
+            // Half precision has twice the throughput.
+            Class::Sp if name.starts_with('H') => (gpu.sp.0, gpu.sp.1.div_ceil(2)),
+            Class::Sp => gpu.sp,
+            Class::Dp => gpu.dp,
+            Class::Sfu => gpu.sfu,
+            Class::Texture => gpu.texture,
+            Class::Tensor => gpu.tensor,
+            _ => return None,
+        };
+        Some(Self { latency, interval })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::opcode::OpcodeTable;
+    use super::*;
+
+    fn timing(architecture: Architecture, text: &str) -> Option<(u16, u16)> {
+        let class = OpcodeTable::new(Some(architecture)).class(super::super::opcode::first_token(text)).unwrap();
+        Timing::of(architecture, &Opcode::new(text, class)).map(|Timing { latency, interval }| (latency, interval))
+    }
+
+    #[test]
+    fn an_opcode_takes_as_long_as_on_the_gpus_of_its_architecture() {
+        let each =
+            |text| [Kepler, Pascal, Volta, Turing, Ampere].map(|architecture| timing(architecture, text).unwrap());
+        assert_eq!(each("IMAD.WIDE"), [(4, 1), (4, 1), (2, 2), (2, 2), (2, 2)]);
+        assert_eq!(each("FFMA"), [(4, 1), (4, 1), (2, 2), (2, 2), (2, 1)]);
+        assert_eq!(each("DFMA"), [(20, 2), (20, 8), (8, 4), (64, 64), (64, 64)]);
+        assert_eq!(each("MUFU.RCP"), [(200, 2), (20, 4), (20, 8), (21, 8), (21, 8)]);
+        assert_eq!(each("TEX"), [(4, 1), (4, 1), (200, 4), (200, 4), (200, 4)]);
+        assert_eq!(timing(Volta, "HMMA.884.F32"), Some((2, 2)));
+        assert_eq!(timing(Ampere, "HMMA.16816.F32"), Some((32, 32)));
+    }
+
+    #[test]
+    fn half_precision_and_the_uniform_path_have_their_own() {
+        assert_eq!([timing(Volta, "HFMA2.MMA"), timing(Ampere, "HADD2")], [Some((2, 1)); 2]);
+        assert_eq!(
+            [timing(Turing, "UIADD3"), timing(Turing, "S2UR"), timing(Volta, "MOV")],
+            [Some((4, 1)), Some((4, 1)), Some((2, 2))]
+        );
+    }
+
+    #[test]
+    fn what_is_no_arithmetic_has_none() {
+        assert_eq!(["LDG.E", "BRA", "EXIT", "BAR.SYNC"].map(|text| timing(Volta, text)), [None; 4]);
+        assert_eq!(timing(Architecture::Hopper, "FFMA"), None);
+    }
+}
