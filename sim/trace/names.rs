@@ -43,13 +43,14 @@ impl Names {
 
     /// The registers of the next instruction of the warp.
     ///
-    /// One that would overwrite only a part of what was written together names the rest of it as sources: it
-    /// must wait for that writer, too. If there are more sources than there is room for, those are left out first that
+    /// One that overwrites a part of what was written together, which nobody has waited for, names the rest of
+    /// it as a source: it must wait for that writer, too. If there are more sources than there is room for, those are left out first that
     /// an instruction before this one has waited for.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.called(&inst.reads).collect();
-        sources.extend(self.called(&inst.writes).filter(|&name| Some(name) != dest));
+        let unread = |&name: &u8| self.open[usize::from(name)] && Some(name) != dest;
+        sources.extend(self.called(&inst.writes).filter(unread));
         sources.sort_unstable_by_key(|&name| (!self.open[usize::from(name)], name));
         sources.dedup();
         sources.truncate(MOST_SOURCES);
@@ -133,11 +134,15 @@ mod tests {
     fn whoever_reads_a_part_names_the_first_of_what_was_written_together() {
         let found =
             named(&[inst(&[4, 5], &[0]), inst(&[1], &[5]), inst(&[2], &[4, 5]), inst(&[5], &[]), inst(&[3], &[5])]);
-        let sources: Vec<_> = found.iter().map(|(_, sources)| sources.clone()).collect();
-        // The fourth overwrites a part of the pair, and so waits for it.
-        assert_eq!(sources, [vec![0], vec![4], vec![4], vec![4], vec![5]]);
-        assert_eq!(found[0].0, [4]);
-        assert_eq!(found[3].0, [5]);
+        let expected =
+            [(vec![4], vec![0]), (vec![1], vec![4]), (vec![2], vec![4]), (vec![5], vec![]), (vec![3], vec![5])];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn whoever_overwrites_a_part_waits_for_the_whole() {
+        let found = named(&[inst(&[4, 5], &[]), inst(&[5], &[]), inst(&[], &[4, 5])]);
+        assert_eq!(found, [(vec![4], vec![]), (vec![5], vec![4]), (vec![], vec![4, 5])]);
     }
 
     /// Here a load takes the place of one word of its address, and another instruction that of the other.
