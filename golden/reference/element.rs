@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::half;
+
 /// The type of a buffer's elements. Memory is little-endian, as on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
@@ -21,6 +23,8 @@ pub enum ElementType {
     U64,
     /// 64 bits, two's complement.
     I64,
+    /// IEEE 754 binary16.
+    F16,
     /// IEEE 754 binary32.
     F32,
     /// IEEE 754 binary64.
@@ -29,8 +33,19 @@ pub enum ElementType {
 
 impl ElementType {
     /// Every type, in the order in which messages list them.
-    pub const ALL: [Self; 10] =
-        [Self::I8, Self::U8, Self::I16, Self::U16, Self::I32, Self::U32, Self::I64, Self::U64, Self::F32, Self::F64];
+    pub const ALL: [Self; 11] = [
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::F16,
+        Self::F32,
+        Self::F64,
+    ];
 
     /// The name used in launch files: `i8` to `f64`.
     pub const fn name(self) -> &'static str {
@@ -43,6 +58,7 @@ impl ElementType {
             Self::I32 => "i32",
             Self::U64 => "u64",
             Self::I64 => "i64",
+            Self::F16 => "f16",
             Self::F32 => "f32",
             Self::F64 => "f64",
         }
@@ -57,24 +73,36 @@ impl ElementType {
     pub const fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
-            Self::U16 | Self::I16 => 2,
+            Self::U16 | Self::I16 | Self::F16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 => 8,
         }
     }
 
-    /// Whether this is `f32` or `f64`.
+    /// Whether this is `f16`, `f32` or `f64`.
     pub const fn is_real(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Smallest and largest value of an integer type; nothing for `f32` and `f64`.
+    /// Smallest and largest value of an integer type; nothing for real numbers.
     pub const fn integer_range(self) -> Option<(i128, i128)> {
         let bits = 8 * self.bytes() as u32;
         match self {
             Self::U8 | Self::U16 | Self::U32 | Self::U64 => Some((0, (1 << bits) - 1)),
             Self::I8 | Self::I16 | Self::I32 | Self::I64 => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
-            Self::F32 | Self::F64 => None,
+            Self::F16 | Self::F32 | Self::F64 => None,
+        }
+    }
+}
+
+impl ElementType {
+    /// A real number rounded to the type; as it is, if this is no type of real numbers.
+    #[must_use]
+    pub fn rounded(self, value: f64) -> f64 {
+        match self {
+            Self::F16 => half::value(half::bits(value)),
+            Self::F32 => f64::from(value as f32),
+            _ => value,
         }
     }
 }
@@ -118,6 +146,7 @@ impl Array {
     pub fn from_reals(element: ElementType, values: impl IntoIterator<Item = f64>) -> Self {
         let values = values.into_iter();
         let bytes = match element {
+            ElementType::F16 => values.flat_map(|v| half::bits(v).to_le_bytes()).collect(),
             ElementType::F32 => values.flat_map(|v| (v as f32).to_le_bytes()).collect(),
             ElementType::F64 => values.flat_map(f64::to_le_bytes).collect(),
             _ => panic!("real values do not go into {element} elements"),
@@ -128,7 +157,7 @@ impl Array {
     /// Integers of an integer type.
     ///
     /// # Panics
-    /// If a value is not in the type's range, or the type is `f32` or `f64`.
+    /// If a value is not in the type's range, or the type is one of real numbers.
     pub fn from_integers(element: ElementType, values: impl IntoIterator<Item = i128>) -> Self {
         let Some((low, high)) = element.integer_range() else {
             panic!("integer values do not go into {element} elements");
@@ -173,13 +202,14 @@ impl Array {
     /// Element `idx` as a real number. Exact but for integers beyond 2^53.
     pub fn real(&self, idx: usize) -> f64 {
         match self.element {
+            ElementType::F16 => half::value(self.unsigned(idx) as u16),
             ElementType::F32 => f64::from(f32::from_bits(self.unsigned(idx) as u32)),
             ElementType::F64 => f64::from_bits(self.unsigned(idx)),
             _ => self.integer(idx) as f64,
         }
     }
 
-    /// Element `idx` of an integer type; for `f32` and `f64`, its bits.
+    /// Element `idx` of an integer type; of a real number, its bits.
     pub fn integer(&self, idx: usize) -> i128 {
         let value = i128::from(self.unsigned(idx));
         match self.element.integer_range() {
@@ -188,10 +218,10 @@ impl Array {
         }
     }
 
-    /// Element `idx` as printed in reports: the shortest decimal that reads back the same.
+    /// Element `idx` as printed in reports: the shortest decimal that reads back the same, of an `f16` as of an `f32`.
     pub fn show(&self, idx: usize) -> String {
         match self.element {
-            ElementType::F32 => format!("{:?}", self.real(idx) as f32),
+            ElementType::F16 | ElementType::F32 => format!("{:?}", self.real(idx) as f32),
             ElementType::F64 => format!("{:?}", self.real(idx)),
             _ => self.integer(idx).to_string(),
         }

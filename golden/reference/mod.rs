@@ -45,6 +45,7 @@ mod fwt;
 mod gaussian;
 mod gesummv;
 mod gramschmidt;
+mod half;
 mod heartwall;
 mod histo;
 mod hotspot;

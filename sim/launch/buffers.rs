@@ -282,10 +282,7 @@ pub(super) fn read_number(node: &Node<'_>, element: ElementType, problems: &mut 
         return node.integer(low..=high, &why, problems).map(Number::Integer);
     }
     let number = node.number().map(Number::real);
-    let rounded = number.map(|value| match element {
-        ElementType::F32 => f64::from(value as f32),
-        _ => value,
-    });
+    let rounded = number.map(|value| element.rounded(value));
     let finite = rounded.filter(|value| value.is_finite());
     if finite.is_none() {
         problems.refuse(&node.place, format!("a number that is finite in {element}"));

@@ -155,11 +155,7 @@ impl SplitMix {
     fn real(&mut self, low: f64, high: f64, element: ElementType) -> f64 {
         loop {
             let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-            let value = low + (high - low) * unit;
-            let value = match element {
-                ElementType::F32 => f64::from(value as f32),
-                _ => value,
-            };
+            let value = element.rounded(low + (high - low) * unit);
             if value < high {
                 return value;
             }

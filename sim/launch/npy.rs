@@ -5,6 +5,7 @@ use std::io::{self, BufReader, BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType};
+use half::f16;
 use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use thiserror::Error;
 use waves::part_file::PartFile;
@@ -74,6 +75,7 @@ pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
         ElementType::U8 => read_as(npy, u8::to_le_bytes),
         ElementType::I8 => read_as(npy, i8::to_le_bytes),
         ElementType::U16 => read_as(npy, u16::to_le_bytes),
+        ElementType::F16 => read_as(npy, |value: f16| value.to_bits().to_le_bytes()),
         ElementType::I16 => read_as(npy, i16::to_le_bytes),
         ElementType::U32 => read_as(npy, u32::to_le_bytes),
         ElementType::I32 => read_as(npy, i32::to_le_bytes),
@@ -120,6 +122,7 @@ pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
             ElementType::U8 => write_as(&mut out, array, u8::from_le_bytes),
             ElementType::I8 => write_as(&mut out, array, i8::from_le_bytes),
             ElementType::U16 => write_as(&mut out, array, u16::from_le_bytes),
+            ElementType::F16 => write_as(&mut out, array, |bytes| f16::from_bits(u16::from_le_bytes(bytes))),
             ElementType::I16 => write_as(&mut out, array, i16::from_le_bytes),
             ElementType::U32 => write_as(&mut out, array, u32::from_le_bytes),
             ElementType::I32 => write_as(&mut out, array, i32::from_le_bytes),

@@ -217,6 +217,7 @@ fn channel(element: ElementType) -> Type {
         ElementType::U16 => Type::U16,
         ElementType::I32 => Type::S32,
         ElementType::U32 | ElementType::U64 | ElementType::I64 | ElementType::F64 => Type::U32,
+        ElementType::F16 => Type::F16,
         ElementType::F32 => Type::F32,
     }
 }

@@ -647,7 +647,7 @@ fn types_have_names_of_their_own_and_fields_of_element_types() {
     check(
         &of("p", "{ x = \"float\" }"),
         &[
-            "3:16: `type[0].fields.x` is \"float\", expected an element type (element types: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)",
+            "3:16: `type[0].fields.x` is \"float\", expected an element type (element types: i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64)",
         ],
     );
     let buffer = "[[buffer]]\nname = \"a\"\ntype = \"ode\"\nelements = 1\n";
