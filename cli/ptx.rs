@@ -143,7 +143,7 @@ impl Listing {
     /// The listing of a program in the physical form.
     fn new(program: &Program, lines: &[&str]) -> Self {
         let count = |unit| program.insts.iter().filter(|inst| inst.unit == unit).count();
-        let units = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::Mem, Unit::Control];
+        let units = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::Tensor, Unit::Mem, Unit::Control];
         let units = units.iter().map(|&unit| (unit.to_string(), count(unit))).filter(|&(_, count)| count > 0);
         let param = |param: &isa::program::Param| Param {
             name: param.name.clone(),
@@ -169,7 +169,7 @@ impl Access {
     fn new(pc: usize, inst: &Inst, lines: &[&str]) -> Option<Self> {
         let (what, space, bytes) = match &inst.op {
             Op::Load(MemOp { space: Space::Param, .. }) => return None,
-            Op::Load(mem) => ("load", mem.space.name(), mem.bytes()),
+            Op::Load(mem) | Op::LoadMatrix(_, mem) => ("load", mem.space.name(), mem.bytes()),
             Op::Store(mem) => ("store", mem.space.name(), mem.bytes()),
             Op::Atomic(_, mem) => ("atomic", mem.space.name(), mem.bytes()),
             Op::Texture(op) => ("fetch", "texture", 4 * op.result.bytes()),

@@ -129,6 +129,8 @@ pub enum FaultKind {
     Texture(u64),
     /// An atomic operation on memory that knows none.
     Atomic(&'static str),
+    /// An instruction that all lanes of a warp carry out together, come to by these.
+    Lanes(u32),
     /// The kernel gave up: `trap`, or a failed assertion.
     Trap,
 }
@@ -169,6 +171,9 @@ impl fmt::Display for Fault {
             FaultKind::Generic(address) => write!(f, "the generic address {address:#x} lies in no state space"),
             FaultKind::Texture(handle) => write!(f, "no texture has the handle {handle:#x}"),
             FaultKind::Atomic(space) => write!(f, "an atomic operation on {space} memory"),
+            FaultKind::Lanes(mask) => {
+                write!(f, "a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")
+            }
             FaultKind::Trap => f.write_str("trap: the kernel stopped itself, as a failed assertion does"),
         }
     }
@@ -335,3 +340,7 @@ mod tests;
 #[cfg(test)]
 #[path = "interp/compiled_tests.rs"]
 mod compiled_tests;
+
+#[cfg(test)]
+#[path = "interp/tensor_tests.rs"]
+mod tensor_tests;

@@ -27,6 +27,7 @@ mod half;
 mod known;
 mod pair;
 mod simd;
+mod tensor;
 mod warp;
 
 pub use alu::{AluFn, AluOp, alu, alu32};
@@ -40,4 +41,5 @@ pub(crate) use half::widen as widen_half;
 pub use known::Loop;
 pub use pair::{Pair, PairMut, alu_pair, compare_pair, convert_pair};
 pub use simd::{SimdFn, SimdOp};
+pub use tensor::tensor;
 pub use warp::{ShuffleMode, VoteMode, WarpInputs, WarpOp, WarpResult, warp};

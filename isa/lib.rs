@@ -17,5 +17,6 @@ pub mod lanes;
 pub mod map;
 pub mod program;
 pub mod recorded;
+pub mod tensor;
 pub mod texture;
 pub mod types;

@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::lanes::{AluOp, AtomicFn, CarryOp, CompareOp, ConvertOp, WarpOp};
+use crate::tensor::TensorOp;
 use crate::texture::{TexOp, Texture};
 use crate::types::{CacheOp, Logic, Scope, Space, Special, Type};
 
@@ -205,8 +206,9 @@ pub struct Inst {
     pub guard: Option<Guard>,
     /// Results.
     pub dsts: [Dst; 4],
-    /// Inputs, without the address of a memory operation (see [`MemOp::base`]).
-    pub srcs: [Src; 4],
+    /// Inputs, without the address of a memory operation (see [`MemOp::base`]): six for a step of a product of
+    /// matrices, at most four otherwise.
+    pub srcs: [Src; 6],
     /// Physical form: every register read, guard and address included.
     pub reads: RegMask,
     /// Physical form: every register written.
@@ -312,6 +314,13 @@ pub enum Op {
     /// in ascending order: [`crate::lanes::atomic`]. Without a destination it is a reduction,
     /// which needs no reply.
     Atomic(AtomicFn, MemOp),
+    /// `dsts[0..count] =` matrices of 8 x 8 elements of 16 bits in shared memory, a register of each in every
+    /// lane, as [`crate::tensor::EIGHT_BY_EIGHT`] says. Lane `8 i + r` has the address of row `r` of matrix `i`,
+    /// 16 bytes; addresses of further lanes are not looked at. Needs all lanes of a warp.
+    LoadMatrix(MatrixLoad, MemOp),
+    /// `dsts[0..2] = srcs[4..6]` and the products of `srcs[0..2]` and `srcs[2..4]`: [`crate::lanes::tensor`].
+    /// Needs all lanes of a warp.
+    Tensor(TensorOp),
     /// An exchange between the lanes of a warp: [`crate::lanes::warp`]. `dsts` and `srcs` are
     /// said at [`WarpOp`].
     Warp(WarpOp),
@@ -351,6 +360,23 @@ pub enum BarrierKind {
     Any,
     /// The same, with the number of threads: 32-bit result.
     Count,
+}
+
+/// Which matrices are loaded, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixLoad {
+    /// Matrices: 1, 2 or 4.
+    pub count: u8,
+    /// Whether each is transposed on its way.
+    pub transposed: bool,
+}
+
+impl MatrixLoad {
+    /// The lanes that have an address, a row each.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        u32::MAX >> (32 - 8 * u32::from(self.count))
+    }
 }
 
 /// A memory access.
@@ -400,6 +426,8 @@ pub enum Unit {
     Sfu,
     /// Double precision.
     Dp,
+    /// Products of matrices.
+    Tensor,
     /// Loads, stores, atomics and textures.
     Mem,
     /// Branches, barriers, fences, exits: done at issue.
@@ -421,7 +449,8 @@ impl Op {
             | Op::Pack { .. }
             | Op::Unpack { .. } => Unit::Sp,
             Op::CarryAdd(_) | Op::Warp(_) => Unit::Sp,
-            Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) => Unit::Mem,
+            Op::Tensor(_) => Unit::Tensor,
+            Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::LoadMatrix(..) | Op::Texture(_) => Unit::Mem,
             Op::Branch { .. }
             | Op::Barrier { .. }
             | Op::BarrierWith(_)
@@ -432,11 +461,11 @@ impl Op {
         }
     }
 
-    /// The memory access of a load, a store or an atomic.
+    /// The memory access of a load, a store, an atomic or matrices.
     #[inline]
     pub fn mem(&self) -> Option<&MemOp> {
         match self {
-            Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem) => Some(mem),
+            Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem) | Op::LoadMatrix(_, mem) => Some(mem),
             _ => None,
         }
     }
@@ -445,7 +474,7 @@ impl Op {
     #[inline]
     pub fn mem_mut(&mut self) -> Option<&mut MemOp> {
         match self {
-            Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem) => Some(mem),
+            Op::Load(mem) | Op::Store(mem) | Op::Atomic(_, mem) | Op::LoadMatrix(_, mem) => Some(mem),
             _ => None,
         }
     }
@@ -517,7 +546,7 @@ impl Inst {
             unit: op.unit(),
             guard: None,
             dsts: [Dst::None; 4],
-            srcs: [Src::None; 4],
+            srcs: [Src::None; 6],
             reads: RegMask::default(),
             writes: RegMask::default(),
             line: 0,
@@ -580,6 +609,7 @@ impl fmt::Display for Unit {
             Unit::Sp => "sp",
             Unit::Sfu => "sfu",
             Unit::Dp => "dp",
+            Unit::Tensor => "tensor",
             Unit::Mem => "mem",
             Unit::Control => "control",
         })

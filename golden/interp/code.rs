@@ -2,7 +2,7 @@
 //! its *frame*, which holds registers, predicates (as 0 or 1), constants and special registers
 //! alike. Reading an operand is then one indexed load, whatever it is.
 
-use isa::lanes::{alu, carry_add, compare, convert};
+use isa::lanes::{alu, carry_add, compare, convert, tensor};
 use isa::program::{Dst, Form, Guard, Inst, MemOp, Op, Program, Reg, Src};
 use isa::types::{Axis, Logic, Special};
 use rustc_hash::FxHashMap;
@@ -28,7 +28,7 @@ pub(super) struct Decoded {
     pub(super) guard: Option<Slot>,
     pub(super) base: Slot,
     pub(super) dsts: [Slot; 4],
-    pub(super) srcs: [Slot; 4],
+    pub(super) srcs: [Slot; 6],
     /// Whether the second source is there.
     pub(super) has_count: bool,
 }
@@ -110,7 +110,7 @@ impl Decoded {
     /// Runs an instruction that touches nothing but frames.
     #[inline]
     pub(super) fn compute(&self, frames: &mut Frames<'_>) {
-        let [a, b, c, _] = self.srcs;
+        let [a, b, c, ..] = self.srcs;
         let [first, second, ..] = self.dsts;
         match &self.op {
             Op::Alu(op) => {
@@ -149,6 +149,13 @@ impl Decoded {
                     Some(Logic::Xor) => a ^ b,
                 };
                 frames.write_bits(first, result);
+            }
+            Op::Tensor(op) => {
+                let [a0, a1, b0, b1, c0, c1] = self.srcs.map(|slot| frames.read(slot).map(|word| word as u32));
+                let result = tensor(op, [&a0, &a1], [&b0, &b1], [&c0, &c1]);
+                for (dst, words) in self.dsts.iter().zip(&result) {
+                    frames.write(*dst, |lane| words[lane].into());
+                }
             }
             Op::Pack { part_bits } => {
                 let mask = (1 << part_bits) - 1;

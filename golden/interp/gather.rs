@@ -69,7 +69,7 @@ impl Cta<'_> {
         let (mut a, mut b, mut c, mut pred) = ([0; LANES], [0; LANES], [0; LANES], 0);
         for lane in lanes(mask) {
             let values = self.frame(first + lane);
-            let [x, y, z, _] = inst.srcs;
+            let [x, y, z, ..] = inst.srcs;
             a[lane] = x.read(values);
             (b[lane], c[lane]) = (y.read(values) as u32, z.read(values) as u32);
             pred |= u32::from(x.truth(values)) << lane;

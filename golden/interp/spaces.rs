@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use isa::lanes::{AtomicFn, atomic};
 use isa::map;
-use isa::program::MemOp;
+use isa::program::{MatrixLoad, MemOp};
 use isa::texture::TexOp;
 use isa::types::Space;
 
 use super::code::Decoded;
-use super::{Cta, FaultKind};
+use super::{Cta, FaultKind, LANES};
 
 /// Where an access goes.
 enum Bytes {
@@ -56,6 +56,38 @@ impl Cta<'_> {
             Bytes::Params(at) => &self.launch.params[at],
         };
         inst.load(mem, bytes, &mut self.values[number * frame..][..frame]);
+        Ok(())
+    }
+
+    /// Loads matrices of 8 x 8 halves. The rows come from the lanes one by one; then, since a result may take the
+    /// place of an address, each lane gets its part: of row `lane / 4`, or of that column, the elements
+    /// `2 (lane mod 4)` and the next.
+    pub(super) fn load_matrix(
+        &mut self,
+        first: usize,
+        inst: &Decoded,
+        load: MatrixLoad,
+        mem: &MemOp,
+    ) -> Result<(), (usize, FaultKind)> {
+        let count = usize::from(load.count);
+        let mut matrices = [[[0; 8]; 8]; 4];
+        for (thread, row) in (first..first + 8 * count).zip(matrices.as_flattened_mut()) {
+            let address = mem.address(inst.base.read(self.frame(thread)));
+            let at = window("shared memory", self.shared.len(), mem, address).map_err(|kind| (thread, kind))?;
+            for (element, bytes) in row.iter_mut().zip(self.shared[at].as_chunks().0) {
+                *element = u16::from_le_bytes(*bytes);
+            }
+        }
+        for (matrix, dst) in matrices.iter().take(count).zip(inst.dsts) {
+            for lane in 0..LANES {
+                let element = |next: usize| {
+                    let (line, at) = (lane / 4, 2 * (lane % 4) + next);
+                    u64::from(if load.transposed { matrix[at][line] } else { matrix[line][at] })
+                };
+                let word = element(1) << 16 | element(0);
+                dst.write(self.frame_mut(first + lane), word);
+            }
+        }
         Ok(())
     }
 
@@ -109,11 +141,11 @@ impl Cta<'_> {
     pub(super) fn texture(&mut self, number: usize, inst: &Decoded, op: &TexOp) -> Result<(), FaultKind> {
         let frame = self.code.frame.len();
         let values = &mut self.values[number * frame..][..frame];
-        let [handle, at @ ..] = inst.srcs.map(|slot| slot.read(values));
+        let [handle, x, y, z, ..] = inst.srcs.map(|slot| slot.read(values));
         let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
         let texture = number.and_then(|number| self.launch.program.textures.get(number));
         let texture = texture.ok_or(FaultKind::Texture(handle))?;
-        let components = match texture.texel(op, at.map(|bits| bits as u32)) {
+        let components = match texture.texel(op, [x, y, z].map(|bits| bits as u32)) {
             Some(address) => {
                 let texel = self.memory.read(address, texture.texel_bytes()).map_err(FaultKind::Global)?;
                 texture.decode(op, texel)

@@ -174,7 +174,10 @@ impl Cta<'_> {
         let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
         if let Some((_, mem)) = access {
             for lane in lanes(mask) {
-                let frame = self.frame(self.warps[warp].first + lane);
+                // Lanes without a row of their own name one of the others.
+                let from =
+                    if let Op::LoadMatrix(load, _) = inst.op { lane % (8 * usize::from(load.count)) } else { lane };
+                let frame = self.frame(self.warps[warp].first + from);
                 step.addresses[lane] = mem.address(inst.base.read(frame));
             }
         }
@@ -189,6 +192,10 @@ impl Cta<'_> {
             Op::Load(mem) => each(first, mask, |number| self.load(number, inst, mem)),
             Op::Store(mem) => each(first, mask, |number| self.store(number, inst, mem)),
             Op::Atomic(f, mem) => each(first, mask, |number| self.atomic(number, inst, *f, mem)),
+            Op::LoadMatrix(..) | Op::Tensor(_) if mask != u32::MAX => {
+                Err((first + mask.trailing_zeros() as usize, FaultKind::Lanes(mask)))
+            }
+            Op::LoadMatrix(load, mem) => self.load_matrix(first, inst, *load, mem),
             Op::Texture(op) => each(first, mask, |number| self.texture(number, inst, op)),
             Op::Trap => each(first, mask, |_| Err(FaultKind::Trap)),
             Op::Exit => {
@@ -254,7 +261,7 @@ fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>)
 /// The access of an instruction, if it is one.
 fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
     match op {
-        Op::Load(mem) => Some((Access::Load, mem)),
+        Op::Load(mem) | Op::LoadMatrix(_, mem) => Some((Access::Load, mem)),
         Op::Store(mem) => Some((Access::Store, mem)),
         Op::Atomic(_, mem) => Some((Access::Atomic, mem)),
         _ => None,

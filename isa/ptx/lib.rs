@@ -59,4 +59,6 @@ impl Source {
 #[cfg(test)]
 mod alloc_tests;
 #[cfg(test)]
+mod tensor_tests;
+#[cfg(test)]
 mod tests;

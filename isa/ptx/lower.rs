@@ -25,9 +25,11 @@ mod moves;
 mod operands;
 mod params;
 mod scope;
+mod tensor;
 mod texture;
 mod video;
 mod warp;
+mod wmma;
 
 use rustc_hash::FxHashMap;
 
@@ -90,6 +92,7 @@ pub const SUPPORTED: &[&str] = &[
     "griddepcontrol",
     "isspacep",
     "ld",
+    "ldmatrix",
     "ldu",
     "lg2",
     "lop3",
@@ -100,6 +103,7 @@ pub const SUPPORTED: &[&str] = &[
     "max",
     "membar",
     "min",
+    "mma",
     "mov",
     "mul",
     "mul24",
@@ -157,6 +161,7 @@ pub const SUPPORTED: &[&str] = &[
     "vsub",
     "vsub2",
     "vsub4",
+    "wmma",
     "xor",
 ];
 
@@ -382,6 +387,15 @@ impl<'a> Lowering<'a> {
             "shfl" => Some(self.shuffle(inst, &mut mods)?),
             "vote" => Some(self.vote(inst, &mut mods)?),
             "match" => Some(self.matching(inst, &mut mods)?),
+            "mma" => {
+                self.mma(inst, &mut mods)?;
+                None
+            }
+            "wmma" => {
+                self.wmma(inst, &mut mods)?;
+                None
+            }
+            "ldmatrix" => Some(self.load_matrix(inst, &mut mods)?),
             "redux" => Some(self.redux(inst, &mut mods)?),
             "activemask" => Some(self.active_mask(inst, &mut mods)?),
             "bra" => Some(self.branch(inst, &mut mods)?),

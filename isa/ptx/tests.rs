@@ -234,8 +234,23 @@ fn every_supported_opcode_is_known_to_the_lowering_and_no_other() {
         // What is refused is the form then, or an operand; hints take any.
         let refused = around(&format!("{opcode}.nonsense;")).kernel("k").err().map(|e| e.to_string());
         let unknown = format!("instruction `{opcode}.nonsense` is not supported");
-        let forms =
-            ["activemask", "bar", "barrier", "brx", "redux", "match", "shfl", "tex", "vote", "atom", "red", "cp"];
+        let forms = [
+            "activemask",
+            "bar",
+            "barrier",
+            "brx",
+            "redux",
+            "match",
+            "shfl",
+            "tex",
+            "vote",
+            "atom",
+            "red",
+            "cp",
+            "ldmatrix",
+            "mma",
+            "wmma",
+        ];
         let text = refused.unwrap_or_default();
         assert!(!text.contains(&unknown) || forms.contains(opcode), "{opcode}: {text}");
     }

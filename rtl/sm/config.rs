@@ -77,6 +77,10 @@ pub struct PipeConfig {
     pub sfu: OpTiming,
     /// Kernel parameters, read like constants.
     pub param: OpTiming,
+    /// Products of matrices: a step of 256 multiplications, of which m8n8k4 has four. A step of more keeps
+    /// the pipe, one for each scheduler, for as many intervals, and its result is as much later. 0 and 0: the
+    /// machine has none, and refuses kernels with `mma` and `wmma`.
+    pub tensor: OpTiming,
 }
 
 /// Banks of the register file, and collectors of what is read from them.
@@ -235,6 +239,21 @@ impl PipeConfig {
         }
         self.sfu.validate("sfu", rules);
         self.param.validate("param", rules);
+        rules.group("tensor", |rules| {
+            let OpTiming { latency, interval } = self.tensor;
+            let why = "the longest step takes 8 intervals, and a result is on its way for at most a calendar";
+            for (field, cycles, most) in [("latency", latency, 128), ("interval", interval, 48)] {
+                let is_off = latency == 0 && interval == 0;
+                let is_legal = is_off || (1..=most).contains(&cycles);
+                rules.expect(is_legal, field, cycles, &format!("1 to {most}, or 0 for both"), why);
+            }
+        });
+    }
+
+    /// Whether there are pipes for products of matrices.
+    #[must_use]
+    pub fn has_tensor(&self) -> bool {
+        self.tensor.latency > 0
     }
 }
 

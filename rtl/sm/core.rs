@@ -73,7 +73,7 @@ pub struct Counters {
     pub warp_instructions: u64,
     /// Lanes in which they acted.
     pub thread_instructions: u64,
-    /// Warp instructions of each pipe: SP, SFU, DP, shared, param, global, control, barrier.
+    /// Warp instructions of each pipe: SP, SFU, DP, shared, param, global, control, barrier, tensor.
     pub per_pipe: [u64; PIPES],
     /// Branches whose lanes disagreed.
     pub divergent_branches: u64,
@@ -193,7 +193,7 @@ impl SmCore {
             warps: Warps::new(warps),
             ctas: CtaSlots::new(config.ctas as usize),
             registers: RegisterFile::new(path, config),
-            collectors: Collectors::new(path, &config.operands, config.schedulers),
+            collectors: Collectors::new(path, config),
             pipes: Pipes::new(path, config),
             shared: SharedMemory::new(path, &config.shared),
             address_unit: AddressUnit::new(),
@@ -476,6 +476,8 @@ impl Block for SmCore {
             counters,
         } = self;
         let num_warps = self.config.warps;
+        // The tensor pipe is the last, where there is one.
+        let shown = if self.config.pipes.has_tensor() { PIPES } else { PIPES - 1 };
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
                 scheduler.describe(to);
@@ -484,7 +486,7 @@ impl Block for SmCore {
         }
         to.flag("fault", fault.is_some());
         to.part("heads", |to| {
-            for (heads, name) in heads.iter().zip(HEADS) {
+            for (heads, name) in heads.iter().zip(HEADS).take(shown) {
                 to.sized(name, *heads, num_warps);
             }
         });
@@ -505,7 +507,7 @@ impl Block for SmCore {
         to.part("shared", |to| shared.describe(to));
         to.part("address_unit", |to| address_unit.describe(self.config.halves(), to));
         to.part("fetches", |to| fetches.describe(to));
-        to.logic("decode", Logic::Mux { ways: num_warps, width: PIPES as u32 });
+        to.logic("decode", Logic::Mux { ways: num_warps, width: shown as u32 });
         let Counters {
             warp_instructions,
             thread_instructions,
@@ -516,7 +518,10 @@ impl Block for SmCore {
             shared_changes,
         } = counters;
         to.stats([("warp_instructions", *warp_instructions), ("thread_instructions", *thread_instructions)]);
-        to.stats(std::array::from_fn::<_, PIPES, _>(|pipe| (HEADS[pipe], per_pipe[pipe])));
+        to.stats(std::array::from_fn::<_, { PIPES - 1 }, _>(|pipe| (HEADS[pipe], per_pipe[pipe])));
+        if shown == PIPES {
+            to.stats([(HEADS[PIPES - 1], per_pipe[PIPES - 1])]);
+        }
         to.stats([
             ("divergent_branches", *divergent_branches),
             ("shared_conflicts", *shared_conflicts),
@@ -529,7 +534,7 @@ impl Block for SmCore {
 /// Scope names of the pipes, in the order of their codes.
 const HEADS: [&str; PIPES] = {
     assert!(Pipe::NAMES.len() == PIPES);
-    ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier"]
+    ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier", "tensor"]
 };
 
 #[cfg(test)]
@@ -563,6 +568,7 @@ pub(super) mod tests {
                 dp: class(timing(8, 8), timing(19, 16), timing(8, 8), timing(8, 8), timing(330, 130)),
                 sfu: timing(20, 4),
                 param: timing(4, 1),
+                tensor: timing(0, 0),
             },
             operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
             shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },

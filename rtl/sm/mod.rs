@@ -3,7 +3,7 @@
 //! fetch -> decode -> issue -> operand read -> execute -> writeback
 //!            |         |  scheduler, scoreboard, SIMT stack, barriers
 //!            |         |
-//!      instruction     +-> SP / SFU / DP pipes ----+-> result bus -> register file
+//!      instruction     +-> SP / SFU / DP / tensor -+-> result bus -> register file
 //!      buffers         +-> shared memory, params --+
 //!                      +-> address unit -> LSU -> load writeback -> register file
 //! ```

@@ -102,7 +102,7 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
     let mut tainted = FxHashSet::default();
     let reads_memory = |inst: &Inst| match inst.op {
         Op::Load(mem) => mem.space != Space::Param,
-        Op::Atomic(..) | Op::Texture(_) => true,
+        Op::Atomic(..) | Op::LoadMatrix(..) | Op::Texture(_) => true,
         _ => false,
     };
     loop {

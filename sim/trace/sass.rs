@@ -8,6 +8,7 @@ use golden::interp::Access;
 use isa::lanes::AluFn;
 use isa::program::{Inst, MemOp, Op};
 use isa::recorded::Architecture;
+use isa::tensor::instruction_of;
 use isa::types::{CacheOp, Space, Type};
 
 /// Bytes of an instruction.
@@ -82,6 +83,7 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
         Op::Pred(_) => "PSETP",
         Op::Pack { .. } | Op::Unpack { .. } => "PRMT",
         Op::CarryAdd(_) => "IADD3.X",
+        Op::Tensor(op) => instruction_of(op.multiplications),
         Op::Warp(_) => "SHFL",
         Op::Texture(_) => "TEX",
         Op::Fence(_) => "MEMBAR.SC",
@@ -89,7 +91,7 @@ pub(crate) fn opcode(inst: &Inst) -> &'static str {
         Op::Branch { .. } => "BRA",
         Op::Exit => "EXIT",
         Op::Trap => "BPT.TRAP",
-        Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Nop => "NOP",
+        Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::LoadMatrix(..) | Op::Nop => "NOP",
     }
 }
 

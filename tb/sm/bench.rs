@@ -468,6 +468,7 @@ pub fn fermi() -> SmConfig {
             dp: class(timing(8, 8), timing(19, 16), timing(8, 8), timing(8, 8), timing(330, 130)),
             sfu: timing(20, 4),
             param: timing(4, 1),
+            tensor: timing(0, 0),
         },
         operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
         shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },

@@ -13,6 +13,7 @@
 //! | `atomics::*`               | atomics in shared and global memory, fences                     |
 //! | `spaces::*`                | constants, local memory, generic addresses, textures            |
 //! | `warp_ops::*`              | exchanges between lanes, carries, barriers with operands        |
+//! | `tensor::*`                | products and loads of matrices, their time, warps that are not whole |
 //! | `shared::*`                | exchange through shared memory, barriers, conflicts             |
 //! | `throttle::*`              | a limit leaves the oldest warps and stands in no barrier's way   |
 //! | `timing::*`                | issue tables: latency, scheduling order, ports, barriers        |
@@ -29,6 +30,7 @@ mod limits;
 mod random;
 mod shared;
 mod spaces;
+mod tensor;
 mod throttle;
 mod timing;
 mod warp_ops;

@@ -53,7 +53,7 @@ impl Compute {
 /// are returned in the order of the destinations.
 #[inline(always)]
 pub(in crate::sm) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
-    let [a, b, c, _] = &decoded.srcs;
+    let [a, b, c, ..] = &decoded.srcs;
     let [low, high, ..] = words;
     match decoded.compute {
         Compute::Copy => {
@@ -95,7 +95,7 @@ fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
 #[inline(never)]
 fn execute_other(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
-    let [a, b, c, _] = &decoded.srcs;
+    let [a, b, c, ..] = &decoded.srcs;
     let [low, high, ..] = words;
     match &inst.op {
         Op::Alu(op) if op.is_word() => {
@@ -168,7 +168,7 @@ fn execute_other(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut W
             return [0, carry as u32];
         }
         Op::Warp(op) => return exchange(op, decoded, mask, read, words),
-        // Moves are copies; memory and control instructions do not come here.
+        // Moves are copies; memory, matrix and control instructions do not come here.
         _ => {}
     }
     [0; 2]
@@ -177,7 +177,7 @@ fn execute_other(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut W
 /// An exchange between the lanes of `mask`.
 fn exchange(op: &WarpOp, decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
-    let [a, b, c, _] = &decoded.srcs;
+    let [a, b, c, ..] = &decoded.srcs;
     let (b, c) = (*read.word(b.low, &mut None), *read.word(c.low, &mut None));
     let inputs = WarpInputs { a: &read.wide(a), b: &b, c: &c, pred: read.pred(&inst.srcs[0]) };
     let result = warp(op, mask, inputs);

@@ -14,7 +14,7 @@
 //! the order of their issue, and within an instruction by register number, so that the cycle of every
 //! read is known at issue: a bank is a timer, and so is a collector.
 //!
-//! Ordering and stalls: the schedulers share the collectors of a class: those of the SP pipes, those of
+//! Ordering and stalls: the schedulers share the collectors of a class: those of the SP and tensor pipes, those of
 //! the SFU and DP pipes, which take one instruction a cycle, and those of shared memory, parameters and
 //! the address unit. While a class has none free, its instructions are not issued (`PipeBusy`). Without
 //! banks there are no collectors, and a pipe that is taken keeps instructions from being issued.
@@ -33,11 +33,11 @@ use isa::program::RegMask;
 use super::register_file::Word;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage};
 use crate::l1::access::LANES;
-use crate::sm::SmCore;
 use crate::sm::config::OperandConfig;
 use crate::sm::front::decode::{Decoded, PIPES, Pipe};
 use crate::sm::front::issue::Issue;
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
+use crate::sm::{SmConfig, SmCore};
 
 /// Most banks.
 pub(in crate::sm) const MAX_BANKS: usize = 32;
@@ -64,13 +64,13 @@ impl Class {
         match pipe {
             Pipe::Sfu | Pipe::Dp => Self::Sfu,
             Pipe::Shared | Pipe::Param | Pipe::Global => Self::Memory,
-            Pipe::Sp | Pipe::Control | Pipe::Barrier => Self::Sp,
+            Pipe::Sp | Pipe::Tensor | Pipe::Control | Pipe::Barrier => Self::Sp,
         }
     }
 
     fn pipes(self) -> &'static [Pipe] {
         match self {
-            Self::Sp => &[Pipe::Sp],
+            Self::Sp => &[Pipe::Sp, Pipe::Tensor],
             Self::Sfu => &[Pipe::Sfu, Pipe::Dp],
             Self::Memory => &[Pipe::Shared, Pipe::Param, Pipe::Global],
         }
@@ -88,16 +88,19 @@ pub(in crate::sm) struct Collectors {
     bank_free: [u64; MAX_BANKS],
     /// First cycle in which each collector of each class can be filled.
     unit_free: [[u64; MAX_UNITS]; CLASSES],
-    /// First cycle in which each pipe takes what has been collected. The SP pipe is each scheduler's own.
+    /// First cycle in which each pipe takes what has been collected. SP and tensor pipe are each scheduler's own.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
     /// The flip-flops in which operands wait, listed for their size: what an instruction reads is read,
     /// and its result on its way, when it is issued.
     operands: Array<Word>,
+    /// Whether there are pipes for products of matrices.
+    has_tensor: bool,
 }
 
 impl Collectors {
-    pub fn new(path: &str, config: &OperandConfig, schedulers: u32) -> Self {
-        let &OperandConfig { banks, sp_collectors, sfu_collectors, memory_collectors } = config;
+    pub fn new(path: &str, config: &SmConfig) -> Self {
+        let &SmConfig { operands, schedulers, .. } = config;
+        let OperandConfig { banks, sp_collectors, sfu_collectors, memory_collectors } = operands;
         let counts = [sp_collectors, sfu_collectors, memory_collectors];
         let rows = counts.iter().map(|count| u32::from(*count)).sum();
         let spec = ArraySpec {
@@ -117,6 +120,7 @@ impl Collectors {
             unit_free: [[0; MAX_UNITS]; CLASSES],
             entry: [[0; PIPES]; MAX_SCHEDULERS],
             operands: Array::new(spec, ()),
+            has_tensor: config.pipes.has_tensor(),
         }
     }
 
@@ -155,7 +159,7 @@ impl Collectors {
     fn enter(&mut self, pipe: Pipe, scheduler: usize, ready: u64, interval: u64) -> u64 {
         let start = ready.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize]);
         for (index, entry) in self.entry.iter_mut().enumerate() {
-            if pipe != Pipe::Sp || index == scheduler {
+            if !pipe.is_own() || index == scheduler {
                 entry[pipe as usize] = start + interval;
             }
         }
@@ -178,7 +182,7 @@ impl Collectors {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { banks, schedulers, counts, bank_free, unit_free, entry, operands } = self;
+        let Self { banks, schedulers, counts, bank_free, unit_free, entry, operands, has_tensor } = self;
         if *banks == 0 {
             return;
         }
@@ -192,6 +196,9 @@ impl Collectors {
         }
         for (scheduler, entry) in (0..*schedulers).zip(entry) {
             to.parts("sp", scheduler, |to| to.bits("entry_at", entry[Pipe::Sp as usize]));
+            if *has_tensor {
+                to.parts("tensor", scheduler, |to| to.bits("entry_at", entry[Pipe::Tensor as usize]));
+            }
         }
         to.bits("sfu_entry_at", entry[0][Pipe::Sfu as usize]);
         to.bits("dp_entry_at", entry[0][Pipe::Dp as usize]);
@@ -253,10 +260,11 @@ mod tests {
     use isa::program::Reg;
 
     use super::*;
+    use crate::sm::core::tests::fermi;
 
     fn collectors(banks: u32, sp_collectors: u8) -> Collectors {
-        let config = OperandConfig { banks, sp_collectors, sfu_collectors: 2, memory_collectors: 2 };
-        Collectors::new("sm0", &config, 2)
+        let operands = OperandConfig { banks, sp_collectors, sfu_collectors: 2, memory_collectors: 2 };
+        Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() })
     }
 
     fn registers(indices: &[u16]) -> RegMask {

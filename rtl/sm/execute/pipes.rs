@@ -95,12 +95,14 @@ pub(in crate::sm) struct Pipes {
     /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
     /// which no place reaches.
     room: u32,
-    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction: the SP pipe
-    /// of each scheduler, and behind them the pipes that all share.
-    free: [u64; MAX_SCHEDULERS + PIPES],
+    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction. Of the pipes that
+    /// all schedulers share, only the first place is in use.
+    free: [u64; MAX_SCHEDULERS * PIPES],
     schedulers: usize,
     /// Halves of a warp.
     halves: u32,
+    /// Whether there are pipes for products of matrices.
+    has_tensor: bool,
     flights: [Flight; FLIGHTS],
     busy: u64,
     results: Array<ResultRow>,
@@ -122,9 +124,10 @@ impl Pipes {
         Self {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
-            free: [0; MAX_SCHEDULERS + PIPES],
+            free: [0; MAX_SCHEDULERS * PIPES],
             schedulers: config.schedulers as usize,
             halves: config.halves(),
+            has_tensor: config.pipes.has_tensor(),
             flights: [Flight::default(); FLIGHTS],
             busy: 0,
             results: Array::new(spec, ()),
@@ -249,9 +252,11 @@ impl Pipes {
 
     pub fn describe(&self, to: &mut dyn Describe) {
         // The calendar follows from the writeback cycles of the results on their way.
-        let Self { bus, room: _, free, schedulers, halves, flights, busy, results, calendar: _ } = self;
-        for (scheduler, free) in free.iter().take(*schedulers).enumerate() {
-            to.parts("sp", scheduler as u32, |to| to.bits("free_at", *free));
+        let Self { bus, room: _, free, schedulers, halves, has_tensor, flights, busy, results, calendar: _ } = self;
+        for (name, pipe) in [("sp", Pipe::Sp), ("tensor", Pipe::Tensor)] {
+            for scheduler in (0..*schedulers).filter(|_| pipe == Pipe::Sp || *has_tensor) {
+                to.parts(name, scheduler as u32, |to| to.bits("free_at", free[place(pipe, scheduler)]));
+            }
         }
         to.bits("sfu_free_at", free[place(Pipe::Sfu, 0)]);
         to.bits("dp_free_at", free[place(Pipe::Dp, 0)]);
@@ -279,7 +284,7 @@ impl Pipes {
 /// Place of a pipe among those that are free or not.
 #[inline(always)]
 fn place(pipe: Pipe, scheduler: usize) -> usize {
-    if pipe == Pipe::Sp { scheduler % MAX_SCHEDULERS } else { MAX_SCHEDULERS + pipe as usize }
+    pipe as usize * MAX_SCHEDULERS + if pipe.is_own() { scheduler % MAX_SCHEDULERS } else { 0 }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use isa::lanes::{AluFn, AluOp};
 use isa::program::{BarrierKind, Dst, Inst, MemOp, Op, RegMask, Src, Unit};
+use isa::tensor::TensorOp;
 use isa::types::{Space, Type};
 
 use crate::kernel::Encoding;
@@ -35,14 +36,17 @@ pub(in crate::sm) enum Pipe {
     Control,
     /// Barriers and fences: done at issue, once the warp's stores are acknowledged.
     Barrier,
+    /// Products of matrices, one pipe per scheduler.
+    Tensor,
 }
 
 /// Number of pipes.
-pub(in crate::sm) const PIPES: usize = 8;
+pub(in crate::sm) const PIPES: usize = 9;
 
 impl Encoding for Pipe {
-    const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["SP", "SFU", "DP", "SHARED", "PARAM", "GLOBAL", "CONTROL", "BARRIER"];
+    const WIDTH: u32 = 4;
+    const NAMES: &'static [&'static str] =
+        &["SP", "SFU", "DP", "SHARED", "PARAM", "GLOBAL", "CONTROL", "BARRIER", "TENSOR"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -56,12 +60,18 @@ impl Pipe {
 
     /// Whether an instruction keeps it for a while, so that others wait for it.
     pub fn is_kept(self) -> bool {
-        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared)
+        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
     }
 
     /// Whether a result travels through the in-flight table and the result bus.
     pub fn has_result(self) -> bool {
-        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Param)
+        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
+    }
+
+    /// Whether each scheduler has one of its own.
+    #[inline(always)]
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Sp | Self::Tensor)
     }
 }
 
@@ -89,7 +99,7 @@ pub(in crate::sm) struct Decoded {
     /// Registers read or written: what a hazard is checked on. A fence waits for all.
     pub uses: RegMask,
     /// Where the inputs come from.
-    pub srcs: [Operand; 4],
+    pub srcs: [Operand; 6],
     /// Where the base of its addresses comes from.
     pub base: Operand,
     /// Bytes that it moves per lane, if it accesses memory.
@@ -203,6 +213,7 @@ fn pipe_of(inst: &Inst) -> Pipe {
         (Op::Barrier { .. } | Op::BarrierWith(_) | Op::Fence(_), _) => Pipe::Barrier,
         (_, Unit::Sfu) => Pipe::Sfu,
         (_, Unit::Dp) => Pipe::Dp,
+        (_, Unit::Tensor) => Pipe::Tensor,
         (_, Unit::Control) => Pipe::Control,
         (_, Unit::Sp | Unit::Mem) => Pipe::Sp,
     }
@@ -219,7 +230,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
         // What a barrier came to is written like the sum of two registers: assumed.
         Pipe::Barrier if is_late(inst) => pipes.int.add,
         Pipe::Global | Pipe::Control | Pipe::Barrier => OpTiming { latency: 1, interval: 1 },
-        Pipe::Sp | Pipe::Sfu | Pipe::Dp => match &inst.op {
+        Pipe::Sp | Pipe::Sfu | Pipe::Dp | Pipe::Tensor => match &inst.op {
+            Op::Tensor(op) => tensor_timing(op, &pipes.tensor),
             Op::Alu(op) => alu_timing(op, pipes),
             Op::Compare(op) => class_of(op.ty, pipes).add,
             Op::Convert(op) if op.from == Type::F64 => pipes.dp.add,
@@ -235,6 +247,15 @@ fn is_late(inst: &Inst) -> bool {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,
         _ => inst.mem().is_some_and(|mem| mem.space == Space::Generic),
     }
+}
+
+/// Multiplications of the step that a tensor pipe is configured for.
+const STEP: u16 = 256;
+
+/// A step of more multiplications takes as much longer.
+fn tensor_timing(op: &TensorOp, &OpTiming { latency, interval }: &OpTiming) -> OpTiming {
+    let intervals = op.multiplications.div_ceil(STEP);
+    OpTiming { latency: latency + interval * intervals.saturating_sub(1), interval: interval * intervals }
 }
 
 fn class_of(ty: Type, pipes: &PipeConfig) -> &ClassTiming {

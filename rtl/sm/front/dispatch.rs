@@ -56,7 +56,9 @@ impl SmCore {
             Op::Load(mem) | Op::Store(mem) if !matches!(decoded.compute, Compute::Spread) => {
                 self.dispatch_access::<PAIRS>(loaded, at, issue, decoded, mem)
             }
-            Op::Atomic(..) | Op::Texture(_) | Op::BarrierWith(_) | Op::Trap if lanes != 0 => {
+            Op::Atomic(..) | Op::Texture(_) | Op::LoadMatrix(..) | Op::Tensor(_) | Op::BarrierWith(_) | Op::Trap
+                if lanes != 0 =>
+            {
                 self.dispatch_rare::<PAIRS>(loaded, at, issue, decoded)
             }
             _ => self.dispatch_computing::<PAIRS>(loaded, at, issue, decoded),
@@ -163,6 +165,7 @@ impl SmCore {
     #[inline(never)]
     fn serve_rare(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Served {
         match &decoded.inst.op {
+            Op::LoadMatrix(..) | Op::Tensor(_) => self.serve_matrix(loaded, at, &issue, decoded),
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
             Op::Texture(op) => self.fetch_texels(loaded, at, &issue, decoded, op),
             Op::BarrierWith(kind) => self.meet(loaded, at, &issue, decoded, *kind),

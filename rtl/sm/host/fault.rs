@@ -68,6 +68,12 @@ pub enum FaultKind {
         /// The handle.
         handle: u64,
     },
+    /// An instruction for all lanes of a warp at once, in some of them.
+    #[error("a matrix instruction in the lanes {mask:#010x} of the warp, expected all 32")]
+    Lanes {
+        /// Lanes in which it acts.
+        mask: u32,
+    },
     /// The kernel itself says that something went wrong.
     #[error("the kernel executed `trap`")]
     Trap,

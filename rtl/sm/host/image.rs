@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use isa::program::{Dst, Form, Program};
+use isa::program::{Dst, Form, Program, Unit};
 use thiserror::Error;
 
 use crate::l1::access::LANES;
@@ -53,6 +53,19 @@ pub enum LaunchError {
         line: u32,
         /// 32-bit words per lane.
         words: usize,
+    },
+    /// Products of matrices on a machine without a pipe for them.
+    #[error(
+        "{file}:{line}: kernel `{kernel}` multiplies matrices, and the machine has no tensor pipe \
+         (`sm.pipes.tensor` is 0); choose the design `tensor`, or set its latency and interval"
+    )]
+    NoTensor {
+        /// PTX file.
+        file: Arc<str>,
+        /// Line in it.
+        line: u32,
+        /// Kernel name.
+        kernel: String,
     },
     /// A trace on warps of another size than it was recorded with.
     #[error("kernel `{kernel}` is a trace of warps of {LANES} lanes, expected to run on such, not of {lanes}")]
@@ -283,10 +296,16 @@ fn thread_indices([nx, ny, nz]: [u32; 3]) -> Vec<[[u32; LANES]; 3]> {
 /// registers and shared memory.
 ///
 /// # Errors
-/// Not even one fits; the first resource that is short is named.
+/// Not even one fits; the first resource that is short is named. Or the machine lacks what the kernel needs.
 pub fn occupancy(config: &SmConfig, image: &KernelImage) -> Result<u32, LaunchError> {
     if config.halves() > 1 && image.source.is_some() {
         return Err(LaunchError::TraceLanes { kernel: image.program.name.clone(), lanes: config.warp_lanes });
+    }
+    let program = &image.program;
+    let product = program.insts.iter().find(|inst| inst.unit == Unit::Tensor);
+    if let Some(inst) = product.filter(|_| !config.pipes.has_tensor()) {
+        let (file, kernel) = (program.file.clone(), program.name.clone());
+        return Err(LaunchError::NoTensor { file, line: inst.line, kernel });
     }
     let warps = u64::from(image.warps_of(config.warp_lanes));
     let demands = [

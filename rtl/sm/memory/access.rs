@@ -272,7 +272,7 @@ impl SmCore {
 /// Looks for what is wrong with an access, whose addresses are alike but for the bits `differing`: lane,
 /// address and reason.
 #[inline(always)]
-fn look(
+pub(in crate::sm) fn look(
     image: &KernelImage,
     mem: &MemOp,
     bytes: u8,

@@ -93,9 +93,9 @@ impl SmCore {
         let &Issue { warp, mask: whole, .. } = issue;
         let inst = &decoded.inst;
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
-        let [handle, coordinates @ ..] = &decoded.srcs;
+        let [handle, x, y, z, ..] = &decoded.srcs;
         let handles = read.wide(handle);
-        let coordinates = coordinates.each_ref().map(|operand| *read.word(operand.low, &mut None));
+        let coordinates = [x, y, z].map(|operand| *read.word(operand.low, &mut None));
         let rest = whole & !self.warps.get(warp).served;
         let first = rest.trailing_zeros() as usize % LANES;
         let handle = handles[first];

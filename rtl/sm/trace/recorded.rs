@@ -2,15 +2,16 @@
 //! table that stand for what the trace shows.
 //!
 //! SASS is put on the pipes by its class, with the latency that the PTX instruction of the same kind
-//! has, or that of its architecture. What the machine has no unit for goes where GPUs without one do the work: products of
-//! matrices to the SP pipe; texture and surface accesses, of which a trace has no addresses, to the
-//! SFU pipe.
+//! has, or that of its architecture. Products of matrices go to the tensor pipe, by their number of multiplications. What
+//! the machine has no unit for goes where GPUs without one do the work: products of matrices to the SP pipe; texture and
+//! surface accesses, of which a trace has no addresses, to the SFU pipe.
 
 use std::sync::Arc;
 
 use isa::lanes::{AluFn, AluOp, AtomicFn};
 use isa::program::{Form, Inst, MemOp, NO_PC, Op, Program, RegMask};
 use isa::recorded::{Class, Code, Header, Opcode, Operation, Register, RegisterFile, Space as TraceSpace, Timing};
+use isa::tensor;
 use isa::types::{CacheOp, Scope, Space, Type};
 
 use super::stream::CtaSource;
@@ -112,8 +113,10 @@ impl Loaded {
         if new.is_empty() {
             return;
         }
+        let has_tensor = config.pipes.has_tensor();
         let mut part = (*self.image).clone();
-        part.program.insts = new.iter().map(|operation| instruction(operation, code.opcode(operation))).collect();
+        part.program.insts =
+            new.iter().map(|operation| instruction(operation, code.opcode(operation), has_tensor)).collect();
         for inst in &part.program.insts {
             let highest = [inst.reads, inst.writes].iter().map(words).max();
             recorded.words = recorded.words.max(highest.unwrap_or(0));
@@ -131,7 +134,7 @@ impl Loaded {
 
 /// Gives an instruction of a pipe another timing. It is that of all lanes, however many the pipe takes a cycle.
 fn retime(row: &mut Decoded, timing: Option<Timing>, config: &SmConfig) {
-    if let (Pipe::Sp | Pipe::Sfu | Pipe::Dp, Some(Timing { latency, interval })) = (row.pipe, timing) {
+    if let (Pipe::Sp | Pipe::Sfu | Pipe::Dp | Pipe::Tensor, Some(Timing { latency, interval })) = (row.pipe, timing) {
         row.latency = config.pipes.operand_read + latency;
         row.interval = interval;
     }
@@ -155,8 +158,11 @@ fn place(operation: &Operation, opcode: &Opcode) -> Place {
 }
 
 /// The PTX instruction that keeps the same pipe for the same time and has the same registers.
-fn instruction(operation: &Operation, opcode: &Opcode) -> Inst {
-    let mut inst = Inst::new(meaning(opcode, operation.recorded_width > 0));
+fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
+    let mut inst = Inst::new(match opcode.class {
+        Class::Tensor if has_tensor => Op::Tensor(tensor::recorded(tensor::multiplications_of(&opcode.text))),
+        _ => meaning(opcode, operation.recorded_width > 0),
+    });
     inst.line = operation.line;
     for &register in operation.sources() {
         insert(&mut inst.reads, register, 1);
@@ -267,7 +273,7 @@ mod tests {
         let opcode = code.add_opcode(opcode).unwrap();
         let operands = Operands::new(&registers(dests), &registers(sources)).unwrap();
         let operation = Operation { opcode, operands, recorded_width, ..Operation::default() };
-        instruction(&operation, &code.opcodes()[usize::from(opcode)])
+        instruction(&operation, &code.opcodes()[usize::from(opcode)], true)
     }
 
     #[test]

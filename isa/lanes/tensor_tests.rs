@@ -1,0 +1,190 @@
+//! Products against sums over matrices, whose places are found by the formulas of the PTX ISA as it
+//! writes them, with a software implementation of the sums.
+
+use proptest::prelude::*;
+use rustc_apfloat::ieee::{BFloat, Half, Single};
+use rustc_apfloat::{Float, FloatConvert, Round};
+
+use super::*;
+use crate::tensor::{FORMS, Major};
+
+/// Bits of an element that may well be odd: zeros, subnormals, infinities, NaN, or a number.
+fn bits(random: u64, factor: Factor) -> u16 {
+    let infinity = if factor == Factor::F16 { 0x7c00 } else { 0x7f80 };
+    let sign = (random >> 8) as u16 & 0x8000;
+    sign | match random % 24 {
+        0 => 0,
+        1 => 1 + (random >> 32) as u16 % 9,
+        2 if random >> 40 & 7 == 0 => infinity,
+        3 if random >> 40 & 7 == 0 => infinity + 1 + (random >> 32) as u16 % 9,
+        4 => infinity - 1,
+        // Near one, so that sums cancel.
+        5..16 => infinity / 2 + (random >> 32) as u16 % 64,
+        _ => (random >> 32) as u16 % infinity,
+    }
+}
+
+/// Row and column of element `i` of a lane of A, B or C, by the PTX ISA; of m8n8k4 for its product.
+fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
+    let (group, within) = (lane >> 2, lane % 4);
+    let high = 4 * usize::from(lane >= 16);
+    match (form.shape, which) {
+        ("m8n8k4", 'a') if form.majors[0] == Major::Row => [within + high, i],
+        ("m8n8k4", 'a') => [i + high, within],
+        ("m8n8k4", 'b') if form.majors[1] == Major::Row => [within, i + high],
+        ("m8n8k4", 'b') => [i, within + high],
+        ("m8n8k4", _) if sum == Sum::F16 => [within + high, i],
+        ("m8n8k4", _) => [(lane & 1) + (i & 2) + high, (i & 4) + (lane & 2) + (i & 1)],
+        ("m16n8k8", 'a') => [if i < 2 { group } else { group + 8 }, within * 2 + (i & 1)],
+        ("m16n8k8", 'b') => [within * 2 + i, group],
+        ("m16n8k16", 'a') => {
+            let row = if i < 2 || (4..6).contains(&i) { group } else { group + 8 };
+            [row, within * 2 + (i & 1) + if i < 4 { 0 } else { 8 }]
+        }
+        ("m16n8k16", 'b') => [within * 2 + (i & 1) + if i < 2 { 0 } else { 8 }, group],
+        (_, _) => [if i < 2 { group } else { group + 8 }, within * 2 + (i & 1)],
+    }
+}
+
+/// Which of the four products of m8n8k4 a lane takes part in.
+fn product(form: &Form, lane: usize) -> usize {
+    if form.shape == "m8n8k4" { lane % 16 / 4 } else { 0 }
+}
+
+type Matrices = Vec<Vec<Vec<u32>>>;
+
+/// Registers of a fragment filled from matrices, `per` elements in each.
+fn fragment(form: &Form, which: char, sum: Sum, per: usize, count: usize, matrices: &Matrices) -> Vec<Row> {
+    let mut registers = vec![[0; 32]; count / per];
+    for (lane, i) in (0..32).flat_map(|lane| (0..count).map(move |i| (lane, i))) {
+        let [row, column] = at(form, which, sum, lane, i);
+        registers[i / per][lane] |= matrices[product(form, lane)][row][column] << (i % per * 16);
+    }
+    registers
+}
+
+/// Carries out all steps on fragments.
+fn stepped(form: &'static Form, factor: Factor, sum: Sum, [a, b, c]: [&[Row]; 3]) -> Vec<Row> {
+    let mut d = vec![[0; 32]; c.len()];
+    for step in form.steps(factor, sum) {
+        let pick = |all: &[Row], at: [Option<u8>; 2]| at.map(|at| at.map_or([u32::MAX; 32], |at| all[usize::from(at)]));
+        let (a, b, c) = (pick(a, step.a), pick(b, step.b), pick(c, step.c));
+        let result = tensor(&step, a.each_ref(), b.each_ref(), c.each_ref());
+        for (to, words) in step.c.iter().zip(result) {
+            if let Some(to) = to {
+                d[usize::from(*to)] = words;
+            }
+        }
+    }
+    d
+}
+
+/// `c` and the products of a row and a column, with IEEE operations in software.
+fn expected(factor: Factor, sum: Sum, c: u32, pairs: impl Iterator<Item = (u32, u32)>) -> u32 {
+    let single = |bits: u32| match factor {
+        Factor::F16 => Half::from_bits(bits.into()).convert(&mut false).value,
+        Factor::Bf16 => BFloat::from_bits(bits.into()).convert(&mut false).value,
+    };
+    let before: Single = match sum {
+        Sum::F16 => Half::from_bits(c.into()).convert(&mut false).value,
+        Sum::F32 => Single::from_bits(c.into()),
+    };
+    let total = pairs.fold(before, |sum, (a, b)| single(a).mul_add(single(b), sum).value);
+    match sum {
+        Sum::F32 if total.is_nan() => F32_NAN,
+        Sum::F32 => total.to_bits() as u32,
+        Sum::F16 if total.is_nan() => 0x7fff,
+        Sum::F16 => {
+            let half: Half = total.convert_r(Round::NearestTiesToEven, &mut false).value;
+            half.to_bits() as u32
+        }
+    }
+}
+
+fn random_matrices(random: &mut u64, count: usize, [rows, columns]: [usize; 2], of: impl Fn(u64) -> u32) -> Matrices {
+    let mut next = || {
+        *random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        of(*random ^ *random >> 29)
+    };
+    (0..count).map(|_| (0..rows).map(|_| (0..columns).map(|_| next()).collect()).collect()).collect()
+}
+
+fn check(form: &'static Form, factor: Factor, sum: Sum, seed: u64) {
+    let ([m, n, k], count, mut random) = (form.extent.map(usize::from), usize::from(form.products), seed | 1);
+    let a = random_matrices(&mut random, count, [m, k], |random| bits(random, factor).into());
+    let b = random_matrices(&mut random, count, [k, n], |random| bits(random, factor).into());
+    let c = random_matrices(&mut random, count, [m, n], |random| match sum {
+        Sum::F16 => bits(random, Factor::F16).into(),
+        Sum::F32 => u32::from(bits(random, Factor::Bf16)) << 16 | (random >> 48) as u32,
+    });
+    let per = sum.per_register() as usize;
+    let elements = |layout: &crate::tensor::Layout| layout.elements() as usize;
+    let in_a = fragment(form, 'a', sum, 2, elements(&form.a), &a);
+    let in_b = fragment(form, 'b', sum, 2, elements(&form.b), &b);
+    let in_c = fragment(form, 'c', sum, per, elements(form.sums(sum)), &c);
+    let want = (0..count).map(|product| {
+        let (a, b, c) = (&a[product], &b[product], &c[product]);
+        let element = |row: usize, column: usize| {
+            expected(factor, sum, c[row][column], (0..k).map(|at| (a[row][at], b[at][column])))
+        };
+        (0..m).map(|row| (0..n).map(|column| element(row, column)).collect()).collect()
+    });
+    let want = fragment(form, 'd', sum, per, elements(form.sums(sum)), &want.collect());
+    assert_eq!(stepped(form, factor, sum, [&in_a, &in_b, &in_c]), want, "{} {factor:?} {sum:?}", form.shape);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_form_multiplies_matrices(seed in any::<u64>()) {
+        for form in &FORMS {
+            check(form, Factor::F16, Sum::F32, seed);
+            check(form, Factor::F16, Sum::F16, seed);
+            check(form, Factor::Bf16, Sum::F32, seed);
+        }
+    }
+}
+
+/// One element of D of m16n8k16, of rows and columns that begin with the given numbers.
+fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
+    let form = &FORMS[5];
+    let padded = |all: &[u16], at: usize| all.get(at).copied().unwrap_or(0).into();
+    let rows = vec![(0..16).map(|_| (0..16).map(|at| padded(a, at)).collect()).collect()];
+    let columns = vec![(0..16).map(|at| vec![padded(b, at); 8]).collect()];
+    let a = fragment(form, 'a', Sum::F32, 2, 8, &rows);
+    let b = fragment(form, 'b', Sum::F32, 2, 4, &columns);
+    let d = stepped(form, factor, Sum::F32, [&a, &b, &[[c.to_bits(); 32]; 4]]);
+    assert!(d.iter().flatten().all(|word| *word == d[0][0]));
+    f32::from_bits(d[0][0])
+}
+
+#[test]
+fn products_are_exact_and_each_sum_is_rounded_in_the_order_of_the_columns() {
+    let f16 = |c, a: &[u16], b: &[u16]| element(Factor::F16, c, a, b);
+    // 2^-24 squared, the square of the least half.
+    assert_eq!(f16(0.0, &[1], &[1]), 2f32.powi(-48));
+    // 2^24 and 1: lost one by one, not if they were added to one another first.
+    assert_eq!(f16(2f32.powi(24), &[0x3c00; 16], &[0x3c00; 16]), 2f32.powi(24));
+    assert_eq!(f16(0.0, &[0x7bff, 0x7bff], &[0x7bff, 0xfbff]), 0.0);
+    // The least half times itself is lost behind what goes before, but not ahead of it.
+    assert_eq!(f16(1.0, &[1, 0xbc00], &[1, 0x3c00]), 0.0);
+    assert_eq!(f16(1.0, &[0xbc00, 1], &[0x3c00, 1]), 2f32.powi(-48));
+}
+
+#[test]
+fn a_product_of_bf16_beyond_a_single_counts_before_it_is_rounded() {
+    // 2^127 times 4, less infinity's neighbour: the product alone has no place in a single.
+    assert_eq!(element(Factor::Bf16, -f32::MAX, &[0x7f00], &[0x4000]), 2f32.powi(104));
+    assert_eq!(element(Factor::Bf16, 0.0, &[0x7f00], &[0x4080]), f32::INFINITY);
+    // Subnormals are kept.
+    assert_eq!(element(Factor::Bf16, f32::from_bits(1), &[1], &[0x3f80]).to_bits(), 0x1_0001);
+}
+
+#[test]
+fn infinities_cancel_to_the_canonical_nan() {
+    let sum = |a: &[u16], b: &[u16]| element(Factor::F16, 0.0, a, b).to_bits();
+    assert_eq!(sum(&[0x7c00, 0xfc00], &[0x3c00, 0x3c00]), F32_NAN);
+    assert_eq!(sum(&[0x7c00], &[0]), F32_NAN);
+    assert_eq!(sum(&[0x7c00, 0x3c00], &[0xbc00, 0x3c00]), f32::NEG_INFINITY.to_bits());
+}

@@ -1,0 +1,154 @@
+//! Products of matrices: `mma.sync`, and `ldmatrix`, which brings what it multiplies.
+
+use super::super::PtxError;
+use super::super::ast::{Instruction, Operand, OperandKind};
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
+use isa::tensor::{FORMS, Factor, Form, Major, Sum};
+use isa::types::{CacheOp, Space, Type};
+
+use Type::B32;
+
+/// The words for the order of a matrix.
+pub(super) const MAJORS: [(&str, Major); 2] = [("row", Major::Row), ("col", Major::Column)];
+
+/// Types of D, A, B and C that a product can have.
+const TYPES: [([&str; 4], Factor, Sum); 3] = [
+    (["f32", "f16", "f16", "f32"], Factor::F16, Sum::F32),
+    (["f16", "f16", "f16", "f16"], Factor::F16, Sum::F16),
+    (["f32", "bf16", "bf16", "f32"], Factor::Bf16, Sum::F32),
+];
+
+/// What `mma` knows. The test of the messages compares it with the forms.
+const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
+                        each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32";
+const LDMATRIX_HELP: &str =
+    "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .shared.b16";
+
+/// The registers of a product.
+pub(super) struct Fragments {
+    pub(super) d: Vec<Reg>,
+    pub(super) a: Vec<Src>,
+    pub(super) b: Vec<Src>,
+    pub(super) c: Vec<Src>,
+}
+
+impl<'a> Lowering<'a> {
+    /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, ..}, {%r1, ..}, {%r5, ..}, {%f1, ..};`
+    pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
+        let unsupported = || self.unsupported(inst).with_help(MMA_HELP);
+        let types = [(); 4].map(|()| mods.pop_last().map_or("", |word| word.text));
+        let types = TYPES.iter().find(|(words, ..)| words.iter().rev().eq(types.iter()));
+        let &(_, factor, sum) = types.ok_or_else(unsupported)?;
+        let is_whole = mods.take("sync") & mods.take("aligned");
+        let majors = [mods.take_one(&MAJORS), mods.take_one(&MAJORS)];
+        let form = FORMS.iter().find(|form| mods.has(form.shape) && majors == form.majors.map(Some));
+        let form = form.filter(|form| is_whole && (factor == Factor::F16 || form.products == 1));
+        let form = form.ok_or_else(unsupported)?;
+        mods.take(form.shape);
+        self.operand_count(inst, 4..=4)?;
+        let halves = |elements: u32| elements as usize / 2;
+        let sums = (form.sums(sum).elements() / sum.per_register()) as usize;
+        let [d, a, b, c] = [0, 1, 2, 3].map(|at| &inst.operands[at]);
+        let fragments = Fragments {
+            d: self.fragment_dst(d, sums)?,
+            a: self.fragment_src(a, halves(form.a.elements()))?,
+            b: self.fragment_src(b, halves(form.b.elements()))?,
+            c: self.fragment_src(c, sums)?,
+        };
+        self.multiply(form, (factor, sum), &fragments, 1)
+    }
+
+    /// The registers of a fragment that receives a result.
+    pub(super) fn fragment_dst(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Reg>, PtxError> {
+        let elements = self.fragment(operand, count)?;
+        let reg = |element| match self.dst(element, B32, Width::Exact)? {
+            Dst::Reg(reg) => Ok(reg),
+            _ => Err(self.error(operand.span, "here", "expected a register for each element of the result")),
+        };
+        elements.iter().map(reg).collect()
+    }
+
+    /// The registers or constants of a fragment.
+    pub(super) fn fragment_src(&mut self, operand: &Operand<'a>, count: usize) -> Result<Vec<Src>, PtxError> {
+        let elements = self.fragment(operand, count)?;
+        elements.iter().map(|element| self.src(element, B32, Width::Exact)).collect()
+    }
+
+    /// The operands in braces, as many as a fragment has registers.
+    fn fragment<'o>(&self, operand: &'o Operand<'a>, count: usize) -> Result<&'o [Operand<'a>], PtxError> {
+        let elements = match &operand.kind {
+            OperandKind::Vector(elements) => elements.as_slice(),
+            _ => std::slice::from_ref(operand),
+        };
+        if elements.len() == count {
+            return Ok(elements);
+        }
+        let message = format!("a fragment of {} registers, expected {count}", elements.len());
+        Err(self.error(operand.span, "here", message))
+    }
+
+    /// Appends the steps of a product whose columns of A are taken in so many slices, one after the other:
+    /// the registers of a slice follow those of the one before.
+    pub(super) fn multiply(
+        &mut self,
+        form: &'static Form,
+        (factor, sum): (Factor, Sum),
+        fragments: &Fragments,
+        slices: usize,
+    ) -> Result<(), PtxError> {
+        let Fragments { d, a, b, c } = fragments;
+        // A step must not write what a later one reads.
+        let is_read_late = |(at, reg): (usize, &Reg)| {
+            let read = Src::Reg(*reg);
+            let others = c.iter().enumerate().any(|(other, src)| other != at && *src == read);
+            others || a.contains(&read) || b.contains(&read)
+        };
+        let apart = d.iter().enumerate().any(is_read_late);
+        let sums: Vec<Reg> =
+            if apart { d.iter().map(|_| self.temporary(false)).collect::<Result<_, _>>()? } else { d.clone() };
+        for slice in 0..slices {
+            for op in form.steps(factor, sum) {
+                let mut step = Inst::new(Op::Tensor(op));
+                let part = |all: &[Src], at: u8| all[slice * (all.len() / slices) + usize::from(at)];
+                for at in 0..2 {
+                    step.srcs[at] = op.a[at].map_or(Src::None, |number| part(a, number));
+                    step.srcs[2 + at] = op.b[at].map_or(Src::None, |number| part(b, number));
+                    let Some(number) = op.c[at].map(usize::from) else { continue };
+                    step.srcs[4 + at] = if slice == 0 { c[number] } else { Src::Reg(sums[number]) };
+                    step.dsts[at] = Dst::Reg(sums[number]);
+                }
+                self.push(step)?;
+            }
+        }
+        for (to, from) in d.iter().zip(&sums).filter(|_| apart) {
+            let mut copy = Inst::new(Op::Mov(B32));
+            copy.dsts[0] = Dst::Reg(*to);
+            copy.srcs[0] = Src::Reg(*from);
+            self.push(copy)?;
+        }
+        Ok(())
+    }
+
+    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];`
+    pub(super) fn load_matrix(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let is_whole = mods.take("sync") & mods.take("aligned") & mods.take("m8n8") & mods.take("b16");
+        let is_shared = mods.take("shared") || mods.take("shared::cta");
+        let count = mods.take_one(&[("x1", 1), ("x2", 2), ("x4", 4)]);
+        let Some(count) = count.filter(|_| is_whole && is_shared) else {
+            return Err(self.unsupported(inst).with_help(LDMATRIX_HELP));
+        };
+        let transposed = mods.take("trans");
+        self.operand_count(inst, 2..=2)?;
+        // A row: what one lane points to.
+        let cache = CacheOp::Default;
+        let row = MemOp { space: Space::Shared, ty: B32, lanes: 4, cache, volatile: false, base: None, offset: 0 };
+        let row = self.address(&inst.operands[1], row)?;
+        let mut load = Inst::new(Op::LoadMatrix(MatrixLoad { count, transposed }, row));
+        let registers = self.fragment_dst(&inst.operands[0], count.into())?;
+        load.dsts.iter_mut().zip(registers).for_each(|(dst, register)| *dst = Dst::Reg(register));
+        Ok(load)
+    }
+}

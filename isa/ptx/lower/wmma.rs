@@ -1,0 +1,295 @@
+//! `wmma`: matrices between memory and registers, and their products. A load or a store becomes the
+//! addresses of the lane's elements and the widest accesses that [`Tiling::layout`] allows.
+
+use super::super::PtxError;
+use super::super::ast::Instruction;
+use super::Lowering;
+use super::modifiers::Modifiers;
+use super::operands::Width;
+use super::tensor::{Fragments, MAJORS};
+use isa::lanes::{AluFn, AluOp};
+use isa::program::{Dst, Inst, MemOp, Op, Place as Relocated, Reg, Src};
+use isa::tensor::{Bit, Factor, Layout, Major, Matrix, Place, Sum, TILINGS, Tiling, volta_form};
+use isa::types::{CacheOp, Space, Special, Type};
+
+use Type::{B16, B32, B64, U32};
+
+const HELP: &str = "supported are wmma.load.a .load.b .load.c .mma .store.d, .sync.aligned, .m16n16k16 .m32n8k16 \
+                    .m8n32k16, A and B of .f16, C and D both of .f16 or both of .f32";
+
+/// The types of an accumulator.
+const SUMS: [(&str, Sum); 2] = [("f16", Sum::F16), ("f32", Sum::F32)];
+
+/// A matrix in memory, as one lane sees it.
+struct Memory {
+    /// Address of the lane's first element.
+    mem: MemOp,
+    /// Elements from one row to the next, or from one column to the next.
+    stride: Src,
+    major: Major,
+    layout: Layout,
+    /// Bytes of an element: 2 or 4.
+    bytes: u32,
+}
+
+impl<'a> Lowering<'a> {
+    /// `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};` and the loads and stores.
+    pub(super) fn wmma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
+        let unsupported = || self.unsupported(inst).with_help(HELP);
+        let (is_load, is_store) = (mods.take("load"), mods.take("store"));
+        let is_mma = mods.take("mma");
+        let is_sync = mods.take("sync");
+        mods.take("aligned");
+        let majors = [mods.take_one(&MAJORS), mods.take_one(&MAJORS)];
+        let tiling = TILINGS.iter().find(|tiling| mods.take(tiling.shape));
+        let tiling = tiling.filter(|_| is_sync).ok_or_else(unsupported)?;
+        match majors {
+            [Some(a), Some(b)] if is_mma => {
+                let sum = mods.take_one(&SUMS).filter(|sum| mods.take_one(&SUMS) == Some(*sum));
+                let sum = sum.ok_or_else(unsupported)?;
+                self.wmma_mma(inst, tiling, [a, b], sum)
+            }
+            [Some(major), None] if is_load || is_store => {
+                let part = mods.take_one(&[("a", 'a'), ("b", 'b'), ("c", 'c'), ("d", 'd')]);
+                let sum = mods.take_one(&SUMS).ok_or_else(unsupported)?;
+                let matrix = match (part, is_load) {
+                    (Some('a'), true) if sum == Sum::F16 => Matrix::A(major),
+                    (Some('b'), true) if sum == Sum::F16 => Matrix::B(major),
+                    (Some('c'), true) | (Some('d'), false) => Matrix::Sum(sum),
+                    _ => return Err(unsupported()),
+                };
+                let space = mods.space();
+                let cache = CacheOp::Default;
+                let mem = MemOp { space, ty: B32, lanes: 1, cache, volatile: false, base: None, offset: 0 };
+                mods.finish(self)?;
+                self.wmma_access(inst, tiling, (matrix, major), (sum, mem), is_load)
+            }
+            _ => Err(unsupported()),
+        }
+    }
+
+    fn wmma_mma(
+        &mut self,
+        inst: &Instruction<'a>,
+        tiling: &Tiling,
+        majors: [Major; 2],
+        sum: Sum,
+    ) -> Result<(), PtxError> {
+        self.operand_count(inst, 4..=4)?;
+        let registers = |matrix| tiling.layout(matrix).elements() as usize;
+        let sums = registers(Matrix::Sum(sum)) / sum.per_register() as usize;
+        let [d, a, b, c] = [0, 1, 2, 3].map(|at| &inst.operands[at]);
+        let fragments = Fragments {
+            d: self.fragment_dst(d, sums)?,
+            a: self.fragment_src(a, registers(Matrix::A(majors[0])) / 2)?,
+            b: self.fragment_src(b, registers(Matrix::B(majors[1])) / 2)?,
+            c: self.fragment_src(c, sums)?,
+        };
+        self.multiply(volta_form(majors), (Factor::F16, sum), &fragments, tiling.slices())
+    }
+
+    /// `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {..}, [%rd1], %r1;`, or a store.
+    fn wmma_access(
+        &mut self,
+        inst: &Instruction<'a>,
+        tiling: &Tiling,
+        (matrix, major): (Matrix, Major),
+        (sum, mem): (Sum, MemOp),
+        is_load: bool,
+    ) -> Result<(), PtxError> {
+        self.operand_count(inst, 2..=3)?;
+        let [fragment, address] = if is_load { [0, 1] } else { [1, 0] };
+        let layout = tiling.layout(matrix);
+        let count = (layout.elements() / sum.per_register()) as usize;
+        let stride = match inst.operands.get(2) {
+            Some(operand) => self.src(operand, U32, Width::Exact)?,
+            None => Src::Imm(default_stride(tiling, matrix, major)),
+        };
+        let mem = self.address(&inst.operands[address], mem)?;
+        if !matches!(mem.space, Space::Global | Space::Shared | Space::Generic) {
+            let message = format!("a matrix in `.{}` memory, expected `.global` or `.shared`", mem.space.name());
+            return Err(self.error(inst.span, "this access", message));
+        }
+        let mem = self.in_register(mem)?;
+        let memory = Memory { mem, stride, major, layout, bytes: 4 / sum.per_register() };
+        let memory = self.of_lane(memory)?;
+        let accesses = self.accesses(&memory)?;
+        let fragment = &inst.operands[fragment];
+        if is_load {
+            let registers = self.fragment_dst(fragment, count)?;
+            self.wmma_load(&registers, &accesses)
+        } else {
+            let registers = self.fragment_src(fragment, count)?;
+            self.wmma_store(&registers, &accesses)
+        }
+    }
+
+    /// The same access without a relocation, which would go to the next instruction alone.
+    fn in_register(&mut self, mem: MemOp) -> Result<MemOp, PtxError> {
+        let Some((place, _)) = self.pending.last_mut() else { return Ok(mem) };
+        *place = Relocated::Source(0);
+        let base = self.temporary(true)?;
+        let mut address = Inst::new(Op::Mov(B64));
+        address.dsts[0] = Dst::Reg(base);
+        address.srcs[0] = Src::Imm(mem.offset as u64);
+        self.push(address)?;
+        Ok(MemOp { base: Some(base), offset: 0, ..mem })
+    }
+
+    /// Moves the address on to the first element of the lane.
+    fn of_lane(&mut self, memory: Memory) -> Result<Memory, PtxError> {
+        let bits = memory.layout.lane_bits();
+        let [lines, within] = [false, true].map(|is_within| {
+            bits.map(|bit| match (bit, memory.major) {
+                (Bit::Row(far), Major::Row) | (Bit::Column(far), Major::Column) if !is_within => far,
+                (Bit::Column(far), Major::Row) | (Bit::Row(far), Major::Column) if is_within => far,
+                _ => 0,
+            })
+        });
+        let (lines, within) = (self.sum_of_bits(lines)?, self.sum_of_bits(within)?);
+        let elements = self.combined(AluFn::Mad, U32, [lines, memory.stride, within])?;
+        let mem = self.moved(&memory.mem, elements, memory.bytes)?;
+        Ok(Memory { mem, ..memory })
+    }
+
+    /// The number that bits of the lane's number make, each of which stands for a power of two or nothing.
+    fn sum_of_bits(&mut self, weights: [u8; 5]) -> Result<Src, PtxError> {
+        let mut sum = Src::Imm(0);
+        // Bits that move as far, move together.
+        for shift in -4..=4i32 {
+            let moves =
+                |bit: u32| weights[bit as usize] != 0 && weights[bit as usize].ilog2() as i32 - bit as i32 == shift;
+            let mask = (0..5).filter(|&bit| moves(bit)).fold(0, |mask, bit| mask | 1u64 << bit);
+            if mask == 0 {
+                continue;
+            }
+            let part = self.combined(AluFn::And, B32, [Src::Special(Special::LaneId), Src::Imm(mask), Src::None])?;
+            let far = Src::Imm(shift.unsigned_abs().into());
+            let part = match shift {
+                0 => part,
+                1.. => self.combined(AluFn::Shl, B32, [part, far, Src::None])?,
+                _ => self.combined(AluFn::Shr, U32, [part, far, Src::None])?,
+            };
+            sum = match sum {
+                Src::Imm(_) => part,
+                _ => self.combined(AluFn::Or, B32, [sum, part, Src::None])?,
+            };
+        }
+        Ok(sum)
+    }
+
+    /// The result of an operation, in a new register of 32 bits.
+    fn combined(&mut self, f: AluFn, ty: Type, inputs: [Src; 3]) -> Result<Src, PtxError> {
+        let to = self.temporary(false)?;
+        let mut inst = Inst::new(Op::Alu(AluOp::new(f, ty)));
+        inst.dsts[0] = Dst::Reg(to);
+        inst.srcs[..3].copy_from_slice(&inputs);
+        self.push(inst)?;
+        Ok(Src::Reg(to))
+    }
+
+    /// An access so many elements of `bytes` bytes behind another.
+    fn moved(&mut self, mem: &MemOp, elements: Src, bytes: u32) -> Result<MemOp, PtxError> {
+        let wide = mem.base.is_none_or(|base| base.wide);
+        let to = self.temporary(wide)?;
+        let (f, ty) = if wide { (AluFn::MadWide, U32) } else { (AluFn::Mad, U32) };
+        let mut inst = Inst::new(Op::Alu(AluOp::new(f, ty)));
+        inst.dsts[0] = Dst::Reg(to);
+        let base = mem.base.map_or(Src::Imm(0), Src::Reg);
+        inst.srcs[..3].copy_from_slice(&[elements, Src::Imm(bytes.into()), base]);
+        self.push(inst)?;
+        Ok(MemOp { base: Some(to), ..*mem })
+    }
+
+    /// The accesses that move the elements of a lane, register after register: as many registers at once as
+    /// lie side by side in memory, or else the halves of each, one after the other.
+    fn accesses(&mut self, memory: &Memory) -> Result<Vec<MemOp>, PtxError> {
+        let Memory { mem, stride, major, layout, bytes } = memory;
+        let at = |element: u32| {
+            let Place { row, column, .. } = layout.place(0, element);
+            if *major == Major::Row { (row, column) } else { (column, row) }
+        };
+        let runs = [16, 8, 4, 2].map(|wide| wide / bytes).into_iter().filter(|&run| run > 0);
+        let is_run = |&run: &u32| run <= layout.elements() && (0..run).all(|ahead| at(ahead) == (0, ahead as u8));
+        let run = runs.into_iter().find(is_run).unwrap_or(1);
+        // Halves of a register, or whole ones.
+        let (ty, lanes) = if run * bytes < 4 { (B16, 1) } else { (B32, (run * bytes / 4) as u8) };
+        let mut lines = vec![(0, *mem)];
+        let mut accesses = Vec::new();
+        for first in (0..layout.elements()).step_by(run as usize) {
+            let (line, within) = at(first);
+            let known = lines.iter().find(|(known, _)| *known == line).map(|(_, mem)| *mem);
+            let mem = match known {
+                Some(mem) => mem,
+                None => {
+                    let far = self.combined(AluFn::Mul, U32, [*stride, Src::Imm(line.into()), Src::None])?;
+                    let mem = self.moved(mem, far, *bytes)?;
+                    lines.push((line, mem));
+                    mem
+                }
+            };
+            let offset = mem.offset.wrapping_add((u32::from(within) * bytes).into());
+            accesses.push(MemOp { ty, lanes, offset, ..mem });
+        }
+        Ok(accesses)
+    }
+
+    fn wmma_load(&mut self, registers: &[Reg], accesses: &[MemOp]) -> Result<(), PtxError> {
+        if accesses.len() > registers.len() {
+            for (register, halves) in registers.iter().zip(accesses.chunks_exact(2)) {
+                let mut whole = Inst::new(Op::Pack { part_bits: 16 });
+                for (src, half) in whole.srcs.iter_mut().zip(halves) {
+                    let part = self.temporary(false)?;
+                    let mut load = Inst::new(Op::Load(*half));
+                    load.dsts[0] = Dst::Reg(part);
+                    self.push(load)?;
+                    *src = Src::Reg(part);
+                }
+                whole.dsts[0] = Dst::Reg(*register);
+                self.push(whole)?;
+            }
+            return Ok(());
+        }
+        for (registers, access) in registers.chunks_exact(registers.len() / accesses.len()).zip(accesses) {
+            let mut load = Inst::new(Op::Load(*access));
+            load.dsts.iter_mut().zip(registers).for_each(|(dst, register)| *dst = Dst::Reg(*register));
+            self.push(load)?;
+        }
+        Ok(())
+    }
+
+    fn wmma_store(&mut self, registers: &[Src], accesses: &[MemOp]) -> Result<(), PtxError> {
+        if accesses.len() > registers.len() {
+            for (register, halves) in registers.iter().zip(accesses.chunks_exact(2)) {
+                let parts = [self.temporary(false)?, self.temporary(false)?];
+                let mut whole = Inst::new(Op::Unpack { part_bits: 16 });
+                whole.srcs[0] = *register;
+                whole.dsts[..2].copy_from_slice(&parts.map(Dst::Reg));
+                self.push(whole)?;
+                for (part, half) in parts.into_iter().zip(halves) {
+                    let mut store = Inst::new(Op::Store(*half));
+                    store.srcs[0] = Src::Reg(part);
+                    self.push(store)?;
+                }
+            }
+            return Ok(());
+        }
+        for (registers, access) in registers.chunks_exact(registers.len() / accesses.len()).zip(accesses) {
+            let mut store = Inst::new(Op::Store(*access));
+            store.srcs[..registers.len()].copy_from_slice(registers);
+            self.push(store)?;
+        }
+        Ok(())
+    }
+}
+
+/// Elements of a row, or of a column, of the matrix by itself.
+fn default_stride(tiling: &Tiling, matrix: Matrix, major: Major) -> u64 {
+    let [m, n, k] = tiling.extent;
+    let [rows, columns] = match matrix {
+        Matrix::A(_) => [m, k],
+        Matrix::B(_) => [k, n],
+        Matrix::Sum(_) => [m, n],
+    };
+    u64::from(if major == Major::Row { columns } else { rows })
+}

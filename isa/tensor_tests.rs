@@ -1,0 +1,95 @@
+use super::*;
+
+const BOTH: [Major; 2] = [Major::Row, Major::Column];
+
+fn matrices(form: &Form) -> [(&Layout, [u8; 2]); 4] {
+    let [m, n, k] = form.extent;
+    [(&form.a, [m, k]), (&form.b, [k, n]), (&form.sum16, [m, n]), (&form.sum32, [m, n])]
+}
+
+/// How often each place of a matrix is held.
+fn held(layout: &Layout, products: u8, [rows, columns]: [u8; 2]) -> Vec<u32> {
+    let [rows, columns] = [rows, columns].map(usize::from);
+    let mut held = vec![0; usize::from(products) * rows * columns];
+    for (lane, element) in (0..LANES).flat_map(|lane| (0..layout.elements()).map(move |element| (lane, element))) {
+        let Place { product, row, column } = layout.place(lane, element);
+        assert!(usize::from(row) < rows && usize::from(column) < columns, "{layout:?}: row {row}, column {column}");
+        held[(usize::from(product) * rows + usize::from(row)) * columns + usize::from(column)] += 1;
+    }
+    held
+}
+
+#[test]
+fn every_element_of_a_form_has_one_place() {
+    for form in &FORMS {
+        for (layout, extent) in matrices(form) {
+            assert!(held(layout, form.products, extent).iter().all(|&count| count == 1), "{} {layout:?}", form.shape);
+        }
+    }
+}
+
+#[test]
+fn every_element_of_a_tiling_is_held_as_often_as_any_other() {
+    for tiling in &TILINGS {
+        let [m, n, k] = tiling.extent;
+        let factors = BOTH.into_iter().flat_map(|major| [(Matrix::A(major), [m, k]), (Matrix::B(major), [k, n])]);
+        let sums = [Sum::F16, Sum::F32].map(|sum| (Matrix::Sum(sum), [m, n]));
+        for (matrix, extent) in factors.chain(sums) {
+            let layout = tiling.layout(matrix);
+            let elements = u32::from(extent[0]) * u32::from(extent[1]);
+            let copies = LANES * layout.elements() / elements;
+            assert!(held(&layout, 1, extent).iter().all(|&count| count == copies), "{} {matrix:?}", tiling.shape);
+        }
+    }
+}
+
+#[test]
+fn a_product_is_cut_as_volta_cuts_it() {
+    let cut = |shape: &str, sum| {
+        let form = FORMS.iter().find(|form| form.shape == shape && form.majors == [Major::Row, Major::Column]).unwrap();
+        form.steps(Factor::F16, sum)
+            .iter()
+            .map(|step| (step.a, step.b, step.c, step.multiplications))
+            .collect::<Vec<_>>()
+    };
+    let (one, two) = ([Some(0), None], [Some(0), Some(1)]);
+    let next = [Some(2), Some(3)];
+    let volta = |c, count| (two, two, c, count);
+    let fourth = [two, next, [Some(4), Some(5)], [Some(6), Some(7)]];
+    assert_eq!(cut("m8n8k4", Sum::F32), fourth.map(|c| volta(c, 256)));
+    assert_eq!(cut("m8n8k4", Sum::F16), [two, next].map(|c| volta(c, 512)));
+    assert_eq!(cut("m16n8k8", Sum::F32), [(one, one, two, 512), ([Some(1), None], one, next, 512)]);
+    assert_eq!(cut("m16n8k8", Sum::F16), [(two, one, two, 1024)]);
+    let (upper, lower) = ([Some(0), Some(2)], [Some(1), Some(3)]);
+    assert_eq!(cut("m16n8k16", Sum::F32), [(upper, two, two, 1024), (lower, two, next, 1024)]);
+    assert_eq!(cut("m16n8k16", Sum::F16), [(upper, two, one, 1024), (lower, two, [Some(1), None], 1024)]);
+}
+
+#[test]
+fn no_step_wants_more_than_two_registers_of_a_matrix() {
+    for form in &FORMS {
+        for sum in [Sum::F16, Sum::F32] {
+            let steps = form.steps(Factor::F16, sum);
+            for step in &steps {
+                let rows = step.c.iter().flatten().fold(0, |found, &at| {
+                    found | form.sums(sum).found(at.into(), sum.per_register(), |place| place.row)
+                });
+                let wanted = form.a.registers(|place| place.row, rows);
+                assert_eq!(step.a.iter().flatten().copied().collect::<Vec<_>>(), wanted, "{} {sum:?}", form.shape);
+            }
+            let [m, n, k] = form.extent.map(u32::from);
+            let all: u32 = steps.iter().map(|step| u32::from(step.multiplications)).sum();
+            assert_eq!(all, u32::from(form.products) * m * n * k, "{} {sum:?}", form.shape);
+        }
+    }
+}
+
+#[test]
+fn instructions_of_hardware_are_known_by_their_multiplications_and_their_names() {
+    for opcode in ["HMMA.884.F32.F32.STEP2", "HMMA.884.F16.F16.STEP0", "HMMA.1688.F32", "HMMA.16816.F32.BF16"] {
+        assert!(opcode.starts_with(instruction_of(multiplications_of(opcode))), "{opcode}");
+    }
+    assert_eq!(multiplications_of("HMMA.16816.F32"), 8 * multiplications_of("HMMA.884.F32.F32.STEP3"));
+    assert_eq!(multiplications_of("IMMA.8816.S8.S8"), 1024);
+    assert_eq!(volta_form([Major::Column, Major::Row]).majors, [Major::Column, Major::Row]);
+}
