@@ -1,4 +1,4 @@
-//! Matrix products: `mm2` (plain) and `sgemm` (scaled and accumulated).
+//! Matrix products: `mm2` (plain), `sgemm` (scaled and accumulated) and `hmma` (of halves).
 
 use super::bounded_sum::BoundedSum;
 use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
@@ -22,6 +22,30 @@ pub(super) static SGEMM: Reference = Reference {
     output: ElementType::F32,
     compute: sgemm,
 };
+
+/// `c[i][j] += sum over t of a[i][t] * b[t][j]`, in the order in which tensor cores add here.
+pub(super) static HMMA: Reference = Reference {
+    name: "hmma",
+    summary: "C = A * B + C of f16 and f32: m x n, A with rows of k elements, those of B at steps of b_row and b_column",
+    inputs: &[input("a", ElementType::F16), input("b", ElementType::F16), input("c", ElementType::F32)],
+    parameters: &[count("m"), count("n"), count("k"), count("b_row"), count("b_column")],
+    output: ElementType::F32,
+    compute: hmma,
+};
+
+/// Products of halves are exact in `f32`; each sum is rounded, in the order of the columns of A.
+fn hmma(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+    let [m, n, k, row, column] = ["m", "n", "k", "b_row", "b_column"].map(|name| arguments.count(name));
+    let a = arguments.input("a", m * k, "m * k")?;
+    let b = arguments.input("b", (k - 1) * row + (n - 1) * column + 1, "rows of B b_row apart, columns b_column")?;
+    let c = arguments.input("c", m * n, "m * n")?;
+    let element = |idx: usize| {
+        let (i, j) = (idx / n, idx % n);
+        let products = (0..k).map(|t| a.real(i * k + t) * b.real(t * row + j * column));
+        products.fold(c.real(idx) as f32, |sum, product| sum + product as f32)
+    };
+    Ok(Expected::exact(Array::from_reals(ElementType::F32, (0..m * n).map(|idx| element(idx).into()))))
+}
 
 fn mm2(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let [ni, nj, nk, lda] = ["ni", "nj", "nk", "lda"].map(|name| arguments.count(name));

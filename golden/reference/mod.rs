@@ -9,6 +9,7 @@
 //! | `gesummv` | `y`               | likewise                                                  |
 //! | `mm2`     | `C`               | likewise                                                  |
 //! | `sgemm`   | `C`               | likewise                                                  |
+//! | `hmma`    | `C`               | not at all: sums rounded in the order of tensor cores here |
 //! | `bfs`     | level of each node| not at all                                                |
 //! | `kmeans`, `nw`, `pathfinder` | numbers, scores, costs | not at all |
 //! | `conv`, `conv2d`, `scalarprod`, `spmv_csr` | sums of products | error bound of each `f32` sum, whatever its order |
@@ -209,6 +210,7 @@ pub const ALL: &[&Reference] = &[
     &heartwall::HEARTWALL,
     &heartwall::HEARTWALL_FOUND,
     &histo::HISTO,
+    &matmul::HMMA,
     &hotspot::HOTSPOT,
     &invindex::INVINDEX_FIRST,
     &invindex::INVINDEX_POSTINGS,

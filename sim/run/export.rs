@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use golden::interp::{self, LANES, Sms, WarpStep, run_steps};
 use golden::memory::FlatMemory;
 use isa::map;
-use isa::program::Program;
+use isa::program::{Op, Program};
 use isa::recorded::opcode::OpcodeTable;
 use isa::recorded::{Code, Cta, Header, Operands, Operation, Warp};
 use isa::types::Space;
@@ -21,7 +21,7 @@ use trace::{Packer, Packing, TraceWriter};
 use waves::part_file::PartFile;
 
 use super::functional::Functional;
-use super::prepare::{Kernel, Prepared, prepare};
+use super::prepare::{Kernel, Prepared, Task, prepare};
 use super::{RunError, verify};
 use crate::launch::LaunchFile;
 use crate::trace::LIST;
@@ -88,6 +88,7 @@ pub fn export_into(
     form: Form,
 ) -> Result<(), RunError> {
     let prepared = prepare(launch, config)?;
+    has_opcodes(&prepared, form.version)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
     std::fs::create_dir_all(folder)
         .map_err(|e| RunError::input(folder, &format!("no folder can be made here: {e}")))?;
@@ -114,6 +115,31 @@ pub fn export_into(
     let mut out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
     out.write_all(list.as_bytes()).and_then(|()| out.keep()).map_err(|e| bad(&path, e))?;
     exported().files.push(path);
+    Ok(())
+}
+
+/// Refuses products of matrices in a trace whose GPUs have no opcode for them.
+fn has_opcodes(prepared: &Prepared, version: BinaryVersion) -> Result<(), RunError> {
+    if version.multiplies_matrices() {
+        return Ok(());
+    }
+    let programs = prepared.tasks.iter().flatten().filter_map(|task| match task {
+        Task::Launch(kernel) => Some(&kernel.program),
+        Task::Fill { .. } | Task::Copy { .. } => None,
+    });
+    for program in programs {
+        if let Some(inst) = program.insts.iter().find(|inst| matches!(inst.op, Op::Tensor(_))) {
+            let file = format!("{}:{}", program.file, inst.line);
+            let least = BinaryVersion::ALL.iter().find(|version| version.multiplies_matrices());
+            let least = least.map_or(0, |version| version.number());
+            let what = format!(
+                "`{}` multiplies matrices, which binary version {} has no opcode for (expected {least} or later)",
+                program.name,
+                version.number()
+            );
+            return Err(RunError::input(Path::new(&file), &what));
+        }
+    }
     Ok(())
 }
 

@@ -7,7 +7,8 @@
 use golden::interp::Access;
 use isa::lanes::AluFn;
 use isa::program::{Inst, MemOp, Op};
-use isa::recorded::Architecture;
+use isa::recorded::opcode::OpcodeTable;
+use isa::recorded::{Architecture, Header};
 use isa::tensor::instruction_of;
 use isa::types::{CacheOp, Space, Type};
 
@@ -32,6 +33,12 @@ impl BinaryVersion {
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
+    }
+
+    /// Whether it has opcodes for products of matrices.
+    pub(crate) fn multiplies_matrices(self) -> bool {
+        let header = Header { binary_version: self.0, ..Header::default() };
+        OpcodeTable::new(header.architecture()).class("HMMA").is_some()
     }
 }
 

@@ -13,6 +13,7 @@
 //! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
+//! | products of matrices, with tensor pipes and without                           | `tensor`     |
 //! | traces: replayed, exported, refused                                           | `replay`     |
 //! | exports are what Accel-Sim's reader takes                                     | `exports`    |
 
@@ -29,6 +30,7 @@ mod orders;
 mod recalls;
 mod replay;
 mod statistics;
+mod tensor;
 mod tracker;
 
 use std::path::{Path, PathBuf};

@@ -13,15 +13,16 @@ use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{
     Counters, Outcome, Recording, RunError, RunOptions, RunReport, TraceForm, Verdict, export, open, replay,
 };
+use warpsieve::trace::sass::BinaryVersion;
 use warpsieve::trace::source::TraceSource;
 use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
-use super::{Setup, fermi, kernels, launch, root, waves};
+use super::{Setup, kernels, launch, root, waves};
 
 const SMALL: Size = Size { ctas: 5, iterations: 6 };
 
 /// A folder with a trace of one kernel.
-struct Traced {
+pub(super) struct Traced {
     folder: tempfile::TempDir,
     list: PathBuf,
 }
@@ -42,7 +43,7 @@ impl Traced {
     }
 
     /// A CTA of one warp on Ampere, with these instructions.
-    fn ampere(instructions: &str) -> Self {
+    pub(super) fn ampere(instructions: &str) -> Self {
         let insts = instructions.lines().count();
         Self::new(format!(
             "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 4096\n-nregs = 24\n\
@@ -62,7 +63,7 @@ impl Traced {
     }
 
     #[track_caller]
-    fn passes(&self, setup: &Setup) -> RunReport {
+    pub(super) fn passes(&self, setup: &Setup) -> RunReport {
         let setup = Setup { options: RunOptions { check: true, ..setup.options.clone() }, ..setup.clone() };
         let report = self.tries(&setup).unwrap();
         assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed));
@@ -417,9 +418,21 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
 }
 
 fn exported(kernel: &str, packing: Packing) -> Traced {
+    packed(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
+}
+
+/// A launch file as a trace of a GPU with opcodes for products of matrices, on `fermi` with designs.
+pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> Traced {
+    let version = BinaryVersion::new(70).unwrap();
+    packed(launch, designs, TraceForm { version, ..TraceForm::default() })
+}
+
+fn packed(launch: &Path, designs: &[&str], form: TraceForm) -> Traced {
     let folder = tempfile::tempdir().unwrap();
-    let form = TraceForm { packing, ..TraceForm::default() };
-    export(open(&launch(kernel, "small.toml"), None).unwrap(), &fermi(), folder.path(), form).unwrap();
+    let designs = designs.iter().map(|&design| design.to_owned()).collect();
+    let request = Request { machine: "fermi".to_owned(), designs, ..Request::default() };
+    let config = Resolved::new(&request).unwrap().config;
+    export(open(launch, None).unwrap(), &config, folder.path(), form).unwrap();
     let list = folder.path().join("kernelslist.g");
     Traced { folder, list }
 }
@@ -427,7 +440,7 @@ fn exported(kernel: &str, packing: Packing) -> Traced {
 /// What a run asks for: lines of loads and stores, lines of constants, atomics of the L1s and of the L2,
 /// warp instructions in all and by pipe.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+pub(super) struct Asked {
     lines: (u64, u64),
     constants: u64,
     atomics: (u64, u64),
@@ -436,7 +449,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(counters: &Counters) -> Self {
+    pub(super) fn of(counters: &Counters) -> Self {
         let per_pipe = counters
             .cores
             .iter()

@@ -72,7 +72,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
             checked.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
         }
         // The small ones cover every reference; the large would take seconds each.
-        if path.ends_with("small.toml") {
+        if path.to_str().is_some_and(|path| path.ends_with("small.toml")) {
             let expected = file.expected(&file.initial());
             let expected = expected.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
             assert!(expected.iter().any(Option::is_some), "{path:?} expects nothing");
