@@ -488,6 +488,10 @@ fn errors_of_meaning_name_the_operand() {
             "k.ptx:6:1: instruction `suld.b.2d.b32.trap` is not supported",
         ),
         ("ld.global.v4.f64 {%fd1, %fd2, %fd3, %fd4}, [%rd1];", "k.ptx:6:1: a vector of 32 bytes, expected at most 16"),
+        (
+            "ld.global.v4.f32 {%f1, %f2, _, %f1}, [%rd1];",
+            "k.ptx:6:32: stands twice in one vector, expected a register for each element",
+        ),
         ("ld.global.v2.f32 %f1, [%rd1];", "k.ptx:6:18: 1 data operands, expected 2"),
         ("mul.s32 %r1, %r2, 3;", "k.ptx:6:1: which half of the `.s32` product?"),
         ("sin.f32 %f1, %f2;", "k.ptx:6:1: `sin` without `.approx`"),

@@ -5,7 +5,7 @@ use super::super::ast::{Instruction, Name, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use isa::program::{Inst, MemOp, Op, Src};
+use isa::program::{Dst, Inst, MemOp, Op, Src};
 use isa::types::{CacheOp, Scope, Space, Type};
 
 use Type::{B8, B16, B32, B64, F16, F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -56,7 +56,15 @@ impl<'a> Lowering<'a> {
         }
         let mut lowered = Inst::new(Op::Load(self.address(&inst.operands[1], mem)?));
         for (i, operand) in elements.iter().enumerate() {
-            lowered.dsts[i] = self.dst(operand, mem.ty, Width::AtLeast)?;
+            let dst = self.dst(operand, mem.ty, Width::AtLeast)?;
+            if dst != Dst::None && lowered.dsts[..i].contains(&dst) {
+                return Err(self.error(
+                    operand.span,
+                    "here",
+                    "stands twice in one vector, expected a register for each element",
+                ));
+            }
+            lowered.dsts[i] = dst;
         }
         if order != Order::Acquire {
             return Ok(Some(lowered));
