@@ -1,5 +1,6 @@
 //! The readers on the whole `fermi` machine.
 
+use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use rtl::machine::{CORE, Machine, MachineConfig};
@@ -62,20 +63,25 @@ fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
 }
 
 #[test]
-fn every_view_fits_the_first_machine_that_has_what_it_is_about() {
+fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
     let fermi = machine("fermi", &["frc", "decoupled", "dwt-cs"], &["l2.flow.coherence=sharers"]);
     let hybrid = machine("hybrid", &["tracker"], &[]);
     let of_fermi = ["**.scheduler[*]", "**.bank[*]", "**.entry[*]", "**.slot[*]", "**.l2.tags[*]", "sm0.l1.tags.*[5]"];
     let of_hybrid = ["**.transfers.row[*]"];
-    let waves = [(&fermi, &of_fermi[..]), (&hybrid, &of_hybrid)].map(|(machine, entries)| {
+    let hbm2 = machine("hbm2", &[], &[]);
+    let waves = [(&fermi, &of_fermi[..]), (&hybrid, &of_hybrid), (&hbm2, &[])].map(|(machine, entries)| {
         let globs: Vec<Glob> = ["**"].iter().chain(entries).map(|glob| glob.parse().unwrap()).collect();
         let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
         Waveform::new(Cursor::new(Vec::new()), machine, spec).unwrap()
     });
     for built_in in BUILT_IN {
         let scoped = |wave| -> Option<_> { Some((wave, built_in.scope(Waveform::tree(wave), wave.selection())?)) };
-        let (wave, scope) = waves.iter().find_map(scoped).unwrap();
-        let applied = View::named(built_in.name).unwrap().apply(wave.tree(), wave.selection(), scope);
-        assert_eq!(applied.missing, Vec::<String>::new(), "{}", built_in.name);
+        let view = View::named(built_in.name).unwrap();
+        let missing = waves.iter().filter_map(scoped).map(|(wave, scope)| {
+            let applied = view.apply(wave.tree(), wave.selection(), scope);
+            applied.missing.into_iter().collect::<BTreeSet<String>>()
+        });
+        let everywhere = missing.reduce(|one, other| &one & &other);
+        assert_eq!(everywhere, Some(BTreeSet::new()), "{}", built_in.name);
     }
 }
