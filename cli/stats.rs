@@ -18,7 +18,7 @@ use rtl::l1::watch::Fail;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::machine::MachineConfig;
 use rtl::noc::xbar::OutputStats;
-use rtl::sm::StallReason;
+use rtl::sm::{InstructionStats, StallReason};
 use rtl::tracker::TrackerStats;
 
 use warpsieve::config::Resolved;
@@ -55,6 +55,8 @@ pub struct Stats<'a> {
     ipc: f64,
     /// What candel2018 section 5 measures.
     candel2018: Candel2018,
+    /// All instruction caches together; only where there are any.
+    icache: Option<Icache>,
     /// All L1Ds together.
     l1: L1,
     /// All constant caches together.
@@ -191,6 +193,17 @@ struct ReadOnly {
     reservation_fails: ReservationFails,
 }
 
+/// The cache that fetches find their instructions in: [`InstructionStats`].
+#[derive(Debug, Serialize)]
+struct Icache {
+    accesses: u64,
+    hits: u64,
+    hit_pending: u64,
+    misses: u64,
+    evictions: u64,
+    refusals: u64,
+}
+
 /// Cycles in which the oldest access was refused, by [`Fail`].
 #[derive(Debug, Serialize)]
 struct ReservationFails {
@@ -307,6 +320,8 @@ struct Host {
 struct Units {
     /// Each SM.
     sm: Vec<Sm>,
+    /// Each instruction cache.
+    icache: Vec<Icache>,
     /// Each L1D.
     l1: Vec<L1>,
     /// Each constant cache.
@@ -368,6 +383,7 @@ impl<'a> Stats<'a> {
             thread_instructions: counters.thread_instructions(),
             ipc: counters.ipc(),
             candel2018: Candel2018::of(counters, &resolved.config.l2),
+            icache: (!counters.icache.is_empty()).then(|| Icache::of(&counters.icache)),
             l1: L1::of(&counters.l1, &resolved.config),
             const_cache: ReadOnly::of(&counters.const_cache),
             texture_cache: ReadOnly::of(&counters.texture_cache),
@@ -383,7 +399,7 @@ impl<'a> Stats<'a> {
             },
             dram: Dram::of(&counters.dram),
             energy,
-            stalls: Stalls::of(&counters.stalls),
+            stalls: Stalls::of(&counters.stalls, !counters.icache.is_empty()),
             loads: report.loads.iter().map(Load::of).collect(),
             reuse: report.reuse.map(|[all, _]| Reuse::of(all)),
             check: match report.verdict {
@@ -395,6 +411,7 @@ impl<'a> Stats<'a> {
             host: Host { wall_seconds: seconds, cpu_seconds, cycles_per_second: rate },
             units: Units {
                 sm: Sm::all(counters, resolved.config.sm.operands.banks > 0),
+                icache: counters.icache.iter().map(|unit| Icache::of(from_ref(unit))).collect(),
                 l1: counters.l1.iter().map(|unit| L1::of(from_ref(unit), &resolved.config)).collect(),
                 const_cache: counters.const_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
                 texture_cache: counters.texture_cache.iter().map(|unit| ReadOnly::of(from_ref(unit))).collect(),
@@ -423,6 +440,20 @@ impl L1 {
             demotions: decoupled.map(|()| sum(|unit| unit.demotions)),
             recalls: (config.l2.recalls()).then(|| sum(|unit| unit.recalls)),
             reservation_fails: ReservationFails::of(units),
+        }
+    }
+}
+
+impl Icache {
+    fn of(units: &[InstructionStats]) -> Self {
+        let sum = |count: fn(&InstructionStats) -> u64| units.iter().map(count).sum();
+        Self {
+            accesses: sum(|unit| unit.accesses),
+            hits: sum(|unit| unit.hits),
+            hit_pending: sum(|unit| unit.hit_pending),
+            misses: sum(|unit| unit.misses),
+            evictions: sum(|unit| unit.evictions),
+            refusals: sum(|unit| unit.refusals),
         }
     }
 }
@@ -532,17 +563,19 @@ impl Sm {
             divergent_branches: core.divergent_branches,
             shared_conflicts: core.shared_conflicts,
             operand_conflicts: has_banks.then_some(core.operand_conflicts),
-            stalls: Stalls::of(from_ref(cycles)),
+            stalls: Stalls::of(from_ref(cycles), !counters.icache.is_empty()),
         });
         sm.collect()
     }
 }
 
 impl Stalls {
-    /// Over the given SMs.
-    fn of(units: &[Vec<u64>]) -> Self {
+    /// Over the given SMs; `caches` if fetches can miss.
+    fn of(units: &[Vec<u64>], caches: bool) -> Self {
         let reasons = StallReason::ALL.iter().enumerate().filter(|(_, reason)| **reason != StallReason::Issued);
         let cycles = |idx: usize| units.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
-        Self(reasons.map(|(idx, reason)| (reason.name().to_owned(), cycles(idx).into())).collect())
+        let is_modelled = |reason| caches || reason != StallReason::FetchMiss;
+        let value = |idx, reason| if is_modelled(reason) { cycles(idx).into() } else { Value::Null };
+        Self(reasons.map(|(idx, reason)| (reason.name().to_owned(), value(idx, *reason))).collect())
     }
 }

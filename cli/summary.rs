@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Config;
-use rtl::sm::StallReason;
+use rtl::sm::{InstructionStats, StallReason};
 
 use super::output::{self, grouped};
 use warpsieve::config::Resolved;
@@ -48,6 +48,9 @@ impl fmt::Display for Summary<'_> {
         row(f, "cycles", &[grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())])?;
         let instructions = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
         row(f, "instructions", &[format!("{} of warps", instructions[0]), format!("{} of threads", instructions[1])])?;
+        if !counters.icache.is_empty() {
+            row(f, "L1I", &fetches(counters))?;
+        }
         row(f, "L1D", &l1(counters))?;
         for (label, units) in [("constants", &counters.const_cache), ("texels", &counters.texture_cache)] {
             // Most kernels have none of either.
@@ -110,6 +113,18 @@ fn joules(dynamic_pj: f64, leakage_pj: f64) -> Vec<String> {
 
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
+}
+
+/// How fetches fared. A miss is a read of the L2.
+fn fetches(counters: &Counters) -> Vec<String> {
+    let sum = |count: fn(&InstructionStats) -> u64| counters.icache.iter().map(count).sum::<u64>();
+    let fetches = sum(|unit| unit.accesses);
+    vec![
+        format!("{} fetches", grouped(fetches)),
+        format!("{} hits", percent(sum(|unit| unit.hits), fetches)),
+        format!("{} pending hits", percent(sum(|unit| unit.hit_pending), fetches)),
+        format!("{} reads of the L2", grouped(sum(|unit| unit.misses))),
+    ]
 }
 
 fn l1(counters: &Counters) -> Vec<String> {

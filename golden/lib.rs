@@ -7,6 +7,7 @@
 //! | [`interp`]        | whole machine: runs a kernel on [`memory`], one instruction at a time  |
 //! | [`index`]         | index unit: polynomial division, bit by bit                            |
 //! | [`l1`]            | coalescer, L1D and MSHR: lines of an instruction, what becomes of each |
+//! | [`sm`]            | instruction cache                                                       |
 //! | [`noc`]           | crossbar: nothing lost, doubled, changed or overtaken                  |
 //! | [`l2`]            | L2 bank: hits, victims, write-backs, bytes                             |
 //! | [`throttle`]      | throttle: limits found by search, lost locality, who may load            |
@@ -26,5 +27,6 @@ pub mod memory;
 pub mod mix;
 pub mod noc;
 pub mod reference;
+pub mod sm;
 pub mod throttle;
 pub mod untimed;

@@ -38,6 +38,7 @@ pub struct BuiltIn {
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "l1d", block: "l1", part: None, text: include_str!("views/l1d.txt") },
     BuiltIn { name: "sm", block: "core", part: None, text: include_str!("views/sm.txt") },
+    BuiltIn { name: "icache", block: "core", part: Some("icache"), text: include_str!("views/icache.txt") },
     BuiltIn { name: "dram", block: "dram", part: None, text: include_str!("views/dram.txt") },
     BuiltIn { name: "replacement", block: "l2", part: Some("evictions"), text: include_str!("views/replacement.txt") },
     BuiltIn { name: "frc", block: "l2", part: Some("frc"), text: include_str!("views/frc.txt") },

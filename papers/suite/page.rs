@@ -174,7 +174,9 @@ pub(super) fn csv(rows: &[Row<'_>]) -> Result<String, Report> {
         head.extend([format!("untimed_{what}"), format!("reference_{what}")]);
     }
     head.extend(["cycles", "ipc", "warp_instructions", "l1_percent", "l2_percent", "check"].map(str::to_owned));
-    head.extend(StallReason::ALL.iter().map(|reason| format!("{}_percent", reason.name())));
+    // No machine of the suite has an instruction cache.
+    let reasons = StallReason::ALL.iter().filter(|reason| **reason != StallReason::FetchMiss);
+    head.extend(reasons.map(|reason| format!("{}_percent", reason.name())));
     writer.write_record(&head).into_diagnostic()?;
     let real = |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:.3}"));
     for row in rows {

@@ -14,11 +14,13 @@
 //! | `supply.forward` | in | `Forward` | taken when answer and line can leave                        |
 //! | `supply.supply` | out | `Reply` | the line to the SM that wants it, if it is here                |
 //! | `supply.answer` | out | `Answer` | one for each forward, in the same cycle                       |
+//! | `instructions.wanted` | in | `LineWanted` | a line that the core's instruction cache misses; taken when it is sent |
+//! | `instructions.brought` | out | `LineBrought` | that line, in the cycle in which it is taken; always has room |
 //!
 //! One cycle, in this order: (1) an answer leaves, the head of `mem_rsp` is taken: fill path 1 into the cache,
-//! fill path 2 past it, or an acknowledgement; a line that the L2 recalls is dropped, or one that another SM wants supplied; (2) one waiter of the oldest
-//! filled MSHR entry gets its bytes, the caches in turn; (3) one request goes to the network, from the miss queue or
-//! on the bypass path; (4) the oldest line request probes the tags of its cache, where the fill of (1) is already
+//! fill path 2 past it, an acknowledgement, or a line of instructions, which goes on to the core; a line that the L2 recalls is dropped, or one that another SM wants supplied; (2) one waiter of the oldest
+//! filled MSHR entry gets its bytes, the caches in turn; (3) one request goes to the network: a line of
+//! instructions that the core wants, or from the miss queue or on the bypass path, in turn where both wait; (4) the oldest line request probes the tags of its cache, where the fill of (1) is already
 //! visible; (5) the coalescer emits its next line request.
 //! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
 //! Ordering and stalls: a refused line request stays at the head, retries every cycle and holds everything behind it;
@@ -31,6 +33,7 @@
 
 mod head;
 mod host;
+mod instructions;
 mod peers;
 mod ports;
 mod rest;
@@ -44,6 +47,7 @@ use super::bypass;
 use super::cache::{CACHES, Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
 use super::config::{CacheConfig, L1Config, LsuConfig};
+use super::instructions::SupplierIo;
 use super::loads::LoadStats;
 use super::miss_queue::MissQueue;
 use super::mrpb::AccessQueue;
@@ -126,6 +130,8 @@ pub struct Lsu {
     miss_queue: MissQueue,
     /// Whose turn it is at the network port when both paths want it.
     bypass_turn: bool,
+    /// Whose turn it is at the network port when instructions and data want it.
+    instruction_turn: bool,
     /// Modified lines on their way to memory.
     write_backs: u16,
     /// Of each load instruction of the kernel, by its program counter.
@@ -181,6 +187,7 @@ impl Lsu {
             drain_turn: RoundRobin::new(CACHES as u32),
             miss_queue: MissQueue::new(l1.miss_queue, shape),
             bypass_turn: false,
+            instruction_turn: false,
             write_backs: 0,
             loads: Vec::new(),
             shown: Shown::Idle,
@@ -192,13 +199,21 @@ impl Lsu {
         }
     }
 
-    /// One clock edge, with a side band if there is one.
+    /// One clock edge, with a side band and an instruction cache to serve if there are any.
     #[inline(always)]
-    pub(crate) fn eval_beside(&mut self, io: LsuIo<'_>, side: Option<&mut SideBand>, at: &mut impl AnyEdge) -> Sleep {
-        match side {
+    pub(crate) fn eval_beside(
+        &mut self,
+        mut io: LsuIo<'_>,
+        side: Option<&mut SideBand>,
+        core: Option<SupplierIo<'_>>,
+        at: &mut impl AnyEdge,
+    ) -> Sleep {
+        let wants = core.is_some_and(|mut core| self.serve_instructions(&mut core, &mut io, at));
+        let sleep = match side {
             None => self.eval_any(io, at),
             Some(side) => self.eval_throttled(io, side, at),
-        }
+        };
+        if wants { Sleep::Next } else { sleep }
     }
 
     /// One clock edge of an LSU that serves the throttle of its core: ends of periods come before all else,
@@ -295,7 +310,7 @@ impl Block for Lsu {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
-            place: _,
+            place,
             sends_all: _,
             by_sector: _,
             whole: _,
@@ -313,6 +328,7 @@ impl Block for Lsu {
             drain_turn,
             miss_queue,
             bypass_turn,
+            instruction_turn,
             write_backs,
             // Statistics.
             loads: _,
@@ -325,6 +341,9 @@ impl Block for Lsu {
         to.probe_state("status", *shown);
         to.probe_sized("fails", refused.map_or(0, |refusal| u64::from(refusal.all)), NUM_FAILS as u32);
         to.flag("bypass_turn", *bypass_turn);
+        if place.has_instructions {
+            to.flag("instruction_turn", *instruction_turn);
+        }
         if *probes_twice {
             to.flag("probing", *probing);
         }

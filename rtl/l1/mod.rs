@@ -7,6 +7,7 @@ pub mod coalescer;
 pub mod config;
 pub mod decoupled;
 pub mod dueling;
+pub mod instructions;
 pub mod loads;
 pub mod lsu;
 pub mod miss_queue;

@@ -1,5 +1,5 @@
 //! Where an answer goes is written in its ticket: lanes in bits 31 to 0, pending-table row in bits 37 to 32,
-//! the cache that asked for a line in bits 45 to 44, and which path asked.
+//! the cache that asked for a line in bits 45 to 44 (3: the instruction cache of the core), and which path asked.
 
 use super::cache::CacheId;
 
@@ -7,6 +7,9 @@ const BYPASS: u64 = 1 << 47;
 const WRITE_BACK: u64 = 1 << 46;
 
 const CACHE_SHIFT: u32 = 44;
+
+/// A line of instructions.
+pub(super) const INSTRUCTIONS: u64 = 3 << CACHE_SHIFT;
 
 /// A line that misses in a cache.
 pub(super) fn fill(cache: CacheId, slot: u8, lanes: u32) -> u64 {
@@ -29,6 +32,10 @@ pub(super) fn is_bypass(ticket: u64) -> bool {
 }
 pub(super) fn is_write_back(ticket: u64) -> bool {
     ticket & WRITE_BACK != 0
+}
+/// Whether a line of instructions is brought.
+pub(super) fn is_of_instructions(ticket: u64) -> bool {
+    ticket & INSTRUCTIONS == INSTRUCTIONS
 }
 /// The cache that a line fills.
 pub(super) fn cache(ticket: u64) -> CacheId {

@@ -128,7 +128,7 @@ impl MachineConfig {
                 rules.range(field, u64::from(*cycles), 0..=1000, "a link on a chip takes less");
             }
         });
-        rules.group("sm", |rules| self.sm.validate(rules));
+        rules.group("sm", |rules| self.sm.validate(self.l1.line_bytes, rules));
         self.throttle.validate(self.num_sms, &self.sm, &mut rules);
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.validate_l1(rules));

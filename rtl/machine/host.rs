@@ -17,7 +17,7 @@ use crate::l1::watch::Watch;
 use crate::l2::{Invalidate, InvalidateAck, L2Bank};
 use crate::noc::packet::{Reply, Request};
 use crate::noc::xbar::Xbar;
-use crate::sm::{Dispatcher, Fault, KernelImage, LaunchError, SmCore, occupancy};
+use crate::sm::{Dispatcher, Fault, FetchWatch, KernelImage, LaunchError, SmCore, occupancy};
 use crate::tracker::{Answer, Forward, Seen, Tracker};
 
 /// Why the host's wish cannot be met.
@@ -141,6 +141,7 @@ impl Machine {
     /// wrote.
     pub fn observe(&mut self) {
         self.lsus.iter_mut().for_each(Lsu::observe);
+        self.cores.iter_mut().for_each(SmCore::observe);
         self.tracking.iter_mut().for_each(|tracking| tracking.trackers.iter_mut().for_each(Tracker::observe));
         self.memory.banks.iter_mut().for_each(L2Bank::refuse_unwritten);
     }
@@ -148,6 +149,11 @@ impl Machine {
     /// What an L1 did since this was last asked, if observed.
     pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
         self.lsus[sm].take_watch()
+    }
+
+    /// What an instruction cache did since this was last asked, if there is one and it is observed.
+    pub fn take_fetches(&mut self, sm: usize) -> Option<FetchWatch> {
+        self.cores[sm].take_fetches()
     }
 
     /// Charges slept spans to the statistics; `tick` is the time of the last edge.

@@ -2,6 +2,7 @@
 
 pub mod config;
 mod duel;
+mod fetching;
 mod host;
 mod places;
 mod side_network;

@@ -15,6 +15,7 @@
 //!                     ▼ │                       DRAM clock
 //!                    dram0..c
 //! ```
+//! Where the cores have instruction caches, two links more beside `mem` and `wb`: `wanted`, `brought`.
 //! Beside them, in machines whose SMs duel: dueling, told by the L1s of two SMs, telling all.
 //! With a throttle there is a side band beside these: `side`, with a coordinator at its end if the scheme has one.
 //!
@@ -41,6 +42,7 @@ use std::ops::Range;
 
 use super::MachineConfig;
 use super::duel::Duel;
+use super::fetching::Fetching;
 use super::side_network::RecallNetwork;
 use super::tracking::Tracking;
 use crate::kernel::{AnyEdge, BlockId, Blocks, Chan, Clocks, Describe, Due, Edge, FastEdge, Simulator, Sleep};
@@ -74,6 +76,8 @@ pub struct Machine {
     from_l2: Vec<Chan<Reply>>,
     deliver: Vec<Chan<Reply>>,
     pub(super) duel: Option<Box<Duel>>,
+    /// Where the cores have instruction caches.
+    pub(super) fetching: Option<Box<Fetching>>,
     /// By SM; none without a throttle that needs it.
     side: Vec<SideBand>,
     /// Where the L2 keeps the L1s coherent.

@@ -6,7 +6,10 @@ use super::execute::collectors::{MAX_BANKS, MAX_UNITS};
 use super::execute::pipes::CALENDAR_CYCLES;
 use super::front::scheduler::MAX_SCHEDULERS;
 use super::{MAX_CTAS, MAX_WARPS};
+use crate::cells::lru::MAX_WAYS;
 use crate::config::Rules;
+use crate::index::IndexConfig;
+use crate::index::linear::Linear;
 use crate::l1::access::LANES;
 
 /// How a scheduler ranks its warps.
@@ -109,6 +112,40 @@ pub struct SharedConfig {
     pub latency: u16,
 }
 
+/// Where the fetch stage finds instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum InstructionStore {
+    /// Every instruction is there.
+    // With braces: serde lets any key pass beside a unit.
+    Perfect {},
+    /// In an instruction cache, whose misses the LSU sends to the L2.
+    Cache(InstructionCacheConfig),
+}
+
+/// The instruction cache. Its lines are as long as those of the L1.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InstructionCacheConfig {
+    /// Sets.
+    pub sets: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// Lines on their way at a time, for each of which any number of warps may wait.
+    pub mshr_entries: u32,
+    /// Set index function.
+    pub index: IndexConfig,
+    /// Bytes that an instruction of a PTX program takes; those of a trace lie where it says.
+    pub instruction_bytes: u32,
+}
+
+/// As GPGPU-Sim's GTX 480 configuration has it.
+impl Default for InstructionCacheConfig {
+    fn default() -> Self {
+        Self { sets: 4, ways: 4, mshr_entries: 2, index: Linear {}.into(), instruction_bytes: 8 }
+    }
+}
+
 /// An SM core.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -134,6 +171,8 @@ pub struct SmConfig {
     pub warp_limit: u32,
     /// Timing of traces.
     pub trace_timing: TraceTiming,
+    /// Where instructions are fetched from.
+    pub icache: InstructionStore,
     /// Execution pipes.
     pub pipes: PipeConfig,
     /// Register file banks.
@@ -154,8 +193,11 @@ impl SmConfig {
         (LANES as u32 / self.simd_width) as u16
     }
 
-    /// Checks every rule.
-    pub fn validate(&self, rules: &mut Rules) {
+    /// Checks every rule, in a machine whose lines have so many bytes.
+    pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
+        if let InstructionStore::Cache(icache) = &self.icache {
+            rules.group("icache", |rules| icache.validate(line_bytes, rules));
+        }
         let lanes = u64::from(self.warp_lanes);
         let half = LANES as u32;
         let why = "a warp is 32 lanes or two such halves";
@@ -200,6 +242,20 @@ impl SmConfig {
             );
             rules.range("latency", shared.latency.into(), 1..=256, "a result is on its way for at most a calendar");
         });
+    }
+}
+
+impl InstructionCacheConfig {
+    fn validate(&self, line_bytes: u32, rules: &mut Rules) {
+        let &Self { sets, ways, mshr_entries, ref index, instruction_bytes } = self;
+        rules.power_of_two("sets", sets.into(), 1..=4096, "the set index is a bit field");
+        rules.range("ways", ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
+        rules.range("mshr_entries", mshr_entries.into(), 1..=64, "the search is one bit an entry");
+        let why = "a line holds a whole number of instructions, which have 4, 8 or 16 bytes on GPUs";
+        rules.power_of_two("instruction_bytes", instruction_bytes.into(), 4..=16, why);
+        if sets.is_power_of_two() {
+            rules.group("index", |rules| index.validate(sets, line_bytes, rules));
+        }
     }
 }
 

@@ -9,6 +9,8 @@
 //! | `mem`    | out | `WarpAccess` | one beat a cycle, in issue order                               |
 //! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgement),|
 //! |          |     |              | in any order; always taken at once                             |
+//! | `fetch.wanted` | out | `LineWanted` | one per line that misses in the instruction cache, if there is one |
+//! | `fetch.brought` | in | `LineBrought` | such a line; taken when all warps that waited for the one before are served |
 //!
 //! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
 //! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a
@@ -35,6 +37,7 @@ use super::execute::pipes::Pipes;
 use super::execute::register_file::RegisterFile;
 use super::front::decode::{Decoded, PIPES, Pipe, decode};
 use super::front::fetch::Fetch;
+use super::front::icache::InstructionCache;
 use super::front::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
 use super::front::scoreboard::Scoreboard;
 use super::front::stall::{StallReason, Stalls};
@@ -52,6 +55,7 @@ use super::warp::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
 use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
+use crate::l1::instructions::FetchIo;
 use crate::throttle::Hooks;
 
 /// The ports of a core for one edge.
@@ -64,6 +68,8 @@ pub struct SmIo<'a> {
     pub mem: Tx<'a, WarpAccess>,
     /// Replies of the LSU.
     pub wb: Rx<'a, WarpReply>,
+    /// Lines of instructions, where there is a cache of them.
+    pub fetch: Option<FetchIo<'a>>,
 }
 
 /// Instruction counts of a core.
@@ -132,6 +138,8 @@ pub struct SmCore {
     pub(super) identity: Identity,
     pub(super) loaded: Option<Box<Loaded>>,
     pub(super) fetch: Fetch,
+    /// Where fetches find instructions; `None` if every one is there.
+    pub(super) icache: Option<Box<InstructionCache>>,
     pub(super) schedulers: [Scheduler; MAX_SCHEDULERS],
     pub(super) ages: Ages,
     /// Says which warps may issue; `None` if all may.
@@ -178,6 +186,7 @@ impl SmCore {
             identity: Identity { sm, num_sms, num_warps: config.warps * config.halves() },
             loaded: None,
             fetch: Fetch::new(warps),
+            icache: None,
             schedulers: std::array::from_fn(|of| {
                 let scheduler = Scheduler::new(config.policy, group(of));
                 if config.warp_limit == 0 { scheduler } else { scheduler.throttled() }
@@ -273,6 +282,9 @@ impl SmCore {
         self.pipes.record();
         self.shared.record();
         self.fetches.record();
+        if let Some(icache) = &mut self.icache {
+            icache.record();
+        }
         if let Some(throttle) = &mut self.throttle {
             throttle.record();
         }
@@ -302,7 +314,7 @@ impl SmCore {
         } else if is(self.barriers.waiting()) {
             StallReason::Barrier
         } else if !is(self.fetch.head()) {
-            StallReason::Fetch
+            if is(self.missing()) { StallReason::FetchMiss } else { StallReason::Fetch }
         } else if is(self.scoreboard.hazard_memory()) {
             StallReason::ScoreboardMemory
         } else if is(self.scoreboard.hazard()) {
@@ -400,7 +412,10 @@ impl SmCore {
     pub(crate) fn eval_any(&mut self, mut io: SmIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle());
-        let fetched = self.fetch.step(self.warps.live());
+        let fetched = match self.icache {
+            None => self.fetch.step(self.warps.live()),
+            Some(_) => self.fetch_cached(&loaded, &mut io.fetch, at),
+        };
         let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle())
             && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
@@ -418,8 +433,8 @@ impl SmCore {
             self.take_reply(&loaded, &mut io.wb, at);
             arriving = io.wb.waiting(at);
         }
-        if fetched.valid {
-            self.fill_buffer(&loaded, fetched.warp);
+        if fetched != 0 {
+            self.fill_buffer(&loaded, fetched.trailing_zeros() as u8);
         }
         if io.launch.waiting(at) {
             self.start_cta(&mut loaded, &mut io.launch, at);
@@ -430,7 +445,9 @@ impl SmCore {
             self.set_pools(&loaded, at.cycle(), issued);
         }
         let sending = self.address_unit.can_send() && !lsu_full;
-        let fetching = self.fetch.is_decoding() || self.fetch.wanted(self.warps.live()) != 0;
+        let wanted = self.fetch.wanted(self.warps.live());
+        let fetching = self.fetch.is_decoding()
+            || wanted != 0 && (self.icache.is_none() || self.goes_on_fetching(wanted, &io.fetch, at));
         let moving = issued || reported || sending || arriving || fetching;
         let sleep = if moving { Sleep::Next } else { self.sleep(&loaded, at) };
         self.loaded = Some(loaded);
@@ -452,6 +469,7 @@ impl Block for SmCore {
             identity: _,
             loaded: _,
             fetch,
+            icache,
             schedulers,
             ages,
             throttle,
@@ -481,7 +499,7 @@ impl Block for SmCore {
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
                 scheduler.describe(to);
-                stalls.describe(index, to);
+                stalls.describe(index, icache.is_some(), to);
             });
         }
         to.flag("fault", fault.is_some());
@@ -490,7 +508,10 @@ impl Block for SmCore {
                 to.sized(name, *heads, num_warps);
             }
         });
-        to.part("fetch", |to| fetch.describe(to));
+        to.part("fetch", |to| fetch.describe(icache.is_some(), to));
+        if let Some(icache) = icache {
+            to.part("icache", |to| icache.describe(to));
+        }
         to.part("ages", |to| ages.describe(to));
         if let Some(throttle) = throttle {
             throttle.describe(to);
@@ -539,7 +560,7 @@ const HEADS: [&str; PIPES] = {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{ClassTiming, OpTiming, OperandConfig, PipeConfig, SharedConfig, TraceTiming};
+    use super::super::{ClassTiming, InstructionStore, OpTiming, OperandConfig, PipeConfig, SharedConfig, TraceTiming};
     use super::*;
 
     fn timing(latency: u16, interval: u16) -> OpTiming {
@@ -570,6 +591,7 @@ pub(super) mod tests {
                 param: timing(4, 1),
                 tensor: timing(0, 0),
             },
+            icache: InstructionStore::Perfect {},
             operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
             shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
         }

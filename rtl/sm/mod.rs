@@ -1,9 +1,9 @@
 //! # SM core and CTA dispatcher
 //! ```text
 //! fetch -> decode -> issue -> operand read -> execute -> writeback
-//!            |         |  scheduler, scoreboard, SIMT stack, barriers
-//!            |         |
-//!      instruction     +-> SP / SFU / DP / tensor -+-> result bus -> register file
+//!   |        |         |  scheduler, scoreboard, SIMT stack, barriers
+//!   |        |         |
+//! L1I  instruction     +-> SP / SFU / DP / tensor -+-> result bus -> register file
 //!      buffers         +-> shared memory, params --+
 //!                      +-> address unit -> LSU -> load writeback -> register file
 //! ```
@@ -35,9 +35,11 @@ mod warp;
 
 pub use self::core::{Counters, SmCore, SmIo, Waiting};
 pub use config::{
-    ClassTiming, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, TraceTiming,
+    ClassTiming, InstructionCacheConfig, InstructionStore, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy,
+    SharedConfig, SmConfig, TraceTiming,
 };
 pub use dispatcher::{Dispatcher, DispatcherIo};
+pub use front::icache::{FetchOutcome, FetchWatch, InstructionStats, WatchedFetch};
 pub use front::stall::StallReason;
 pub use host::fault::{AccessFault, Fault, FaultKind};
 pub use host::image::{KernelImage, LaunchError, occupancy};

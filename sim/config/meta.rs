@@ -30,6 +30,8 @@ pub enum Slot {
     Throttle,
     /// How operands are read.
     Operands,
+    /// How instructions are fetched.
+    Fetch,
     /// Queues ahead of the L1.
     Queue,
     /// The L2.
@@ -40,13 +42,14 @@ pub enum Slot {
 
 impl Slot {
     /// Every slot.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Index,
         Self::Tags,
         Self::Bypass,
         Self::Replacement,
         Self::Throttle,
         Self::Operands,
+        Self::Fetch,
         Self::Queue,
         Self::L2,
         Self::Tracker,
@@ -62,6 +65,7 @@ impl Slot {
             Self::Replacement => "replacement",
             Self::Throttle => "throttle",
             Self::Operands => "operands",
+            Self::Fetch => "fetch",
             Self::Queue => "queue",
             Self::L2 => "l2",
             Self::Tracker => "tracker",

@@ -7,7 +7,7 @@ use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::Machine;
 use rtl::noc::xbar::OutputStats;
-use rtl::sm::{Counters as CoreCounters, StallReason};
+use rtl::sm::{Counters as CoreCounters, InstructionStats, StallReason};
 use rtl::tracker::TrackerStats;
 
 /// Counters of every unit, settled at the end of the run.
@@ -23,6 +23,8 @@ pub struct Counters {
     pub cores: Vec<CoreCounters>,
     /// Scheduler cycles of each core by reason, in the order of [`StallReason::ALL`].
     pub stalls: Vec<Vec<u64>>,
+    /// One an instruction cache; none where every instruction is there.
+    pub icache: Vec<InstructionStats>,
     /// One an L1.
     pub l1: Vec<L1Stats>,
     /// One a constant cache.
@@ -69,6 +71,7 @@ impl Counters {
             dram_khz: config.clock.dram_khz,
             cores: machine.cores().iter().map(|core| *core.counters()).collect(),
             stalls: machine.cores().iter().map(stalls).collect(),
+            icache: machine.cores().iter().filter_map(|core| core.instruction_stats().copied()).collect(),
             l1: caches(CacheId::L1d),
             const_cache: caches(CacheId::Const),
             texture_cache: caches(CacheId::Texture),
@@ -150,12 +153,14 @@ impl Counters {
     }
 
     /// Every reason's part of all scheduler cycles, in the order of [`StallReason::ALL`]; an issued
-    /// instruction is one of them.
+    /// instruction is one of them, a miss of an instruction cache where there is any.
     #[must_use]
     pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
         let cycles = |idx: usize| self.stalls.iter().filter_map(|unit| unit.get(idx)).sum::<u64>();
         let all = (0..StallReason::ALL.len()).map(cycles).sum();
-        StallReason::ALL.iter().enumerate().map(|(idx, &reason)| (reason, ratio(cycles(idx), all))).collect()
+        let reasons = StallReason::ALL.into_iter().enumerate();
+        let reasons = reasons.filter(|(_, reason)| !self.icache.is_empty() || *reason != StallReason::FetchMiss);
+        reasons.map(|(idx, reason)| (reason, ratio(cycles(idx), all))).collect()
     }
 
     /// Sums that must hold at the end of every run: a request counted twice or not at all is a
@@ -174,6 +179,13 @@ impl Counters {
                         cache.accesses
                     ));
                 }
+            }
+        }
+        for (i, InstructionStats { accesses, hits, hit_pending, misses, .. }) in self.icache.iter().enumerate() {
+            let parts = hits + hit_pending + misses;
+            if *accesses != parts {
+                broken
+                    .push(format!("sm{i}.core.icache: {accesses} fetches, but {parts} hits, pending hits and misses"));
             }
         }
         let packets = |outputs: &[OutputStats]| outputs.iter().map(|output| output.packets).sum::<u64>();

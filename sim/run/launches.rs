@@ -39,7 +39,8 @@ pub(super) fn run(
 fn filled(prepared: &Prepared, config: &MachineConfig) -> Result<Machine, RunError> {
     let path = &prepared.file.path;
     let mut machine = Machine::new(config);
-    for range in prepared.map.ranges().iter().chain(&prepared.local) {
+    let code = prepared.code.as_ref();
+    for range in prepared.map.ranges().iter().chain(&prepared.local).chain(code.map(|code| &code.range)) {
         machine.map(range.start, range.bytes).map_err(|e| RunError::input(path, &e))?;
     }
     for (array, &address) in prepared.initial.iter().zip(&prepared.addresses) {
@@ -47,6 +48,9 @@ fn filled(prepared: &Prepared, config: &MachineConfig) -> Result<Machine, RunErr
     }
     for region in &prepared.regions {
         machine.write_memory(region.address, &region.bytes).map_err(|e| RunError::input(path, &e))?;
+    }
+    if let Some(code) = code {
+        machine.write_memory(code.range.start, &code.bytes()).map_err(|e| RunError::input(path, &e))?;
     }
     Ok(machine)
 }

@@ -7,6 +7,7 @@
 //!
 //! [`replay()`] does the same with the kernels of a trace, which has no values to compare.
 
+mod code;
 mod compared;
 mod consistency;
 mod counters;

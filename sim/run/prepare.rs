@@ -12,6 +12,7 @@ use rtl::machine::MachineConfig;
 use rtl::sm::{AddressMap, KernelImage, NamedRange};
 
 use super::RunError;
+use super::code::Code;
 use super::modules::{ALIGNMENT, FIRST_ADDRESS, Module, Placed, Region, place, read, texture_handle};
 use crate::launch::{Action, Argument, KernelLaunch, KernelShape, LaunchFile, ParameterShape, View};
 
@@ -29,6 +30,8 @@ pub(super) struct Prepared {
     pub(super) map: Arc<AddressMap>,
     /// Local memory of all warp slots, which no address of a kernel leads to but by `.local`.
     pub(super) local: Option<NamedRange>,
+    /// Where the instructions lie, if they are fetched from memory; no address of a kernel leads there.
+    pub(super) code: Option<Code>,
     /// What each step does in an iteration.
     pub(super) tasks: Vec<Vec<Task>>,
 }
@@ -87,12 +90,15 @@ pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Pr
         .map(|(name, start, bytes)| NamedRange { name, start, bytes: bytes as u64 })
         .collect();
     let local = local_memory(&modules, &ranges, config);
-    fit(&file, ranges.iter().chain(&local), config)?;
+    let end = ranges.iter().chain(&local).map(NamedRange::end).max().unwrap_or(FIRST_ADDRESS);
+    let code = Code::place(&modules, end, config);
+    fit(&file, ranges.iter().chain(&local).chain(code.as_ref().map(|code| &code.range)), config)?;
     let map = Arc::new(AddressMap::new(ranges).map_err(|e| RunError::input(path, &e))?);
     let mut number = 0;
     let mut task = |action: &Action| match action {
         Action::Launch(launch) => {
-            let placed = (&addresses[..], local.as_ref().map_or(0, |local| local.start));
+            let code = code.as_ref().map_or(0, |code| code.start_of(&launch.ptx, &launch.kernel));
+            let placed = (&addresses[..], local.as_ref().map_or(0, |local| local.start), code);
             number += 1;
             kernel(launch, &modules, placed, &map, number - 1).map(Task::Launch)
         }
@@ -101,7 +107,7 @@ pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Pr
     };
     let tasks = file.steps.iter().map(|step| step.actions.iter().map(&mut task).collect());
     let tasks = tasks.collect::<Result<_, _>>().map_err(|e| RunError::input(path, &e))?;
-    Ok(Prepared { initial, addresses, regions, expected, map, local, tasks, file })
+    Ok(Prepared { initial, addresses, regions, expected, map, local, code, tasks, file })
 }
 
 fn shape(program: &Program) -> KernelShape {
@@ -154,7 +160,7 @@ fn fit<'r>(
 fn kernel(
     launch: &KernelLaunch,
     modules: &BTreeMap<PathBuf, Module>,
-    (addresses, local): (&[u64], u64),
+    (addresses, local, code): (&[u64], u64, u64),
     map: &Arc<AddressMap>,
     number: u64,
 ) -> Result<Kernel, String> {
@@ -181,7 +187,7 @@ fn kernel(
         number,
         map.clone(),
     );
-    let image = Arc::new(image.map_err(|e| e.to_string())?.with_local(local));
+    let image = Arc::new(image.map_err(|e| e.to_string())?.with_local(local).with_code(code));
     Ok(Kernel { name: launch.kernel.clone(), program: Arc::new(program.clone()), params, image, varying })
 }
 

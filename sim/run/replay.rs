@@ -9,6 +9,7 @@ use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::KernelImage;
 use trace::{Command, KernelTrace, KernelsList, Warning};
 
+use super::code::TracedCode;
 use super::drive::{Drive, Launch, Stop};
 use super::verify::Shadow;
 use super::{Progress, RunError, RunOptions, RunReport};
@@ -122,8 +123,12 @@ pub fn replay(
     let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
     let mut kernels = recording.kernels.iter().map(|path| (path, open(path, config, most_ahead)));
     let mut opened = kernels.next();
-    let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next()))
-        .try_for_each(|(path, kernel)| launch(&mut drive, path, kernel?, progress));
+    let mut code = TracedCode::default();
+    let ran = std::iter::from_fn(|| std::mem::replace(&mut opened, kernels.next())).try_for_each(|(path, kernel)| {
+        let kernel = kernel?;
+        let start = code.start_of(&kernel.header.name, config.addr_bits);
+        launch(&mut drive, path, kernel, start, progress)
+    });
     drive.finish(ran, |_, _| Ok((false, Vec::new())))
 }
 
@@ -143,10 +148,11 @@ fn launch(
     drive: &mut Drive<'_>,
     path: &Path,
     Opened { header, source }: Opened,
+    code: u64,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Stop> {
     let image = KernelImage::recorded(&header, &path.display().to_string(), source.clone());
-    let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?);
+    let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?.with_code(code));
     let launch = Launch { name: &header.name, image: &image, path, is_broken: &|| source.is_broken() };
     let ran = drive.launch(&launch, progress, |_, _| Ok(()));
     match source.take_error() {

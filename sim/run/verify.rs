@@ -12,12 +12,14 @@ use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
+use rtl::sm::InstructionStore;
 
 use super::compared::{self, Part};
 use super::consistency::MemoryModel;
 use super::orders::{self, Disputed};
 use super::prepare::{Kernel, Prepared};
 use crate::check::dueling::DuelLockstep;
+use crate::check::icache::FetchLockstep;
 use crate::check::l1::Lockstep;
 use crate::check::tracker::TrackerLockstep;
 use crate::dram::judge;
@@ -32,6 +34,8 @@ const MAX_REPORTS: usize = 8;
 pub(super) struct Shadow {
     memory: FlatMemory,
     l1s: Vec<Lockstep>,
+    /// By SM, where cores have instruction caches.
+    icaches: Vec<FetchLockstep>,
     /// L1s judge which loads contend.
     judges: bool,
     duel: Option<DuelLockstep>,
@@ -74,6 +78,7 @@ impl Shadow {
             memory,
             judges: config.l1.bypass.judges(),
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
+            icaches: icaches(config)?,
             duel: config
                 .has_duel()
                 .then(|| DuelLockstep::new(&config.l1.dueling, config.num_sms as usize, to_and_from_duel)),
@@ -116,6 +121,13 @@ impl Shadow {
                 if let Some(Err(mismatch)) = self.duel.as_mut().map(|duel| duel.step(cycle, i, &watch)) {
                     self.report(mismatch);
                 }
+            }
+        }
+        for i in 0..self.icaches.len() {
+            if let Some(watch) = machine.take_fetches(i)
+                && let Err(mismatch) = self.icaches[i].step(cycle, &watch)
+            {
+                self.report(mismatch);
             }
         }
         if let Err(violation) = self.model.follow(machine, sim.tick(), &self.memory) {
@@ -168,6 +180,11 @@ impl Shadow {
         for i in 0..self.l1s.len() {
             if let Err(mismatch) = self.l1s[i].flush(cycle) {
                 self.report(mismatch.to_string());
+            }
+        }
+        for i in 0..self.icaches.len() {
+            if let Err(mismatch) = self.icaches[i].end() {
+                self.report(mismatch);
             }
         }
         for i in 0..self.trackers.len() {
@@ -226,6 +243,13 @@ impl Shadow {
         let more = (*more > 0).then(|| format!("and {more} more that depend on the order of warps"));
         notes.iter().cloned().chain(more).collect()
     }
+}
+
+/// The twins of the instruction caches, if there are any.
+fn icaches(config: &MachineConfig) -> Result<Vec<FetchLockstep>, String> {
+    let InstructionStore::Cache(icache) = &config.sm.icache else { return Ok(Vec::new()) };
+    let twin = |i| FetchLockstep::new(&format!("sm{i}.core.icache"), icache, config.l1.line_bytes, config.addr_bits);
+    (0..config.num_sms).map(twin).collect()
 }
 
 /// Keeps the first few texts and counts the rest.

@@ -91,6 +91,7 @@ pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu 
         access,
         is_recalled: true,
         is_tracked: false,
+        has_instructions: false,
     };
     Lsu::new(place, l1, read_only, lsu)
 }

@@ -16,10 +16,12 @@ use rtl::kernel::{
 };
 use rtl::l1::access::{AccessKind, AccessShape, LANES, MemorySpace, WarpAccess, WarpReply, WarpReplyKind};
 use rtl::sm::{
-    AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, KernelImage, NamedRange, OpTiming,
-    OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo, StallReason, TraceTiming,
+    AddressMap, ClassTiming, Counters, CtaDone, CtaLaunch, Dispatcher, DispatcherIo, InstructionStore, KernelImage,
+    NamedRange, OpTiming, OperandConfig, PipeConfig, SchedulerPolicy, SharedConfig, SmConfig, SmCore, SmIo,
+    StallReason, TraceTiming,
 };
 
+use super::lines::Lines;
 use crate::kit::BenchSimulator;
 
 /// Cores of the bench.
@@ -33,8 +35,12 @@ const CONSTANTS: u64 = 0x3000_0000;
 /// Where local memory lies.
 const LOCAL: u64 = 0x4000_0000;
 
-const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
+pub const DISPATCHER: BlockId = BlockId { domain: 0, slot: 0 };
 const MEMORY: BlockId = BlockId { domain: 0, slot: 1 };
+/// Where instructions lie.
+const CODE: u64 = 0x5000_0000;
+/// Answers instruction caches, where there are any.
+const LINES: BlockId = BlockId { domain: 0, slot: 2 + SMS as u8 };
 
 fn core_id(sm: usize) -> BlockId {
     BlockId { domain: 0, slot: sm as u8 + 2 }
@@ -54,6 +60,8 @@ pub struct Kernel {
     pub textures: Vec<Texture>,
     /// Longest delay of a reply, in cycles.
     pub delay: u64,
+    /// Shortest and longest time that a line of instructions takes, in cycles.
+    pub line_delay: (u64, u64),
     pub seed: u64,
 }
 
@@ -91,6 +99,7 @@ impl Kernel {
             config: fermi(),
             textures: Vec::new(),
             delay: 60,
+            line_delay: (1, 60),
             seed: 1,
         }
     }
@@ -132,15 +141,18 @@ impl Kernel {
         let map = Arc::new(AddressMap::new(ranges.collect()).unwrap());
         let (params, shared) = (self.params.clone(), self.dynamic_shared);
         let image = KernelImage::new(program, params, self.grid, self.block, shared, 0, map).unwrap();
-        Arc::new(image.with_local(LOCAL))
+        Arc::new(image.with_local(LOCAL).with_code(CODE))
     }
 
     /// Runs to the end in one mode.
     pub fn run(&self, mode: Mode) -> Bench {
         let (mut bench, mut sim) = self.start(mode);
-        while sim.step(&mut bench).is_some() {
+        while let Some(cycle) = sim.step(&mut bench) {
+            let Bench { cores, lines, .. } = &mut bench;
+            lines.iter_mut().for_each(|lines| lines.follow(cores, cycle));
             assert!(sim.tick() < 2_000_000, "no end in sight: {:?}", bench.cores[0].waiting());
         }
+        bench.lines.iter().for_each(Lines::end);
         bench.cycles = sim.tick();
         bench.digest = sim.state_digest(&bench);
         bench.cores.iter_mut().for_each(|core| core.settle(sim.tick() + 1));
@@ -213,6 +225,7 @@ pub struct Summary {
     accesses: Vec<u64>,
     counters: Vec<Counters>,
     stalls: Vec<Vec<u64>>,
+    lines_asked: Option<Vec<u64>>,
 }
 
 /// The device under test with its surroundings.
@@ -226,6 +239,7 @@ pub struct Bench {
     done: Vec<Chan<CtaDone>>,
     mem: Vec<Chan<WarpAccess>>,
     wb: Vec<Chan<WarpReply>>,
+    lines: Option<Lines>,
 }
 
 impl Bench {
@@ -250,7 +264,10 @@ impl Bench {
             done: (0..SMS).map(|sm| Chan::new(spec("done", sm, core_id(sm), DISPATCHER), ())).collect(),
             mem: (0..SMS).map(|sm| Chan::new(spec("mem", sm, core_id(sm), MEMORY), shape)).collect(),
             wb: (0..SMS).map(|sm| Chan::new(spec("wb", sm, MEMORY, core_id(sm)), shape)).collect(),
+            lines: None,
         };
+        let (ids, random) = ((LINES, core_id as fn(usize) -> BlockId), (kernel.seed, kernel.line_delay));
+        bench.lines = Lines::new(&kernel.config, &mut bench.cores, ids, random);
         bench.cores.iter_mut().for_each(SmCore::record);
         bench
     }
@@ -263,6 +280,7 @@ impl Bench {
             accesses: self.memory.accesses.clone(),
             counters: self.cores.iter().map(|core| *core.counters()).collect(),
             stalls: self.cores.iter().map(stalls).collect(),
+            lines_asked: self.lines.as_ref().map(|lines| lines.asked().to_vec()),
         }
     }
 
@@ -275,7 +293,7 @@ impl Bench {
 
 impl Blocks for Bench {
     fn population(&self) -> Vec<u8> {
-        vec![2 + SMS as u8]
+        vec![2 + SMS as u8 + u8::from(self.lines.is_some())]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
@@ -285,6 +303,7 @@ impl Blocks for Bench {
                 self.dispatcher.eval(io, at)
             }
             MEMORY => self.memory.eval((RxBank(&mut self.mem), TxBank(&mut self.wb)), at),
+            LINES => self.lines.as_mut().map_or(Sleep::UntilEvent, |lines| lines.eval(at)),
             core => {
                 let sm = usize::from(core.slot) - 2;
                 let io = SmIo {
@@ -292,6 +311,7 @@ impl Blocks for Bench {
                     done: self.done[sm].tx(),
                     mem: self.mem[sm].tx(),
                     wb: self.wb[sm].rx(),
+                    fetch: self.lines.as_mut().map(|lines| lines.of_core(sm)),
                 };
                 self.cores[sm].eval(io, at)
             }
@@ -302,12 +322,14 @@ impl Blocks for Bench {
         match block {
             DISPATCHER => to.part("dispatcher", |to| self.dispatcher.describe(to)),
             MEMORY => to.part("memory", |to| self.memory.describe(to)),
+            LINES => to.part("lines", |to| self.lines.iter().for_each(|lines| lines.describe(to))),
             core => {
                 let sm = usize::from(core.slot) - 2;
                 to.parts("sm", sm as u32, |to| {
                     to.part("core", |to| {
                         self.launch[sm].describe("launch", None, to);
                         self.wb[sm].describe("wb", None, to);
+                        self.lines.iter().for_each(|lines| lines.describe_link(sm, to));
                         self.cores[sm].describe(to);
                     });
                 });
@@ -460,6 +482,7 @@ pub fn fermi() -> SmConfig {
         policy: SchedulerPolicy::GreedyThenOldest,
         warp_limit: 0,
         trace_timing: TraceTiming::Pipes,
+        icache: InstructionStore::Perfect {},
         pipes: PipeConfig {
             operand_read: 1,
             result_bus: 2,

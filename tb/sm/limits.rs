@@ -127,7 +127,7 @@ fn a_core_that_hangs_tells_where_its_warps_wait() {
 fn the_presets_pass_their_rules_and_a_broken_configuration_reports_every_breach() {
     let check = |config: &rtl::sm::SmConfig| {
         let mut rules = Rules::default();
-        rules.group("sm", |rules| config.validate(rules));
+        rules.group("sm", |rules| config.validate(128, rules));
         rules.into_violations().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(check(&fermi()), Vec::<String>::new());

@@ -18,6 +18,7 @@
 //! | `throttle::*`              | a limit leaves the oldest warps and stands in no barrier's way   |
 //! | `timing::*`                | issue tables: latency, scheduling order, ports, barriers        |
 //! | `halves::*`                | warps of 64 lanes: issue in halves, pipes of 16 lanes           |
+//! | `icache::*`                | instruction cache: latency of a miss, pairs, who waits, twin    |
 //! | `limits::*`                | occupancy, launch errors, faults, reports of a core that hangs  |
 
 mod atomics;
@@ -25,8 +26,10 @@ mod bench;
 mod control;
 mod data;
 mod halves;
+mod icache;
 mod issue_log;
 mod limits;
+mod lines;
 mod random;
 mod shared;
 mod spaces;

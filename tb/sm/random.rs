@@ -94,7 +94,7 @@ impl Generator {
 }
 
 /// A kernel of some top-level blocks with barriers in between.
-fn kernel(seed: u64) -> Kernel {
+pub fn kernel(seed: u64) -> Kernel {
     let mut generator = Generator { random: seed | 1, text: String::new(), labels: 0 };
     let prologue = ".local .align 8 .b8 spill[32]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 5; mul.wide.u32 %rd3, %r0, 64; add.u64 %rd3, %rd1, %rd3;
         ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd3]; ld.global.v4.u32 {%r12, %r13, %r14, %r15}, [%rd3+16];

@@ -145,6 +145,18 @@ impl Draw {
         self.range("sm.shared.latency", 1, 40);
     }
 
+    /// Half of the machines that change have an instruction cache, from one line on.
+    fn icache(&mut self, l1_line_bytes: u32) {
+        if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
+            return;
+        }
+        self.set("sm.icache.kind", "cache");
+        self.sets("sm.icache", 6, 2, l1_line_bytes == 128);
+        self.range("sm.icache.ways", 1, 32);
+        self.range("sm.icache.mshr_entries", 1, 64);
+        self.one_of("sm.icache.instruction_bytes", &[4, 8, 16]);
+    }
+
     fn l1(&mut self, l1_line_bytes: u32) {
         self.range("lsu.slots", 1, 64);
         self.range("lsu.access_queue", 1, 64);
@@ -346,6 +358,7 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     draw.one_of("clock.dram_khz", &[462_000, 700_000, 1_848_000, 924_000]);
     let (l1_line_bytes, l2_line_bytes) = draw.lines();
     draw.sm();
+    draw.icache(l1_line_bytes);
     draw.l1(l1_line_bytes);
     draw.l2(l2_line_bytes);
     draw.tracker(sms);

@@ -285,6 +285,7 @@ impl Rig {
                 access,
                 is_recalled: false,
                 is_tracked: true,
+                has_instructions: false,
             };
             let mut lsu = Lsu::new(place, &setup.l1, [&setup.l1.cache(); 2], &setup.lsu);
             lsu.observe();

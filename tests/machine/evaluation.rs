@@ -77,6 +77,19 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     }
 }
 
+/// Warps that wait for lines, and those that wait for an entry, wake whoever serves them.
+#[test]
+fn instruction_caches_do_not_depend_on_who_is_evaluated() {
+    for (kernel, sets) in
+        [("gesummv", vec![]), ("bfs", vec!["sm.icache.mshr_entries=1"]), ("scan", vec!["sm.icache.ways=1"])]
+    {
+        let run = |mode| small().designs(&["icache"]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
+        let fast = run(FAST);
+        assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
+        assert_same(&fast, &run(Mode { lint: true, shuffle: Some(4), ..FAST }), kernel);
+    }
+}
+
 /// A run in step and the same island by island, in one thread and in several; the machine must have been in islands for a
 /// while if it is `long` enough.
 #[track_caller]
@@ -110,8 +123,17 @@ fn islands_and_threads_change_nothing() {
 
 #[test]
 fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
-    let designs =
-        ["dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "no-caches", "fetch-on-write"];
+    let designs = [
+        "dwt-pric",
+        "decoupled-dueling",
+        "ccws",
+        "mrpb",
+        "frc",
+        "streaming-l2",
+        "no-caches",
+        "fetch-on-write",
+        "icache",
+    ];
     for design in designs {
         let setup = Setup::default().designs(&[design]);
         assert_same_in_islands(&setup, &launch("gesummv", "small.toml"), true, design);
@@ -204,7 +226,8 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
 /// Schemes of every kind, and what is checked always beside what is not: trackers, recalls, side bands.
 #[test]
 fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
-    let of_fermi = ["pric", "dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "ship", "pdp"];
+    let of_fermi =
+        ["pric", "dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "ship", "pdp", "icache"];
     let of_fermi = of_fermi.map(|design| ("fermi", vec![design]));
     let others = [("hybrid", vec!["tracker"]), ("southern-islands", vec![]), ("kepler", vec![])];
     for (machine, designs) in of_fermi.into_iter().chain(others) {

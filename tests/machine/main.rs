@@ -24,6 +24,7 @@ mod endings;
 mod evaluation;
 mod exports;
 mod extremes;
+mod icache;
 mod kernels;
 mod lines;
 mod orders;

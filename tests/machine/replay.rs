@@ -43,7 +43,8 @@ impl Traced {
     }
 
     /// A CTA of one warp on Ampere, with these instructions.
-    pub(super) fn ampere(instructions: &str) -> Self {
+    pub(super) fn ampere(instructions: impl AsRef<str>) -> Self {
+        let instructions = instructions.as_ref();
         let insts = instructions.lines().count();
         Self::new(format!(
             "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 4096\n-nregs = 24\n\

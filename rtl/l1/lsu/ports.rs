@@ -51,4 +51,6 @@ pub struct LsuPlace {
     pub is_recalled: bool,
     /// A sharing tracker has the L1D supply others.
     pub is_tracked: bool,
+    /// The core has an instruction cache.
+    pub has_instructions: bool,
 }

@@ -12,13 +12,14 @@ use crate::l1::access::AccessShape;
 use crate::l1::lsu::{Lsu, LsuPlace};
 use crate::l2::{L2Bank, RecallShape};
 use crate::machine::duel::Duel;
+use crate::machine::fetching::Fetching;
 use crate::machine::places::bits_for;
 use crate::machine::side_network::{RecallNetwork, SideLinks, SideNetwork};
 use crate::machine::tracking::Tracking;
 use crate::machine::{LinkConfig, MachineConfig};
 use crate::noc::packet::{PacketShape, Reply};
 use crate::noc::xbar::Xbar;
-use crate::sm::{Dispatcher, SmCore};
+use crate::sm::{Dispatcher, InstructionCacheConfig, InstructionStore, SmCore};
 use crate::throttle::side::{Ends, SideBand};
 use crate::throttle::{CorePlace, Hub};
 use crate::tracker::{TrackShape, Tracker, TrackerPlace};
@@ -74,6 +75,7 @@ impl Machine {
                 &packets,
             ),
             duel: config.has_duel().then(|| Box::new(build.duel())),
+            fetching: build.icache().map(|icache| Box::new(build.fetching(icache))),
             side: build.side_bands(coordinator.as_deref()),
             coordinator,
             has_schemes: build.has_schemes(),
@@ -127,7 +129,18 @@ impl Builder<'_> {
     }
 
     fn has_schemes(&self) -> bool {
-        self.config.throttle.is_on() || self.is_recalled() || self.is_tracked() || self.config.has_duel()
+        self.config.throttle.is_on()
+            || self.is_recalled()
+            || self.is_tracked()
+            || self.config.has_duel()
+            || self.icache().is_some()
+    }
+
+    fn icache(&self) -> Option<&InstructionCacheConfig> {
+        match &self.config.sm.icache {
+            InstructionStore::Perfect {} => None,
+            InstructionStore::Cache(icache) => Some(icache),
+        }
     }
 
     /// SMs that supply others through the reply crossbar.
@@ -204,6 +217,7 @@ impl Builder<'_> {
     fn core(&self, sm: u32) -> SmCore {
         let mut core = SmCore::new(&self.config.sm, &format!("sm{sm}.core"), sm, self.config.num_sms);
         core.set_throttle(&self.config.throttle);
+        core.set_instruction_cache(self.packets);
         core
     }
 
@@ -217,6 +231,7 @@ impl Builder<'_> {
             access: self.access(),
             is_recalled: self.is_recalled(),
             is_tracked: self.is_tracked(),
+            has_instructions: self.icache().is_some(),
         };
         let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
         lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
@@ -228,6 +243,14 @@ impl Builder<'_> {
         let seen = |i: u32| self.inject_link(format!("dueling.seen{i}"), self.l1_id(i), own);
         let mode = |i: u32| self.deliver_link(format!("sm{i}.l1.mode"), own, self.l1_id(i));
         Duel::new(self.config, seen, mode)
+    }
+
+    /// Links with room for as many lines as can be on their way, so that neither side ever has to wait.
+    fn fetching(&self, icache: &InstructionCacheConfig) -> Fetching {
+        let link = |path, from, to| ChanSpec { depth: icache.mshr_entries.max(2), ..plain(path, from, to) };
+        let wanted = self.per_sm(|i| link(format!("sm{i}.l1.wanted"), self.core_id(i), self.l1_id(i)));
+        let brought = self.per_sm(|i| link(format!("sm{i}.core.brought"), self.l1_id(i), self.core_id(i)));
+        Fetching::new(wanted, brought, &self.packets)
     }
 
     fn coordinator(&self) -> Option<Box<dyn Hub>> {

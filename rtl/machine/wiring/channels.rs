@@ -72,7 +72,8 @@ impl Machine {
         let duel = self.duel.iter().flat_map(|duel| [&duel.seen as &dyn Channels, &duel.mode]);
         let recalls = self.recalls.iter().flat_map(|recalls| recalls.channels());
         let tracking = self.tracking.iter().flat_map(|tracking| tracking.channels());
-        always.into_iter().chain(duel).chain(recalls).chain(tracking)
+        let fetching = self.fetching.iter().flat_map(|fetching| fetching.channels());
+        always.into_iter().chain(duel).chain(recalls).chain(tracking).chain(fetching)
     }
 
     pub(super) fn for_channels(&mut self, each: impl FnMut(&mut dyn Channels)) {
@@ -92,7 +93,8 @@ impl Machine {
         let duel = self.duel.iter_mut().flat_map(|duel| [&mut duel.seen as &mut dyn Channels, &mut duel.mode]);
         let recalls = self.recalls.iter_mut().flat_map(|recalls| recalls.channels_mut());
         let tracking = self.tracking.iter_mut().flat_map(|tracking| tracking.channels_mut());
-        always.into_iter().chain(duel).chain(recalls).chain(tracking).for_each(each);
+        let fetching = self.fetching.iter_mut().flat_map(|fetching| fetching.channels_mut());
+        always.into_iter().chain(duel).chain(recalls).chain(tracking).chain(fetching).for_each(each);
     }
 }
 

@@ -27,6 +27,7 @@ use crate::l1::dueling::{Dueling, DuelingIo, Mode, Seen};
 use crate::l1::lsu::{DuelIo, Lsu, LsuIo};
 use crate::l2::{L2Bank, L2Io};
 use crate::machine::duel::Duel;
+use crate::machine::fetching::FetchLinks;
 use crate::noc::packet::{Packet, Reply, Request};
 use crate::noc::xbar::{Xbar, XbarIo};
 use crate::sm::{CtaDone, CtaLaunch, Dispatcher, DispatcherIo, SmCore, SmIo};
@@ -122,6 +123,8 @@ struct Sm<'m> {
     wb: &'m mut Chan<WarpReply>,
     inject: Chan<Request>,
     deliver: &'m mut Chan<Reply>,
+    /// With the instruction cache of the core.
+    fetch: Option<FetchLinks<'m>>,
     /// The tick at which the core stopped at a fault.
     faulted: Option<u64>,
 }
@@ -256,8 +259,22 @@ impl Machine {
         let pace = self.pace()?;
         let ids = Ids::of(self);
         let Self { dispatcher, cores, lsus, request_xbar, reply_xbar, memory, .. } = self;
-        let Self { launch, done, mem, wb, inject, to_l2, from_l2, deliver, side, duel, coordinator, faulted, .. } =
-            self;
+        let Self {
+            launch,
+            done,
+            mem,
+            wb,
+            inject,
+            to_l2,
+            from_l2,
+            deliver,
+            fetching,
+            side,
+            duel,
+            coordinator,
+            faulted,
+            ..
+        } = self;
         // Beats on their way are with whoever takes them; the copies are for the senders.
         let (done_from, inject_from, from_banks) = (done.clone(), inject.clone(), from_l2.clone());
         let (duel, mut duel_ends) = duel.as_deref_mut().map(separate_duel).unzip();
@@ -274,12 +291,14 @@ impl Machine {
         let requests = Crossbar { seat: request_seat, xbar: request_xbar, from: inject, to: to_l2.clone() };
         let replies = Crossbar { seat: reply_seat, xbar: reply_xbar, from: from_l2, to: deliver.clone() };
         let links = launch.iter_mut().zip(done_from).zip(mem).zip(wb).zip(inject_from).zip(deliver);
+        let mut fetches = fetching.iter_mut().flat_map(|fetching| fetching.all());
         let (mut sides, mut duel_ends) = (side.iter_mut(), duel_ends.iter_mut().flat_map(|ends| ends.drain(..)));
         let sms = ids.sms.into_iter().zip(cores).zip(lsus).zip(links).map(|(((ids, core), lsu), links)| {
             let (((((launch, done), mem), wb), inject), deliver) = links;
-            let (side, duel) = (sides.next(), duel_ends.next());
+            let (side, duel, fetch) = (sides.next(), duel_ends.next(), fetches.next());
             let seats = ids.map(|id| id.slot.into());
-            let blocks = Sm { seats, core, lsu, side, duel, launch, done, mem, wb, inject, deliver, faulted: None };
+            let blocks =
+                Sm { seats, core, lsu, side, duel, launch, done, mem, wb, inject, deliver, fetch, faulted: None };
             Mutex::new(Island { blocks, sim: sim.separate(ids) })
         });
         Some(Islands {
@@ -538,10 +557,12 @@ impl Apart for Sm<'_> {
             wb,
             inject,
             deliver,
+            fetch,
             faulted,
         } = self;
         due.alone(*core_seat, at, |at| {
-            let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
+            let fetch = fetch.as_mut().map(|links| links.of_core());
+            let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx(), fetch };
             let sleep = core.eval_beside(io, side.as_deref_mut(), at);
             if core.fault().is_some() {
                 *faulted = Some(at.tick());
@@ -554,7 +575,7 @@ impl Apart for Sm<'_> {
                 .as_mut()
                 .map(|DuelEnds { mode, seen }| DuelIo { mode: mode.rx(), seen: seen.as_mut().map(Chan::tx) });
             let io = LsuIo { core_req, core_rsp, mem_req, mem_rsp, duel, recall: None, supply: None };
-            lsu.eval_beside(io, side.as_deref_mut(), at)
+            lsu.eval_beside(io, side.as_deref_mut(), fetch.as_mut().map(|links| links.of_lsu()), at)
         });
         if faulted.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -36,11 +36,13 @@ impl Machine {
 
     #[inline(always)]
     fn eval_cores<const SCHEMES: bool>(&mut self, sms: &Range<usize>, due: &mut Due, at: &mut impl AnyEdge) {
-        let Self { cores, launch, done, mem, wb, side, faulted, .. } = self;
+        let Self { cores, launch, done, mem, wb, fetching, side, faulted, .. } = self;
         let links = of(launch, sms).zip(of(done, sms)).zip(of(mem, sms)).zip(of(wb, sms));
         let parts = || sms.clone().zip(of(cores, sms).zip(links));
         due.each(0, parts, at, |(i, (core, (((launch, done), mem), wb))), at| {
-            let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx() };
+            let mut fetch = if SCHEMES { fetching.as_mut().map(|fetching| fetching.of(i)) } else { None };
+            let fetch = fetch.as_mut().map(|links| links.of_core());
+            let io = SmIo { launch: launch.rx(), done: done.tx(), mem: mem.tx(), wb: wb.rx(), fetch };
             let side = if SCHEMES { side.get_mut(i) } else { None };
             let sleep = core.eval_beside(io, side, at);
             if core.fault().is_some() {
@@ -52,7 +54,7 @@ impl Machine {
 
     #[inline(always)]
     fn eval_lsus<const SCHEMES: bool>(&mut self, sms: &Range<usize>, due: &mut Due, at: &mut impl AnyEdge) {
-        let Self { lsus, mem, wb, inject, deliver, side, duel, recalls, tracking, to_l2, from_l2, .. } = self;
+        let Self { lsus, mem, wb, inject, deliver, fetching, side, duel, recalls, tracking, to_l2, from_l2, .. } = self;
         let links = of(mem, sms).zip(of(wb, sms)).zip(of(inject, sms)).zip(of(deliver, sms));
         let parts = || sms.clone().zip(of(lsus, sms).zip(links));
         due.each(sms.len() as u8, parts, at, |(i, (lsu, (((mem, wb), inject), deliver))), at| {
@@ -61,13 +63,14 @@ impl Machine {
             if !SCHEMES {
                 return lsu.eval_any(io, at);
             }
+            let mut links = fetching.as_mut().map(|fetching| fetching.of(i));
             let io = LsuIo {
                 duel: duel.as_mut().map(|duel| duel.of_lsu(i)),
                 recall: recalls.as_mut().map(|recalls| recalls.of_lsu(i)),
                 supply: tracking.as_mut().map(|tracking| tracking.of_lsu(i, &mut from_l2[to_l2.len() + i])),
                 ..io
             };
-            lsu.eval_beside(io, side.get_mut(i), at)
+            lsu.eval_beside(io, side.get_mut(i), links.as_mut().map(|links| links.of_lsu()), at)
         });
     }
 
@@ -91,6 +94,9 @@ impl Machine {
             to.part("core", |to| {
                 self.launch[i].describe("launch", None, to);
                 self.wb[i].describe("wb", None, to);
+                if let Some(fetching) = &self.fetching {
+                    fetching.brought(i).describe("brought", None, to);
+                }
                 if let Some(side) = self.side.get(i) {
                     side.misses.describe("misses", None, to);
                     if let Some(hub) = &side.hub {
@@ -107,6 +113,9 @@ impl Machine {
             to.part("l1", |to| {
                 self.mem[i].describe("core_req", None, to);
                 self.deliver[i].describe("mem_rsp", None, to);
+                if let Some(fetching) = &self.fetching {
+                    fetching.wanted(i).describe("wanted", None, to);
+                }
                 if let Some(periods) = self.side.get(i).and_then(|side| side.periods.as_ref()) {
                     periods.describe("periods", None, to);
                 }

@@ -1,8 +1,9 @@
 //! # Fetch
-//! Fills two-entry instruction buffers, one per warp, from an ideal instruction store. In each
-//! cycle one warp with an empty buffer is fetched, round robin; a fetch brings the instruction
-//! at the warp's pc and its successor, which are decoded and usable two cycles later. A pair a
-//! cycle is what two schedulers can issue.
+//! Fills two-entry instruction buffers, one per warp, from an ideal instruction store or through the
+//! instruction cache. In each cycle one warp with an empty buffer is fetched, round robin; a fetch brings
+//! the instruction at the warp's pc and its successor, which are decoded and usable two cycles later. A
+//! pair a cycle is what two schedulers can issue. From the cache, a pair is of one line, and a warp whose
+//! line is not there has had its turn.
 //!
 //! A buffer holds what follows the warp's pc or nothing: whatever moves the pc elsewhere flushes
 //! it. No fetch can be on its way then, since only warps with an empty buffer are fetched and
@@ -13,13 +14,6 @@
 //! Bench: its own tests and `tb/sm/timing.rs`.
 
 use crate::kernel::{Describe, FieldsExt, Logic};
-
-/// The pair that was fetched and is being decoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::sm) struct Fetched {
-    pub valid: bool,
-    pub warp: u8,
-}
 
 /// Fetch stage and instruction buffers.
 #[derive(Clone, Debug)]
@@ -35,11 +29,14 @@ pub(in crate::sm) struct Fetch {
     last: u8,
     /// The slots after it, to which the round robin goes first.
     after: u64,
+    /// Warps whose last fetch brought just the last instruction of a line: of the one being decoded it is a bit of
+    /// the stage.
+    alone: u64,
 }
 
 impl Fetch {
     pub fn new(warps: usize) -> Self {
-        Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, last: 0, after: u64::MAX }
+        Self { num_warps: warps as u32, head: 0, second: 0, decoding: 0, last: 0, after: u64::MAX, alone: 0 }
     }
 
     /// Warps that have an instruction.
@@ -57,25 +54,36 @@ impl Fetch {
         self.decoding != 0
     }
 
-    /// Selects the next warp to fetch; returns the pair selected in the cycle before.
-    pub fn step(&mut self, live: u64) -> Fetched {
-        let decoded = Fetched { valid: self.is_decoding(), warp: self.last };
-        let wanted = self.wanted(live);
-        self.decoding = 0;
-        if wanted != 0 {
-            let ahead = wanted & self.after;
-            let from = if ahead != 0 { ahead } else { wanted };
+    /// Selects the next warp to fetch; returns that selected in the cycle before, one bit, whose pair is decoded now.
+    #[inline(always)]
+    pub fn step(&mut self, live: u64) -> u64 {
+        self.step_among(self.wanted(live), |_| true)
+    }
+
+    /// The same among some warps: `fetch` says whether the one whose turn it is gets a pair.
+    #[inline(always)]
+    pub fn step_among(&mut self, warps: u64, fetch: impl FnOnce(u8) -> bool) -> u64 {
+        let decoded = std::mem::take(&mut self.decoding);
+        if warps != 0 {
+            let ahead = warps & self.after;
+            let from = if ahead != 0 { ahead } else { warps };
             self.last = from.trailing_zeros() as u8;
-            self.decoding = from & from.wrapping_neg();
-            self.after = !(self.decoding | (self.decoding - 1));
+            let turn = from & from.wrapping_neg();
+            self.after = !(turn | (turn - 1));
+            self.decoding = if fetch(self.last) { turn } else { 0 };
         }
         decoded
+    }
+
+    /// Says that what is fetched for a warp is one instruction, whatever the program has behind it, or may be a pair.
+    pub fn set_alone(&mut self, warp: u8, alone: bool) {
+        self.alone = self.alone & !(1 << warp) | u64::from(alone) << warp;
     }
 
     /// Puts a decoded pair into its buffer; `both` if the program has a second instruction.
     pub fn fill(&mut self, warp: u8, both: bool) {
         self.head |= 1 << warp;
-        self.second |= u64::from(both) << warp;
+        self.second |= (u64::from(both) << warp) & !self.alone;
     }
 
     /// Takes the head instruction out; true if there is another behind it.
@@ -94,13 +102,17 @@ impl Fetch {
         self.second &= !(1 << warp);
     }
 
-    pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { num_warps, head, second, decoding, last, after } = self;
+    /// Lists the registers; `cached` if a pair may be cut at the end of a line.
+    pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
+        let Self { num_warps, head, second, decoding, last, after, alone } = self;
         let next = after.trailing_zeros() % num_warps;
         to.sized("head_valid", *head, *num_warps);
         to.sized("second_valid", *second, *num_warps);
         to.flag("decode_s1_valid", *decoding != 0);
         to.sized("decode_s1_warp", u64::from(*last), 6);
+        if cached {
+            to.flag("decode_s1_alone", decoding & alone != 0);
+        }
         to.sized("next", u64::from(next), 6);
         to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * num_warps });
     }
@@ -116,13 +128,29 @@ mod tests {
         let mut order = Vec::new();
         for _ in 0..5 {
             let fetched = fetch.step(0b1011);
-            if fetched.valid {
-                fetch.fill(fetched.warp, true);
-                order.push(fetched.warp);
+            if fetched != 0 {
+                let warp = fetched.trailing_zeros() as u8;
+                fetch.fill(warp, true);
+                order.push(warp);
             }
         }
         assert_eq!(order, [0, 1, 3]);
         assert_eq!(fetch.wanted(0b1011), 0);
+    }
+
+    #[test]
+    fn a_warp_that_gets_nothing_has_had_its_turn() {
+        let mut fetch = Fetch::new(4);
+        let mut asked = Vec::new();
+        for warps in [0b1111, 0b1111, 0b0011] {
+            let decoded = fetch.step_among(warps, |warp| {
+                asked.push(warp);
+                warp == 1
+            });
+            assert_eq!(decoded & !0b10, 0);
+        }
+        assert_eq!(asked, [0, 1, 0]);
+        assert!(!fetch.is_decoding());
     }
 
     #[test]

@@ -231,7 +231,8 @@ impl SmCore {
         } else if hazard & !memory != 0 {
             StallReason::ScoreboardAlu
         } else if live & !self.fetch.head() != 0 {
-            StallReason::Fetch
+            let is_here = live & !self.fetch.head() & !self.missing() != 0;
+            if is_here { StallReason::Fetch } else { StallReason::FetchMiss }
         } else if memory != 0 {
             StallReason::ScoreboardMemory
         } else if live != 0 {

@@ -4,6 +4,8 @@
 //! | file         | holds                                            |
 //! |--------------|--------------------------------------------------|
 //! | `fetch`      | instruction buffers and the fetch stage          |
+//! | `icache`     | instruction cache                                |
+//! | `cached`     | what the fetch stage does with it                |
 //! | `decode`     | per-pc table: pipe, latency, register masks      |
 //! | `scoreboard` | pending writes and hazard masks                  |
 //! | `scheduler`  | greedy-then-oldest, loose round robin, two-level |
@@ -12,9 +14,11 @@
 //! | `dispatch`   | what the core does with its instruction          |
 //! | `stall`      | exactly one reason per scheduler and cycle       |
 
+mod cached;
 pub(super) mod decode;
 mod dispatch;
 pub(super) mod fetch;
+pub(super) mod icache;
 pub(super) mod issue;
 pub(super) mod scheduler;
 pub(super) mod scoreboard;

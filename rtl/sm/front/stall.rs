@@ -2,7 +2,7 @@
 //! Each scheduler spends each cycle on exactly one reason. When several warps wait for different
 //! things, the one that ends soonest by its nature counts, so that a cycle is charged to memory
 //! only if nothing shorter held the scheduler back: a busy pipe or LSU, then the throttle, a result of a
-//! pipe, fetch, memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
+//! pipe, fetch, a line of instructions (mostly the L2 has it), memory, stores to be acknowledged, a barrier. Cycles slept through are charged to the
 //! reason that held when the core fell asleep, which cannot have changed since.
 
 use super::scheduler::MAX_SCHEDULERS;
@@ -34,10 +34,12 @@ pub enum StallReason {
     Halted,
     /// Only warps that the throttle holds back could go on.
     Throttled,
+    /// The instruction missed in the instruction cache.
+    FetchMiss,
 }
 
 /// Number of reasons.
-const REASONS: usize = 11;
+const REASONS: usize = 12;
 
 impl StallReason {
     /// Every reason.
@@ -53,6 +55,7 @@ impl StallReason {
         Self::PipeBusy,
         Self::Halted,
         Self::Throttled,
+        Self::FetchMiss,
     ];
 
     /// Name in statistics.
@@ -70,6 +73,7 @@ impl StallReason {
             Self::PipeBusy => "pipe_busy",
             Self::Halted => "halted",
             Self::Throttled => "throttled",
+            Self::FetchMiss => "fetch_miss",
         }
     }
 }
@@ -88,6 +92,7 @@ impl Encoding for StallReason {
         "PIPE_BUSY",
         "HALTED",
         "THROTTLED",
+        "FETCH_MISS",
     ];
     fn code(self) -> u8 {
         self as u8
@@ -176,8 +181,8 @@ impl Stalls {
         }
     }
 
-    /// Lists the cycles of one scheduler, in the scope of that scheduler.
-    pub fn describe(&self, scheduler: usize, to: &mut dyn Describe) {
+    /// Lists the cycles of one scheduler, in the scope of that scheduler; `caches` if fetches can miss.
+    pub fn describe(&self, scheduler: usize, caches: bool, to: &mut dyn Describe) {
         let Self { num_schedulers: _, lines, charged: _ } = self;
         let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];
         let issued = *now == StallReason::Issued;
@@ -185,7 +190,7 @@ impl Stalls {
         to.probe_sized("issue_valid", u64::from(issued), 1);
         to.probe_sized("issue_warp", if issued { u64::from(*warp) } else { 0 }, 6);
         to.probe_sized("issue_pc", if issued { u64::from(*pc) } else { 0 }, 32);
-        for reason in StallReason::ALL {
+        for reason in StallReason::ALL.into_iter().filter(|&reason| caches || reason != StallReason::FetchMiss) {
             to.stat(reason.name(), cycles[reason as usize]);
         }
     }

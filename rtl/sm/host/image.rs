@@ -103,6 +103,8 @@ pub struct KernelImage {
     pub(in crate::sm) tid: Vec<[[u32; LANES]; 3]>,
     /// Where local memory begins in device memory.
     local: u64,
+    /// Where its instructions begin.
+    code: u64,
     /// Where its CTAs come from, if it is a kernel of a trace.
     pub(in crate::sm) source: Option<Arc<dyn CtaSource>>,
 }
@@ -151,13 +153,24 @@ impl KernelImage {
             }
         }
         let tid = thread_indices(block);
-        Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0, source: None })
+        Ok(Self { program, params, grid, block, dynamic_shared, launch, map, tid, local: 0, code: 0, source: None })
     }
 
     /// The same with its local memory at `base` in device memory: [`Self::local_bytes`] from there on.
     #[must_use]
     pub fn with_local(self, base: u64) -> Self {
         Self { local: base, ..self }
+    }
+
+    /// The same with its first instruction at `code` in device memory, the beginning of a line.
+    #[must_use]
+    pub fn with_code(self, code: u64) -> Self {
+        Self { code, ..self }
+    }
+
+    /// Where its first instruction lies.
+    pub(in crate::sm) fn code(&self) -> u64 {
+        self.code
     }
 
     /// The same with another parameter block of the same size.

@@ -131,8 +131,13 @@ impl Streams {
 
     /// Whether there is a step behind the next one.
     pub fn has_second(&self, warp: u8) -> bool {
+        self.second(warp).is_some()
+    }
+
+    /// The instruction of the step behind the next one.
+    pub fn second(&self, warp: u8) -> Option<u32> {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
-        stream.at(stream.step + 1).is_some()
+        stream.at(stream.step + 1).map(|(_, step)| step.operation)
     }
 
     /// Addresses of the next step; false if the trace has none.

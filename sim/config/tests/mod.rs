@@ -9,6 +9,7 @@ use rtl::index::linear::Linear;
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::config::StoreHit;
 use rtl::l2::{FlowConfig, OverlappedConfig, TransientConfig};
+use rtl::sm::{InstructionCacheConfig, InstructionStore};
 
 use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
 
@@ -111,6 +112,17 @@ fn a_single_key_of_a_table_with_a_kind_can_be_set() {
 }
 
 #[test]
+fn an_instruction_cache_is_gtx_480_s_unless_its_keys_say_otherwise() {
+    let icache = |designs: &[&str], sets: &[&str]| fermi(designs, sets).unwrap().config.sm.icache;
+    assert_eq!(icache(&[], &[]), InstructionStore::Perfect {});
+    let gtx480 = InstructionStore::Cache(InstructionCacheConfig::default());
+    assert_eq!((icache(&["icache"], &[]), icache(&[], &["sm.icache.kind=cache"])), (gtx480.clone(), gtx480));
+    let volta = icache(&["icache"], &["sm.icache.sets=64", "sm.icache.ways=16"]);
+    let InstructionStore::Cache(volta) = volta else { panic!("a cache: {volta:?}") };
+    assert_eq!((volta.sets, volta.ways, volta.mshr_entries, volta.instruction_bytes), (64, 16, 2, 8));
+}
+
+#[test]
 fn the_same_kind_changes_keys_of_the_machine_s_and_another_begins_with_its_defaults() {
     let flow = |machine: &str, designs: &[&str], sets: &[&str]| {
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
@@ -200,5 +212,8 @@ fn the_hash_depends_on_every_value_but_not_on_the_order_of_keys() {
 #[test]
 fn slots_have_the_names_of_the_architecture() {
     let names = Slot::ALL.map(Slot::name);
-    assert_eq!(names, ["index", "tags", "bypass", "replacement", "throttle", "operands", "queue", "l2", "tracker"]);
+    assert_eq!(
+        names,
+        ["index", "tags", "bypass", "replacement", "throttle", "operands", "fetch", "queue", "l2", "tracker"]
+    );
 }

@@ -403,6 +403,28 @@ fn so_many_l2_mshr_entries_need_whole_words_and_the_transient_flow() {
 }
 
 #[test]
+fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
+    let table = "{ kind = \"cache\", sets = 3, ways = 33, mshr_entries = 0, instruction_bytes = 6 }";
+    let broken = refused(&[], &[&format!("sm.icache={table}")]);
+    let expected = [
+        "sm.icache.sets is 3, expected a power of two from 1 to 4096: the set index is a bit field",
+        "sm.icache.ways is 33, expected 1 to 32: the recency of a set is 5 bits a way at most",
+        "sm.icache.mshr_entries is 0, expected 1 to 64: the search is one bit an entry",
+        "sm.icache.instruction_bytes is 6, expected a power of two from 4 to 16: a line holds a whole number of instructions, \
+         which have 4, 8 or 16 bytes on GPUs",
+    ];
+    assert_eq!(broken.len(), expected.len(), "{broken:?}");
+    assert!(broken.iter().zip(expected).all(|(broken, expected)| broken.ends_with(expected)), "{broken:?}");
+    let perfect = refused(&[], &["sm.icache.sets=4"]);
+    assert_eq!(perfect, ["--set:1:16: unknown key `sm.icache.sets` (there are no legal keys)"]);
+    let word = refused(&[], &["sm.icache=cache"]).concat();
+    assert!(
+        word.contains("the name is the kind, with the keys of that kind beside it: sm.icache = { kind = \"cache\""),
+        "{word}"
+    );
+}
+
+#[test]
 fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
     assert_eq!(
         refused(&[], &["l1.protecting_distance=16", "l1.profiled.scope=local", "l1.bypass=streaming"]),

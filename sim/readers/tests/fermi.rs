@@ -64,7 +64,7 @@ fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
 
 #[test]
 fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
-    let fermi = machine("fermi", &["frc", "decoupled", "dwt-cs"], &["l2.flow.coherence=sharers"]);
+    let fermi = machine("fermi", &["frc", "decoupled", "dwt-cs", "icache"], &["l2.flow.coherence=sharers"]);
     let hybrid = machine("hybrid", &["tracker"], &[]);
     let of_fermi = ["**.scheduler[*]", "**.bank[*]", "**.entry[*]", "**.slot[*]", "**.l2.tags[*]", "sm0.l1.tags.*[5]"];
     let of_hybrid = ["**.transfers.row[*]"];

@@ -52,6 +52,7 @@ impl Bench {
             access,
             is_recalled: false,
             is_tracked: false,
+            has_instructions: false,
         };
         Self {
             lsu: Lsu::new(place, &l1, [&l1.cache(), &l1.cache()], &lsu),

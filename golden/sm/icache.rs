@@ -1,0 +1,199 @@
+//! Twin of the instruction cache: which lines are here, which are on their way and for whom.
+//!
+//! A set is a list of its lines, the one used last at its end. What it is told of is in order: a line comes, then a warp
+//! fetches. It knows nothing of time, and nothing of which warp's turn it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::index::SetIndex;
+
+/// The shape of a cache.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// From a line to its set.
+    pub index: SetIndex,
+    /// Lines of a set.
+    pub ways: usize,
+    /// Lines on their way at a time.
+    pub entries: usize,
+    /// Bytes of a line.
+    pub line_bytes: u64,
+    /// Bits of a line address: what lies beyond begins at 0 again.
+    pub line_bits: u32,
+}
+
+/// What becomes of a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// The line is here.
+    Hit,
+    /// It is on its way.
+    Pending,
+    /// It is asked for.
+    Miss,
+    /// It cannot be asked for: too many are on their way.
+    Refused,
+    /// It has come, and the warp had waited for it.
+    Served,
+}
+
+/// The cache.
+#[derive(Clone, Debug)]
+pub struct Icache {
+    config: Config,
+    /// Lines of each set, in the order of their last uses.
+    sets: BTreeMap<usize, Vec<u64>>,
+    /// Who waits for which line.
+    waiting: BTreeMap<u64, BTreeSet<u8>>,
+    /// The line that came last, while some of those who waited have not had it.
+    came: Option<u64>,
+}
+
+impl Icache {
+    /// An empty one.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { config, sets: BTreeMap::new(), waiting: BTreeMap::new(), came: None }
+    }
+
+    /// The line of an address.
+    #[must_use]
+    pub fn line_of(&self, address: u64) -> u64 {
+        (address / self.config.line_bytes) % (1 << self.config.line_bits)
+    }
+
+    fn set_of(&self, line: u64) -> usize {
+        self.config.index.set_of_line(line)
+    }
+
+    /// A warp fetches from an address.
+    ///
+    /// # Errors
+    /// If it should not have: why.
+    pub fn fetch(&mut self, warp: u8, address: u64) -> Result<Fetched, String> {
+        let line = self.line_of(address);
+        if let Some(came) = self.came {
+            return self.serve(warp, line, came);
+        }
+        if let Some((other, _)) = self.waiting.iter().find(|(_, warps)| warps.contains(&warp)) {
+            return Err(format!("warp {warp} is looked up, but waits for line {other:#x}"));
+        }
+        let uses = self.sets.entry(self.set_of(line)).or_default();
+        if let Some(place) = uses.iter().position(|&other| other == line) {
+            uses.remove(place);
+            uses.push(line);
+            return Ok(Fetched::Hit);
+        }
+        let is_full = self.waiting.len() >= self.config.entries;
+        match self.waiting.get_mut(&line) {
+            Some(warps) => {
+                warps.insert(warp);
+                Ok(Fetched::Pending)
+            }
+            None if is_full => Ok(Fetched::Refused),
+            None => {
+                self.waiting.insert(line, BTreeSet::from([warp]));
+                Ok(Fetched::Miss)
+            }
+        }
+    }
+
+    fn serve(&mut self, warp: u8, line: u64, came: u64) -> Result<Fetched, String> {
+        let warps = self.waiting.get_mut(&came).filter(|_| line == came);
+        if !warps.is_some_and(|warps| warps.remove(&warp)) {
+            return Err(format!(
+                "warp {warp} fetches from line {line:#x}, but others wait to be served of line {came:#x}"
+            ));
+        }
+        if self.waiting.get(&came).is_some_and(BTreeSet::is_empty) {
+            self.waiting.remove(&came);
+            self.came = None;
+        }
+        Ok(Fetched::Served)
+    }
+
+    /// A line comes; the one that gives way.
+    ///
+    /// # Errors
+    /// If it should not have come yet, or to nobody.
+    pub fn fill(&mut self, line: u64) -> Result<Option<u64>, String> {
+        if let Some(came) = self.came {
+            return Err(format!("line {line:#x} comes while warps wait to be served of line {came:#x}"));
+        }
+        if !self.waiting.contains_key(&line) {
+            return Err(format!("line {line:#x} comes, which nobody waits for"));
+        }
+        self.came = Some(line);
+        let ways = self.config.ways;
+        let uses = self.sets.entry(self.set_of(line)).or_default();
+        let gone = (uses.len() == ways).then(|| uses.remove(0));
+        uses.push(line);
+        Ok(gone)
+    }
+
+    /// True if nobody waits, as at the end of a kernel.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+/// The word of instructions at an address, which is aligned down. No instruction is encoded in a machine that knows PTX or
+/// traces alone: every word says where it lies, in its upper 24 bits.
+#[must_use]
+pub fn word(address: u64) -> u32 {
+    let number = address >> 2;
+    let seed = (number & 0xffff_ffff) ^ (number >> 32 << 16);
+    let shifts: [fn(u64) -> u64; 3] = [|bits| bits << 13, |bits| bits >> 17, |bits| bits << 5];
+    let mixed = shifts.iter().fold(seed & 0xffff_ffff, |bits, shift| (bits ^ shift(bits)) & 0xffff_ffff);
+    (mixed & 0xffff_ff00) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Function;
+
+    fn cache(ways: usize, entries: usize) -> Icache {
+        let index = SetIndex::new(Function::Linear { bits: 1 }, 7, 32).unwrap();
+        Icache::new(Config { index, ways, entries, line_bytes: 128, line_bits: 25 })
+    }
+
+    #[test]
+    fn warps_wait_for_a_line_and_are_served_before_anything_else() {
+        let mut cache = cache(1, 2);
+        assert_eq!(cache.fetch(3, 0x100), Ok(Fetched::Miss));
+        assert_eq!(cache.fetch(5, 0x17f), Ok(Fetched::Pending));
+        assert_eq!(cache.fetch(6, 0x180), Ok(Fetched::Miss));
+        assert_eq!(cache.fetch(7, 0x200), Ok(Fetched::Refused));
+        assert_eq!(cache.fill(2), Ok(None));
+        assert!(cache.fetch(7, 0x100).is_err() && cache.fill(3).is_err());
+        assert_eq!(cache.fetch(5, 0x100), Ok(Fetched::Served));
+        assert_eq!(cache.fetch(3, 0x100), Ok(Fetched::Served));
+        assert_eq!(cache.fetch(7, 0x100), Ok(Fetched::Hit));
+        assert!(!cache.is_idle() && cache.fetch(6, 0x100).is_err() && cache.fill(2).is_err());
+    }
+
+    #[test]
+    fn the_line_used_least_recently_gives_way() {
+        let mut cache = cache(2, 1);
+        let mut bring = |line: u64| {
+            assert_eq!(cache.fetch(0, line * 128), Ok(Fetched::Miss));
+            let gone = cache.fill(line);
+            assert_eq!(cache.fetch(0, line * 128), Ok(Fetched::Served));
+            if line == 4 {
+                assert_eq!(cache.fetch(0, 2 * 128), Ok(Fetched::Hit));
+            }
+            gone
+        };
+        assert_eq!([2, 4, 6, 2 + 1].map(&mut bring), [Ok(None), Ok(None), Ok(Some(4)), Ok(None)]);
+    }
+
+    #[test]
+    fn words_differ_from_their_neighbours_and_say_so_in_24_bits() {
+        let words: BTreeSet<u32> = (0..64).map(|at| word(0x7000_0000_0000 + 4 * at)).collect();
+        assert_eq!(words.len(), 64);
+        assert!(words.iter().all(|word| word & 0xff == 0));
+        assert_eq!(word(0x1003), word(0x1000));
+    }
+}

@@ -1,0 +1,3 @@
+//! Twins of parts of the SM core.
+
+pub mod icache;

@@ -1,0 +1,96 @@
+//! Fetch through the instruction cache: whose turn it is, and where its instruction lies.
+
+use super::icache::{FetchWatch, InstructionCache, InstructionStats};
+use crate::kernel::AnyEdge;
+use crate::l1::instructions::FetchIo;
+use crate::noc::packet::PacketShape;
+use crate::sm::SmCore;
+use crate::sm::config::InstructionStore;
+use crate::sm::core::Loaded;
+
+impl Loaded {
+    /// Byte address of an instruction, by its row in the decode table.
+    fn address_of(&self, pc: u32, instruction_log2: u32) -> u64 {
+        let offset = match &self.recorded {
+            None => u64::from(pc) << instruction_log2,
+            Some(recorded) => recorded.places.get(pc as usize).map_or(0, |place| u64::from(place.pc)),
+        };
+        self.image.code().wrapping_add(offset)
+    }
+}
+
+impl SmCore {
+    /// Gives the core the instruction cache of its configuration, if that has one, with lines as the machine's messages
+    /// have them.
+    pub fn set_instruction_cache(&mut self, shape: PacketShape) {
+        if let InstructionStore::Cache(config) = &self.config.icache {
+            let path = format!("{}.icache", self.path);
+            self.icache = Some(Box::new(InstructionCache::new(&path, config, shape, self.config.warps)));
+        }
+    }
+
+    /// What the instruction cache counted, if there is one.
+    #[must_use]
+    pub fn instruction_stats(&self) -> Option<&InstructionStats> {
+        self.icache.as_ref().map(|icache| icache.stats())
+    }
+
+    /// Starts to report what the instruction cache does at each edge.
+    pub fn observe(&mut self) {
+        if let Some(icache) = &mut self.icache {
+            icache.observe();
+        }
+    }
+
+    /// What the instruction cache did at the last edge, if there is one and it is observed.
+    pub fn take_fetches(&mut self) -> Option<FetchWatch> {
+        self.icache.as_mut().and_then(|icache| icache.take_watch())
+    }
+
+    /// Warps whose line of instructions is on its way, or cannot be asked for yet.
+    pub(in crate::sm) fn missing(&self) -> u64 {
+        self.icache.as_ref().map_or(0, |icache| icache.missing())
+    }
+
+    /// The fetch stage: warps of a line that has come, one by one, else the next that wants a look-up. Returns the warp
+    /// whose pair is decoded now, one bit.
+    #[inline(never)]
+    pub(in crate::sm) fn fetch_cached(
+        &mut self,
+        loaded: &Loaded,
+        io: &mut Option<FetchIo<'_>>,
+        at: &mut impl AnyEdge,
+    ) -> u64 {
+        let Self { fetch, icache: Some(icache), stacks, streams, warps, .. } = self else { return 0 };
+        let Some(io) = io else { return fetch.step(0) };
+        if icache.served() == 0 {
+            icache.fill(at, io);
+        }
+        let served = icache.served();
+        let among = if served != 0 { served } else { fetch.wanted(warps.live()) & !icache.missing() };
+        let mut turn = None;
+        let decoded = fetch.step_among(among, |warp| {
+            let pc = stacks.pc(warp);
+            let next = if loaded.recorded.is_some() { streams.second(warp) } else { Some(pc + 1) };
+            let address_of = |pc| loaded.address_of(pc, icache.instruction_log2);
+            let address = address_of(pc);
+            turn = Some((warp, !next.is_some_and(|next| icache.share_line(address, address_of(next)))));
+            if served == 0 {
+                return icache.look_up(at, warp, address, io);
+            }
+            icache.serve(at, warp, address);
+            true
+        });
+        if let Some((warp, alone)) = turn {
+            fetch.set_alone(warp, alone);
+        }
+        decoded
+    }
+
+    /// Whether something comes of it in the next cycle that these warps are to be fetched.
+    #[inline(never)]
+    pub(in crate::sm) fn goes_on_fetching(&self, wanted: u64, io: &Option<FetchIo<'_>>, at: &impl AnyEdge) -> bool {
+        let Some(icache) = &self.icache else { return true };
+        icache.served() != 0 || wanted & !icache.missing() != 0 || io.as_ref().is_some_and(|io| io.brought.waiting(at))
+    }
+}

@@ -1,0 +1,141 @@
+//! # An instruction cache in lockstep with its golden twin
+//! Gives the twin what the clocked cache reports of an edge, a line that came and then a fetch, and compares what each led
+//! to. Where a line gave way it must be the same; what came and what was fetched must be the bytes of those instructions.
+
+use golden::sm::icache::{Config, Fetched, Icache, word};
+use rtl::noc::packet::LINE_BYTES;
+use rtl::sm::{FetchOutcome, FetchWatch, InstructionCacheConfig, WatchedFetch};
+
+use super::l1::set_index;
+
+/// Bytes of a word.
+const WORD: usize = 4;
+
+/// The twin of one instruction cache.
+#[derive(Debug)]
+pub struct FetchLockstep {
+    path: String,
+    twin: Icache,
+    line_bytes: u32,
+}
+
+impl FetchLockstep {
+    /// An empty twin of the cache at `path`, with lines of `line_bytes` bytes and addresses of `addr_bits` bits.
+    ///
+    /// # Errors
+    /// If its index function has no twin, or does not fit the geometry.
+    pub fn new(path: &str, icache: &InstructionCacheConfig, line_bytes: u32, addr_bits: u32) -> Result<Self, String> {
+        let index = set_index(&icache.index, icache.sets, line_bytes).map_err(|e| format!("sm.icache.index: {e}"))?;
+        let twin = Icache::new(Config {
+            index,
+            ways: icache.ways as usize,
+            entries: icache.mshr_entries as usize,
+            line_bytes: line_bytes.into(),
+            line_bits: addr_bits - line_bytes.ilog2(),
+        });
+        Ok(Self { path: path.to_owned(), twin, line_bytes })
+    }
+
+    /// Follows the cache over the edge of `cycle`.
+    ///
+    /// # Errors
+    /// The first event about which the two disagree.
+    pub fn step(&mut self, cycle: u64, seen: &FetchWatch) -> Result<(), String> {
+        let FetchWatch { fill, fetch } = seen;
+        let filled = fill.as_ref().map_or(Ok(()), |(line, gone, data)| self.fill(*line, *gone, data));
+        let followed = filled.and_then(|()| fetch.as_ref().map_or(Ok(()), |fetch| self.fetch(fetch)));
+        followed.map_err(|text| format!("cycle {cycle}, {}: {text}", self.path))
+    }
+
+    /// Follows the end of a kernel, of which nothing may be left to be fetched.
+    ///
+    /// # Errors
+    /// If warps wait for a line.
+    pub fn end(&self) -> Result<(), String> {
+        if self.twin.is_idle() { Ok(()) } else { Err(format!("{}: warps wait for instructions", self.path)) }
+    }
+
+    fn fill(&mut self, line: u64, gone: Option<u64>, data: &[u8; LINE_BYTES]) -> Result<(), String> {
+        let expected = self.twin.fill(line)?;
+        if gone != expected {
+            return Err(format!("for line {line:#x} gives way {gone:x?}, the twin has {expected:x?}"));
+        }
+        let first = line * u64::from(self.line_bytes);
+        let (words, _) = data[..self.line_bytes as usize].as_chunks::<WORD>();
+        let wrong = (first..).step_by(WORD).zip(words).find(|(at, bytes)| u32::from_le_bytes(**bytes) != word(*at));
+        wrong.map_or(Ok(()), |(at, _)| Err(format!("line {line:#x} brings other bytes than those at {at:#x}")))
+    }
+
+    fn fetch(&mut self, &WatchedFetch { warp, address, outcome, word: found }: &WatchedFetch) -> Result<(), String> {
+        let expected = match self.twin.fetch(warp, address)? {
+            Fetched::Hit => FetchOutcome::Hit,
+            Fetched::Pending => FetchOutcome::HitPending,
+            Fetched::Miss => FetchOutcome::Miss,
+            Fetched::Refused => FetchOutcome::Refused,
+            Fetched::Served => FetchOutcome::Served,
+        };
+        let brings = matches!(expected, FetchOutcome::Hit | FetchOutcome::Served).then(|| {
+            // Addresses beyond those of the machine begin at 0 again.
+            let (line, offset) = (self.twin.line_of(address), address % u64::from(self.line_bytes));
+            word(line * u64::from(self.line_bytes) + offset)
+        });
+        if (outcome, found) != (expected, brings) {
+            return Err(format!(
+                "warp {warp} fetches {address:#x}: {outcome:?} {found:x?}, the twin has {expected:?} {brings:x?}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follow(events: &[FetchWatch]) -> Result<(), String> {
+        let mut lockstep = FetchLockstep::new("sm0.core.icache", &InstructionCacheConfig::default(), 128, 32)?;
+        (1..).zip(events).try_for_each(|(cycle, seen)| lockstep.step(cycle, seen)).and_then(|()| lockstep.end())
+    }
+
+    fn fetch(outcome: FetchOutcome, word: Option<u32>) -> FetchWatch {
+        FetchWatch { fill: None, fetch: Some(WatchedFetch { warp: 3, address: 0x1008, outcome, word }) }
+    }
+
+    fn fill(gone: Option<u64>, change: u8) -> FetchWatch {
+        let mut data: [u8; LINE_BYTES] = std::array::from_fn(|at| word(0x1000 + at as u64).to_le_bytes()[at % WORD]);
+        data[77] ^= change;
+        let served = fetch(FetchOutcome::Served, Some(word(0x1008)));
+        FetchWatch { fill: Some((0x20, gone, data)), ..served }
+    }
+
+    #[test]
+    fn what_the_cache_should_have_done_passes() {
+        let hit = fetch(FetchOutcome::Hit, Some(word(0x1008)));
+        assert_eq!(follow(&[fetch(FetchOutcome::Miss, None), fill(None, 0), hit]), Ok(()));
+    }
+
+    #[test]
+    fn a_wrong_outcome_victim_or_byte_is_named() {
+        let errors = [
+            vec![fetch(FetchOutcome::Hit, Some(0))],
+            vec![fetch(FetchOutcome::Miss, None), fill(Some(7), 0)],
+            vec![fetch(FetchOutcome::Miss, None), fill(None, 1)],
+            vec![fetch(FetchOutcome::Miss, None), fill(None, 0), fetch(FetchOutcome::Hit, Some(1))],
+            vec![fetch(FetchOutcome::Miss, None)],
+        ];
+        let errors = errors.map(|events| follow(&events).unwrap_err());
+        assert_eq!(
+            errors,
+            [
+                "cycle 1, sm0.core.icache: warp 3 fetches 0x1008: Hit Some(0), the twin has Miss None",
+                "cycle 2, sm0.core.icache: for line 0x20 gives way Some(7), the twin has None",
+                "cycle 2, sm0.core.icache: line 0x20 brings other bytes than those at 0x104c",
+                &format!(
+                    "cycle 3, sm0.core.icache: warp 3 fetches 0x1008: Hit Some(1), the twin has Hit Some({:x})",
+                    word(0x1008)
+                ),
+                "sm0.core.icache: warps wait for instructions",
+            ]
+        );
+    }
+}

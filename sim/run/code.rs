@@ -1,0 +1,86 @@
+//! Where instructions lie in memory, on machines that fetch them through caches.
+//!
+//! No instruction is encoded here, in PTX or in traces. So that lines of instructions carry bytes that can be wrong, each
+//! of their words holds what memory behind a trace does: its address ([`rtl::recorded`]).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rtl::machine::MachineConfig;
+use rtl::recorded::{UNTOUCHED, WORD_BYTES, word};
+use rtl::sm::{InstructionStore, NamedRange};
+
+use super::modules::Module;
+
+/// Kernels begin at multiples of this, as linkers place functions.
+const ALIGNMENT: u64 = 128;
+/// Bytes from one kernel of a trace to the next.
+const OF_A_KERNEL: u64 = 1 << 20;
+
+/// The instructions of all kernels that are launched.
+pub(super) struct Code {
+    pub(super) range: NamedRange,
+    /// Of the kernels of each file.
+    starts: BTreeMap<(PathBuf, String), u64>,
+}
+
+impl Code {
+    /// One kernel behind the other, from the address `end` of all data on; `None` if no fetch goes to memory.
+    pub(super) fn place(modules: &BTreeMap<PathBuf, Module>, end: u64, config: &MachineConfig) -> Option<Self> {
+        let InstructionStore::Cache(icache) = &config.sm.icache else { return None };
+        let first = end.next_multiple_of(ALIGNMENT);
+        let (mut at, mut starts) = (first, BTreeMap::new());
+        for (file, module) in modules {
+            for program in &module.programs {
+                starts.insert((file.clone(), program.name.clone()), at);
+                let bytes = program.insts.len() as u64 * u64::from(icache.instruction_bytes);
+                at = (at + bytes).next_multiple_of(ALIGNMENT);
+            }
+        }
+        let range = NamedRange { name: "instructions".to_owned(), start: first, bytes: at - first };
+        Some(Self { range, starts })
+    }
+
+    /// Where a kernel begins.
+    pub(super) fn start_of(&self, file: &Path, kernel: &str) -> u64 {
+        self.starts.get(&(file.to_owned(), kernel.to_owned())).copied().unwrap_or(self.range.start)
+    }
+
+    /// What memory holds of them.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let words = (self.range.start..self.range.end()).step_by(WORD_BYTES as usize);
+        words.flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
+    }
+}
+
+/// Where the kernels of a trace lie, whose program counters count from the beginning of each: in the last sixteenth of
+/// all addresses, as in GPGPU-Sim those of 32 bits are from 0xf0000000 on; each name has its own place there.
+#[derive(Debug, Default)]
+pub(super) struct TracedCode(Vec<String>);
+
+impl TracedCode {
+    /// Where a kernel begins.
+    pub(super) fn start_of(&mut self, kernel: &str, addr_bits: u32) -> u64 {
+        let number = self.0.iter().position(|known| known == kernel).unwrap_or_else(|| {
+            self.0.push(kernel.to_owned());
+            self.0.len() - 1
+        });
+        let sixteenth = 1 << (addr_bits - 4);
+        15 * sixteenth + number as u64 * OF_A_KERNEL % sixteenth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_a_trace_has_one_place_in_the_last_sixteenth() {
+        let mut code = TracedCode::default();
+        let starts = ["a", "b", "a"].map(|kernel| code.start_of(kernel, 32));
+        assert_eq!(starts, [0xf000_0000, 0xf010_0000, 0xf000_0000]);
+        let many: Vec<_> = (0..300).map(|number| code.start_of(&number.to_string(), 32)).collect();
+        assert!(many.iter().all(|start| start >> 28 == 15 && start % ALIGNMENT == 0));
+        assert_eq!(code.start_of("a", 20), 0xf_0000);
+    }
+}

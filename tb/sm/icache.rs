@@ -1,0 +1,188 @@
+//! The instruction cache: what a miss costs, who waits and who goes on, and that it changes no result.
+//!
+//! Every kernel runs in step with the twins of its caches, which see each line that comes and each fetch.
+
+use proptest::prelude::*;
+use rtl::kernel::Mode;
+use rtl::sm::{InstructionCacheConfig, InstructionStats, InstructionStore, StallReason};
+
+use super::bench::{Bench, Kernel};
+use super::issue_log::issues;
+use super::random::kernel as random_kernel;
+
+/// Cycles that a line takes, from its request in the link to its place in the link back.
+const LINE: u64 = 40;
+
+/// Instructions of a line.
+const PER_LINE: usize = 16;
+
+fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -> Kernel {
+    kernel.config.icache = InstructionStore::Cache(config);
+    kernel.line_delay = delay;
+    kernel
+}
+
+/// A kernel with the cache of a GTX 480, whose lines take the same time each.
+fn cached(body: &str) -> Kernel {
+    with(Kernel::bare(body), InstructionCacheConfig::default(), (LINE, LINE))
+}
+
+/// So many instructions in a row.
+fn straight(count: usize) -> String {
+    (0..count).map(|at| format!("mov.u32 %r{}, {at};\n", 8 + at % 32)).collect()
+}
+
+/// Cycles of the issues of warp 0, from the launch of its CTA on.
+fn cycles_of(kernel: &Kernel) -> Vec<u64> {
+    issues(kernel).iter().filter(|issue| issue.warp == 0).map(|issue| issue.cycle).collect()
+}
+
+fn stats(bench: &Bench) -> InstructionStats {
+    *bench.cores[0].instruction_stats().unwrap()
+}
+
+/// By how much later each instruction of warp 0 is issued than from a perfect store.
+fn delays(kernel: &Kernel) -> Vec<u64> {
+    let mut perfect = kernel.clone();
+    perfect.config.icache = InstructionStore::Perfect {};
+    cycles_of(kernel).iter().zip(cycles_of(&perfect)).map(|(cached, perfect)| cached - perfect).collect()
+}
+
+#[test]
+fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
+    // The look-up that misses, a cycle to the link's other end, the line's time, a cycle back, in which it is fetched.
+    let miss = LINE + 2;
+    let delays = delays(&cached(&straight(2 * PER_LINE)));
+    let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
+    // Each writes the register of the one before, 6 cycles later, of which the fetch from a perfect store takes 3; but for
+    // the exit, alone in the last line.
+    let next = miss - 3;
+    assert_eq!(lines, [(miss, miss), (miss + next, miss + next), (2 * miss + next, 2 * miss + next)]);
+}
+
+#[test]
+fn an_instruction_at_the_end_of_a_line_is_fetched_alone() {
+    // The jump leads to instruction 3, so that pairs end one short of the end of the line.
+    let body = format!("bra NEXT; mov.u32 %r1, 1; mov.u32 %r2, 2; NEXT: {}", straight(PER_LINE + 1));
+    let bench = cached(&body).check();
+    // The jump; six pairs from 3 to 14; 15 alone; then 16 to 20.
+    assert_eq!(stats(&bench), InstructionStats { accesses: 11, hits: 9, misses: 2, ..InstructionStats::default() });
+}
+
+#[test]
+fn a_line_once_here_is_found_again_until_others_take_its_place() {
+    // Lines 0 and 1 in turn, with as many ways as lines or one.
+    let body = format!(
+        "mov.u32 %r1, 0; LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5; {} @%p1 bra LOOP;",
+        straight(PER_LINE)
+    );
+    let of = |sets, ways| {
+        let config = InstructionCacheConfig { sets, ways, ..InstructionCacheConfig::default() };
+        let stats = stats(&with(Kernel::bare(&body), config, (LINE, LINE)).check());
+        (stats.misses, stats.evictions)
+    };
+    assert_eq!(of(1, 2), (2, 0));
+    assert_eq!(of(2, 1), (2, 0));
+    assert_eq!(of(1, 1), (10, 9));
+}
+
+#[test]
+fn warps_that_want_one_line_ask_once_and_are_served_one_a_cycle() {
+    let kernel = cached("mov.u32 %r1, 1;").grid(1, 4 * 32);
+    let firsts: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc == 0).map(|issue| issue.cycle).collect();
+    // Two schedulers have two warps each: the third and the fourth come a cycle after one another.
+    assert_eq!(firsts.iter().map(|cycle| cycle - firsts[0]).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let bench = kernel.check();
+    assert_eq!(
+        stats(&bench),
+        InstructionStats { accesses: 4, misses: 1, hit_pending: 3, ..InstructionStats::default() }
+    );
+}
+
+#[test]
+fn other_warps_go_on_while_one_waits() {
+    // Warp 1 jumps to a line of its own; warp 0 goes on in the first.
+    let body = format!(
+        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra FAR; {} exit; FAR: mov.u32 %r2, 1;",
+        straight(4 * PER_LINE)
+    );
+    let log = issues(&cached(&body).grid(1, 64));
+    let far = log.iter().filter(|issue| issue.warp == 1).map(|issue| issue.cycle);
+    let (jump, target) = far.clone().zip(far.skip(1)).max_by_key(|(before, after)| after - before).unwrap();
+    let meanwhile = log.iter().filter(|issue| issue.warp == 0 && (jump..target).contains(&issue.cycle)).count();
+    assert!(target - jump > LINE && meanwhile >= 8, "{jump} to {target}: {meanwhile} instructions");
+}
+
+/// Warps that go on in a line each.
+fn scattered(entries: u32) -> Kernel {
+    let lines = |warp: usize| format!("W{warp}: {} exit;\n", straight(PER_LINE - 1));
+    let jumps: String = (1..4).map(|warp| format!("setp.eq.u32 %p1, %r1, {warp}; @%p1 bra W{warp};\n")).collect();
+    let body = format!(
+        "mov.u32 %r1, %tid.x; shr.u32 %r1, %r1, 5; {jumps} {} exit; {}",
+        straight(23),
+        (1..4).map(lines).collect::<String>()
+    );
+    let config = InstructionCacheConfig { mshr_entries: entries, ..InstructionCacheConfig::default() };
+    with(Kernel::bare(&body), config, (LINE, LINE)).grid(1, 4 * 32)
+}
+
+#[test]
+fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
+    let refusals = [1, 2, 4].map(|entries| stats(&scattered(entries).check()).refusals);
+    assert!(refusals[0] > refusals[1] && refusals[1] > 0 && refusals[2] == 0, "{refusals:?}");
+    // Far fewer than the cycles for which they wait.
+    assert!(refusals[0] < LINE, "{refusals:?}");
+    let misses = [1, 2, 4].map(|entries| stats(&scattered(entries).check()).misses);
+    assert_eq!(misses[0], misses[2]);
+}
+
+#[test]
+fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
+    let bench = cached(&straight(4)).run(Mode::default());
+    let cycles = |reason| bench.cores[0].stall_cycles(reason);
+    // From the look-up to the fill.
+    assert_eq!(cycles(StallReason::FetchMiss), LINE + 3);
+    assert!((1..12).contains(&cycles(StallReason::Fetch)), "{}", cycles(StallReason::Fetch));
+}
+
+#[test]
+fn lines_stay_from_kernel_to_kernel() {
+    let kernel = cached(&straight(3));
+    let (mut bench, mut sim) = kernel.start(Mode::default());
+    while sim.step(&mut bench).is_some() {}
+    let first = stats(&bench).misses;
+    bench.cores.iter_mut().for_each(|core| core.end_kernel(sim.tick()));
+    let image = kernel.image();
+    bench.cores.iter_mut().for_each(|core| assert!(core.load(image.clone()).is_ok()));
+    bench.dispatcher.load(kernel.grid, 1);
+    sim.rouse(super::bench::DISPATCHER);
+    while sim.step(&mut bench).is_some() {}
+    assert_eq!((first, stats(&bench).misses), (1, 1));
+    assert_eq!(stats(&bench).accesses, 4);
+}
+
+#[test]
+fn instructions_of_other_sizes_fill_lines_with_other_numbers() {
+    let misses = [4, 8, 16].map(|instruction_bytes| {
+        let config = InstructionCacheConfig { instruction_bytes, ..InstructionCacheConfig::default() };
+        stats(&with(Kernel::bare(&straight(4 * PER_LINE - 1)), config, (LINE, LINE)).check()).misses
+    });
+    assert_eq!(misses, [2, 4, 8]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn random_kernels_agree_with_twin_and_interpreter_in_every_mode(
+        seed in any::<u64>(), sets_log2 in 0u32..4, ways in 1u32..5, mshr_entries in 1u32..6, slow in 1u64..120) {
+        let config = InstructionCacheConfig {
+            sets: 1 << sets_log2,
+            ways,
+            mshr_entries,
+            instruction_bytes: [4, 8, 16][seed as usize % 3],
+            ..InstructionCacheConfig::default()
+        };
+        with(random_kernel(seed), config, (1, slow)).check();
+    }
+}

@@ -1,0 +1,133 @@
+//! Memory behind the instruction caches of a bench, with their twins.
+
+use golden::sm::icache::word;
+use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Describe, Edge, FieldsExt, RxBank, Sleep, TxBank, digest_of};
+use rtl::l1::instructions::{FetchIo, LineBrought, LineWanted};
+use rtl::noc::packet::{LINE_BYTES, PacketShape};
+use rtl::sm::{InstructionStore, SmConfig, SmCore};
+use warpsieve::check::icache::FetchLockstep;
+
+/// Shape of the lines.
+pub const SHAPE: PacketShape =
+    PacketShape { tracked: false, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 1, partition_bits: 1 };
+
+/// The links of all cores, what answers them, and a twin of each cache.
+pub struct Lines {
+    wanted: Vec<Chan<LineWanted>>,
+    brought: Vec<Chan<LineBrought>>,
+    memory: LineMemory,
+    twins: Vec<FetchLockstep>,
+}
+
+/// Answers each request after a time of its own, in any order.
+struct LineMemory {
+    seed: u64,
+    /// Cycles that a line takes, the least and the most.
+    delay: (u64, u64),
+    /// Lines on their way to each core, and when they are due.
+    pending: Vec<Vec<(u64, LineWanted)>>,
+    /// Digest of all requests of each core and their cycles.
+    asked: Vec<u64>,
+}
+
+impl Lines {
+    /// Gives the cores the instruction caches of their configuration; `None` if they have none.
+    pub fn new(
+        config: &SmConfig,
+        cores: &mut [SmCore],
+        (memory, core_id): (BlockId, fn(usize) -> BlockId),
+        (seed, delay): (u64, (u64, u64)),
+    ) -> Option<Self> {
+        let InstructionStore::Cache(icache) = &config.icache else { return None };
+        for core in &mut *cores {
+            core.set_instruction_cache(SHAPE);
+            core.observe();
+        }
+        let spec = |name: &str, sm: usize, from, to| ChanSpec {
+            path: format!("sm{sm}.{name}"),
+            depth: icache.mshr_entries.max(2),
+            latency: 1,
+            credit: 1,
+            from,
+            to,
+        };
+        let sms = 0..cores.len();
+        let twin = |sm| FetchLockstep::new(&format!("sm{sm}.icache"), icache, SHAPE.line_bytes, 32).unwrap();
+        Some(Self {
+            wanted: sms.clone().map(|sm| Chan::new(spec("wanted", sm, core_id(sm), memory), SHAPE)).collect(),
+            brought: sms.clone().map(|sm| Chan::new(spec("brought", sm, memory, core_id(sm)), SHAPE)).collect(),
+            memory: LineMemory { seed, delay, pending: vec![Vec::new(); cores.len()], asked: vec![0; cores.len()] },
+            twins: sms.map(twin).collect(),
+        })
+    }
+
+    /// The ends of a core.
+    pub fn of_core(&mut self, sm: usize) -> FetchIo<'_> {
+        FetchIo { wanted: self.wanted[sm].tx(), brought: self.brought[sm].rx() }
+    }
+
+    pub fn eval(&mut self, at: &mut Edge<'_>) -> Sleep {
+        self.memory.eval((RxBank(&mut self.wanted), TxBank(&mut self.brought)), at)
+    }
+
+    /// Holds the caches to their twins after a cycle.
+    pub fn follow(&mut self, cores: &mut [SmCore], cycle: u64) {
+        for (core, twin) in cores.iter_mut().zip(&mut self.twins) {
+            if let Some(seen) = core.take_fetches() {
+                twin.step(cycle, &seen).unwrap();
+            }
+        }
+    }
+
+    /// Nobody waits for a line when all warps have ended.
+    pub fn end(&self) {
+        self.twins.iter().for_each(|twin| twin.end().unwrap());
+    }
+
+    /// Digest of all requests of each core.
+    pub fn asked(&self) -> &[u64] {
+        &self.memory.asked
+    }
+
+    pub fn describe(&self, to: &mut dyn Describe) {
+        self.memory.describe(to);
+    }
+
+    pub fn describe_link(&self, sm: usize, to: &mut dyn Describe) {
+        self.brought[sm].describe("brought", None, to);
+    }
+}
+
+impl Block for LineMemory {
+    type Io<'a> = (RxBank<'a, LineWanted>, TxBank<'a, LineBrought>);
+
+    fn eval(&mut self, (mut wanted, mut brought): Self::Io<'_>, at: &mut Edge<'_>) -> Sleep {
+        let mut busy = false;
+        for sm in 0..self.pending.len() {
+            if wanted.at(sm).peek(at).is_some() {
+                let request = wanted.at(sm).pop(at);
+                let (least, most) = self.delay;
+                let drawn = digest_of(&(self.seed, sm, request.id)) % (most - least + 1);
+                self.asked[sm] = digest_of(&(self.asked[sm], at.cycle, request.line));
+                self.pending[sm].push((at.cycle + least + drawn, request));
+            }
+            let due = self.pending[sm].iter().position(|(due, _)| *due <= at.cycle);
+            if let Some(due) = due.filter(|_| brought.at(sm).ready(at)) {
+                let (_, LineWanted { id, line }) = self.pending[sm].remove(due);
+                let first = line * LINE_BYTES as u64;
+                let data = std::array::from_fn(|byte| word(first + byte as u64).to_le_bytes()[byte % 4]);
+                brought.at(sm).push(at, LineBrought { id, line, data });
+            }
+            busy |= !self.pending[sm].is_empty() || wanted.at(sm).waiting(at);
+        }
+        if busy { Sleep::Next } else { Sleep::UntilEvent }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { seed: _, delay: _, pending, asked } = self;
+        for (pending, asked) in pending.iter().zip(asked) {
+            to.bits("pending", pending.len() as u64);
+            to.bits("asked", *asked);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Instruction caches on whole machines: misses go to the L2 like any read, and change no result.
+
+use rtl::sm::{InstructionStats, StallReason};
+use warpsieve::run::Counters;
+
+use super::replay::Traced;
+use super::{Setup, launch};
+
+const ICACHE: [&str; 1] = ["icache"];
+
+fn sum(counters: &Counters, count: fn(&InstructionStats) -> u64) -> u64 {
+    counters.icache.iter().map(count).sum()
+}
+
+fn misses(counters: &Counters) -> u64 {
+    sum(counters, |icache| icache.misses)
+}
+
+/// Reads that the L2 looked up.
+fn l2_reads(counters: &Counters) -> u64 {
+    counters.l2.iter().map(|bank| bank.accesses).sum()
+}
+
+fn fetch_misses(counters: &Counters) -> u64 {
+    let at = StallReason::ALL.iter().position(|reason| *reason == StallReason::FetchMiss).unwrap();
+    counters.stalls.iter().map(|unit| unit[at]).sum()
+}
+
+#[test]
+fn every_machine_gives_every_result_with_an_instruction_cache() {
+    for kernel in ["backprop", "bfs", "conv", "histo", "reduction", "scan", "vadd"] {
+        Setup::checked().designs(&ICACHE).passes(&launch(kernel, "small.toml"));
+    }
+    let least = ["sm.icache.sets=1", "sm.icache.ways=1", "sm.icache.mshr_entries=1", "sm.icache.instruction_bytes=16"];
+    for (machine, designs) in
+        [("kepler", &["icache"][..]), ("southern-islands", &["icache"]), ("hybrid", &["icache", "tracker"])]
+    {
+        for sets in [&[][..], &least] {
+            let setup = Setup::checked().machine(machine).designs(designs).sets(sets);
+            setup.passes(&launch("bfs", "small.toml"));
+            setup.passes(&launch("vadd", "small.toml"));
+        }
+    }
+}
+
+#[test]
+fn every_read_of_the_l2_is_a_miss_of_one_of_the_caches() {
+    let counters = Setup::checked().designs(&ICACHE).passes(&launch("sgemm", "small.toml")).counters;
+    let l1s = counters.l1.iter().chain(&counters.const_cache).chain(&counters.texture_cache);
+    let data: u64 = l1s.map(|l1| l1.misses + l1.bypasses).sum();
+    assert!(misses(&counters) > 0);
+    assert_eq!(l2_reads(&counters), data + misses(&counters));
+    assert!(fetch_misses(&counters) > 0);
+}
+
+#[test]
+fn a_perfect_store_has_no_counters_and_loses_no_cycle() {
+    let counters = Setup::default().passes(&launch("sgemm", "small.toml")).counters;
+    assert_eq!((counters.icache.len(), fetch_misses(&counters)), (0, 0));
+}
+
+/// A cache that holds every line misses each once an SM, in however many launches.
+#[test]
+fn lines_stay_from_launch_to_launch() {
+    let of = |sets: &[&str]| {
+        Setup::checked().designs(&ICACHE).sets(sets).passes(&launch("pathfinder", "small.toml")).counters
+    };
+    let large = ["sm.icache.sets=64", "sm.icache.ways=16"];
+    let one = of(&[&large[..], &["num_sms=1"]].concat());
+    let evictions = sum(&one, |icache| icache.evictions);
+    assert_eq!(evictions, 0);
+    let image_lines = misses(&one);
+    assert!((1..100).contains(&image_lines), "{image_lines}");
+    let all = of(&large);
+    assert!(misses(&all) <= 15 * image_lines && all.cycles > 0);
+}
+
+/// Instructions of 16 bytes, a few in each of three lines, of which the warp comes back to the first.
+#[test]
+fn a_trace_is_fetched_at_its_own_program_counters() {
+    let at = |pc: u32| format!("{pc:04x} ffffffff 1 R2 FADD 2 R2 R3 0");
+    let pcs = [0, 0x10, 0x20, 0x70, 0x80, 0x90, 0x10_0000, 0x10_0010, 0x20];
+    let text: Vec<_> = pcs.map(at).into_iter().chain(["0030 ffffffff 0 EXIT 0 0 0".to_owned()]).collect();
+    let traced = Traced::ampere(text.join("\n"));
+    let replayed = |bytes: u32| {
+        let sets = ["num_sms=1".to_owned(), format!("sm.icache.instruction_bytes={bytes}")];
+        traced.passes(&Setup::default().designs(&ICACHE).sets(&sets.each_ref().map(String::as_str))).counters
+    };
+    let counters = replayed(8);
+    // Pairs: 0 10, 20, 70 (two jumps ahead), 80 90, 100000 100010, 20 30.
+    assert_eq!((misses(&counters), sum(&counters, |icache| icache.accesses)), (3, 6));
+    // How long the instructions of programs are does not matter to it.
+    assert_eq!(counters, replayed(16));
+}
