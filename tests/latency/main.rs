@@ -12,8 +12,10 @@
 //!
 //! A latency is the difference in cycles between a chain and one twice as long, by the difference
 //! in loads: what surrounds the loads cancels out. The machine is exact, so the cycles are pinned.
-//! `stages` takes one load apart, by the beats in a waveform; docs/latency.md explains its stages.
+//! `stages` takes one load apart, by the beats in a waveform; docs/latency.md explains its stages. `instructions` does so
+//! with a fetch that misses.
 
+mod instructions;
 mod stages;
 
 use std::fmt::Write;

@@ -20,26 +20,26 @@ const CYCLES_PER_PS: f64 = 700e6 / 1e12;
 const FROM_LAST: usize = 12;
 
 /// Something seen of a load.
-struct Sight {
+pub(super) struct Sight {
     /// What has happened since the sight before.
     stage: &'static str,
     /// Beginning and end of the path of the number that changes.
-    signal: (&'static str, &'static str),
-    up: bool,
+    pub(super) signal: (&'static str, &'static str),
+    pub(super) up: bool,
 }
 
-const fn up(stage: &'static str, signal: (&'static str, &'static str)) -> Sight {
+pub(super) const fn up(stage: &'static str, signal: (&'static str, &'static str)) -> Sight {
     Sight { stage, signal, up: true }
 }
 
-const fn down(stage: &'static str, signal: (&'static str, &'static str)) -> Sight {
+pub(super) const fn down(stage: &'static str, signal: (&'static str, &'static str)) -> Sight {
     Sight { stage, signal, up: false }
 }
 
 const ISSUE: (&str, &str) = ("sm0.", "core.address_unit.valid");
 
 /// In the order in which a load comes by; those that it does not come by are left out.
-const SIGHTS: [Sight; 16] = [
+pub(super) const SIGHTS: [Sight; 16] = [
     up("address unit", ("sm0.", "l1.core_req.level")),
     down("link to the LSU", ("sm0.", "l1.core_req.level")),
     down("coalescer, queue, tags", ("sm0.", "l1.queue.level")),
@@ -60,10 +60,10 @@ const SIGHTS: [Sight; 16] = [
 const LAST_STAGE: &str = "writeback, scoreboard, issue";
 
 /// Times in picoseconds at which numbers went up or down.
-struct Changes(Vec<(String, bool, u64)>);
+pub(super) struct Changes(Vec<(String, bool, u64)>);
 
 impl Changes {
-    fn read(path: &Path) -> Self {
+    pub(super) fn read(path: &Path) -> Self {
         let mut wave: Waveform = wellen::simple::read(path).unwrap();
         let times = wave.time_table().to_vec();
         let hierarchy = wave.hierarchy();
@@ -85,7 +85,7 @@ impl Changes {
     }
 
     /// The changes of a kind, in order of time.
-    fn of(&self, (begin, end): (&str, &str), up: bool) -> Vec<u64> {
+    pub(super) fn of(&self, (begin, end): (&str, &str), up: bool) -> Vec<u64> {
         let is_it = |name: &str, way: bool| way == up && name.starts_with(begin) && name.ends_with(end);
         let mut times: Vec<_> = self.0.iter().filter(|(name, way, _)| is_it(name, *way)).map(|c| c.2).collect();
         times.sort_unstable();
@@ -93,7 +93,27 @@ impl Changes {
     }
 }
 
-/// The stages of one load of a chain, in core cycles.
+/// The stages of what is seen between two times, in core cycles.
+pub(super) fn between(
+    changes: &Changes,
+    sights: &[&Sight],
+    (start, end): (u64, u64),
+    name: &str,
+) -> Vec<(&'static str, f64)> {
+    let mut found = Vec::new();
+    let mut before = start;
+    for sight in sights {
+        let seen = changes.of(sight.signal, sight.up);
+        if let Some(&at) = seen.iter().rfind(|at| (start..end).contains(at)) {
+            assert!(at >= before, "{name}: {} ends before the stage ahead of it", sight.stage);
+            found.push((sight.stage, (at - before) as f64 * CYCLES_PER_PS));
+            before = at;
+        }
+    }
+    found
+}
+
+/// The stages of one load of a chain.
 fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chase.vcd");
@@ -111,22 +131,14 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let issues = changes.of(ISSUE, true);
     let load = issues.len() - FROM_LAST;
     let (start, end) = (issues[load], issues[load + 1]);
-    let mut found = Vec::new();
-    let mut before = start;
-    for sight in &SIGHTS {
-        let seen = changes.of(sight.signal, sight.up);
-        if let Some(&at) = seen.iter().rfind(|at| (start..end).contains(at)) {
-            assert!(at >= before, "{}: {} ends before the stage ahead of it", chase.name, sight.stage);
-            found.push((sight.stage, (at - before) as f64 * CYCLES_PER_PS));
-            before = at;
-        }
-    }
-    found.push((LAST_STAGE, (end - before) as f64 * CYCLES_PER_PS));
+    let mut found = between(&changes, &SIGHTS.each_ref(), (start, end), chase.name);
+    let seen: f64 = found.iter().map(|(_, cycles)| cycles).sum();
+    found.push((LAST_STAGE, (end - start) as f64 * CYCLES_PER_PS - seen));
     found
 }
 
-fn table(chase: &Chase) -> String {
-    let stages = stages(chase);
+/// Stages as the documentation has them.
+pub(super) fn render(stages: &[(&'static str, f64)]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, cycles: f64| writeln!(text, "{name:28} {cycles:7.2}").unwrap();
     stages.iter().for_each(|(stage, cycles)| row(stage, *cycles));
@@ -139,7 +151,7 @@ fn the_stages_of_a_load_are_those_of_the_documentation() {
     let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/latency.md")).unwrap();
     let mut missing = String::new();
     for chase in [L1_HIT, L2_HIT, ROW_HIT, CONFLICT] {
-        let table = table(&chase);
+        let table = render(&stages(&chase));
         println!("{}\n{table}", chase.name);
         if !docs.contains(&table) {
             writeln!(missing, "{}\n{table}", chase.name).unwrap();

@@ -1,0 +1,103 @@
+//! A fetch that misses in the instruction cache and finds its line in the L2, taken apart like a load.
+//!
+//! One thread goes round a loop of more lines than the cache has: every line misses each time, and is in the L2 from the
+//! second time on.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use warpsieve::config::{Request, Resolved};
+use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
+
+use super::stages::{Changes, SIGHTS, Sight, between, down, render, up};
+
+/// Lines of the loop, of 16 instructions each; the cache has 16.
+const LINES: u64 = 40;
+const PER_LINE: u64 = 16;
+
+/// The miss looked at, in the middle of the second round.
+const MISS: usize = 60;
+
+const LOOK_UP: (&str, &str) = ("sm0.", "core.icache.used");
+
+/// What is seen of a miss, between which it comes by where a load does.
+const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))];
+const LAST: [Sight; 2] =
+    [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
+
+/// Those of a load between the crossbars and the end of the link to its SM.
+fn sights() -> Vec<&'static Sight> {
+    FIRST.iter().chain(&SIGHTS[4..14]).chain(&LAST).collect()
+}
+
+/// Writes a launch file of a loop that is gone round so often.
+fn launch(folder: &Path, rounds: u64) -> PathBuf {
+    let mut ptx = ".version 3.2\n.target sm_35\n.address_size 64\n.visible .entry loop(.param .u32 rounds)\n{\n\
+                   .reg .pred %p<2>; .reg .b32 %r<9>;\nld.param.u32 %r1, [rounds];\nLOOP:\n"
+        .to_owned();
+    // Three instructions end a round, whose lines are those of all rounds but for the load at its beginning.
+    for at in 0..LINES * PER_LINE - 3 {
+        writeln!(ptx, "mov.u32 %r{}, {at};", 2 + at % 6).unwrap();
+    }
+    ptx.push_str("add.s32 %r1, %r1, -1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra LOOP;\nret;\n}\n");
+    fs::write(folder.join("loop.ptx"), ptx).unwrap();
+    let path = folder.join("loop.toml");
+    let text = format!(
+        "ptx = \"loop.ptx\"\n[[step]]\n[[step.launch]]\nkernel = \"loop\"\ngrid = [1]\nblock = [1]\n\
+         args = [{{ u32 = {rounds} }}]\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn ran(rounds: u64, designs: &[&str], wave: Option<WaveOptions>) -> RunReport {
+    let folder = tempfile::tempdir().unwrap();
+    let launch = launch(folder.path(), rounds);
+    let designs = designs.iter().map(|&design| design.to_owned()).collect();
+    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs, ..Request::default() }).unwrap();
+    let options = RunOptions { wave, ..RunOptions::default() };
+    let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap();
+    assert_eq!(report.outcome, Outcome::Finished);
+    report
+}
+
+/// Cycles and misses of a round that finds all its lines in the L2.
+fn of_a_round(designs: &[&str]) -> (u64, u64) {
+    let [less, more] = [3, 4].map(|rounds| {
+        let counters = ran(rounds, designs, None).counters;
+        (counters.cycles, counters.icache.iter().map(|icache| icache.misses).sum::<u64>())
+    });
+    (more.0 - less.0, more.1 - less.1)
+}
+
+#[test]
+fn a_miss_that_the_l2_answers_delays_a_fetch_by_139_cycles() {
+    let ((cached, misses), (perfect, none)) = (of_a_round(&["icache"]), of_a_round(&[]));
+    // The load ahead of the loop moves it by an instruction, so that a round touches a line more than it has.
+    assert_eq!((misses, none), (LINES + 1, 0));
+    let delay = (cached - perfect) as f64 / misses as f64;
+    println!("{delay:.2} cycles a miss");
+    assert!((138.0..140.0).contains(&delay), "{delay}");
+}
+
+#[test]
+fn the_stages_of_a_miss_are_those_of_the_documentation() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("miss.vcd");
+    let globs = sights().into_iter().map(|sight| sight.signal).chain([LOOK_UP]);
+    let scopes =
+        globs.map(|(begin, end)| if begin == "sm0." { format!("{begin}{end}") } else { format!("{begin}*{end}") });
+    let wave = WaveOptions { path: path.clone(), scopes: scopes.collect(), ..WaveOptions::default() };
+    ran(2, &["icache"], Some(wave));
+    let changes = Changes::read(&path);
+    let look_up = changes.of(LOOK_UP, true)[MISS];
+    // The first buffer that is filled after it.
+    let [_, Sight { signal, up, .. }] = &LAST;
+    let filled = changes.of(*signal, *up).into_iter().find(|at| *at > look_up).unwrap();
+    let stages = between(&changes, &sights(), (look_up, filled + 1), "instruction miss");
+    let table = render(&stages);
+    println!("{table}");
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/latency.md")).unwrap();
+    assert!(docs.contains(&table), "docs/latency.md lacks:\n{table}");
+}
