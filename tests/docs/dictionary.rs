@@ -8,13 +8,14 @@ use serde_json::Value;
 use warpsieve_cli::dictionary::{COUNTERS, Counter, STALLS};
 
 /// Runs that together have everything that is counted; the first has only what every machine has.
-const RUNS: [&[&str]; 7] = [
+const RUNS: [&[&str]; 8] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
     &["--design", "frc", "--machine", "southern-islands"],
     &["--design", "tracker"],
     &["--design", "operand-banks"],
+    &["--design", "icache"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],
 ];
 

@@ -182,7 +182,7 @@ fn generic_accesses_go_where_their_addresses_lead() {
 
 /// Counters of a warp that does this and then ends.
 fn alone(instructions: &str) -> Counters {
-    Traced::ampere(&format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
+    Traced::ampere(format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
 }
 
 fn atomics(counters: &Counters) -> (u64, u64) {
@@ -300,7 +300,7 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
 #[test]
 fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
     let cycles = |timing: &str, version: u32, text: &str| {
-        let traced = Traced::ampere(&format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
+        let traced = Traced::ampere(format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
         let path = traced.folder.path().join("kernel-1.traceg");
         let text = fs::read_to_string(&path).unwrap().replace("version = 80", &format!("version = {version}"));
         fs::write(&path, text).unwrap();

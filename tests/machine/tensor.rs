@@ -109,7 +109,7 @@ fn a_recorded_product_goes_to_the_tensor_pipe_if_there_is_one() {
     let text = |opcode: &str, count: u32| {
         let line = |at: u32| format!("{:04x} ffffffff 1 R4 {opcode} 3 R8 R10 R4 0\n", 16 * at);
         let products: String = (0..count).map(line).collect();
-        Traced::ampere(&format!("{products}{:04x} ffffffff 0 EXIT 0 0 0", 16 * count))
+        Traced::ampere(format!("{products}{:04x} ffffffff 0 EXIT 0 0 0", 16 * count))
     };
     let [with, without] = [with_pipes(), Setup::checked()].map(|setup| setup.sets(&["num_sms=1"]));
     let pipes = |setup: &Setup| text("HMMA.16816.F32", 8).passes(setup).counters.cores[0].per_pipe;

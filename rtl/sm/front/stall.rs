@@ -34,7 +34,7 @@ pub enum StallReason {
     Halted,
     /// Only warps that the throttle holds back could go on.
     Throttled,
-    /// The instruction missed in the instruction cache.
+    /// The instruction missed in the instruction cache; only where there is one.
     FetchMiss,
 }
 
