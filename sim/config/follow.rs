@@ -1,7 +1,7 @@
 //! Values that follow from others where they are left open.
 
 use rtl::index::polynomial_for;
-use toml::Value;
+use toml::{Table, Value};
 
 use super::fields::Fields;
 use super::typed;
@@ -21,25 +21,41 @@ impl Fields {
             let complete = path.split('.').try_fold(&whole, |table, key| table.get(key));
             let field = self.get_mut(&path).and_then(|field| field.value.as_table_mut());
             let (Some(Value::Table(complete)), Some(table)) = (complete, field) else { continue };
-            for (key, value) in complete {
-                table.entry(key.clone()).or_insert_with(|| value.clone());
-            }
+            complete_table(table, complete);
         }
     }
 
     /// Gives every index by a polynomial that leaves it open (`polynomial = 0`) the one for its number of sets. It
-    /// stays open where there is none.
+    /// stays open where there is none. The index of what has a kind lies in its table, beside the sets.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };
             let sets = self.get(&format!("{group}.sets")).and_then(|field| field.value.as_integer());
-            let fits = sets.and_then(|sets| polynomial_for(u32::try_from(sets).ok()?));
-            let index = self.get_mut(&path).and_then(|field| field.value.as_table_mut());
-            let open =
-                index.and_then(|index| index.get_mut("polynomial")).filter(|value| value.as_integer() == Some(0));
-            if let (Some(polynomial), Some(fits)) = (open, fits) {
-                *polynomial = Value::Integer(fits.into());
-            }
+            choose(self.get_mut(&path).map(|field| &mut field.value), sets);
         }
+        for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
+            let Some(Value::Table(table)) = self.get_mut(&path).map(|field| &mut field.value) else { continue };
+            let sets = table.get("sets").and_then(Value::as_integer);
+            choose(table.get_mut("index"), sets);
+        }
+    }
+}
+
+/// Adds the keys that a table lacks, and that the tables in it do.
+fn complete_table(table: &mut Table, complete: &Table) {
+    for (key, value) in complete {
+        let own = table.entry(key.clone()).or_insert_with(|| value.clone());
+        if let (Value::Table(own), Value::Table(value)) = (own, value) {
+            complete_table(own, value);
+        }
+    }
+}
+
+/// Gives an index of so many sets its polynomial, if it leaves it open.
+fn choose(index: Option<&mut Value>, sets: Option<i64>) {
+    let fits = sets.and_then(|sets| polynomial_for(u32::try_from(sets).ok()?));
+    let polynomial = index.and_then(Value::as_table_mut).and_then(|index| index.get_mut("polynomial"));
+    if let (Some(open), Some(fits)) = (polynomial.filter(|value| value.as_integer() == Some(0)), fits) {
+        *open = Value::Integer(fits.into());
     }
 }

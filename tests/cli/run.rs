@@ -78,6 +78,7 @@ fn statistics_have_every_key_of_schema_1() {
         "l1",
         "const_cache",
         "texture_cache",
+        "icache",
         "l2",
         "tracker",
         "noc",

@@ -95,6 +95,8 @@ fn an_open_polynomial_follows_the_number_of_sets() {
     assert_eq!(polynomial("fermi", &["pric", "ways-64"], &[]), 3);
     assert_eq!(polynomial("fermi", &["pric", "fully-associative"], &[]), 1);
     assert_eq!(polynomial("fermi", &["pric"], &["l1.index.polynomial=41"]), 41);
+    let inside = fermi(&["icache"], &["sm.icache.sets=16", "sm.icache.index={ kind = \"i-poly\" }"]).unwrap();
+    assert!(inside.fields.get("sm.icache").unwrap().value.to_string().contains("polynomial = 19"));
 }
 
 #[test]
