@@ -14,7 +14,7 @@ const RUNS: [&[&str]; 8] = [
     &["--design", "decoupled"],
     &["--design", "frc", "--machine", "southern-islands"],
     &["--design", "tracker"],
-    &["--design", "operand-banks"],
+    &["--design", "ideal-operands"],
     &["--design", "icache"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],
 ];

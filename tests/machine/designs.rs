@@ -89,7 +89,7 @@ fn every_machine_runs_with_every_design() {
 
 #[test]
 fn designs_of_different_slots_compose() {
-    let all = ["pric", "bypass-all", "operand-banks", "li2015-clocks"];
+    let all = ["pric", "bypass-all", "ideal-operands", "li2015-clocks"];
     let both = Setup::checked().designs(&all).passes(&launch("syrk", "small.toml"));
     assert_eq!(both.counters.core_khz, 1_400_000);
     assert_eq!(hit_rate(&both.counters), 0.0);

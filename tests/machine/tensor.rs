@@ -42,7 +42,7 @@ fn the_main_sizes_pass_on_small_and_on_banked_machines() {
     for kernel in KERNELS {
         let path = file(&format!("{kernel}.toml"));
         with_pipes().sets(&["num_sms=4"]).passes(&path);
-        with_pipes().designs(&["tensor", "operand-banks"]).passes(&path);
+        with_pipes().designs(&["tensor", "ideal-operands"]).passes(&path);
         with_pipes().sets(&LEAST_QUEUES).passes(&file(&format!("{kernel}-small.toml")));
         let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
         with_pipes().sets(&wide).passes(&file(&format!("{kernel}-small.toml")));
