@@ -7,8 +7,8 @@
 //! | `done`   | in, per SM | `CtaDone`   | frees a slot of that SM; always taken                   |
 //!
 //! Latency: a slot freed in one cycle is given away in the next. Order: CTAs in linear order (x
-//! fastest); SMs round robin, starting after the one served last, passing over those that are
-//! full. A launch waits only for a free slot or for room in the channel.
+//! fastest); SMs round robin, starting after the one served last, by whichever grid (GPGPU-Sim's
+//! order), passing over those that are full. A launch waits only for a free slot or for room in the channel.
 //!
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: `tb/sm`.
@@ -69,7 +69,6 @@ impl Dispatcher {
         self.total = grid.iter().map(|&n| u64::from(n)).product();
         self.launched = 0;
         self.done = 0;
-        self.next_sm = 0;
     }
 
     /// True if every CTA of the grid has ended.
@@ -165,7 +164,7 @@ impl Block for Dispatcher {
         to.bits("total", *total);
         to.bits("launched", *launched);
         to.bits("done", *done);
-        to.sized("next_sm", u64::from(*next_sm), 6);
+        to.sized("next_sm", u64::from(*next_sm), free.len().max(2).next_power_of_two().ilog2());
         to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * free.len() as u32 });
     }
 }

@@ -147,7 +147,9 @@ fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
 
 #[test]
 fn lines_stay_from_kernel_to_kernel() {
-    let kernel = cached(&straight(3));
+    let mut kernel = cached(&straight(3));
+    // Both SMs run it, and both again.
+    kernel.grid = [2, 1, 1];
     let (mut bench, mut sim) = kernel.start(Mode::default());
     while sim.step(&mut bench).is_some() {}
     let first = stats(&bench).misses;

@@ -57,3 +57,11 @@ fn vadd_counts_what_its_source_says() {
     // 160 warps run 7 instructions up to the branch and a return; 157 of them 14 in between.
     assert_eq!(counters.warp_instructions(), 160 * 8 + 157 * 14);
 }
+
+/// Ten CTAs, then one.
+#[test]
+fn a_grid_begins_behind_the_sm_that_was_served_last() {
+    let counters = Setup::default().passes(&launch("reduction", "small.toml")).counters;
+    let worked = counters.cores.iter().map(|core| core.per_pipe.iter().sum::<u64>() > 0);
+    assert!(worked.eq((0..15).map(|sm| sm <= 10)));
+}
