@@ -4,6 +4,7 @@
 //! ones and has each judged by rule ([`judge`]), draws them ([`chart`]), and hands over a [`page`]:
 //! Markdown, CSV and SVG that appear whole or not at all.
 
+mod accelsim;
 mod anssari2012;
 mod area;
 mod candel2018;
@@ -72,6 +73,7 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
         xie2013::FIGURES,
         anssari2012::FIGURES,
         area::FIGURES,
+        accelsim::FIGURES,
     ]
     .into_iter()
     .flatten()

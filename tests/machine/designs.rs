@@ -59,6 +59,7 @@ const DO_NOT_GO: [(&str, &[&str]); 2] = [
         "southern-islands",
         &[
             "fermi-hash",
+            "gtx480",
             "fetch-on-write",
             "streaming-l2",
             "no-caches",
@@ -71,7 +72,7 @@ const DO_NOT_GO: [(&str, &[&str]); 2] = [
             "hybrid-policy",
         ],
     ),
-    ("hybrid", &["fermi-hash"]),
+    ("hybrid", &["fermi-hash", "gtx480"]),
 ];
 
 #[test]

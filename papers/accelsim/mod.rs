@@ -1,0 +1,190 @@
+//! Cycles of kernels beside those of Accel-Sim.
+
+use std::path::Path;
+
+use miette::miette;
+use warpsieve::config::Resolved;
+use warpsieve::run::{Outcome, Recording, RunOptions, TraceForm, export, open, replay};
+use warpsieve::text::grouped;
+
+use crate::judge::{geometric_mean, mean};
+use crate::page::Page;
+use crate::runs::{Point, Trouble};
+use crate::{Desk, Figure, Halt};
+
+/// What is compared, and what draws it.
+pub(super) const FIGURES: &[Figure] = &[Figure {
+    name: "accelsim/cycles",
+    shows: "Cycles of 18 kernels beside Accel-Sim's, traces of the same programs in both",
+    draw: cycles,
+}];
+
+/// A kernel, with Accel-Sim's cycles: as its configuration is, and with every instruction in the instruction cache.
+struct Kernel {
+    name: &'static str,
+    stock: u64,
+    perfect: u64,
+}
+
+const fn kernel(name: &'static str, stock: u64, perfect: u64) -> Kernel {
+    Kernel { name, stock, perfect }
+}
+
+/// Measured with Accel-Sim (GPGPU-Sim 4.2, `SM2_GTX480`, `-gpgpu_perf_sim_memcpy 0`) on the exported traces of `small.toml`.
+const KERNELS: [Kernel; 18] = [
+    kernel("backprop", 6_703, 3_268),
+    kernel("bfs", 37_332, 31_064),
+    kernel("conv2d", 3_687, 2_021),
+    kernel("gesummv", 6_127, 4_633),
+    kernel("histo", 17_482, 12_763),
+    kernel("hotspot", 9_319, 4_865),
+    kernel("kmeans", 5_166, 2_629),
+    kernel("lud", 171_903, 145_949),
+    kernel("nn", 18_307, 13_853),
+    kernel("nw", 133_749, 122_557),
+    kernel("pathfinder", 10_549, 6_651),
+    kernel("reduction", 5_810, 2_348),
+    kernel("scan", 15_425, 5_868),
+    kernel("sgemm", 8_386, 5_709),
+    kernel("spmv_csr", 4_668, 3_011),
+    kernel("syrk", 4_628, 2_747),
+    kernel("transpose", 1_848, 1_020),
+    kernel("vadd", 1_764, 923),
+];
+
+/// Machines of ours: what each is called, and its designs.
+const OURS: [(&str, &[&str]); 3] = [("fermi", &[]), ("gtx480, icache", &["gtx480", "icache"]), ("gtx480", &["gtx480"])];
+/// Which of them has Accel-Sim's instruction cache, and which has none, as the second column of its cycles.
+const STOCK: usize = 1;
+const PERFECT: usize = 2;
+/// Beyond this part of Accel-Sim's cycles a kernel is listed.
+const FAR: f64 = 0.2;
+
+const ABOUT: &str = "Both replay the same traces, which `trace export` wrote of the small launch files. The designs `gtx480` and `icache` are
+what Accel-Sim's configuration of a GTX 480 states and `fermi`, which is the papers', does not: no field is chosen for these numbers. Accel-Sim's were measured once, with its instruction cache (*stock*) and with every instruction in it (*perfect*).";
+
+fn cycles(desk: &Desk) -> Result<Page, Halt> {
+    let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small.toml"));
+    let points: Vec<_> =
+        launches.flat_map(|launch| OURS.map(|(_, designs)| Point::new(&launch, "fermi", designs, &[]))).collect();
+    let cycles = desk.runner.measure("replayed", &points, &replayed)?;
+    let (rows, _) = cycles.as_chunks::<{ OURS.len() }>();
+    draw(desk.is_quick, rows)
+}
+
+/// Cycles of a launch file as a trace.
+fn replayed(launch: &Path, resolved: &Resolved) -> Result<u64, Trouble> {
+    let folder = tempfile::tempdir().map_err(|e| Trouble::Failed(format!("no folder for a trace: {e}")))?;
+    export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
+    let recording = Recording::open(folder.path())?;
+    let report = replay(&recording, &resolved.config, &RunOptions::default(), &mut |_| {})?;
+    match report.outcome {
+        Outcome::Finished => Ok(report.counters.cycles),
+        other => Err(Trouble::Failed(format!("the replay ended with {other:?}"))),
+    }
+}
+
+fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, Halt> {
+    let mut page = Page::new("accelsim/cycles", is_quick, "Cycles beside Accel-Sim's");
+    page.text(ABOUT);
+    page.text("## How far apart");
+    let stock = |kernel: &Kernel| kernel.stock;
+    let perfect = |kernel: &Kernel| kernel.perfect;
+    let summary = [(STOCK, "stock", stock as fn(&Kernel) -> u64), (PERFECT, "perfect", perfect), (0, "stock", stock)];
+    let summary = summary.map(|(ours, theirs, of)| {
+        let pairs: Vec<_> =
+            rows.iter().zip(&KERNELS).map(|(row, kernel)| [row[ours] as f64, of(kernel) as f64]).collect();
+        Apart::of(&pairs).map(|apart| apart.cells(OURS[ours].0, theirs))
+    });
+    let summary = summary.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| miette!("no kernel took a cycle"))?;
+    page.table(&["ours", "theirs", "ratio, geometric mean", "mean error, %", "rank correlation"], summary, 2);
+    page.text("## Kernels");
+    let head = [&["kernel", "stock", "perfect"][..], &OURS.map(|(name, _)| name), &["to stock", "to perfect"]];
+    let cells = rows.iter().zip(&KERNELS).map(|(row, kernel)| {
+        let cycles = [kernel.stock, kernel.perfect].into_iter().chain(*row).map(grouped);
+        let ratios = [(STOCK, kernel.stock), (PERFECT, kernel.perfect)];
+        let ratios = ratios.map(|(ours, theirs)| format!("{:.2}", row[ours] as f64 / theirs as f64));
+        [kernel.name.to_owned()].into_iter().chain(cycles).chain(ratios).collect()
+    });
+    page.numbers(&head.concat(), cells.collect(), 1)?;
+    page.text(&far(rows));
+    Ok(page)
+}
+
+/// Names the kernels that are far off.
+fn far(rows: &[[u64; OURS.len()]]) -> String {
+    let off = |row: &[u64; OURS.len()], kernel: &Kernel| row[STOCK] as f64 / kernel.stock as f64 - 1.0;
+    let far = rows.iter().zip(&KERNELS).filter(|(row, kernel)| off(row, kernel).abs() > FAR);
+    let far: Vec<_> =
+        far.map(|(row, kernel)| format!("{} ({:+.0} %)", kernel.name, 100.0 * off(row, kernel))).collect();
+    let limit = 100.0 * FAR;
+    if far.is_empty() {
+        format!("No kernel is more than {limit} % off the stock cycles.")
+    } else {
+        format!("More than {limit} % off the stock cycles: {}.", far.join(", "))
+    }
+}
+
+/// How far numbers are from others.
+struct Apart {
+    ratio: f64,
+    error: f64,
+    rank_correlation: f64,
+}
+
+impl Apart {
+    /// Of pairs of ours and theirs.
+    fn of(pairs: &[[f64; 2]]) -> Option<Self> {
+        let ratios: Vec<_> = pairs.iter().map(|[ours, theirs]| ours / theirs).collect();
+        let errors: Vec<_> = ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect();
+        Some(Self { ratio: geometric_mean(&ratios)?, error: mean(&errors)?, rank_correlation: rank_correlation(pairs) })
+    }
+
+    fn cells(&self, ours: &str, theirs: &str) -> Vec<String> {
+        let &Self { ratio, error, rank_correlation } = self;
+        let numbers = [format!("{ratio:.2}"), format!("{:.1}", 100.0 * error), format!("{rank_correlation:.3}")];
+        [ours, theirs].map(str::to_owned).into_iter().chain(numbers).collect()
+    }
+}
+
+/// Spearman's: 1 if both have one order, -1 if one has the other's reversed. Ties have the mean of their ranks.
+fn rank_correlation(pairs: &[[f64; 2]]) -> f64 {
+    let ranks = [0, 1].map(|side| {
+        let rank = |one: &[f64; 2]| {
+            let below = pairs.iter().filter(|other| other[side] < one[side]).count();
+            let equal = pairs.iter().filter(|other| other[side] == one[side]).count();
+            below as f64 + (equal as f64 - 1.0) / 2.0
+        };
+        pairs.iter().map(rank).collect::<Vec<_>>()
+    });
+    let middle = (pairs.len() as f64 - 1.0) / 2.0;
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        one.iter().zip(other).map(|(one, other)| (one - middle) * (other - middle)).sum()
+    };
+    let [ours, theirs] = &ranks;
+    product(ours, theirs) / (product(ours, ours) * product(theirs, theirs)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_correlate_as_their_orders_do() {
+        assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
+        assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
+        // One pair of neighbours of four changed places: 1 - 6 x 2 / (4 x 15).
+        let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
+        assert!((changed - 0.8).abs() < 1e-12, "{changed}");
+        // Ties: ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.
+        let tied = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [2.0, 3.0], [3.0, 4.0]]);
+        assert!((tied - 4.5 / (4.5f64 * 5.0).sqrt()).abs() < 1e-12, "{tied}");
+    }
+
+    #[test]
+    fn errors_are_those_of_ours_to_theirs() {
+        let apart = Apart::of(&[[50.0, 100.0], [200.0, 100.0]]).unwrap();
+        assert!((apart.ratio - 1.0).abs() < 1e-12);
+        assert!((apart.error - 0.75).abs() < 1e-12);
+    }
+}
