@@ -238,6 +238,8 @@ struct L2 {
     frc: Option<Frc>,
     /// The buffers of the lines that atomics went to last; only where there are any.
     atomic_buffer: Option<AtomicBuffer>,
+    /// What came and went by sectors; only where sectors are fetched.
+    sectors: Option<Sectors>,
 }
 
 /// The Fetch and Replacement Cache, of [`L2Stats`].
@@ -259,6 +261,17 @@ struct AtomicBuffer {
     fills: u64,
     /// Lines that went back.
     flushes: u64,
+}
+
+/// What a bank that fetches sectors brought and gave back.
+#[derive(Debug, Serialize)]
+struct Sectors {
+    /// Misses of any kind whose line had a way, but not all sectors that they wanted.
+    misses: u64,
+    /// Bytes of the bursts asked of memory.
+    fetched_bytes: u64,
+    /// Bytes of the bursts written back.
+    written_bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -513,6 +526,11 @@ impl L2 {
                 hits: sum(|unit| unit.buffer_hits),
                 fills: sum(|unit| unit.buffer_fills),
                 flushes: sum(|unit| unit.buffer_flushes),
+            }),
+            sectors: config.fetches_sectors().then(|| Sectors {
+                misses: sum(|unit| unit.sector_misses),
+                fetched_bytes: sum(|unit| unit.fetched_bytes),
+                written_bytes: sum(|unit| unit.written_bytes),
             }),
         }
     }

@@ -4,3 +4,4 @@ pub mod bank;
 pub mod bypass;
 pub mod frc;
 pub mod masked;
+pub mod sectored;

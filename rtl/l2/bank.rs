@@ -22,7 +22,7 @@
 //! Latency: a request taken in cycle `c` is matched in `c + lookup_latency`; the reply of a hit is
 //! sent in the cycle after. In parts, a request takes a cycle for each to enter, and its reply waits for
 //! the last and a cycle more. A line whose last burst is taken in cycle `f` serves its first
-//! waiter in `f + 1`, whose reply is sent in the cycle after.
+//! waiter in `f + 1`, whose reply is sent in the cycle after; by sectors, each waiter's own last burst counts.
 //!
 //! One access a cycle: a waiter of a complete line first, the oldest looked-up request otherwise.
 //! Waiters go first because they free what the look-up may be waiting for. A refused request holds
@@ -59,7 +59,7 @@ use crate::kernel::{AnyEdge, Block, Describe, Edge, Rx, RxBank, Sleep, Tx, TxBan
 use crate::noc::packet::{Reply, Request};
 use core::Core;
 use overlapped::Overlapped;
-pub use overlapped::{OverlappedConfig, WriteMiss};
+pub use overlapped::{FetchUnit, OverlappedConfig, WriteMiss};
 use transient::Transient;
 pub use transient::{Coherence, FrcConfig, TransientConfig, VictimBind};
 

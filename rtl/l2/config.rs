@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bank::{Coherence, OverlappedConfig, TransientConfig};
+use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
 use crate::cells::lru::MAX_WAYS;
 use crate::config::Rules;
@@ -106,6 +106,12 @@ impl L2Config {
         self.transient().map_or(0, |flow| flow.frc.entries)
     }
 
+    /// True if a miss brings sectors.
+    #[must_use]
+    pub fn fetches_sectors(&self) -> bool {
+        matches!(&self.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
+    }
+
     /// True if lines are recalled from L1s before they leave.
     #[must_use]
     pub fn recalls(&self) -> bool {
@@ -139,10 +145,10 @@ impl L2Config {
 
     fn validate_mshr(&self, rules: &mut Rules) {
         rules.expect(
-            self.mshr_entries <= 64 || self.is_transient() && self.mshr_entries.is_multiple_of(64),
+            self.mshr_entries <= 64 || self.mshr_entries.is_multiple_of(64),
             "mshr_entries",
             self.mshr_entries,
-            "64 at most, or a multiple of 64 with flow.kind = \"transient\"",
+            "64 at most, or a multiple of 64",
             "the entries in use are one bit each of whole words",
         );
         rules.range("mshr_entries", self.mshr_entries.into(), 1..=1024, "each searches for its line in every look-up");

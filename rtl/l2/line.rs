@@ -11,7 +11,7 @@ pub enum LineState {
     Invalid,
     /// On its way from memory: tag and way are taken, bytes arrive.
     Reserved,
-    /// Equal to memory.
+    /// Equal to memory. By sectors, it may be here in part, as in the next state.
     Valid,
     /// Newer than memory.
     Modified,
@@ -100,14 +100,34 @@ impl Payload for Sharers {
     }
 }
 
-/// Bytes of a line that are here and newer than memory, one bit each; the shape is the bytes of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ByteMask(pub u128);
+/// Bursts of a line, one bit each: 8 of 16 bytes at most.
+pub type Bursts = u8;
 
-impl Payload for ByteMask {
-    type Shape = u32;
-    fn fields<F: Fields + ?Sized>(&self, line_bytes: &u32, to: &mut F) {
-        let Self(mask) = self;
-        to.wide("mask", &mask.to_le_bytes()[..*line_bytes as usize / 8]);
+/// What is here of a line of which not all may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Held {
+    /// Bytes that are here and newer than memory, one bit each.
+    pub newer: u128,
+    /// Bursts of which memory has brought the other bytes. Where sectors are fetched; none elsewhere.
+    pub brought: Bursts,
+}
+
+/// Widths of a cell that says what is here.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldShape {
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// Bursts of a line, where each may be here by itself.
+    pub by_burst: Option<u32>,
+}
+
+impl Payload for Held {
+    type Shape = HeldShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &HeldShape, to: &mut F) {
+        let Self { newer, brought } = self;
+        to.wide("mask", &newer.to_le_bytes()[..shape.line_bytes as usize / 8]);
+        if let Some(bursts) = shape.by_burst {
+            to.sized("brought", u64::from(*brought), bursts);
+        }
     }
 }

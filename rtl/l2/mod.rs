@@ -16,7 +16,7 @@
 //! | `bank/atomic_buffer`| the line of the last atomic                                                  |
 //! | `bank/channels`     | the DRAM channels behind a bank                                              |
 //! | `bank/host`         | what a host asks between edges                                               |
-//! | `bank/overlapped`   | Fermi's flow: access, queues to memory, lines in part, what goes past a bank |
+//! | `bank/overlapped`   | Fermi's flow: access, queues to memory, lines in part, by sectors, past a bank |
 //! | `bank/transient`    | candel2018's: access, eviction, pending queue, FRC and its swaps             |
 
 mod bank;
@@ -29,7 +29,9 @@ mod mshr;
 mod split;
 mod stats;
 
-pub use bank::{Coherence, FrcConfig, L2Bank, L2Io, OverlappedConfig, TransientConfig, VictimBind, WriteMiss};
+pub use bank::{
+    Coherence, FetchUnit, FrcConfig, L2Bank, L2Io, OverlappedConfig, TransientConfig, VictimBind, WriteMiss,
+};
 pub use bypass::L2Bypass;
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 pub use config::{BankPlace, FlowConfig, L2Config};

@@ -1,24 +1,27 @@
 //! # MSHR of an L2 bank
 //! Remembers which lines are on their way from DRAM and which accesses wait for them, in
 //! the order in which they were accepted: that order is the order of the line. The bytes of a line
-//! arrive in its reserved way, not here.
+//! arrive in its reserved way, not here. Where lines come by sectors, an access says which bursts it
+//! needs, and one that was merged may need more than were asked for before.
 //!
-//! | port       | dir | payload       | contract                                                 |
-//! |------------|-----|---------------|----------------------------------------------------------|
-//! | `allocate` | in  | entry, request| the line is untracked and the entry free                 |
-//! | `merge`    | in  | entry, request| [`Mshr::has_room`] for the entry                         |
-//! | `arrive`   | in  | entry, burst  | the entry is in use and this burst of it did not arrive  |
-//! | `waiter`   | out | waiter        | of the line that was complete first, in order of arrival |
-//! | `served`   | in  |               | the waiter shown was served                              |
+//! | port       | dir | payload                | contract                                                 |
+//! |------------|-----|------------------------|----------------------------------------------------------|
+//! | `allocate` | in  | entry, request, bursts | the line is untracked and the entry free; some bursts    |
+//! | `merge`    | in  | entry, request, bursts | [`Mshr::has_room`] for the entry                         |
+//! | `arrive`   | in  | entry, burst           | the entry is in use, this burst was asked for once       |
+//! | `waiter`   | out | waiter                 | of the line that was complete first, in order of arrival |
+//! | `served`   | in  |                        | the waiter shown was served                              |
 //!
 //! An entry takes waiters as long as it has room, even while its earlier ones are served, and is
-//! freed with its last one. Area order: entries x merges waiters, each with the bytes of a line;
-//! one line comparator an entry.
+//! freed with its last one. By then all bursts asked for have arrived, because whoever wanted them has
+//! waited for them. A line counts as complete while its next waiter has the bursts that it needs.
+//! Area order: entries x merges waiters, each with the bytes of a line; one line comparator an entry.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
 //! Bench: its own tests and `tb/l2/stalls.rs`.
 
+use super::line::Bursts;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{
@@ -101,8 +104,12 @@ pub struct Entry {
     pub set: u32,
     /// Where its bytes go.
     pub way: u32,
-    /// Bursts that have arrived, one bit each.
-    arrived: u8,
+    /// Bursts asked for.
+    pub asked: Bursts,
+    /// Those that have arrived.
+    pub arrived: Bursts,
+    /// Those without which its next waiter cannot be served.
+    awaited: Bursts,
     /// Waiters put down.
     count: u8,
     /// Waiters served.
@@ -123,6 +130,18 @@ impl Payload for Slot {
     }
 }
 
+/// Bursts that a waiter needs of its line; the shape is those of a line.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+struct Needs(Bursts);
+
+impl Payload for Needs {
+    type Shape = u32;
+    fn fields<F: Fields + ?Sized>(&self, bursts: &u32, to: &mut F) {
+        let Self(needs) = self;
+        to.sized("bursts", u64::from(*needs), *bursts);
+    }
+}
+
 /// Shape of an MSHR.
 #[derive(Clone, Copy, Debug)]
 pub struct MshrShape {
@@ -132,6 +151,8 @@ pub struct MshrShape {
     pub merges: u32,
     /// Bursts of a line.
     pub bursts: u32,
+    /// A waiter may need only some of them.
+    pub by_burst: bool,
     /// Bits of a line address.
     pub line_bits: u32,
     /// Sets of the bank.
@@ -153,14 +174,16 @@ pub struct Mshr {
     /// Complete lines in the order in which they became so.
     ready: Fifo<Slot>,
     waiters: Array<Waiter>,
+    /// Bursts that each of them needs, unless all need all.
+    needs: Option<Box<Array<Needs>>>,
 }
 
 impl Mshr {
     /// An empty MSHR.
     #[must_use]
     pub fn new(path: &str, shape: MshrShape) -> Self {
-        let spec = ArraySpec {
-            path: format!("{path}.waiters"),
+        let spec = |name: &str| ArraySpec {
+            path: format!("{path}.{name}"),
             storage: Storage::Sram,
             rows: shape.entries,
             columns: shape.merges,
@@ -173,7 +196,8 @@ impl Mshr {
             entries: vec![Entry::default(); shape.entries as usize],
             used: vec![0; shape.entries.div_ceil(WORD) as usize].into(),
             ready: Fifo::new(shape.entries, bits_for(shape.entries)),
-            waiters: Array::new(spec, shape.waiter).by_cell(),
+            waiters: Array::new(spec("waiters"), shape.waiter).by_cell(),
+            needs: shape.by_burst.then(|| Box::new(Array::new(spec("needs"), shape.bursts).by_cell())),
             shape,
         }
     }
@@ -226,33 +250,52 @@ impl Mshr {
         self.entries[entry as usize]
     }
 
-    /// Tracks the line of a request, its first waiter, that comes to `way` of `set`.
+    /// Tracks the line of a request, its first waiter, of which `bursts` come to `way` of `set`.
     ///
     /// # Panics
     /// If the entry is in use.
     #[inline]
-    pub fn allocate(&mut self, at: &impl AnyEdge, entry: u32, (set, way): (u32, u32), request: &Request) {
+    pub fn allocate(
+        &mut self,
+        at: &impl AnyEdge,
+        (entry, bursts): (u32, Bursts),
+        (set, way): (u32, u32),
+        request: &Request,
+    ) {
         assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle(), self.path);
+        debug_assert!(bursts != 0, "cycle {}, {}: entry {entry} for no burst", at.cycle(), self.path);
         self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
-        self.entries[entry as usize] = Entry { line: request.line, set, way, count: 1, ..Entry::default() };
-        self.waiters.update(at, entry, 0, |waiter| waiter.stand_for(request));
+        let line = request.line;
+        self.entries[entry as usize] =
+            Entry { line, set, way, asked: bursts, awaited: bursts, count: 1, ..Entry::default() };
+        self.put_down(at, (entry, 0), request, bursts);
     }
 
-    /// Puts down another waiter.
+    /// Puts down another waiter, which needs some bursts of the line.
     ///
     /// # Panics
     /// If the entry has no room.
-    pub fn merge(&mut self, at: &impl AnyEdge, entry: u32, request: &Request) {
+    pub fn merge(&mut self, at: &impl AnyEdge, (entry, bursts): (u32, Bursts), request: &Request) {
         assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no room for a waiter", at.cycle(), self.path);
-        let count = &mut self.entries[entry as usize].count;
-        self.waiters.update(at, entry, u32::from(*count), |waiter| waiter.stand_for(request));
-        *count += 1;
+        let line = &mut self.entries[entry as usize];
+        line.asked |= bursts;
+        let last = u32::from(line.count);
+        line.count += 1;
+        self.put_down(at, (entry, last), request, bursts);
+    }
+
+    #[inline(always)]
+    fn put_down(&mut self, at: &impl AnyEdge, (entry, place): (u32, u32), request: &Request, bursts: Bursts) {
+        self.waiters.update(at, entry, place, |waiter| waiter.stand_for(request));
+        if let Some(needs) = &mut self.needs {
+            needs.write(at, entry, place, Needs(bursts));
+        }
     }
 
     /// Burst `burst` of the entry's line arrives; returns the entry.
     ///
     /// # Panics
-    /// If nobody waits for it.
+    /// If nobody has asked for it.
     #[inline]
     pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> Entry {
         let known = entry < self.shape.entries && self.is_used(entry);
@@ -264,8 +307,16 @@ impl Mshr {
             at.cycle(),
             self.path
         );
+        assert!(
+            line.asked >> burst & 1 != 0,
+            "cycle {}, {}: burst {burst} of entry {entry}, which nobody asked for",
+            at.cycle(),
+            self.path
+        );
         line.arrived |= 1 << burst;
-        if u32::from(line.arrived) == (1 << self.shape.bursts) - 1 {
+        let awaited = line.awaited;
+        line.awaited &= !(1 << burst);
+        if awaited != 0 && line.awaited == 0 {
             self.ready.push(Slot(entry as u16));
         }
         *line
@@ -281,12 +332,19 @@ impl Mshr {
     }
 
     /// The waiter shown was served; returns the entry if it was the last one, which frees it.
-    pub fn served(&mut self, wrote: bool) -> Option<Entry> {
+    pub fn served(&mut self, at: &impl AnyEdge, wrote: bool) -> Option<Entry> {
         let Slot(slot) = *self.ready.front()?;
         let entry = &mut self.entries[usize::from(slot)];
         entry.served += 1;
         entry.dirty |= wrote;
         if entry.served < entry.count {
+            if let Some(needs) = &self.needs {
+                let Needs(needed) = *needs.read_cell(at, u32::from(slot), u32::from(entry.served));
+                entry.awaited = needed & !entry.arrived;
+                if entry.awaited != 0 {
+                    self.ready.pop();
+                }
+            }
             return None;
         }
         self.used[usize::from(slot) / WORD as usize] &= !(1 << (u32::from(slot) % WORD));
@@ -301,11 +359,12 @@ impl Mshr {
     /// Starts to keep digests of the memory.
     pub fn record(&mut self) {
         self.waiters.record();
+        self.needs.iter_mut().for_each(|needs| needs.record());
     }
 
     /// Lists registers, memory and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { path: _, shape, entries, used, ready, waiters } = self;
+        let Self { path: _, shape, entries, used, ready, waiters, needs } = self;
         match **used {
             [word] => to.sized("used", word, shape.entries),
             ref words => to.wide("used", &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()),
@@ -313,6 +372,9 @@ impl Mshr {
         to.entries("entry", entries.iter(), |entry, to| entry.describe(shape, to));
         to.part("ready", |to| ready.describe(to));
         to.array("waiters", waiters);
+        if let Some(needs) = needs {
+            to.array("needs", &**needs);
+        }
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: shape.entries });
         to.logic("free_entry", Logic::PriorityEncoder { inputs: shape.entries });
     }
@@ -320,12 +382,16 @@ impl Mshr {
 
 impl Entry {
     fn describe(&self, shape: &MshrShape, to: &mut dyn Describe) {
-        let Self { line, set, way, arrived, count, served, dirty } = self;
+        let Self { line, set, way, asked, arrived, awaited, count, served, dirty } = self;
         let merges = bits_for(shape.merges + 1);
         to.sized("line", *line, shape.line_bits);
         to.sized("set", u64::from(*set), bits_for(shape.sets));
         to.sized("way", u64::from(*way), bits_for(shape.ways));
         to.sized("arrived", u64::from(*arrived), shape.bursts);
+        if shape.by_burst {
+            to.sized("asked", u64::from(*asked), shape.bursts);
+            to.sized("awaited", u64::from(*awaited), shape.bursts);
+        }
         to.sized("count", u64::from(*count), merges);
         to.sized("served", u64::from(*served), merges);
         to.flag("dirty", *dirty);

@@ -26,7 +26,7 @@ use isa::lanes::AtomicFn;
 use super::config::BankPlace;
 use crate::cells::arbiter::RoundRobin;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
-use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES};
+use crate::noc::packet::{LINE_BYTES, PacketShape, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
 
 /// Bits of a ticket that tell the part; those above tell the row.
 const PART_BITS: u32 = 2;
@@ -187,10 +187,13 @@ impl Split {
     pub fn gather(&mut self, answer: &Reply) {
         let row = (answer.ticket >> PART_BITS) as usize;
         let number = answer.ticket as usize & ((1 << PART_BITS) - 1);
+        let first = number as u32 * self.sectors();
         let Row { reply, left } = &mut self.rows[row];
         debug_assert!(*left >> number & 1 != 0, "each part is answered once");
         if reply.kind == ReplyKind::Data {
             let bytes = self.line_bytes as usize;
+            // An atomic may bring fewer sectors of the part than it has.
+            reply.sectors &= !(sectors_of(self.line_bytes) << first) | answer.sectors << first;
             reply.data[number * bytes..][..bytes].copy_from_slice(&answer.data[..bytes]);
         }
         *left &= !(1 << number);

@@ -64,7 +64,7 @@ pub struct L2Stats {
     pub atomic_pending: u64,
     /// Atomics and reductions that fetched their line.
     pub atomic_misses: u64,
-    /// Lines fetched from memory.
+    /// Lines fetched from memory; where sectors are, fetches of some of them.
     pub fetches: u64,
     /// Dirty lines written to memory.
     pub writebacks: u64,
@@ -90,6 +90,13 @@ pub struct L2Stats {
     pub buffer_fills: u64,
     /// Lines that it gave up: to another one, to an access, to a replacement, or because a kernel ended.
     pub buffer_flushes: u64,
+    /// Accesses of any kind whose line had a way, here or on its way, but not all bytes that they wanted: they fetched
+    /// them, and are among the misses.
+    pub sector_misses: u64,
+    /// Bytes of the bursts asked of memory; in the overlapped flow, as the next.
+    pub fetched_bytes: u64,
+    /// Bytes of the bursts given to memory.
+    pub written_bytes: u64,
     /// Cycles in which the oldest request was held up, by reason.
     pub stalls: [u64; STALLS],
 }
@@ -160,7 +167,17 @@ impl L2Stats {
         equal("atomics in the buffer, at most all", buffered.max(self.atomics()), self.atomics())
     }
 
-    /// Lists the counters.
+    /// Lists the counters of a bank whose lines come by sectors.
+    pub fn describe_sectors(&self, to: &mut dyn Describe) {
+        let Self { sector_misses, fetched_bytes, written_bytes, .. } = *self;
+        to.stats([
+            ("sector_misses", sector_misses),
+            ("fetched_bytes", fetched_bytes),
+            ("written_bytes", written_bytes),
+        ]);
+    }
+
+    /// Lists the counters of every bank.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             accesses,
@@ -186,6 +203,9 @@ impl L2Stats {
             buffer_hits,
             buffer_fills,
             buffer_flushes,
+            sector_misses: _,
+            fetched_bytes: _,
+            written_bytes: _,
             stalls,
         } = self;
         to.stats([

@@ -248,6 +248,13 @@ pub const fn sectors_of(line_bytes: u32) -> u8 {
     ((1 << (line_bytes / SECTOR_BYTES)) - 1) as u8
 }
 
+/// Sectors of which a mask has a byte, a bit each.
+#[must_use]
+pub fn sectors_touched(byte_mask: u128) -> u8 {
+    let touched = (0..SECTORS).filter(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32 != 0);
+    touched.fold(0, |sectors, sector| sectors | 1 << sector)
+}
+
 impl Packet for Request {
     fn destination(&self) -> usize {
         usize::from(self.partition)

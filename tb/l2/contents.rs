@@ -2,6 +2,7 @@
 
 use super::flat::{Flat, check, golden_atomic, requests};
 use super::memory::Memory;
+use super::sectors::by_sector;
 use super::{
     FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, draw_index, fermi_place, initial_line, line, place, read, small_config,
     split_place, write,
@@ -15,7 +16,7 @@ use rtl::kernel::Mode;
 use rtl::l2::bypass::all::KeepNothing;
 use rtl::l2::bypass::coalesced::Coalesced;
 use rtl::l2::bypass::none::NoBypass;
-use rtl::l2::{BankPlace, L2Bypass, L2Config, OverlappedConfig, WriteMiss};
+use rtl::l2::{BankPlace, FetchUnit, L2Bypass, L2Config, OverlappedConfig, WriteMiss};
 use rtl::noc::packet::{LINE_BYTES, Request, RequestKind};
 
 fn run_random(seed: u64, place: BankPlace) {
@@ -25,7 +26,9 @@ fn run_random(seed: u64, place: BankPlace) {
         miss_queue: 1 + random.below(3) as u32,
         write_back_queue: 1 + random.below(3) as u32,
         write_miss: [WriteMiss::FetchPartial, WriteMiss::Fetch, WriteMiss::ByteMask][random.below(3) as usize],
+        fetch: FetchUnit::Line,
     };
+    let flow = if random.percent(40) { by_sector(flow) } else { flow };
     let streaming = StreamingConfig {
         period: 20 + random.below(300) as u32,
         miss_percent: 1 + random.below(90) as u32,

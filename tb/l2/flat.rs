@@ -204,10 +204,15 @@ pub fn check(rig: &Rig, script: &[Request]) {
     assert_eq!(stats.accesses, count(RequestKind::Read));
     assert_eq!(stats.write_hits + stats.write_pending + stats.write_misses, count(RequestKind::Write));
     assert_eq!(stats.atomics(), count(RequestKind::Atomic) + count(RequestKind::Reduce));
-    let bursts = u64::from(place.bursts());
     let written = rig.memory.taken().iter().filter(|(_, request)| request.write).count() as u64;
-    assert_eq!(written, stats.writebacks * bursts);
-    assert_eq!(rig.memory.taken().len() as u64 - written, stats.fetches * bursts);
+    let fetched = rig.memory.taken().len() as u64 - written;
+    if rig.by_sector {
+        let bytes = u64::from(place.burst_bytes);
+        assert_eq!((written * bytes, fetched * bytes), (stats.written_bytes, stats.fetched_bytes));
+    } else {
+        let bursts = u64::from(place.bursts());
+        assert_eq!((written, fetched), (stats.writebacks * bursts, stats.fetches * bursts));
+    }
 }
 
 /// In the transient flow every line that is here was fetched: memory gets no line back twice, nor

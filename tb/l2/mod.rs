@@ -11,6 +11,7 @@
 //! | atomic buffer      | cycle by cycle with and without it; hits and flushes as the golden buffer's     |
 //! | whole-line write   | allocates without a fetch, or with one where every missing write fetches   |
 //! | byte masks         | what is fetched and what written back where writes fetch nothing, as the twin says |
+//! | sectors            | which bursts are fetched and written, who waits for which, as the twin says |
 //! | stale memory       | a line fetched right after its eviction brings the bytes written back       |
 //! | stalls             | every reason to refuse a request is reached and charged                     |
 //! | split lines        | shorter lines than the L1s': part by part, any sectors, one answer         |
@@ -36,6 +37,8 @@ mod partial;
 #[cfg(test)]
 mod passing;
 #[cfg(test)]
+mod sectors;
+#[cfg(test)]
 mod stalls;
 #[cfg(test)]
 mod timing;
@@ -55,7 +58,7 @@ use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, RxB
 use rtl::l2::bypass::none::NoBypass;
 use rtl::l2::{
     BankPlace, Coherence, FrcConfig, Invalidate, InvalidateAck, L2Bank, L2Config, L2Io, OverlappedConfig, RecallIo,
-    RecallShape, TransientConfig, WriteMiss,
+    RecallShape, TransientConfig,
 };
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{LINE_BYTES, PacketShape, Reply, Request, RequestKind};
@@ -120,7 +123,7 @@ fn small_config() -> L2Config {
         data_ports: 1,
         atomic_buffer: false,
         bypass: NoBypass {}.into(),
-        flow: OverlappedConfig { miss_queue: 4, write_back_queue: 4, write_miss: WriteMiss::FetchPartial }.into(),
+        flow: OverlappedConfig::default().into(),
     }
 }
 
@@ -140,6 +143,8 @@ fn draw_index(random: &mut Random, sets: u32) -> IndexConfig {
 
 struct Rig {
     place: BankPlace,
+    /// The bank brings sectors of its lines.
+    by_sector: bool,
     periods: [u32; 3],
     source: Source<Request>,
     sink: Sink<Reply>,
@@ -181,6 +186,7 @@ impl Rig {
             inv_ack: link("l2.inv_ack", 4, &periods, L1S, BANK, recalls),
             l1s: L1s::new(1, 1..2),
             place,
+            by_sector: config.fetches_sectors(),
             periods,
             source,
             sink,

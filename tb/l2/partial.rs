@@ -37,7 +37,7 @@ pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
 }
 
 /// Bursts that memory took: whether they were written, their number, and the bytes written.
-fn taken(rig: &Rig) -> Vec<(bool, u64, u64)> {
+pub fn taken(rig: &Rig) -> Vec<(bool, u64, u64)> {
     rig.memory.taken().iter().map(|(_, request)| (request.write, request.burst, request.byte_mask)).collect()
 }
 
@@ -93,8 +93,20 @@ fn an_atomic_works_on_the_whole_line() {
     }
 }
 
+/// The twin's form of a request, and its kind: a read, a write or an atomic.
+pub fn access_of(request: &Request) -> (Access, usize) {
+    let sectors = (0..4).filter(|n| request.sectors >> n & 1 != 0);
+    match request.kind {
+        RequestKind::Read => {
+            (Access::Read(sectors.flat_map(|n| n * SECTOR_BYTES..(n + 1) * SECTOR_BYTES).collect()), 0)
+        }
+        RequestKind::Write => (Access::Write(bytes(request.byte_mask)), 1),
+        RequestKind::Atomic | RequestKind::Reduce => (Access::Atomic(bytes(request.byte_mask)), 2),
+    }
+}
+
 /// Bytes of a mask.
-fn bytes(mask: u128) -> Bytes {
+pub fn bytes(mask: u128) -> Bytes {
     (0..128).filter(|byte| mask >> byte & 1 != 0).collect()
 }
 
@@ -110,14 +122,7 @@ fn one_request_at_a_time_hits_fetches_and_writes_back_as_the_golden_bank_predict
         let (mut hits, mut misses, mut fetches) = ([0; 3], [0; 3], 0);
         let mut written_back = Vec::new();
         for request in &script {
-            let sectors = (0..4).filter(|n| request.sectors >> n & 1 != 0);
-            let (access, kind) = match request.kind {
-                RequestKind::Read => {
-                    (Access::Read(sectors.flat_map(|n| n * SECTOR_BYTES..(n + 1) * SECTOR_BYTES).collect()), 0)
-                }
-                RequestKind::Write => (Access::Write(bytes(request.byte_mask)), 1),
-                RequestKind::Atomic | RequestKind::Reduce => (Access::Atomic(bytes(request.byte_mask)), 2),
-            };
+            let (access, kind) = access_of(request);
             let outcome = golden.access(request.line / 6, &access);
             *(if outcome.hit { &mut hits[kind] } else { &mut misses[kind] }) += 1;
             fetches += u64::from(outcome.fetched);

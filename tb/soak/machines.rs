@@ -252,7 +252,11 @@ impl Draw {
         self.range("l2.split_requests", 1, 64);
         self.range("l2.ways", 1, 32);
         self.range("l2.lookup_latency", 1, 20);
-        self.range("l2.mshr_entries", 1, 64);
+        if self.random.percent(90) {
+            self.range("l2.mshr_entries", 1, 64);
+        } else {
+            self.one_of("l2.mshr_entries", &[128, 192, 1024]);
+        }
         self.range("l2.mshr_merges", 1, 16);
         self.range("l2.reply_queue", 1, 16);
         self.range("l2.data_ports", 1, 2);
@@ -266,6 +270,9 @@ impl Draw {
             self.range("l2.flow.miss_queue", 1, 16);
             self.range("l2.flow.write_back_queue", 1, 16);
             self.one_of("l2.flow.write_miss", &["fetch", "byte-mask", "fetch-partial"]);
+            if self.has("l2.flow.write_miss=byte-mask") && self.random.percent(50) {
+                self.set("l2.flow.fetch", "sectors");
+            }
             return;
         }
         self.set("l2.flow.kind", "transient");

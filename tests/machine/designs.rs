@@ -53,7 +53,7 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 
 /// Designs that a machine does not take. The Fermi hash is for 32 or 64 sets of 128-byte lines, lines that
 /// the L2 recalls are not supplied, the lines of half a warp do not tell whether it contends, and only the flow that
-/// overlaps has a choice of what a write that misses brings.
+/// overlaps has a choice of what a miss brings.
 const DO_NOT_GO: [(&str, &[&str]); 2] = [
     (
         "southern-islands",
@@ -61,6 +61,7 @@ const DO_NOT_GO: [(&str, &[&str]); 2] = [
             "fermi-hash",
             "gtx480",
             "fetch-on-write",
+            "l2-sectored",
             "streaming-l2",
             "no-caches",
             "tracker",

@@ -10,6 +10,7 @@
 //! | an L2 that recalls lines from L1s; two DRAM channels a partition              | `recalls`    |
 //! | atomics, words written in parts, loads past the L1, with a buffer and without | `atomics`    |
 //! | what relies on the order of lanes, or of warps                                | `orders`     |
+//! | an L2 that fetches sectors                                                    | `sectors`    |
 //! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
@@ -30,6 +31,7 @@ mod lines;
 mod orders;
 mod recalls;
 mod replay;
+mod sectors;
 mod statistics;
 mod tensor;
 mod tracker;

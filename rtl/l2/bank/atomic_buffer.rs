@@ -59,7 +59,7 @@ impl AtomicBuffer {
         (self.valid && self.place == place).then_some(&self.line)
     }
 
-    /// The same, for the host.
+    /// The same, for the host, and for a burst that arrives.
     pub fn held_mut(&mut self, place: Place) -> Option<&mut LineData> {
         (self.valid && self.place == place).then_some(&mut self.line)
     }

@@ -1,7 +1,7 @@
 //! What a bank has in either flow: its doors, the look-up pipeline, the memories, the MSHR.
 
 use super::super::config::{BankPlace, L2Config};
-use super::super::line::{LineState, Tag, TagShape};
+use super::super::line::{Bursts, LineState, Tag, TagShape};
 use super::super::looking::Looking;
 use super::super::mshr::{Entry, Mshr, MshrShape, WaiterShape};
 use super::super::split::Split;
@@ -15,7 +15,7 @@ use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Logic, Rx, Storage, Tx};
 use crate::noc::interleave::Interleave;
-use crate::noc::packet::{Reply, Request, RequestKind};
+use crate::noc::packet::{Reply, Request, RequestKind, sectors_touched};
 
 /// What the flow decides about the memories.
 pub(super) struct CoreShape {
@@ -29,6 +29,8 @@ pub(super) struct CoreShape {
     pub wide_tags: bool,
     /// Ways that stand for places of a line beside its set.
     pub ways_beside: u32,
+    /// A line may be here in part, by sectors.
+    pub by_sector: bool,
 }
 
 /// The registers.
@@ -48,6 +50,10 @@ pub(super) struct Core {
     pub mshr: Mshr,
     /// Bursts of a line.
     pub bursts: u32,
+    /// The same, one bit each.
+    pub whole: Bursts,
+    /// A line may be here in part, by sectors.
+    pub by_sector: bool,
     /// Which channel's burst is taken first.
     pub channel_turn: RoundRobin,
     pub stats: L2Stats,
@@ -64,6 +70,7 @@ impl Core {
             entries: config.mshr_entries,
             merges: config.mshr_merges,
             bursts: place.bursts(),
+            by_burst: shape.by_sector,
             line_bits: place.line_bits(),
             sets: config.sets,
             ways: config.ways + shape.ways_beside,
@@ -83,6 +90,8 @@ impl Core {
             lines: Lines::new(memory("data", config.ways, shape.data), config, &place),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
             bursts: place.bursts(),
+            whole: ((1 << place.bursts()) - 1) as Bursts,
+            by_sector: shape.by_sector,
             channel_turn: RoundRobin::new(place.channels.num_partitions),
             stats: L2Stats::default(),
             refused: None,
@@ -195,6 +204,10 @@ impl Core {
                     None => looking.request.clone_from(request),
                     Some(split) => is_whole = split.next(request, &mut looking.request),
                 }
+                if self.by_sector && looking.request.kind.is_atomic() {
+                    // The line as it was before need not be here as a whole.
+                    looking.request.sectors = sectors_touched(looking.request.byte_mask);
+                }
             });
             if is_whole {
                 req.drop_head(at);
@@ -265,6 +278,8 @@ impl Core {
             lines,
             mshr,
             bursts: _,
+            whole: _,
+            by_sector,
             channel_turn,
             stats,
             refused: _,
@@ -288,6 +303,9 @@ impl Core {
         to.part("replies", |to| replies.describe(to));
         self.describe_logic(to);
         stats.describe(to);
+        if *by_sector {
+            stats.describe_sectors(to);
+        }
     }
 
     fn describe_logic(&self, to: &mut dyn Describe) {

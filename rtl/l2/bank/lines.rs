@@ -114,6 +114,17 @@ impl Lines {
         Ok(())
     }
 
+    /// A burst comes into a line, which the atomic buffer may have while it is here in part.
+    #[inline(always)]
+    pub fn fill(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
+        if let (Spot::Way(place), Some(buffer)) = (&spot, &mut self.atomic_buffer)
+            && let Some(line) = buffer.held_mut(*place)
+        {
+            return change(line);
+        }
+        self.update(at, spot, change);
+    }
+
     /// Changes the bytes in a place.
     #[inline(always)]
     pub fn update(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {

@@ -392,13 +392,11 @@ fn a_report_shows_the_place() {
 }
 
 #[test]
-fn so_many_l2_mshr_entries_need_whole_words_and_the_transient_flow() {
-    let why = "with flow.kind = \"transient\": the entries in use are one bit each of whole words";
-    for (designs, entries) in [(&["transient"][..], "100"), (&[], "128")] {
-        let set = format!("l2.mshr_entries={entries}");
-        let expected =
-            format!("--set:1:17: l2.mshr_entries is {entries}, expected 64 at most, or a multiple of 64 {why}");
-        assert_eq!(refused(designs, &[&set]), [expected]);
+fn so_many_l2_mshr_entries_need_whole_words() {
+    let why = "the entries in use are one bit each of whole words";
+    for designs in [&["transient"][..], &[]] {
+        let expected = format!("--set:1:17: l2.mshr_entries is 100, expected 64 at most, or a multiple of 64: {why}");
+        assert_eq!(refused(designs, &["l2.mshr_entries=100"]), [expected]);
     }
 }
 
@@ -422,6 +420,14 @@ fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
         word.contains("the name is the kind, with the keys of that kind beside it: sm.icache = { kind = \"cache\""),
         "{word}"
     );
+}
+
+#[test]
+fn sectors_are_fetched_only_where_a_mask_says_what_was_written() {
+    let why = "what is written of a sector that is not here is kept under a mask";
+    let expected = format!("--set:1:15: l2.flow.fetch is sectors, expected line, or write_miss = \"byte-mask\": {why}");
+    assert_eq!(refused(&[], &["l2.flow.fetch=sectors"]), [expected]);
+    assert_eq!(refused(&["l2-sectored"], &["l2.flow.write_miss=fetch"]).len(), 1);
 }
 
 #[test]
@@ -476,7 +482,7 @@ fn a_flow_takes_its_own_keys_alone() {
     );
     assert_eq!(
         refused(&[], &["l2.flow={ kind = \"overlapped\", frc = { entries = 4 } }"]),
-        ["--set:1:9: unknown key `l2.flow.frc` (legal keys: miss_queue, write_back_queue, write_miss)"]
+        ["--set:1:9: unknown key `l2.flow.frc` (legal keys: miss_queue, write_back_queue, write_miss, fetch)"]
     );
     assert_eq!(
         refused(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),

@@ -7,7 +7,8 @@
 //! point of coherence, and requests of one SM must keep their order.
 //!
 //! Writes of a whole line need no fetch, unless `write_miss` asks for one; with byte masks no write does (`partial`).
-//! What goes past the bank is in `passing`, and why no fetch reads stale memory in `memory`.
+//! A line may be here by sectors (`sectors`). What goes past the bank is in `passing`, and why no fetch reads stale memory in
+//! `memory`.
 //!
 //! No deadlock: a burst from memory has its place in the way reserved for it, and what a look-up waits for (a way, an
 //! MSHR entry, a queue) comes free as bursts, replies and waiters go their ways.
@@ -16,10 +17,11 @@ mod config;
 mod memory;
 mod partial;
 mod passing;
+mod sectors;
 mod serve;
 
 use super::super::config::{BankPlace, L2Config};
-use super::super::line::ByteMask;
+use super::super::line::{Held, HeldShape};
 use super::super::looking::Looking;
 use super::super::stats::Stall;
 use super::L2Io;
@@ -30,9 +32,10 @@ use crate::cells::fifo::Fifo;
 use crate::dram::message::DramReply;
 use crate::kernel::{AnyEdge, Array, Describe, Rx, Sleep};
 use crate::noc::packet::{LINE_BYTES, Request};
-pub use config::{OverlappedConfig, WriteMiss};
+pub use config::{FetchUnit, OverlappedConfig, WriteMiss};
 use memory::ToMemory;
 use passing::{Passing, spot_of};
+use sectors::Pieces;
 
 /// Outcome of a tag match.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +57,8 @@ pub(super) struct Overlapped {
     /// change that, so a refused request need not be matched again.
     matched: Option<Match>,
     /// Which bytes are here of the lines of which not all are.
-    masks: Option<Box<Array<ByteMask>>>,
+    masks: Option<Box<Array<Held>>>,
+    pieces: Pieces,
     memory: ToMemory,
     /// Why the last look-up of the oldest request failed; a replay in its cycle is no look-up.
     lacking: Option<Stall>,
@@ -69,23 +73,28 @@ impl Overlapped {
         let L2Config { mshr_entries, ref bypass, .. } = *config;
         let scheme = bypass.hardware();
         let passing = scheme.map(|scheme| Box::new(Passing::new(path, scheme, mshr_entries, place.line_bytes)));
-        let is_masked = flow.has_byte_masks();
+        let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;
+        let pieces = Pieces::new(&place, by_sector);
         let shape = CoreShape {
             tags: (1, 1),
             recency: (1, 1),
             data: (1, config.data_ports),
-            wide_tags: in_part,
+            // By sectors, a line in part is in no state of its own.
+            wide_tags: bypass.keeps_tags() || is_masked && !by_sector,
+            by_sector,
             ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
-        // Reads: look-up, a line's bytes or its last waiter.
+        // Reads: look-up or a waiter, a burst that arrives.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
+        let held = HeldShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {
             core: Core::new(path, config, place, &shape),
             write_miss: flow.write_miss,
             matched: None,
-            masks: is_masked.then(|| Box::new(Array::new(spec(), place.line_bytes).by_cell())),
-            memory: ToMemory::new(flow, &place, in_part),
+            masks: is_masked.then(|| Box::new(Array::new(spec(), held).by_cell())),
+            pieces,
+            memory: ToMemory::new(flow, &place, pieces, mshr_entries, in_part),
             lacking: None,
             passing,
         }
@@ -136,7 +145,7 @@ impl Overlapped {
         let Self { core, passing, .. } = self;
         let burst_bytes = core.place.burst_bytes as usize;
         let spot = spot_of(passing, core.config.ways, place);
-        core.lines.update(at, spot, |line| {
+        core.lines.fill(at, spot, |line| {
             if newer == 0 {
                 put(line, first, &arrived.data, burst_bytes);
             } else {
@@ -165,7 +174,7 @@ impl Overlapped {
     /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         // What was matched and what was lacking, every look-up finds again.
-        let Self { core, write_miss: _, matched: _, masks, memory, lacking: _, passing } = self;
+        let Self { core, write_miss: _, matched: _, masks, pieces: _, memory, lacking: _, passing } = self;
         core.describe(to, |to| {
             if let Some(masks) = masks {
                 to.array("masks", &**masks);

@@ -1,4 +1,5 @@
-//! Lines of which only some bytes are here: how a bank with byte masks serves writes that miss without a fetch.
+//! Lines of which only some bytes are here: how a bank with byte masks serves writes that miss without a fetch. Where
+//! only sectors are fetched, `sectors` goes further.
 //!
 //! A write that misses takes a way, and the mask of the line says which bytes it has written: they are here, and newer
 //! than memory. More writes add to them, until the line is whole. A read that finds all sectors that it wants is
@@ -7,8 +8,8 @@
 //!
 //! Order: a line that is being fetched has an MSHR entry, as any that misses. Area: a bit a byte.
 
-use super::super::super::line::{ByteMask, LineState, Tag};
-use super::super::super::stats::{Found, Stall};
+use super::super::super::line::{Held, LineState};
+use super::super::super::stats::Stall;
 use super::super::lines::Place;
 use super::{Match, Overlapped, oldest};
 use crate::cells::line::LineData;
@@ -23,14 +24,13 @@ pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8])
     line.merge(((1 << bytes.len()) - 1) << first & !newer, &arrived);
 }
 
-/// Bytes that a request must find to be served at once; none does if it is an atomic.
-fn wanted(request: &Request) -> u128 {
-    let sector = |n: u32| u128::from(u32::MAX) << (n * SECTOR_BYTES);
-    match request.kind {
-        RequestKind::Write => 0,
-        RequestKind::Read => (0..SECTORS).filter(|n| request.sectors >> n & 1 != 0).fold(0, |mask, n| mask | sector(n)),
-        RequestKind::Atomic | RequestKind::Reduce => u128::MAX,
+/// Bytes of its sectors that a request must find to be served at once: a write needs none.
+pub(super) fn wanted(request: &Request) -> u128 {
+    if request.kind == RequestKind::Write {
+        return 0;
     }
+    let sector = |n: u32| u128::from(u32::MAX) << (n * SECTOR_BYTES);
+    (0..SECTORS).filter(|n| request.sectors >> n & 1 != 0).fold(0, |mask, n| mask | sector(n))
 }
 
 impl Overlapped {
@@ -38,17 +38,17 @@ impl Overlapped {
     #[inline(always)]
     pub(super) fn newer(&self, at: &impl AnyEdge, (set, way): Place) -> u128 {
         match &self.masks {
-            Some(masks) if way < self.core.config.ways => masks.read_cell(at, set, way).0,
+            Some(masks) if way < self.core.config.ways => masks.read_cell(at, set, way).newer,
             _ => 0,
         }
     }
 
     /// Bytes of the line in a way that are here.
     pub(in super::super) fn bytes_here(&self, (set, way): Place) -> u128 {
-        match &self.masks {
-            Some(masks) if self.core.tags.row(set)[way as usize].state == LineState::Partial => {
-                masks.row(set)[way as usize].0
-            }
+        let held = self.masks.as_ref().map(|masks| masks.row(set)[way as usize]);
+        match held {
+            Some(held) if self.core.by_sector => self.pieces.here(held),
+            Some(held) if self.core.tags.row(set)[way as usize].state == LineState::Partial => held.newer,
             _ => u128::MAX,
         }
     }
@@ -62,23 +62,17 @@ impl Overlapped {
         way: u32,
         can_write: bool,
     ) -> Result<(), Stall> {
-        let Match { local, set, tag, .. } = matched;
-        let held = self.newer(at, (set, way));
+        let place = (matched.set, way);
+        let held = self.newer(at, place);
         let request = oldest(&self.core.looking);
-        let (kind, id, written) = (request.kind, request.id, request.byte_mask);
-        if wanted(request) & !held == 0 {
-            self.hit(at, (set, way), LineState::Partial, can_write)?;
-            if kind == RequestKind::Write {
-                self.add_bytes(at, (set, way), held | written);
-            }
-            return Ok(());
+        let (kind, written) = (request.kind, request.byte_mask);
+        if kind.is_atomic() || wanted(request) & !held != 0 {
+            return self.fetch_rest(at, matched, place, self.core.whole);
         }
-        let entry = self.core.mshr.free().ok_or(Stall::MshrEntry)?;
-        self.memory.room_for_fetch()?;
-        self.core.room_for_ack(request)?;
-        self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::Reserved });
-        self.fetch(at, local, (set, way), entry, id);
-        self.core.stats.count(kind, Found::Nowhere);
+        self.hit(at, place, LineState::Partial, can_write)?;
+        if kind == RequestKind::Write {
+            self.add_bytes(at, place, held | written);
+        }
         Ok(())
     }
 
@@ -87,7 +81,7 @@ impl Overlapped {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);
         } else if let Some(masks) = &mut self.masks {
-            masks.write(at, set, way, ByteMask(held));
+            masks.write(at, set, way, Held { newer: held, brought: 0 });
         }
     }
 }

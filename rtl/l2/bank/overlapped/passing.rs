@@ -74,8 +74,7 @@ impl Overlapped {
             if kind != RequestKind::Read || !core.mshr.has_room(entry) {
                 return Err(Stall::MshrMerge);
             }
-            core.stats.count(kind, Found::Coming);
-            core.mshr.merge(at, entry, request);
+            self.join(at, entry, matched.local)?;
             self.keep_tag(at, matched, way);
             return Ok(true);
         }
@@ -99,7 +98,7 @@ impl Overlapped {
         }
         let (id, beside) = (oldest(&core.looking).id, core.config.ways + entry);
         self.keep_tag(at, matched, place);
-        self.fetch(at, local, (set, beside), entry, id);
+        self.fetch(at, local, (set, beside), (entry, self.needs()), id);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! How a bank of the overlapped flow serves one access: a waiter of a complete line, or the oldest looked-up request.
 
-use super::super::super::line::{ByteMask, LineState, Tag};
+use super::super::super::line::{Bursts, Held, LineState, Tag};
 use super::super::super::looking::Looking;
 use super::super::super::stats::{Found, Stall};
 use super::super::core::position_of;
@@ -19,11 +19,14 @@ impl Overlapped {
         }
         let Some((entry, waiter)) = core.mshr.waiter(at) else { return Ok(false) };
         let (place, asked) = ((entry.set, entry.way), Asked::waiting(waiter, entry.line));
-        let kind = asked.kind;
+        let (kind, written) = (asked.kind, waiter.byte_mask);
         let spot = spot_of(passing, core.config.ways, place);
         core.lines.perform_in(spot, &asked, &mut core.stats, at, can_write)?;
         core.stats.replays += 1;
-        if let Some(entry) = core.mshr.served(kind.writes())
+        let last = core.mshr.served(at, kind.writes());
+        if core.by_sector {
+            self.served_by_sector(at, place, if kind.writes() { written } else { 0 }, last);
+        } else if let Some(entry) = last
             && entry.way < core.config.ways
         {
             let state = if entry.dirty || self.newer(at, place) != 0 { LineState::Modified } else { LineState::Valid };
@@ -90,9 +93,10 @@ impl Overlapped {
         let set = matched.set;
         let Some(way) = matched.way else { return self.miss(at, matched, can_write) };
         match self.core.tags.row(set)[way as usize].state {
-            LineState::Reserved => self.wait(at, line)?,
+            LineState::Reserved => self.wait(at, line, matched.local)?,
             LineState::Partial => self.serve_partial(at, matched, way, can_write)?,
             LineState::Hollow => return self.miss(at, matched, can_write),
+            state if self.core.by_sector => self.serve_by_sector(at, matched, (set, way), state, can_write)?,
             state => self.hit(at, (set, way), state, can_write)?,
         }
         Ok(way)
@@ -123,7 +127,8 @@ impl Overlapped {
             // A request to a line that is here asks for the room of its reply first.
             // The atomic buffer may have come to need none.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
-            Stall::MissQueue => self.memory.room_for_fetch().is_err(),
+            // By sectors, an access before this one may write what it lacked.
+            Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),
             Stall::MshrEntry => self.core.mshr.free().is_none(),
             // Fills and replays change what these see.
             Stall::LineAlloc | Stall::MshrMerge | Stall::WriteBackQueue | Stall::PendingQueue | Stall::AtomicBuffer => {
@@ -133,17 +138,14 @@ impl Overlapped {
     }
 
     /// The line is on its way: the request takes its place in the line's order.
-    fn wait(&mut self, at: &impl AnyEdge, line: u64) -> Result<(), Stall> {
-        let core = &mut self.core;
+    fn wait(&mut self, at: &impl AnyEdge, line: u64, local: u64) -> Result<(), Stall> {
+        let core = &self.core;
         let Some(entry) = core.mshr.find(line) else { core.breach(at, "a reserved line without an MSHR entry") };
         if !core.mshr.has_room(entry) {
             return Err(Stall::MshrMerge);
         }
-        let request = oldest(&core.looking);
-        core.room_for_ack(request)?;
-        core.stats.count(request.kind, Found::Coming);
-        core.mshr.merge(at, entry, request);
-        Ok(())
+        core.room_for_ack(oldest(&core.looking))?;
+        self.join(at, entry, local)
     }
 
     /// The line is here.
@@ -202,7 +204,7 @@ impl Overlapped {
             core.lines.data.update(at, set, way, |line| line.0 = request.data);
             core.stats.changes += 1;
         } else if let Some(entry) = entry {
-            self.fetch(at, local, (set, way), entry, id);
+            self.fetch(at, local, (set, way), (entry, self.needs()), id);
         }
         self.core.stats.count(kind, Found::Nowhere);
         Ok(way)
@@ -218,24 +220,25 @@ impl Overlapped {
         if request.byte_mask == all && self.write_miss != WriteMiss::Fetch {
             return Some(LineState::Modified);
         }
-        self.masks.is_some().then_some(LineState::Partial)
+        let in_part = if self.core.by_sector { LineState::Modified } else { LineState::Partial };
+        self.masks.is_some().then_some(in_part)
     }
 
     /// Notes which bytes of a line that takes a way are newer than memory.
     #[inline(always)]
     fn keep_mask(&mut self, at: &impl AnyEdge, (set, way): Place, state: LineState) {
         if let Some(masks) = &mut self.masks {
-            let in_part = state == LineState::Partial;
-            let mask = if in_part { oldest(&self.core.looking).byte_mask } else { 0 };
-            masks.write(at, set, way, ByteMask(mask));
+            let in_part = state == LineState::Partial || self.core.by_sector && state == LineState::Modified;
+            let newer = if in_part { oldest(&self.core.looking).byte_mask } else { 0 };
+            masks.write(at, set, way, Held { newer, brought: 0 });
         }
     }
 
-    /// Fetches the line of the oldest request to a place.
-    pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: Place, entry: u32, id: u32) {
+    /// Fetches bursts of the line of the oldest request to a place, for an MSHR entry.
+    pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: Place, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
-        core.mshr.allocate(at, entry, place, oldest(&core.looking));
-        self.memory.fetch(local, id, entry, at.cycle());
+        core.mshr.allocate(at, what, place, oldest(&core.looking));
+        self.memory.fetch(local, id, what, at.cycle());
         core.stats.fetches += 1;
     }
 
@@ -245,7 +248,7 @@ impl Overlapped {
         let in_part = victim.state == LineState::Partial;
         self.core.stats.evictions += u64::from(victim.state.is_here() || in_part);
         if victim.state.is_newer() {
-            let newer = if in_part { self.newer(at, (set, way)) } else { u128::MAX };
+            let newer = if in_part || self.core.by_sector { self.newer(at, (set, way)) } else { u128::MAX };
             let Self { core, memory, .. } = self;
             let local = core.join(set, victim.tag);
             let bytes = &core.lines.leaving(at, (set, way), &mut core.stats).0;

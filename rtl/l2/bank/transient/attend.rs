@@ -38,7 +38,7 @@ impl Transient {
         core.lines.perform_in(spot_of(frc, core.config.ways, place), &asked, &mut core.stats, at, can_write)?;
         self.note_copy(at, place, kind, sm);
         self.core.stats.replays += 1;
-        if let Some(entry) = self.core.mshr.served(kind.writes()) {
+        if let Some(entry) = self.core.mshr.served(at, kind.writes()) {
             self.arrived(at, entry);
         }
         Ok(true)
@@ -154,7 +154,7 @@ impl Transient {
         let request = attended(&core.looking, pending, again);
         core.room_for_ack(request)?;
         core.stats.count(request.kind, Found::Coming);
-        core.mshr.merge(at, entry, request);
+        core.mshr.merge(at, (entry, core.whole), request);
         let Entry { set, way, .. } = core.mshr.entry(entry);
         if way < core.config.ways {
             core.touch(at, set, way);
@@ -220,7 +220,7 @@ impl Transient {
         let victim = core.victim(set);
         let Some(way) = frc_way.map(|way| core.config.ways + way).or(victim) else { return Ok(false) };
         core.lines.take_back(at, (set, way), &mut core.stats, can_write)?;
-        core.mshr.allocate(at, entry, (set, way), request);
+        core.mshr.allocate(at, (entry, core.whole), (set, way), request);
         core.stats.fetches += 1;
         core.stats.count(kind, Found::Nowhere);
         if let (Some(way), Some(frc)) = (frc_way, frc) {

@@ -68,6 +68,7 @@ fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> Core
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
         ways_beside: frc_ways,
+        by_sector: false,
     }
 }
 

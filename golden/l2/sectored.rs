@@ -1,0 +1,132 @@
+//! # L2 bank that fetches sectors, as bytes with an origin
+//! Write-back bank with LRU sets. Of each line it holds bytes, each of which memory brought or an access wrote; a byte that it
+//! does not hold is in memory. What an access lacks of its sectors is fetched, by whole bursts; what gives way is written back
+//! byte by byte. One access at a time; there are no values in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::masked::{Access, Bytes};
+use crate::index::SetIndex;
+
+/// What an access reads is whole sectors of this size.
+const SECTOR_BYTES: u32 = 32;
+
+/// Where a byte comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Memory,
+    Access,
+}
+
+/// What becomes of an access.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The line had a place.
+    pub known: bool,
+    /// Bursts of the line that were fetched.
+    pub fetched: BTreeSet<u32>,
+    /// A dirty line that gave way, and its bytes that were written to memory.
+    pub written_back: Option<(u64, Bytes)>,
+}
+
+impl Outcome {
+    /// Nothing was lacking.
+    pub fn hit(&self) -> bool {
+        self.known && self.fetched.is_empty()
+    }
+}
+
+/// One bank; lines are numbered within it.
+#[derive(Clone, Debug)]
+pub struct Bank {
+    index: SetIndex,
+    ways: usize,
+    burst_bytes: u32,
+    /// Per set: lines from least to most recently used, with their bytes.
+    sets: Vec<Vec<(u64, BTreeMap<u32, Origin>)>>,
+}
+
+impl Bank {
+    /// An empty bank with `ways` lines in each set.
+    pub fn new(index: SetIndex, ways: usize, burst_bytes: u32) -> Self {
+        Self { index, ways, burst_bytes, sets: vec![Vec::new(); index.sets()] }
+    }
+
+    /// An access to a line.
+    pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
+        let set = &mut self.sets[self.index.set_of_line(line)];
+        let place = set.iter().position(|(other, _)| *other == line);
+        let mut outcome = Outcome { known: place.is_some(), ..Outcome::default() };
+        let (_, mut held) = match place {
+            Some(place) => set.remove(place),
+            None => (line, BTreeMap::new()),
+        };
+        if set.len() == self.ways {
+            let (line, bytes) = set.remove(0);
+            let written: Bytes = bytes.iter().filter(|(_, o)| **o == Origin::Access).map(|(byte, _)| *byte).collect();
+            outcome.written_back = (!written.is_empty()).then_some((line, written));
+        }
+        let (wanted, written) = match access {
+            Access::Read(bytes) => (sectors_of(bytes), None),
+            Access::Write(bytes) => (Bytes::new(), Some(bytes)),
+            Access::Atomic(bytes) => (sectors_of(bytes), Some(bytes)),
+        };
+        let lacking = wanted.iter().filter(|byte| !held.contains_key(byte));
+        outcome.fetched = lacking.map(|byte| byte / self.burst_bytes).collect();
+        for byte in outcome.fetched.iter().flat_map(|n| n * self.burst_bytes..(n + 1) * self.burst_bytes) {
+            held.entry(byte).or_insert(Origin::Memory);
+        }
+        held.extend(written.into_iter().flatten().map(|byte| (*byte, Origin::Access)));
+        set.push((line, held));
+        outcome
+    }
+}
+
+/// All bytes of the sectors that have some of these.
+fn sectors_of(bytes: &Bytes) -> Bytes {
+    bytes.iter().map(|byte| byte / SECTOR_BYTES * SECTOR_BYTES).flat_map(|first| first..first + SECTOR_BYTES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Function;
+
+    fn bank(burst_bytes: u32) -> Bank {
+        Bank::new(SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap(), 1, burst_bytes)
+    }
+
+    fn fetched(outcome: &Outcome) -> Vec<u32> {
+        outcome.fetched.iter().copied().collect()
+    }
+
+    #[test]
+    fn a_read_brings_its_sector_and_another_one_its_own() {
+        let mut bank = bank(32);
+        let first = bank.access(1, &Access::Read(Bytes::from([40])));
+        assert!(!first.known && fetched(&first) == [1]);
+        assert!(bank.access(1, &Access::Read((32..64).collect())).hit());
+        let other = bank.access(1, &Access::Read((0..64).collect()));
+        assert!(other.known && !other.hit() && fetched(&other) == [0]);
+    }
+
+    #[test]
+    fn a_burst_of_two_sectors_brings_both() {
+        let mut bank = bank(64);
+        assert_eq!(fetched(&bank.access(1, &Access::Read(Bytes::from([100])))), [1]);
+        assert!(bank.access(1, &Access::Read(Bytes::from([64]))).hit());
+    }
+
+    #[test]
+    fn what_was_written_is_written_back_and_nothing_else() {
+        let mut bank = bank(32);
+        assert_eq!(bank.access(1, &Access::Write(Bytes::from([3, 70]))).fetched, BTreeSet::new());
+        // A sector written in part is fetched for a read, one written as a whole is not.
+        assert_eq!(fetched(&bank.access(1, &Access::Read(Bytes::from([3])))), [0]);
+        bank.access(1, &Access::Write((32..64).collect()));
+        assert!(bank.access(1, &Access::Atomic(Bytes::from([33]))).hit());
+        let written = [3, 70].into_iter().chain(32..64).collect();
+        assert_eq!(bank.access(2, &Access::Read(Bytes::from([0]))).written_back, Some((1, written)));
+        assert_eq!(bank.access(3, &Access::Read(Bytes::from([0]))).written_back, None);
+    }
+}

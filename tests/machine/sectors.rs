@@ -1,0 +1,79 @@
+//! An L2 that fetches the sectors that it is asked for, and writes back what was written.
+
+use rtl::kernel::Mode;
+use rtl::l2::L2Stats;
+use warpsieve::run::{Counters, RunOptions};
+
+use super::{LEAST_QUEUES, Setup, kernels, launch};
+
+/// Loads past the L1 ask for sectors, each of which is a burst.
+const NARROW: [&str; 2] = ["l1.bypass_sectors=32", "dram.bus_bits=32"];
+
+fn sectored() -> Setup {
+    Setup::checked().designs(&["l2-sectored"])
+}
+
+fn sum(counters: &Counters, count: fn(&L2Stats) -> u64) -> u64 {
+    counters.l2.iter().map(count).sum()
+}
+
+/// Bursts that the channels read and wrote.
+fn bursts(counters: &Counters) -> (u64, u64) {
+    let sum = |count: fn(&rtl::dram::counts::Counts) -> u64| counters.dram.iter().map(count).sum();
+    (sum(|channel| channel.reads), sum(|channel| channel.writes))
+}
+
+#[test]
+fn every_kernel_gives_its_results_and_the_channels_move_the_bytes_that_the_banks_count() {
+    for kernel in &kernels() {
+        let small = launch(kernel, "small.toml");
+        sectored().passes(&small);
+        let past = Setup::checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
+        let counters = past.passes(&small).counters;
+        let (reads, writes) = bursts(&counters);
+        assert_eq!(32 * reads, sum(&counters, |bank| bank.fetched_bytes), "{kernel}");
+        assert_eq!(32 * writes, sum(&counters, |bank| bank.written_bytes), "{kernel}");
+    }
+}
+
+#[test]
+fn with_the_least_queues_small_lines_buffers_and_bypasses_it_gives_every_result() {
+    let least = ["l2.flow.miss_queue=1", "l2.flow.write_back_queue=1", "l2.ways=1", "l2.sets=4"];
+    let lines = ["l1.line_bytes=128", "l2.line_bytes=64", "interleave_bytes=256"];
+    for kernel in ["bfs", "histo", "spmv_csr", "transpose"] {
+        let small = launch(kernel, "small.toml");
+        let past = || Setup::checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
+        past().sets(&LEAST_QUEUES).sets(&least).passes(&small);
+        past().sets(&lines).sets(&["l2.atomic_buffer=true"]).passes(&small);
+        past().sets(&["l2.bypass={ kind = \"all\" }"]).passes(&small);
+        Setup::checked().designs(&["l2-sectored", "streaming-l2"]).sets(&["l2.bypass.period=500"]).passes(&small);
+        sectored().sets(&["l2.mshr_entries=192", "channels_per_partition=2"]).passes(&small);
+        Setup::checked().machine("hybrid").designs(&["l2-sectored", "tracker"]).passes(&small);
+    }
+}
+
+#[test]
+fn it_fetches_less_where_loads_of_few_words_go_past_the_l1() {
+    let counters =
+        |designs: &[&str]| Setup::checked().designs(designs).sets(&NARROW).passes(&launch("spmv_csr", "small.toml"));
+    let (whole, sectors) = (counters(&["bypass-all"]).counters, counters(&["l2-sectored", "bypass-all"]).counters);
+    let ((whole, _), (reads, _)) = (bursts(&whole), bursts(&sectors));
+    assert!(reads < whole, "{reads} bursts instead of {whole}");
+}
+
+#[test]
+fn it_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
+    let run = |mode: Mode, check| {
+        let options = RunOptions { mode, check, ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.designs(&["l2-sectored", "bypass-all"]);
+        let report =
+            setup.sets(&NARROW).sets(&["l2.sets=2", "l2.atomic_buffer=true"]).passes(&launch("histo", "small.toml"));
+        (report.counters, report.digests)
+    };
+    let digest = Mode { digest: true, ..Mode::default() };
+    let plain = run(digest, false);
+    assert!(plain.1.is_some());
+    assert_eq!(run(Mode { shuffle: Some(7), ..digest }, false), plain);
+    assert_eq!(run(Mode { evaluate_all: true, ..digest }, true), plain);
+    assert_eq!(run(Mode::FAST, false).0, plain.0);
+}
