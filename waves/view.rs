@@ -42,6 +42,12 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "dram", block: "dram", part: None, text: include_str!("views/dram.txt") },
     BuiltIn { name: "replacement", block: "l2", part: Some("evictions"), text: include_str!("views/replacement.txt") },
     BuiltIn { name: "frc", block: "l2", part: Some("frc"), text: include_str!("views/frc.txt") },
+    BuiltIn {
+        name: "sectors",
+        block: "l2",
+        part: Some("mshr.entry[*].awaited"),
+        text: include_str!("views/sectors.txt"),
+    },
     BuiltIn { name: "decoupled", block: "l1", part: Some("tags.free[*]"), text: include_str!("views/decoupled.txt") },
     BuiltIn {
         name: "tracker",

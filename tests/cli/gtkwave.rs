@@ -10,9 +10,10 @@ use waves::view::BUILT_IN;
 use super::warpsieve;
 
 /// Arguments of the runs, whose views are all that there are.
-const RUNS: [&[&str]; 4] = [
+const RUNS: [&[&str]; 5] = [
     &["--wave-scope", "sm0", "--wave-scope", "partition0", "--wave-scope", "partition0.dram.bank[*]"],
     &["--design", "frc", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.frc.entry[*]"],
+    &["--design", "l2-sectored", "--wave-scope", "partition0.l2", "--wave-scope", "partition0.l2.mshr.entry[*]"],
     &["--design", "decoupled", "--design", "dwt-cs", "--wave-scope", "coordinator", "--wave-scope", "sm1.l1.tags.*[0]"],
     &["--machine", "hybrid", "--design", "tracker", "--wave-scope", "partition0", "--wave-scope", "sm0.l1"],
 ];
