@@ -5,7 +5,8 @@ use crate::kernel::{Edge, Wake};
 
 fn mshr() -> Mshr {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 128, operand_bytes: 128 };
-    let shape = MshrShape { entries: 2, merges: 2, bursts: 2, line_bits: 25, sets: 64, ways: 16, waiter };
+    let shape =
+        MshrShape { entries: 2, merges: 2, bursts: 2, by_burst: false, line_bits: 25, sets: 64, ways: 16, waiter };
     Mshr::new("l2.mshr", shape)
 }
 
@@ -16,17 +17,17 @@ fn request(ticket: u64) -> Request {
 #[test]
 fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
     let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
-    mshr.allocate(&Edge::new(1, 1, &mut wake), 0, (5, 3), &request(10));
-    mshr.merge(&Edge::new(2, 2, &mut wake), 0, &request(11));
+    mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b11), (5, 3), &request(10));
+    mshr.merge(&Edge::new(2, 2, &mut wake), (0, 0b11), &request(11));
     assert!(!mshr.has_room(0));
     mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
     assert!(!mshr.is_ready());
     mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 0);
     let next = |mshr: &Mshr, tick| mshr.waiter(&Edge::new(tick, tick, &mut Wake::new(&[1]))).map(|(_, w)| w.ticket);
     assert_eq!(next(&mshr, 5), Some(10));
-    assert!(mshr.served(false).is_none());
+    assert!(mshr.served(&Edge::new(5, 5, &mut wake), false).is_none());
     assert_eq!((next(&mshr, 6), mshr.find(77)), (Some(11), Some(0)));
-    let freed = mshr.served(true).unwrap();
+    let freed = mshr.served(&Edge::new(6, 6, &mut wake), true).unwrap();
     assert_eq!((freed.set, freed.way, freed.dirty), (5, 3, true));
     assert_eq!((mshr.find(77), mshr.is_empty()), (None, true));
 }
@@ -34,16 +35,17 @@ fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
 #[test]
 fn entries_beyond_a_word_of_64_are_taken_found_and_freed() {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 64, operand_bytes: 64 };
-    let shape = MshrShape { entries: 128, merges: 1, bursts: 1, line_bits: 26, sets: 64, ways: 16, waiter };
+    let shape =
+        MshrShape { entries: 128, merges: 1, bursts: 1, by_burst: false, line_bits: 26, sets: 64, ways: 16, waiter };
     let (mut wake, mut mshr) = (Wake::new(&[1]), Mshr::new("l2.mshr", shape));
     for line in 0..128 {
         let entry = mshr.free().unwrap();
         let asked = Request { line, ..Request::default() };
-        mshr.allocate(&Edge::new(line, line, &mut wake), entry, (0, 0), &asked);
+        mshr.allocate(&Edge::new(line, line, &mut wake), (entry, 1), (0, 0), &asked);
     }
     assert_eq!((mshr.free(), mshr.find(100), mshr.find(128)), (None, Some(100), None));
     mshr.arrive(&Edge::new(200, 200, &mut wake), 100, 0);
-    assert_eq!(mshr.served(false).map(|freed| freed.line), Some(100));
+    assert_eq!(mshr.served(&Edge::new(201, 201, &mut wake), false).map(|freed| freed.line), Some(100));
     assert_eq!((mshr.free(), mshr.find(100)), (Some(100), None));
 }
 
@@ -51,7 +53,7 @@ fn entries_beyond_a_word_of_64_are_taken_found_and_freed() {
 #[should_panic(expected = "cycle 4, l2.mshr: burst 1 of entry 0 arrived twice")]
 fn a_burst_that_arrives_twice_is_a_breach() {
     let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
-    mshr.allocate(&Edge::new(1, 1, &mut wake), 0, (5, 3), &request(10));
+    mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b11), (5, 3), &request(10));
     mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
     mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 1);
 }
