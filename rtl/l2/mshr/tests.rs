@@ -33,6 +33,38 @@ fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
 }
 
 #[test]
+fn a_waiter_of_some_bursts_is_served_when_these_are_here_and_holds_up_those_behind_it() {
+    let waiter = WaiterShape { sm_bits: 4, line_bytes: 128, operand_bytes: 128 };
+    let shape =
+        MshrShape { entries: 2, merges: 4, bursts: 4, by_burst: true, line_bits: 25, sets: 64, ways: 16, waiter };
+    let (mut wake, mut mshr) = (Wake::new(&[1]), Mshr::new("l2.mshr", shape));
+    let next = |mshr: &Mshr, tick| mshr.waiter(&Edge::new(tick, tick, &mut Wake::new(&[1]))).map(|(_, w)| w.ticket);
+    mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b0001), (5, 3), &request(10));
+    // The first needs burst 0, the second 2 as well, the third none.
+    mshr.merge(&Edge::new(2, 2, &mut wake), (0, 0b0101), &request(11));
+    mshr.merge(&Edge::new(3, 3, &mut wake), (0, 0), &request(12));
+    assert_eq!(mshr.entry(0).asked, 0b0101);
+    mshr.arrive(&Edge::new(4, 4, &mut wake), 0, 0);
+    assert_eq!(next(&mshr, 5), Some(10));
+    assert!(mshr.served(&Edge::new(5, 5, &mut wake), false).is_none());
+    assert!(!mshr.is_ready(), "request 11 lacks burst 2");
+    mshr.arrive(&Edge::new(6, 6, &mut wake), 0, 2);
+    assert_eq!(next(&mshr, 7), Some(11));
+    assert!(mshr.served(&Edge::new(7, 7, &mut wake), false).is_none());
+    assert_eq!(next(&mshr, 8), Some(12));
+    let freed = mshr.served(&Edge::new(8, 8, &mut wake), true).unwrap();
+    assert_eq!((freed.arrived, freed.dirty, mshr.is_empty()), (0b0101, true, true));
+}
+
+#[test]
+#[should_panic(expected = "cycle 3, l2.mshr: burst 1 of entry 0, which nobody asked for")]
+fn a_burst_that_nobody_asked_for_is_a_breach() {
+    let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
+    mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b01), (5, 3), &request(10));
+    mshr.arrive(&Edge::new(3, 3, &mut wake), 0, 1);
+}
+
+#[test]
 fn entries_beyond_a_word_of_64_are_taken_found_and_freed() {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 64, operand_bytes: 64 };
     let shape =
