@@ -86,7 +86,7 @@ pub(in crate::sm) struct Collectors {
     counts: [u8; CLASSES],
     /// First cycle in which each bank can be read.
     bank_free: [u64; MAX_BANKS],
-    /// First cycle in which each collector of each class can be filled.
+    /// First cycle in which each collector of each class can be filled; never if there is no such collector.
     unit_free: [[u64; MAX_UNITS]; CLASSES],
     /// First cycle in which each pipe takes what has been collected. SP and tensor pipe are each scheduler's own.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
@@ -117,7 +117,7 @@ impl Collectors {
             schedulers,
             counts,
             bank_free: [0; MAX_BANKS],
-            unit_free: [[0; MAX_UNITS]; CLASSES],
+            unit_free: counts.map(|count| std::array::from_fn(|unit| if unit < count.into() { 0 } else { u64::MAX })),
             entry: [[0; PIPES]; MAX_SCHEDULERS],
             operands: Array::new(spec, ()),
             has_tensor: config.pipes.has_tensor(),
@@ -163,22 +163,26 @@ impl Collectors {
                 entry[pipe as usize] = start + interval;
             }
         }
-        let class = Class::of(pipe) as usize;
-        let units = &mut self.unit_free[class][..usize::from(self.counts[class])];
-        if let Some(unit) = units.iter_mut().min() {
+        let units = &mut self.unit_free[Class::of(pipe) as usize];
+        let first = earliest(units);
+        if let Some(unit) = units.iter_mut().find(|unit| **unit == first) {
             *unit = start + 1;
         }
         start
     }
 
-    /// The first cycle after `cycle` in which an instruction of a scheduler for `pipe` can be issued.
-    fn opens(&self, pipe: Pipe, scheduler: usize, cycle: u64) -> u64 {
-        let class = Class::of(pipe);
-        let units = &self.unit_free[class as usize][..usize::from(self.counts[class as usize])];
-        let unit = units.iter().copied().min().unwrap_or(0);
+    /// The first cycle after `cycle` in which a class has a collector for an instruction.
+    #[inline(always)]
+    fn collector_from(&self, class: Class, cycle: u64) -> u64 {
         let port = if let Class::Sfu = class { cycle + 1 } else { 0 };
-        let entry = self.entry[scheduler % MAX_SCHEDULERS][pipe as usize];
-        unit.max(port).max(entry.saturating_sub(HORIZON))
+        earliest(&self.unit_free[class as usize]).max(port)
+    }
+
+    /// The first cycle in which an instruction of a scheduler for `pipe` can be issued, where there is a collector from
+    /// `collector` on.
+    #[inline(always)]
+    fn opens(&self, pipe: Pipe, scheduler: usize, collector: u64) -> u64 {
+        collector.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize].saturating_sub(HORIZON))
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
@@ -210,6 +214,12 @@ impl Collectors {
             to.logic("crossbar", Logic::Mux { ways: *banks, width: 32 * LANES as u32 });
         }
     }
+}
+
+/// The cycle in which the first of some collectors is free.
+#[inline(always)]
+fn earliest(units: &[u64; MAX_UNITS]) -> u64 {
+    units.iter().fold(u64::MAX, |first, &unit| first.min(unit))
 }
 
 impl SmCore {
@@ -246,9 +256,13 @@ impl SmCore {
         let ready = self.collectors.read(at.cycle(), rows, &decoded.inst.reads);
         self.counters.operand_conflicts += ready - at.cycle();
         let start = self.collectors.enter(pipe, scheduler, ready, interval.into());
-        for &pipe in Class::of(pipe).pipes() {
-            for scheduler in 0..self.config.schedulers as usize {
-                self.pipes.open(pipe, scheduler, self.collectors.opens(pipe, scheduler, at.cycle()));
+        let class = Class::of(pipe);
+        let collector = self.collectors.collector_from(class, at.cycle());
+        for &pipe in class.pipes() {
+            // A pipe that all share has one place.
+            let places = if pipe.is_own() { self.config.schedulers as usize } else { 1 };
+            for scheduler in 0..places {
+                self.pipes.open(pipe, scheduler, self.collectors.opens(pipe, scheduler, collector));
             }
         }
         start
@@ -293,20 +307,25 @@ mod tests {
         assert_eq!(collectors.enter(Pipe::Dp, 1, 102, 8), 110);
     }
 
+    /// The first cycle after 100 in which an instruction can be issued.
+    fn opens(collectors: &Collectors, pipe: Pipe, scheduler: usize) -> u64 {
+        collectors.opens(pipe, scheduler, collectors.collector_from(Class::of(pipe), 100))
+    }
+
     #[test]
     fn issue_goes_on_when_the_first_collector_is_free() {
         let mut collectors = collectors(4, 2);
         collectors.enter(Pipe::Sp, 0, 105, 1);
-        assert!(collectors.opens(Pipe::Sp, 0, 100) <= 101);
+        assert!(opens(&collectors, Pipe::Sp, 0) <= 101);
         collectors.enter(Pipe::Sp, 1, 103, 1);
-        assert_eq!([0, 1].map(|scheduler| collectors.opens(Pipe::Sp, scheduler, 100)), [104, 104]);
+        assert_eq!([0, 1].map(|scheduler| opens(&collectors, Pipe::Sp, scheduler)), [104, 104]);
     }
 
     #[test]
     fn nothing_is_collected_too_long_ahead_of_its_pipe() {
         let mut collectors = collectors(4, 6);
         collectors.enter(Pipe::Dp, 0, 100, 400);
-        assert_eq!(collectors.opens(Pipe::Dp, 1, 100), 500 - HORIZON);
-        assert_eq!(collectors.opens(Pipe::Sfu, 1, 100), 101);
+        assert_eq!(opens(&collectors, Pipe::Dp, 1), 500 - HORIZON);
+        assert_eq!(opens(&collectors, Pipe::Sfu, 1), 101);
     }
 }
