@@ -412,6 +412,7 @@ impl SmCore {
     pub(crate) fn eval_any(&mut self, mut io: SmIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle());
+        let missing = self.missing();
         let fetched = match self.icache {
             None => self.fetch.step(self.warps.live()),
             Some(_) => self.fetch_cached(&loaded, &mut io.fetch, at),
@@ -419,7 +420,9 @@ impl SmCore {
         let unit_busy = self.address_unit.is_busy();
         let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle())
             && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
-        let stalled = at.cycle() < self.stalled_until && self.address_unit.is_busy() == unit_busy;
+        // A line of instructions that has come may be what a scheduler without an open warp waited for.
+        let unchanged = self.address_unit.is_busy() == unit_busy && self.missing() == missing;
+        let stalled = at.cycle() < self.stalled_until && unchanged;
         self.stalled_until = 0;
         let issued = if stalled {
             self.stalls.wake(at.cycle() + 1);

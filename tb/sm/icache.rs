@@ -140,8 +140,8 @@ fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
 fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
     let bench = cached(&straight(4)).run(Mode::default());
     let cycles = |reason| bench.cores[0].stall_cycles(reason);
-    // From the look-up to the fill.
-    assert_eq!(cycles(StallReason::FetchMiss), LINE + 3);
+    // From the look-up to the cycle before the fill.
+    assert_eq!(cycles(StallReason::FetchMiss), LINE + 2);
     assert!((1..12).contains(&cycles(StallReason::Fetch)), "{}", cycles(StallReason::Fetch));
 }
 
