@@ -25,7 +25,7 @@ use std::sync::Arc;
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 
-pub use polynomial::{is_irreducible, polynomial_for};
+pub use polynomial::{is_irreducible, polynomial_for, power_of_x};
 
 use crate::choice::Choice;
 use crate::config::Rules;

@@ -7,6 +7,9 @@
 //! | `req` | in  | `DramRequest`  | taken, one a cycle, while the queue has room; a slot that its column command frees is filled in the same cycle |
 //! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands           |
 //!
+//! Of either there is one for each L2 bank that shares the channel. Requests of several are taken in turn; the address of
+//! a read tells whose it is, and data that their bank has no room for hold up all behind them.
+//!
 //! Latency: a request taken in cycle t can have its first command in t + 1. A read leaves on `rsp`
 //! CL and the cycles of a burst after its RD: 15 after t on an open row, 27 on a closed bank, 39 after
 //! another row with the timing of khairy2015. A write has no reply; it counts as done with its WR.
@@ -37,7 +40,9 @@ use super::replies::Replies;
 use super::scheduler::{Candidates, Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
-use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Rx, Sleep, Tx};
+use crate::cells::arbiter::RoundRobin;
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, RxBank, Sleep, TxBank};
+use crate::noc::interleave::Interleave;
 
 /// A DRAM channel.
 pub struct DramChannel {
@@ -52,6 +57,10 @@ pub struct DramChannel {
     drain: Drain,
     refresher: Refresher,
     replies: Replies,
+    /// How its bursts go round among the banks that share it.
+    sharers: Interleave,
+    /// Whose request is taken first.
+    turn: RoundRobin,
     /// The next command, chosen when the last change was made; where rows have a bus of their own, that of the other.
     plan: Plan,
     /// The next command of a bus of rows.
@@ -69,17 +78,26 @@ pub struct DramChannel {
 
 /// Ports of a DRAM channel.
 pub struct DramIo<'a> {
-    /// Bursts to read and write.
-    pub req: Rx<'a, DramRequest>,
-    /// Bursts read.
-    pub rsp: Tx<'a, DramReply>,
+    /// Bursts to read and write, of each bank.
+    pub req: RxBank<'a, DramRequest>,
+    /// Bursts read, for each bank.
+    pub rsp: TxBank<'a, DramReply>,
 }
 
 impl DramChannel {
-    /// A channel with closed banks and no memory mapped.
+    /// A channel of one L2 bank, with closed banks and no memory mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
+        let burst_bytes = config.burst_bytes();
+        Self::shared(config, path, Interleave::new(1, burst_bytes, burst_bytes))
+    }
+
+    /// A channel whose bursts go round among several L2 banks.
+    #[must_use]
+    pub fn shared(config: &DramConfig, path: &str, sharers: Interleave) -> Self {
         Self {
+            sharers,
+            turn: RoundRobin::new(sharers.num_partitions),
             queue: Queue::new(config, path),
             num_banks: config.banks(),
             banks: [Bank::CLOSED; MAX],
@@ -164,7 +182,7 @@ impl DramChannel {
         let DramIo { mut req, mut rsp } = io;
         let cycle = at.cycle();
         let reads = self.replies.has_room();
-        let sent = self.replies.send(&mut rsp, at);
+        let sent = self.replies.send(&mut rsp, self.sharers, at);
         if self.refresher.stops_requests(cycle) {
             self.make_way(cycle, reads);
         }
@@ -208,9 +226,16 @@ impl DramChannel {
     }
 
     /// Takes a request if one is there and a slot is free.
-    fn take(&mut self, req: &mut Rx<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
-        let arrived = if self.queue.has_room() { req.peek(at) } else { None };
-        let Some(request) = arrived else { return false };
+    fn take(&mut self, req: &mut RxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
+        if !self.queue.has_room() {
+            return false;
+        }
+        let from = match req.0.len() {
+            1 => Some(0),
+            _ => self.turn.grant(req.visible(at)),
+        };
+        let Some(mut req) = from.map(|from| req.at(from as usize)) else { return false };
+        let Some(request) = req.peek(at) else { return false };
         self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
         req.drop_head(at);
         true
@@ -443,7 +468,7 @@ fn existing<T>(cycle: u64, found: Result<T, StoreError>) -> T {
 
 impl DramChannel {
     /// One clock edge, checked or not.
-    pub(crate) fn eval_any(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
+    pub(crate) fn eval_any(&mut self, mut io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
@@ -476,6 +501,8 @@ impl Block for DramChannel {
             drain,
             refresher,
             replies,
+            sharers,
+            turn,
             // What the scheduler would say again.
             plan: _,
             row_plan: _,
@@ -503,6 +530,9 @@ impl Block for DramChannel {
         to.part("scheduler", |to| scheduler.describe(config.queue_entries, num_banks, to));
         if drain.is_on() {
             to.part("drain", |to| drain.describe(to));
+        }
+        if sharers.num_partitions > 1 {
+            to.part("turn", |to| turn.describe(to));
         }
         to.part("refresh", |to| refresher.describe(config.queue_entries, to));
         to.part("replies", |to| replies.describe(to));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::message::BURST_BYTES;
 use super::store::Burst;
-use crate::noc::interleave::Interleave;
+use crate::noc::interleave::Channels;
 use crate::recorded::{self, UNTOUCHED, WORD_BYTES};
 
 /// Words of the widest burst.
@@ -35,16 +35,16 @@ const STORED: [u32; 16] = {
 /// Where a channel's bursts lie among the addresses of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelPlace {
-    /// The channel's partition.
-    pub partition: u32,
-    /// How bursts go round among the partitions.
-    pub interleave: Interleave,
+    /// Its number.
+    pub channel: u32,
+    /// Where bursts are among all channels.
+    pub channels: Channels,
 }
 
 impl ChannelPlace {
     /// Address of a burst of `burst_bytes` bytes.
     fn address(self, burst: u64, burst_bytes: u64) -> u64 {
-        self.interleave.unit(self.partition, burst) * burst_bytes
+        self.channels.unit(self.channel, burst) * burst_bytes
     }
 }
 
@@ -96,12 +96,14 @@ impl Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noc::interleave::Interleave;
 
     const BURST: u64 = BURST_BYTES as u64;
 
     fn memory() -> Recorded {
-        let interleave = Interleave::new(6, 128, BURST_BYTES as u32);
-        Recorded::new(ChannelPlace { partition: 2, interleave }, BURST_BYTES)
+        let rounds = |count| Interleave::new(count, 128, BURST_BYTES as u32);
+        let channels = Channels { partitions: rounds(6), of_partition: rounds(1), of_channel: rounds(1) };
+        Recorded::new(ChannelPlace { channel: 2, channels }, BURST_BYTES)
     }
 
     fn word_of(memory: &Recorded, burst: u64, index: usize) -> u32 {

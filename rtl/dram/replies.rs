@@ -9,7 +9,8 @@
 
 use super::config::DramConfig;
 use super::message::{DramReply, DramShape};
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Storage, Tx};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Storage, TxBank};
+use crate::noc::interleave::Interleave;
 
 /// Places of the largest ring: registers are kept for all of them, see [`MAX`](super::queue::MAX).
 const PLACES: usize = 256;
@@ -84,12 +85,17 @@ impl Replies {
         self.count += 1;
     }
 
-    /// Sends the oldest burst if it is due and the channel takes it.
-    pub fn send(&mut self, rsp: &mut Tx<'_, DramReply>, at: &mut impl AnyEdge) -> bool {
-        if self.first_due > at.cycle() || !rsp.ready(at) {
+    /// Sends the oldest burst if it is due and the channel to its bank takes it.
+    pub fn send(&mut self, rsp: &mut TxBank<'_, DramReply>, sharers: Interleave, at: &mut impl AnyEdge) -> bool {
+        if self.first_due > at.cycle() {
             return false;
         }
         let reply = self.bursts.read_cell(at, self.head, 0);
+        let bank = if rsp.0.len() == 1 { 0 } else { sharers.partition(reply.burst) };
+        let mut rsp = rsp.at(bank as usize);
+        if !rsp.ready(at) {
+            return false;
+        }
         rsp.push_with(at, |beat| beat.clone_from(reply));
         self.head = self.wrapped(self.head + 1);
         self.count -= 1;

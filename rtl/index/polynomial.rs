@@ -23,7 +23,8 @@ pub fn is_irreducible(polynomial: u32) -> bool {
 }
 
 /// `x^k` modulo `polynomial`: a shift register with feedback, clocked `k` times. Modulo 1 there is no remainder.
-pub(super) fn power_of_x(k: u32, polynomial: u32) -> u16 {
+#[must_use]
+pub fn power_of_x(k: u32, polynomial: u32) -> u16 {
     let degree = polynomial.ilog2();
     if degree == 0 {
         return 0;

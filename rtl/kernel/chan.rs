@@ -445,6 +445,19 @@ impl<T: Payload> RxBank<'_, T> {
     pub fn at(&mut self, index: usize) -> Rx<'_, T> {
         self.0[index].rx()
     }
+
+    /// The ends at which a beat is to be seen, a bit for each of up to 64.
+    #[must_use]
+    pub fn visible(&mut self, at: &impl AnyEdge) -> u64 {
+        (0..self.0.len()).fold(0, |ends, i| ends | u64::from(self.at(i).peek(at).is_some()) << i)
+    }
+
+    /// True if a beat is to be seen at any of the ends in the next cycle or before.
+    #[must_use]
+    #[inline]
+    pub fn waiting(&mut self, at: &impl AnyEdge) -> bool {
+        (0..self.0.len()).any(|i| self.at(i).waiting(at))
+    }
 }
 
 /// The sending ends of several like channels, lent for one edge.

@@ -338,6 +338,7 @@ impl Block for Lsu {
             missed: _,
             watch: _,
         } = self;
+        place.interleave.describe_hash(place.line_bits, to);
         to.probe_state("status", *shown);
         to.probe_sized("fails", refused.map_or(0, |refusal| u64::from(refusal.all)), NUM_FAILS as u32);
         to.flag("bypass_turn", *bypass_turn);

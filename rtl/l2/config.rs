@@ -79,6 +79,8 @@ pub struct BankPlace {
     pub partition: u32,
     /// How its bursts go round among the DRAM channels behind it.
     pub channels: Interleave,
+    /// How bursts of its channel go round among the partitions that share it.
+    pub sharers: Interleave,
     /// Bytes of a line.
     pub line_bytes: u32,
     /// Bytes of a DRAM burst.

@@ -246,6 +246,7 @@ mod tests {
             interleave,
             partition: 2,
             channels: Interleave::new(1, 128, 32),
+            sharers: Interleave::new(1, 128, 32),
             line_bytes: l2,
             burst_bytes: 32,
             coherent_l1s: 0,

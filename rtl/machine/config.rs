@@ -12,7 +12,7 @@ use crate::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::machine::wiring::num_groups;
-use crate::noc::interleave::Interleave;
+use crate::noc::interleave::{Channels, Hash, Interleave};
 use crate::noc::xbar::{MOST_PORTS, XbarConfig};
 use crate::sm::SmConfig;
 use crate::throttle::ThrottleConfig;
@@ -33,6 +33,10 @@ pub struct MachineConfig {
     pub interleave_bytes: u32,
     /// DRAM channels of a partition; its runs of neighbouring addresses go round among them in turn.
     pub channels_per_partition: u32,
+    /// Partitions that share a DRAM channel; its runs of neighbouring addresses are of each in turn.
+    pub partitions_per_channel: u32,
+    /// Which partition a run of neighbouring addresses is in.
+    pub partition_index: PartitionIndex,
     /// Bits of a byte address.
     pub addr_bits: u32,
     /// Clock frequencies.
@@ -59,6 +63,16 @@ pub struct MachineConfig {
     pub l2: L2Config,
     /// DRAM channel.
     pub dram: DramConfig,
+}
+
+/// Which partition a run of neighbouring addresses is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartitionIndex {
+    /// The run's number modulo that of the partitions.
+    Modulo,
+    /// The run's number modulo an irreducible polynomial, so that no stride of a power of two meets few partitions only.
+    IPoly,
 }
 
 /// Clock frequencies in kHz.
@@ -108,6 +122,16 @@ impl MachineConfig {
             (self.channels_per_partition, MOST_CHANNELS / self.num_partitions.clamp(1, MOST_CHANNELS));
         let why = "a line of a partition finds its channel by its low bits; all channels share a word of 64 bits";
         rules.power_of_two("channels_per_partition", channels.into(), 1..=u64::from(most), why);
+        let (sharers, partitions) = (self.partitions_per_channel, self.num_partitions.max(1));
+        let why = "a channel finds the partition of a burst by address bits, and all channels are alike";
+        let fits = sharers.is_power_of_two() && partitions.is_multiple_of(sharers);
+        rules.expect(fits, "partitions_per_channel", sharers, "a power of two that divides `num_partitions`", why);
+        let why = "a channel has several partitions, or a partition several channels";
+        rules.expect(sharers == 1 || channels == 1, "partitions_per_channel", sharers, "1 with several channels", why);
+        let is_hashed = self.partition_index == PartitionIndex::IPoly;
+        let why = "the remainder by a polynomial of degree k is one of 2^k";
+        let fits = !is_hashed || partitions.is_power_of_two();
+        rules.expect(fits, "partition_index", "i-poly", "modulo where `num_partitions` is no power of two", why);
         rules.range("addr_bits", u64::from(self.addr_bits), 20..=49, "49 bits is what GPUs of today address");
         rules.group("clock", |rules| {
             let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
@@ -203,7 +227,12 @@ impl MachineConfig {
     /// How units of `unit_bytes` go round among the partitions: lines of an L1 or an L2, or bursts.
     #[must_use]
     pub fn interleave(&self, unit_bytes: u32) -> Interleave {
-        Interleave::new(self.num_partitions, self.interleave_bytes, unit_bytes)
+        let hash = match self.partition_index {
+            PartitionIndex::Modulo => None,
+            PartitionIndex::IPoly => Hash::new(self.num_partitions),
+        };
+        let plain = Interleave::new(self.num_partitions, self.interleave_bytes, unit_bytes);
+        Interleave { sharers: self.partitions_per_channel, hash, ..plain }
     }
 
     /// Bits of the address of an L1 line.
@@ -223,35 +252,25 @@ impl MachineConfig {
     /// DRAM channels of all partitions.
     #[must_use]
     pub fn num_channels(&self) -> u32 {
-        self.num_partitions * self.channels_per_partition
+        self.num_partitions * self.channels_per_partition / self.partitions_per_channel
     }
 
-    /// How units of `unit_bytes` go round among all channels: those of a partition have their turns where it
-    /// has its own, `num_partitions` apart.
+    /// Where units of `unit_bytes` are among all channels; those of a partition are numbered side by side.
     #[must_use]
-    pub fn channels(&self, unit_bytes: u32) -> Interleave {
-        Interleave::new(self.num_channels(), self.interleave_bytes, unit_bytes)
-    }
-
-    /// The turn of a channel among all of them; the channels of a partition are numbered side by side.
-    #[must_use]
-    pub fn turn_of(&self, channel: u32) -> u32 {
-        channel % self.channels_per_partition * self.num_partitions + channel / self.channels_per_partition
-    }
-
-    /// Which of all channels has a unit of `unit_bytes`, and the unit's number there.
-    #[must_use]
-    pub fn channel_of(&self, unit: u64, unit_bytes: u32) -> (usize, u64) {
-        let channels = self.channels(unit_bytes);
-        let turn = channels.partition(unit);
-        let channel = turn % self.num_partitions * self.channels_per_partition + turn / self.num_partitions;
-        (channel as usize, channels.local(unit))
+    pub fn channels(&self, unit_bytes: u32) -> Channels {
+        let rounds = |count| Interleave::new(count, self.interleave_bytes, unit_bytes);
+        Channels {
+            partitions: self.interleave(unit_bytes),
+            of_partition: rounds(self.channels_per_partition),
+            of_channel: rounds(self.partitions_per_channel),
+        }
     }
 
     /// Path of a channel among all of them.
     #[must_use]
     pub fn channel_path(&self, channel: u32) -> String {
         match self.channels_per_partition {
+            1 if self.partitions_per_channel > 1 => format!("channel{channel}.dram"),
             1 => format!("partition{channel}.dram"),
             per => format!("partition{}.dram{}", channel / per, channel % per),
         }

@@ -175,9 +175,9 @@ impl Machine {
     /// Turns all of memory into that behind a trace, where each word says where it belongs.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();
-        let interleave = self.config.channels(self.config.dram.burst_bytes());
+        let channels = self.config.channels(self.config.dram.burst_bytes());
         for (number, channel) in (0..).zip(&mut self.memory.drams) {
-            let place = ChannelPlace { partition: self.config.turn_of(number), interleave };
+            let place = ChannelPlace { channel: number, channels };
             channel.record_memory(&self.config.channel_path(number), place, burst_bits);
         }
     }
@@ -190,14 +190,11 @@ impl Machine {
         let last = address + bytes.max(1) - 1;
         let run_bytes = u64::from(self.config.interleave_bytes);
         let (first, last) = (address / run_bytes, last / run_bytes);
-        let channels = u64::from(self.config.num_channels());
         let bursts = run_bytes / u64::from(self.config.dram.burst_bytes());
-        for (number, channel) in (0..).zip(&mut self.memory.drams) {
-            // The channel's runs among first..=last, as runs inside the channel.
-            let turn = u64::from(self.config.turn_of(number));
-            let from = (first + channels - 1 - turn) / channels;
-            let to = (last + channels - turn) / channels;
-            let mapped = channel.store_mut().map(from * bursts..to.max(from) * bursts);
+        let channels = self.config.channels(self.config.interleave_bytes);
+        for run in first..=last {
+            let (channel, local) = channels.place(run);
+            let mapped = self.memory.drams[channel].store_mut().map(local * bursts..(local + 1) * bursts);
             mapped.map_err(|reason| memory_error(address, bytes, &reason))?;
         }
         Ok(())
@@ -209,9 +206,10 @@ impl Machine {
     /// Memory that is not mapped.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HostError> {
         let line_bytes = self.config.l2.line_bytes as usize;
+        let channels = self.config.channels(self.config.l2.line_bytes);
         for (line, offset, range) in cut(address, bytes.len(), line_bytes) {
             let piece = &bytes[range];
-            let partition = self.partition_of(line);
+            let partition = channels.partitions.partition(line) as usize;
             // Bytes that are not in a bank stay so: they are written below.
             if let Some((&(mut data), _)) = self.memory.banks[partition].peek(line) {
                 data[offset..offset + piece.len()].copy_from_slice(piece);
@@ -219,7 +217,7 @@ impl Machine {
             }
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
-            let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
+            let (channel, local) = channels.place(line);
             let store = self.memory.drams[channel].store_mut();
             for (burst, inside, part) in cut(offset as u64, piece.len(), burst_bytes) {
                 let poked = store.poke(local * bursts + burst, inside, &piece[part]);
@@ -236,8 +234,9 @@ impl Machine {
     pub fn read_memory(&self, address: u64, bytes: usize) -> Result<Vec<u8>, HostError> {
         let mut read = Vec::with_capacity(bytes);
         let line_bytes = self.config.l2.line_bytes as usize;
+        let channels = self.config.channels(self.config.l2.line_bytes);
         for (line, offset, range) in cut(address, bytes, line_bytes) {
-            let partition = self.partition_of(line);
+            let partition = channels.partitions.partition(line) as usize;
             let held = self.memory.banks[partition].peek(line);
             let held = held.map(|(data, here)| (&data[offset..offset + range.len()], here >> offset));
             let is_whole = |here: u128| here.trailing_ones() as usize >= range.len();
@@ -248,7 +247,7 @@ impl Machine {
             let first = read.len();
             let burst_bytes = self.config.dram.burst_bytes() as usize;
             let bursts = (line_bytes / burst_bytes) as u64;
-            let (channel, local) = self.config.channel_of(line, self.config.l2.line_bytes);
+            let (channel, local) = channels.place(line);
             let store = self.memory.drams[channel].store();
             for (burst, inside, part) in cut(offset as u64, range.len(), burst_bytes) {
                 let burst = store.peek(local * bursts + burst);
@@ -338,11 +337,6 @@ impl Machine {
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.faulted.and_then(|(_, sm)| self.cores[sm].fault())
-    }
-
-    /// Partition of an L2 line.
-    fn partition_of(&self, line: u64) -> usize {
-        self.config.interleave(self.config.l2.line_bytes).partition(line) as usize
     }
 }
 

@@ -9,7 +9,7 @@ mod side_network;
 mod tracking;
 mod wiring;
 
-pub use config::{ClockConfig, LinkConfig, MachineConfig};
+pub use config::{ClockConfig, LinkConfig, MachineConfig, PartitionIndex};
 pub use host::{HostError, NotIdle};
 pub use wiring::islands::{Islands, Reached};
 pub use wiring::{CORE, DRAM, L2, Machine, Part, XBAR};

@@ -32,6 +32,7 @@ impl MachineConfig {
             interleave: self.interleave(self.l2.line_bytes),
             partition,
             channels: Interleave::new(self.channels_per_partition, self.interleave_bytes, burst_bytes),
+            sharers: Interleave::new(self.partitions_per_channel, self.interleave_bytes, burst_bytes),
             line_bytes: self.l2.line_bytes,
             burst_bytes,
             coherent_l1s: if self.l2.recalls() { self.num_sms } else { 0 },

@@ -6,13 +6,14 @@
 //! Cycles are counted from the one in which the first request can be taken.
 
 use std::collections::VecDeque;
+use std::slice::from_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::{Command, CommandKind};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Simulator, Sleep};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, RxBank, Simulator, Sleep, TxBank};
 use rtl::machine::MachineConfig;
 
 use super::trace::TraceRequest;
@@ -79,7 +80,7 @@ pub struct Ended {
 /// Which channel holds an address, and the burst inside it.
 pub(super) fn locate(config: &MachineConfig, address: u64) -> (usize, u64) {
     let burst_bytes = config.dram.burst_bytes();
-    config.channel_of(address / u64::from(burst_bytes), burst_bytes)
+    config.channels(burst_bytes).place(address / u64::from(burst_bytes))
 }
 
 /// A channel with its links.
@@ -183,7 +184,9 @@ impl Blocks for Bench<'_> {
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
         let channel = usize::from(block.slot).wrapping_sub(1);
         match self.ports.get_mut(channel) {
-            Some(Port { dut, req, rsp, .. }) => dut.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, at),
+            Some(Port { dut, req, rsp, .. }) => {
+                dut.eval(DramIo { req: RxBank(from_mut(req)), rsp: TxBank(from_mut(rsp)) }, at)
+            }
             None if block.slot == FEEDER => self.feed(at),
             None => self.drain(at),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::slice::from_mut;
 
 use golden::dram::checker::{Checker, Violation};
 use golden::dram::command as judged;
@@ -10,7 +11,7 @@ use rtl::dram::command::Command;
 use rtl::dram::config::{DramConfig, Refresh};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
-use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, Sleep};
+use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, RxBank, Sleep, TxBank};
 
 use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
 use warpsieve::config::{Request, Resolved};
@@ -109,7 +110,10 @@ impl Blocks for Bench {
         match block {
             SOURCE => self.source.eval(self.req.tx(), at),
             SINK => self.sink.eval(self.rsp.rx(), at),
-            _ => self.dut.eval(DramIo { req: self.req.rx(), rsp: self.rsp.tx() }, at),
+            _ => {
+                let Self { dut, req, rsp, .. } = self;
+                dut.eval(DramIo { req: RxBank(from_mut(req)), rsp: TxBank(from_mut(rsp)) }, at)
+            }
         }
     }
 

@@ -1,13 +1,14 @@
 //! Chosen requests and the commands they must give, cycle by cycle.
 
 use std::iter::Peekable;
+use std::slice::from_mut;
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::CommandKind;
 use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Policy, Refresh, WriteDrain};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
-use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, Sleep, Wake};
+use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, RxBank, Sleep, TxBank, Wake};
 
 use super::bench::{LEAD, Offer, Run, judged, offer, reference, run, run_checked};
 use crate::kit::Stall;
@@ -244,7 +245,7 @@ impl ByHand {
     fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = Offer>>) -> Sleep {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);
-        let sleep = dut.eval(DramIo { req: req.rx(), rsp: rsp.tx() }, &mut at);
+        let sleep = dut.eval(DramIo { req: RxBank(from_mut(req)), rsp: TxBank(from_mut(rsp)) }, &mut at);
         if requests.peek().is_some() && req.tx().ready(&mut at) {
             req.tx().push(&mut at, requests.next().unwrap().request);
         }

@@ -15,6 +15,7 @@
 //! | a controller whose distance is one cycle short, each distance in turn           | `mutants`   |
 //! | two command buses: what shares a cycle and what does not, bandwidth             | `dual`      |
 //! | a recorded stream of two buses, one command moved where it may not stand        | `dual`      |
+//! | several L2 banks of a channel: turns, whose data, one that takes none           | `shared`    |
 
 mod bench;
 mod directed;
@@ -23,3 +24,4 @@ mod mistakes;
 mod mutants;
 mod random;
 mod reference;
+mod shared;

@@ -97,6 +97,7 @@ fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPla
         interleave: Interleave::new(6, l1_line_bytes, line_bytes),
         partition: PARTITION.into(),
         channels: Interleave::new(1, l1_line_bytes, burst_bytes),
+        sharers: Interleave::new(1, l1_line_bytes, burst_bytes),
         line_bytes,
         burst_bytes,
         coherent_l1s: 0,

@@ -77,6 +77,20 @@ impl Draw {
         }
     }
 
+    /// Partitions with channels of their own or shared ones.
+    fn partitions(&mut self) {
+        if self.random.percent(30) {
+            let log2 = self.random.below(5);
+            self.set("num_partitions", 1 << log2);
+            let sharers_log2 = self.random.below(log2 + 1);
+            self.set("partitions_per_channel", 1 << sharers_log2);
+            self.one_of("partition_index", &["modulo", "i-poly"]);
+        } else {
+            self.range("num_partitions", 1, 12);
+            self.one_of("channels_per_partition", &[2, 1]);
+        }
+    }
+
     /// Sets of a cache, and an index function that fits them.
     fn sets(&mut self, cache: &str, most_log2: u64, usual_log2: u64, has_fermi: bool) {
         let log2 = self.number(0, most_log2).unwrap_or(usual_log2);
@@ -356,8 +370,7 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     // Few runs of many: they take long.
     let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
-    draw.range("num_partitions", 1, 12);
-    draw.one_of("channels_per_partition", &[2, 1]);
+    draw.partitions();
     draw.range("addr_bits", 26, 49);
     draw.one_of("clock.core_khz", &[350_000, 1_400_000, 700_000]);
     draw.one_of("clock.xbar_khz", &[350_000, 700_000, 1_400_000]);

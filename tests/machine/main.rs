@@ -11,6 +11,7 @@
 //! | atomics, words written in parts, loads past the L1, with a buffer and without | `atomics`    |
 //! | what relies on the order of lanes, or of warps                                | `orders`     |
 //! | an L2 that fetches sectors                                                    | `sectors`    |
+//! | L2 banks that share a DRAM channel, a hashed partition index                  | `slices`     |
 //! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
@@ -32,6 +33,7 @@ mod orders;
 mod recalls;
 mod replay;
 mod sectors;
+mod slices;
 mod statistics;
 mod tensor;
 mod tracker;

@@ -125,9 +125,9 @@ fn every_line_has_one_place_in_a_channel_of_its_partition() {
     let (unit, lines) = (config.l2.line_bytes, 12 * 7 * config.interleave_bytes / config.l2.line_bytes);
     let places: BTreeSet<_> = (0..u64::from(lines))
         .map(|line| {
-            let (channel, local) = config.channel_of(line, unit);
+            let (channel, local) = config.channels(unit).place(line);
             assert_eq!(channel as u32 / config.channels_per_partition, config.interleave(unit).partition(line));
-            assert_eq!(config.channels(unit).unit(config.turn_of(channel as u32), local), line);
+            assert_eq!(config.channels(unit).unit(channel as u32, local), line);
             (channel, local)
         })
         .collect();

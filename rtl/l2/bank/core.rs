@@ -310,7 +310,8 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        let Interleave { num_partitions: divisor, run_log2 } = place.interleave;
+        // The hash of a turn leaves the number of the run inside as it is.
+        let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
         index.describe(to);
         to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });

@@ -17,6 +17,7 @@ use crate::machine::places::bits_for;
 use crate::machine::side_network::{RecallNetwork, SideLinks, SideNetwork};
 use crate::machine::tracking::Tracking;
 use crate::machine::{LinkConfig, MachineConfig};
+use crate::noc::interleave::Interleave;
 use crate::noc::packet::{PacketShape, Reply};
 use crate::noc::xbar::Xbar;
 use crate::sm::{Dispatcher, InstructionCacheConfig, InstructionStore, SmCore};
@@ -278,27 +279,28 @@ impl Builder<'_> {
         let config = self.config;
         let dram = DramShape { burst_bits: config.burst_bits() };
         let bank = |i: u32| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i));
-        let channel_id = |i: u32| self.id(Part::Dram(i as usize));
-        let bank_of = |channel: u32| self.l2_id(channel / config.channels_per_partition);
-        let channels = 0..config.num_channels();
-        let requests =
-            channels.clone().map(|i| plain(format!("{}.req", config.channel_path(i)), bank_of(i), channel_id(i)));
-        let replies = channels
-            .clone()
-            .map(|i| self.delayed(self.dram_rsp_path(i), (self.link.dram_return, 1), channel_id(i), bank_of(i)));
+        // Links of a bank are side by side, and so are those of a channel.
+        let (per_partition, sharers) = (config.channels_per_partition, config.partitions_per_channel);
+        let channel_id = |link: u32| self.id(Part::Dram((link / sharers) as usize));
+        let bank_of = |link: u32| self.l2_id(link / per_partition);
+        let links = 0..config.num_partitions * per_partition;
+        let request = |link: u32| {
+            let channel = config.channel_path(link / sharers);
+            let nth = if sharers > 1 { (link % sharers).to_string() } else { String::new() };
+            plain(format!("{channel}.req{nth}"), bank_of(link), channel_id(link))
+        };
+        let reply = |link: u32| {
+            let nth = if per_partition > 1 { (link % per_partition).to_string() } else { String::new() };
+            let path = format!("partition{}.l2.dram_rsp{nth}", link / per_partition);
+            self.delayed(path, (self.link.dram_return, 1), channel_id(link), bank_of(link))
+        };
+        let rounds = Interleave::new(sharers, config.interleave_bytes, config.dram.burst_bytes());
+        let channel = |i| DramChannel::shared(&config.dram, &config.channel_path(i), rounds);
         Memory {
             banks: (0..config.num_partitions).map(bank).collect(),
-            dram_req: open(requests.collect(), &dram),
-            dram_rsp: open(replies.collect(), &dram),
-            drams: channels.map(|i| DramChannel::new(&config.dram, &config.channel_path(i))).collect(),
-        }
-    }
-
-    /// Path of the link from a channel back to its bank.
-    fn dram_rsp_path(&self, channel: u32) -> String {
-        match self.config.channels_per_partition {
-            1 => format!("partition{channel}.l2.dram_rsp"),
-            per => format!("partition{}.l2.dram_rsp{}", channel / per, channel % per),
+            dram_req: open(links.clone().map(request).collect(), &dram),
+            dram_rsp: open(links.map(reply).collect(), &dram),
+            drams: (0..config.num_channels()).map(channel).collect(),
         }
     }
 

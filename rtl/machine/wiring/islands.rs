@@ -163,17 +163,16 @@ struct Duels<'m> {
     mode: Vec<Chan<Mode>>,
 }
 
-/// A bank of the L2 with its DRAM channels.
+/// A bank of the L2 with its DRAM channels, or a channel with its banks.
 struct Partition<'m> {
-    seat: Seat,
-    bank: &'m mut L2Bank,
-    /// Of the channels.
-    seats: Vec<Seat>,
+    bank_seats: Vec<Seat>,
+    banks: &'m mut [L2Bank],
+    dram_seats: Vec<Seat>,
     drams: &'m mut [DramChannel],
     dram_req: &'m mut [Chan<DramRequest>],
     dram_rsp: &'m mut [Chan<DramReply>],
-    to_l2: &'m mut Chan<Request>,
-    from_l2: Chan<Reply>,
+    to_l2: &'m mut [Chan<Request>],
+    from_l2: Vec<Chan<Reply>>,
 }
 
 /// Ticks after which islands on either side of links are first touched by the other.
@@ -303,7 +302,7 @@ impl Machine {
         });
         Some(Islands {
             sms: sms.collect(),
-            partitions: separate_partitions(memory, ids.partitions, to_l2.iter_mut().zip(from_banks), sim),
+            partitions: separate_partitions(memory, ids.partitions, to_l2, &from_banks, sim),
             requests: Mutex::new(Island { blocks: requests, sim: sim.separate([ids.xbars[0]]) }),
             replies: Mutex::new(Island { blocks: replies, sim: sim.separate([ids.xbars[1]]) }),
             control: Mutex::new(Island { blocks: control, sim: sim.separate(ids.control) }),
@@ -320,20 +319,23 @@ struct Ids {
     xbars: [BlockId; 2],
     /// The dispatcher, the coordinator and dueling.
     control: [BlockId; 3],
-    /// The bank, and the channels.
-    partitions: Vec<(BlockId, Vec<BlockId>)>,
+    /// The banks, and the channels.
+    partitions: Vec<[Vec<BlockId>; 2]>,
 }
 
 impl Ids {
     fn of(machine: &Machine) -> Self {
         let id = |part| machine.id(part);
-        let channels = machine.config.channels_per_partition as usize;
-        let drams = |i: usize| (i * channels..(i + 1) * channels).map(|i| id(Part::Dram(i))).collect();
+        let Memory { banks, drams, .. } = &machine.memory;
+        let count = banks.len().min(drams.len());
+        let all = |i: usize, of: usize, part: fn(usize) -> Part| {
+            (i * of / count..(i + 1) * of / count).map(|i| id(part(i))).collect()
+        };
         Self {
             sms: (0..machine.cores.len()).map(|i| [Part::Core(i), Part::Lsu(i)].map(id)).collect(),
             xbars: [Part::RequestXbar, Part::ReplyXbar].map(id),
             control: [Part::Dispatcher, Part::Coordinator, Part::Dueling].map(id),
-            partitions: (0..machine.memory.banks.len()).map(|i| (id(Part::L2(i)), drams(i))).collect(),
+            partitions: (0..count).map(|i| [all(i, banks.len(), Part::L2), all(i, drams.len(), Part::Dram)]).collect(),
         }
     }
 }
@@ -346,17 +348,23 @@ fn separate_duel(Duel { block, seen, mode }: &mut Duel) -> (Duels<'_>, Vec<DuelE
 
 fn separate_partitions<'m>(
     Memory { banks, drams, dram_req, dram_rsp }: &'m mut Memory,
-    ids: Vec<(BlockId, Vec<BlockId>)>,
-    links: impl Iterator<Item = (&'m mut Chan<Request>, Chan<Reply>)>,
+    ids: Vec<[Vec<BlockId>; 2]>,
+    to_l2: &'m mut [Chan<Request>],
+    from_l2: &[Chan<Reply>],
     sim: &mut Simulator,
 ) -> Vec<Shared<Partition<'m>>> {
-    let channels = drams.len() / banks.len();
-    let drams = drams.chunks_mut(channels).zip(dram_req.chunks_mut(channels)).zip(dram_rsp.chunks_mut(channels));
-    let partitions = ids.into_iter().zip(banks).zip(drams).zip(links);
-    let partitions = partitions.map(|((((id, ids), bank), ((drams, dram_req), dram_rsp)), (to_l2, from_l2))| {
-        let (seat, seats) = (id.slot.into(), ids.iter().map(|id| id.slot.into()).collect());
-        let blocks = Partition { seat, bank, seats, drams, dram_req, dram_rsp, to_l2, from_l2 };
-        Mutex::new(Island { blocks, sim: sim.separate(ids.into_iter().chain([id])) })
+    let count = ids.len();
+    let (per_banks, per_drams, per_links) = (banks.len() / count, drams.len() / count, dram_req.len() / count);
+    let banks = banks.chunks_mut(per_banks).zip(to_l2.chunks_mut(per_banks)).zip(from_l2.chunks(per_banks));
+    let links = dram_req.chunks_mut(per_links).zip(dram_rsp.chunks_mut(per_links));
+    let partitions = ids.into_iter().zip(banks).zip(drams.chunks_mut(per_drams).zip(links));
+    let partitions = partitions.map(|((ids, ((banks, to_l2), from_l2)), (drams, (dram_req, dram_rsp)))| {
+        let [bank_seats, dram_seats] = ids.each_ref().map(|ids| ids.iter().map(|id| id.slot.into()).collect());
+        let from_l2 = from_l2.to_vec();
+        let blocks = Partition { bank_seats, banks, dram_seats, drams, dram_req, dram_rsp, to_l2, from_l2 };
+        // The channels are woken before the banks.
+        let [banks, channels] = ids;
+        Mutex::new(Island { blocks, sim: sim.separate(channels.into_iter().chain(banks)) })
     });
     partitions.collect()
 }
@@ -417,18 +425,24 @@ impl Islands<'_> {
             let Island { blocks: sm, sim } = &mut *lock(sm);
             sm.inject.meet(inject, sim, at_xbar);
         }
-        for (partition, to_l2) in self.partitions.iter().zip(to) {
+        let mut to = to.iter_mut();
+        for partition in &self.partitions {
             let Island { blocks: partition, sim } = &mut *lock(partition);
-            to_l2.meet(partition.to_l2, at_xbar, sim);
+            for (end, to_l2) in partition.to_l2.iter_mut().zip(&mut to) {
+                to_l2.meet(end, at_xbar, sim);
+            }
         }
     }
 
     /// From behind, where requests go forward, so that neither waits for the other.
     fn meet_for_replies(&self) {
         let Island { blocks: Crossbar { from, to, .. }, sim: at_xbar } = &mut *lock(&self.replies);
-        for (partition, from_l2) in self.partitions.iter().zip(&mut **from).rev() {
+        let mut from = from.iter_mut().rev();
+        for partition in self.partitions.iter().rev() {
             let Island { blocks: partition, sim } = &mut *lock(partition);
-            partition.from_l2.meet(from_l2, sim, at_xbar);
+            for (end, from_l2) in partition.from_l2.iter_mut().rev().zip(&mut from) {
+                end.meet(from_l2, sim, at_xbar);
+            }
         }
         for (sm, deliver) in self.sms.iter().zip(to).rev() {
             let Island { blocks: sm, sim } = &mut *lock(sm);
@@ -620,16 +634,23 @@ impl Apart for Control<'_> {
 impl Apart for Partition<'_> {
     #[inline(always)]
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
-        let Self { seat, bank, seats, drams, dram_req, dram_rsp, to_l2, from_l2 } = self;
+        let Self { bank_seats, banks, dram_seats, drams, dram_req, dram_rsp, to_l2, from_l2 } = self;
         if due.domain() == L2 {
-            let (req, rsp) = (to_l2.rx(), from_l2.tx());
-            let (dram_req, dram_rsp) = (TxBank(dram_req), RxBank(dram_rsp));
-            due.alone(*seat, at, |at| bank.eval_any(L2Io { req, rsp, dram_req, dram_rsp, recall: None }, at));
-        } else {
-            for (seat, (dram, (req, rsp))) in
-                seats.iter().zip(drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp.iter_mut())))
+            let per_bank = dram_req.len() / banks.len();
+            let to_drams = dram_req.chunks_mut(per_bank).zip(dram_rsp.chunks_mut(per_bank));
+            let links = to_l2.iter_mut().zip(from_l2).zip(to_drams);
+            for (seat, (bank, ((to_l2, from_l2), (to_dram, from_dram)))) in
+                bank_seats.iter().zip(banks.iter_mut().zip(links))
             {
-                due.alone(*seat, at, |at| dram.eval_any(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
+                let (dram_req, dram_rsp) = (TxBank(to_dram), RxBank(from_dram));
+                let io = L2Io { req: to_l2.rx(), rsp: from_l2.tx(), dram_req, dram_rsp, recall: None };
+                due.alone(*seat, at, |at| bank.eval_any(io, at));
+            }
+        } else {
+            let per_dram = dram_req.len() / drams.len();
+            let from_banks = dram_req.chunks_mut(per_dram).zip(dram_rsp.chunks_mut(per_dram));
+            for (seat, (dram, (req, rsp))) in dram_seats.iter().zip(drams.iter_mut().zip(from_banks)) {
+                due.alone(*seat, at, |at| dram.eval_any(DramIo { req: RxBank(req), rsp: TxBank(rsp) }, at));
             }
         }
         ControlFlow::Continue(())

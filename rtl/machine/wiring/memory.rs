@@ -35,9 +35,9 @@ impl Memory {
         due: &mut Due,
         at: &mut impl AnyEdge,
     ) {
-        let Self { banks, drams, dram_req, dram_rsp } = self;
+        let Self { banks, drams: _, dram_req, dram_rsp } = self;
         let parts = || {
-            let channels = drams.len() / banks.len();
+            let channels = dram_req.len() / banks.len();
             let to_drams = dram_req.chunks_mut(channels).zip(dram_rsp.chunks_mut(channels));
             banks.iter_mut().zip(to_banks.iter_mut().zip(from_banks).zip(to_drams)).enumerate()
         };
@@ -52,12 +52,19 @@ impl Memory {
     #[inline(always)]
     pub fn eval_drams(&mut self, due: &mut Due, at: &mut impl AnyEdge) {
         let Self { drams, dram_req, dram_rsp, .. } = self;
-        let parts = || drams.iter_mut().zip(dram_req.iter_mut().zip(dram_rsp));
-        due.each(0, parts, at, |(dram, (req, rsp)), at| dram.eval_any(DramIo { req: req.rx(), rsp: rsp.tx() }, at));
+        let banks = dram_req.len() / drams.len();
+        let links = dram_req.chunks_mut(banks).zip(dram_rsp.chunks_mut(banks));
+        let parts = || drams.iter_mut().zip(links);
+        due.each(0, parts, at, |(dram, (req, rsp)), at| {
+            dram.eval_any(DramIo { req: RxBank(req), rsp: TxBank(rsp) }, at)
+        });
     }
 
     fn describe_channel(&self, channel: usize, to: &mut dyn Describe) {
-        self.dram_req[channel].describe("req", None, to);
+        let banks = self.dram_req.len() / self.drams.len();
+        for (bank, req) in (0..).zip(&self.dram_req[channel * banks..][..banks]) {
+            req.describe("req", (banks > 1).then_some(bank), to);
+        }
         self.drams[channel].describe(to);
     }
 }
@@ -106,6 +113,10 @@ impl Machine {
     }
 
     pub(super) fn describe_dram(&self, i: usize, to: &mut dyn Describe) {
+        if self.config.partitions_per_channel > 1 {
+            to.parts("channel", i as u32, |to| to.part("dram", |to| self.memory.describe_channel(i, to)));
+            return;
+        }
         let channels = self.config.channels_per_partition;
         to.parts("partition", i as u32 / channels, |to| match channels {
             1 => to.part("dram", |to| self.memory.describe_channel(i, to)),

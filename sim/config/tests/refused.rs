@@ -527,3 +527,21 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
         ]
     );
 }
+
+#[test]
+fn partitions_that_share_channels_must_divide_evenly_and_a_hash_needs_a_power_of_two() {
+    assert_eq!(
+        refused(&[], &["partitions_per_channel=4", "partition_index=i-poly"]),
+        [
+            "--set:1:24: `partitions_per_channel` is 4, expected a power of two that divides `num_partitions`: a channel \
+             finds the partition of a burst by address bits, and all channels are alike",
+            "--set:1:17: `partition_index` is i-poly, expected modulo where `num_partitions` is no power of two: the \
+             remainder by a polynomial of degree k is one of 2^k",
+        ]
+    );
+    let both = refused(&[], &["partitions_per_channel=2", "channels_per_partition=2"]);
+    assert_eq!(both.len(), 1, "{both:?}");
+    assert!(both[0].contains("`partitions_per_channel` is 2, expected 1 with several channels"), "{both:?}");
+    assert!(refused(&[], &["partitions_per_channel=0"])[0].contains("`partitions_per_channel` is 0"));
+    assert!(refused(&[], &["num_partitions=0", "partitions_per_channel=2"])[0].contains("`num_partitions` is 0"));
+}

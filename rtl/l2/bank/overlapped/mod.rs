@@ -25,7 +25,6 @@ use super::super::line::{Held, HeldShape};
 use super::super::looking::Looking;
 use super::super::stats::Stall;
 use super::L2Io;
-use super::channels::any_waiting;
 use super::core::{Core, CoreShape, memory as memory_spec};
 use super::lines::put;
 use crate::cells::fifo::Fifo;
@@ -123,7 +122,7 @@ impl Overlapped {
         let more = self.core.can_reply(reply_stuck)
             || !memory_stuck && !self.memory.is_empty()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
-            || any_waiting(&mut io.dram_rsp, at)
+            || io.dram_rsp.waiting(at)
             || self.core.can_accept() && io.req.waiting(at)
             || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer));
         match self.core.looking.front() {

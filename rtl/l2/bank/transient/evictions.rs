@@ -220,6 +220,7 @@ mod tests {
             interleave: Interleave::new(2, 256, 64),
             partition: 0,
             channels: Interleave::new(2, 256, 32),
+            sharers: Interleave::new(1, 256, 32),
             line_bytes: 64,
             burst_bytes: 32,
             coherent_l1s: 0,

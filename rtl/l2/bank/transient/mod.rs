@@ -27,7 +27,6 @@ use super::super::line::Sharers;
 use super::super::mshr::bits_for;
 use super::super::stats::Stall;
 use super::L2Io;
-use super::channels::any_waiting;
 use super::core::{Core, CoreShape, memory, tag_bits};
 use super::lines::{Place, Spot, put};
 use crate::dram::message::DramReply;
@@ -128,7 +127,7 @@ impl Transient {
             || more_bursts
             || !recall_stuck && self.evictions.telling().is_some()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
-            || any_waiting(&mut io.dram_rsp, at)
+            || io.dram_rsp.waiting(at)
             || io.recall.as_ref().is_some_and(|recall| recall.inv_ack.waiting(at))
             || self.core.can_accept() && io.req.waiting(at)
             || self.pending.is_awake()

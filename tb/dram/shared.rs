@@ -1,0 +1,163 @@
+//! A channel that several L2 banks share: whose request is taken, and who gets the data.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rtl::dram::channel::{DramChannel, DramIo};
+use rtl::dram::config::DramConfig;
+use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
+use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Payload, RxBank, Sleep, TxBank, Wake};
+use rtl::noc::interleave::Interleave;
+
+use super::bench::reference;
+use crate::kit::Random;
+
+/// Bursts of a run of neighbours that belong to one bank.
+const RUN: u64 = 2;
+/// Bursts that are mapped.
+const BURSTS: u64 = 64;
+
+struct Shared {
+    dut: DramChannel,
+    req: Vec<Chan<DramRequest>>,
+    rsp: Vec<Chan<DramReply>>,
+    wake: Wake,
+    cycle: u64,
+    /// Requests that each bank still sends.
+    script: Vec<VecDeque<DramRequest>>,
+    /// Replies that each bank has got.
+    got: Vec<Vec<DramReply>>,
+    /// Requests that each bank has sent.
+    sent: Vec<u64>,
+}
+
+fn links<T: Payload<Shape = DramShape>>(name: &str, banks: u32, config: &DramConfig) -> Vec<Chan<T>> {
+    let id = BlockId { domain: 0, slot: 0 };
+    let spec = |i| ChanSpec { path: format!("dram0.{name}{i}"), depth: 2, latency: 1, credit: 1, from: id, to: id };
+    (0..banks).map(|i| Chan::new(spec(i), DramShape { burst_bits: config.burst_bits() })).collect()
+}
+
+impl Shared {
+    fn new(config: &DramConfig, banks: u32) -> Self {
+        let sharers = Interleave::new(banks, RUN as u32 * config.burst_bytes(), config.burst_bytes());
+        let mut dut = DramChannel::shared(config, "dram0", sharers);
+        dut.store_mut().map(0..BURSTS).unwrap();
+        let count = banks as usize;
+        Self {
+            dut,
+            req: links("req", banks, config),
+            rsp: links("rsp", banks, config),
+            wake: Wake::new(&[1]),
+            cycle: 0,
+            script: vec![VecDeque::new(); count],
+            got: vec![Vec::new(); count],
+            sent: vec![0; count],
+        }
+    }
+
+    /// One edge of the channel, then of the banks; those of `deaf` take no data.
+    fn edge(&mut self, deaf: u64) -> Sleep {
+        let mut at = Edge::new(self.cycle, self.cycle, &mut self.wake);
+        let sleep = self.dut.eval(DramIo { req: RxBank(&mut self.req), rsp: TxBank(&mut self.rsp) }, &mut at);
+        for (bank, script) in self.script.iter_mut().enumerate() {
+            let mut to = self.req[bank].tx();
+            if !script.is_empty() && to.ready(&mut at) {
+                to.push(&mut at, script.pop_front().unwrap());
+                self.sent[bank] += 1;
+            }
+            let mut from = self.rsp[bank].rx();
+            if deaf >> bank & 1 == 0 && from.peek(&at).is_some() {
+                self.got[bank].push(from.pop(&mut at));
+            }
+        }
+        self.cycle += 1;
+        sleep
+    }
+
+    fn is_over(&self) -> bool {
+        let is_empty = |queue: &VecDeque<_>| queue.is_empty();
+        self.script.iter().all(is_empty) && self.dut.is_idle() && self.req.iter().all(Chan::is_empty)
+    }
+}
+
+fn read(burst: u64, tag: u16) -> DramRequest {
+    DramRequest { burst, tag, id: u32::from(tag), ..DramRequest::default() }
+}
+
+#[test]
+fn requests_of_all_banks_are_taken_in_turn() {
+    // Three banks whose bursts are 0, 2 and 4 of a round of six.
+    let mut bench = Shared::new(&DramConfig { queue_entries: 4, ..reference() }, 3);
+    for bank in 0..3 {
+        bench.script[bank] = (0..60).map(|tag| read(6 * (u64::from(tag) % 10) + 2 * bank as u64, tag)).collect();
+    }
+    for cycle in 0..5000 {
+        bench.edge(0);
+        let (least, most) = (bench.sent.iter().min().unwrap(), bench.sent.iter().max().unwrap());
+        assert!(most - least <= 1, "cycle {cycle}: {:?}", bench.sent);
+    }
+    assert!(bench.is_over());
+    for (bank, got) in (0..).zip(&bench.got) {
+        // All are of one row, and so are read in the order of their arrival.
+        let expected: Vec<(u64, u16)> = (0..60).map(|tag| (6 * (u64::from(tag) % 10) + 2 * bank, tag)).collect();
+        assert_eq!(got.iter().map(|reply| (reply.burst, reply.tag)).collect::<Vec<_>>(), expected, "bank {bank}");
+    }
+}
+
+#[test]
+fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
+    let mut bench = Shared::new(&reference(), 2);
+    bench.script[0] = (0..8).map(|tag| read(u64::from(tag) % 2, tag)).collect();
+    bench.script[1] = (0..8).map(|tag| read(2 + u64::from(tag) % 2, tag)).collect();
+    for _ in 0..1000 {
+        bench.edge(0b01);
+    }
+    // Two of bank 0 are in its link, and the third stands before the rest; of bank 1, two were ahead of it.
+    assert_eq!([bench.got[0].len(), bench.got[1].len()], [0, 2]);
+    for _ in 0..1000 {
+        bench.edge(0);
+    }
+    assert!(bench.is_over());
+    assert_eq!([bench.got[0].len(), bench.got[1].len()], [8, 8]);
+}
+
+/// Each bank reads what it has written, whatever the others do.
+#[test]
+fn every_bank_reads_its_own_bytes_in_random_traffic() {
+    for seed in 0..24 {
+        let random = &mut Random::new(seed);
+        let banks = [2, 4][random.below(2) as usize];
+        let mut bench = Shared::new(&DramConfig { reply_entries: 3, ..reference() }, banks);
+        // What each burst holds, and the reads of each bank with what they are to bring, by tag.
+        let mut memory: BTreeMap<u64, u8> = BTreeMap::new();
+        let mut expected: Vec<BTreeMap<u16, (u64, u8)>> = vec![BTreeMap::new(); banks as usize];
+        for tag in 0..300u16 {
+            let bank = random.below(u64::from(banks));
+            let round = RUN * u64::from(banks);
+            let burst = random.below(BURSTS / round) * round + bank * RUN + random.below(RUN);
+            let write = random.percent(40);
+            let value = random.below(256) as u8;
+            if write {
+                memory.insert(burst, value);
+            } else {
+                expected[bank as usize].insert(tag, (burst, memory.get(&burst).copied().unwrap_or(0)));
+            }
+            let byte_mask = if write { u64::MAX } else { 0 };
+            let data = [value; BURST_BYTES];
+            let request = DramRequest { write, id: tag.into(), burst, tag, byte_mask, data };
+            bench.script[bank as usize].push_back(request);
+        }
+        let mut cycles = 0;
+        while !bench.is_over()
+            || bench.got.iter().map(Vec::len).sum::<usize>() < expected.iter().map(BTreeMap::len).sum()
+        {
+            bench.edge(random.below(1 << banks));
+            cycles += 1;
+            assert!(cycles < 100_000, "seed {seed}: nothing moves any more");
+        }
+        for (bank, (got, expected)) in bench.got.iter().zip(expected).enumerate() {
+            let got: BTreeMap<u16, (u64, u8)> =
+                got.iter().map(|reply| (reply.tag, (reply.burst, reply.data[0]))).collect();
+            assert_eq!(got, expected, "seed {seed}, bank {bank}");
+        }
+    }
+}
