@@ -78,6 +78,8 @@ pub struct PipeConfig {
     pub dp: ClassTiming,
     /// Roots and transcendental functions.
     pub sfu: OpTiming,
+    /// Integers have a pipe of their own beside that of single precision, one per scheduler.
+    pub int_pipe: bool,
     /// Kernel parameters, read like constants.
     pub param: OpTiming,
     /// Products of matrices: a step of 256 multiplications, of which m8n8k4 has four. A step of more keeps
@@ -98,6 +100,8 @@ pub struct OperandConfig {
     pub sfu_collectors: u8,
     /// The same for shared memory, parameters and the address unit.
     pub memory_collectors: u8,
+    /// Instructions that can wait for their operands on the way to any pipe, instead of those; 0: classes have their own.
+    pub generic_collectors: u8,
 }
 
 /// The scratchpad.
@@ -164,6 +168,9 @@ pub struct SmConfig {
     pub registers: u32,
     /// Warp schedulers; warp slot `w` belongs to scheduler `w` modulo this number.
     pub schedulers: u32,
+    /// Each scheduler has pipes, register banks and collectors to itself: of the banks and collectors an equal part,
+    /// of the pipes one of each kind. Shared memory, parameters and the address unit stay those of the SM.
+    pub sub_cores: bool,
     /// Ranking of the warps of a scheduler.
     pub policy: SchedulerPolicy,
     /// Warps of a scheduler that may issue at a time: the oldest that are neither at a barrier nor at
@@ -186,6 +193,12 @@ impl SmConfig {
     #[must_use]
     pub fn halves(&self) -> u32 {
         if self.warp_lanes > LANES as u32 { 2 } else { 1 }
+    }
+
+    /// Parts of the SM that have banks and collectors to themselves.
+    #[must_use]
+    pub fn num_sub_cores(&self) -> u32 {
+        if self.sub_cores { self.schedulers } else { 1 }
     }
 
     /// Cycles that a pipe takes for the 32 lanes of one issue.
@@ -229,7 +242,7 @@ impl SmConfig {
             "its warps are ordered by their queue, not by their age",
         );
         rules.group("pipes", |rules| self.pipes.validate(rules));
-        rules.group("operands", |rules| self.operands.validate(self.registers, rules));
+        rules.group("operands", |rules| self.operands.validate(self.registers, self.num_sub_cores(), rules));
         rules.group("shared", |rules| {
             let shared = &self.shared;
             rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a field of the address");
@@ -260,8 +273,15 @@ impl InstructionCacheConfig {
 }
 
 impl OperandConfig {
-    fn validate(&self, registers: u32, rules: &mut Rules) {
-        let &Self { banks, sp_collectors, sfu_collectors, memory_collectors } = self;
+    /// Collectors of each class of one of so many sub-cores.
+    pub(super) fn collectors(&self, sub_cores: u32) -> [u8; 3] {
+        let own = [self.sp_collectors, self.sfu_collectors, self.memory_collectors];
+        let all = if self.generic_collectors > 0 { [self.generic_collectors, 0, 0] } else { own };
+        all.map(|count| count / sub_cores as u8)
+    }
+
+    fn validate(&self, registers: u32, sub_cores: u32, rules: &mut Rules) {
+        let &Self { banks, sp_collectors, sfu_collectors, memory_collectors, generic_collectors } = self;
         rules.expect(
             banks == 0
                 || banks.is_power_of_two()
@@ -277,13 +297,26 @@ impl OperandConfig {
             let field = format!("{class}_collectors");
             rules.range(&field, collectors.into(), 1..=MAX_UNITS as u64, "an instruction is issued to a collector");
         }
+        let why = "an instruction is issued to a collector";
+        rules.range("generic_collectors", generic_collectors.into(), 0..=MAX_UNITS as u64, why);
+        if banks == 0 || sub_cores < 2 {
+            return;
+        }
+        let why = "each sub-core has an equal part";
+        let a_multiple = format!("a multiple of the {sub_cores} schedulers");
+        rules.expect(banks.is_multiple_of(sub_cores), "banks", banks, &a_multiple, why);
+        let in_use = if generic_collectors > 0 { &[("generic", generic_collectors)][..] } else { &all };
+        for (class, collectors) in in_use {
+            let fits = u32::from(*collectors).is_multiple_of(sub_cores);
+            rules.expect(fits, &format!("{class}_collectors"), collectors, &a_multiple, why);
+        }
     }
 }
 
 impl PipeConfig {
     fn validate(&self, rules: &mut Rules) {
         rules.range("operand_read", self.operand_read.into(), 1..=16, "operands are read in a stage of their own");
-        rules.range("result_bus", self.result_bus.into(), 1..=4, "a calendar entry names up to four results");
+        rules.range("result_bus", self.result_bus.into(), 1..=8, "a calendar entry names up to eight results");
         let classes = [("int", &self.int), ("fp", &self.fp), ("dp", &self.dp)];
         for (name, class) in classes {
             rules.group(name, |rules| {

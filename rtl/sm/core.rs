@@ -53,7 +53,7 @@ use super::warp::halves::Halves;
 use super::warp::simt_stack::SimtStacks;
 use super::warp::warps::Warps;
 use super::{CtaDone, CtaLaunch, Fault, KernelImage, LaunchError, SchedulerPolicy, SmConfig, occupancy};
-use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep, Tx};
+use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, FieldsExt, Logic, Rx, Sleep, Tx};
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
 use crate::l1::instructions::FetchIo;
 use crate::throttle::Hooks;
@@ -185,7 +185,7 @@ impl SmCore {
             path: path.to_owned(),
             identity: Identity { sm, num_sms, num_warps: config.warps * config.halves() },
             loaded: None,
-            fetch: Fetch::new(warps),
+            fetch: Fetch::new(warps, config.num_sub_cores()),
             icache: None,
             schedulers: std::array::from_fn(|of| {
                 let scheduler = Scheduler::new(config.policy, group(of));
@@ -338,8 +338,13 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    fn fill_buffer(&mut self, loaded: &Loaded, warp: u8) {
-        if self.warps.live() >> warp & 1 != 0 {
+    /// Puts the pairs of these warps, of which some may have ended, into their buffers.
+    #[inline(always)]
+    fn fill_buffers(&mut self, loaded: &Loaded, fetched: u64) {
+        let mut rest = fetched & self.warps.live();
+        while rest != 0 {
+            let warp = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
             let pc = self.stacks.pc(warp);
             let both = match &loaded.recorded {
                 None => pc as usize + 1 < loaded.table.len(),
@@ -436,9 +441,7 @@ impl SmCore {
             self.take_reply(&loaded, &mut io.wb, at);
             arriving = io.wb.waiting(at);
         }
-        if fetched != 0 {
-            self.fill_buffer(&loaded, fetched.trailing_zeros() as u8);
-        }
+        self.fill_buffers(&loaded, fetched);
         if io.launch.waiting(at) {
             self.start_cta(&mut loaded, &mut io.launch, at);
             arriving |= io.launch.waiting(at);
@@ -498,7 +501,7 @@ impl Block for SmCore {
         } = self;
         let num_warps = self.config.warps;
         // The tensor pipe is the last, where there is one.
-        let shown = if self.config.pipes.has_tensor() { PIPES } else { PIPES - 1 };
+        let exists = |pipe: &Pipe| pipe.exists(&self.config.pipes);
         for (index, scheduler) in schedulers[..self.config.schedulers as usize].iter().enumerate() {
             to.parts("scheduler", index as u32, |to| {
                 scheduler.describe(to);
@@ -507,8 +510,8 @@ impl Block for SmCore {
         }
         to.flag("fault", fault.is_some());
         to.part("heads", |to| {
-            for (heads, name) in heads.iter().zip(HEADS).take(shown) {
-                to.sized(name, *heads, num_warps);
+            for pipe in Pipe::ALL.into_iter().filter(exists) {
+                to.sized(pipe.name(), heads[pipe as usize], num_warps);
             }
         });
         to.part("fetch", |to| fetch.describe(icache.is_some(), to));
@@ -531,7 +534,10 @@ impl Block for SmCore {
         to.part("shared", |to| shared.describe(to));
         to.part("address_unit", |to| address_unit.describe(self.config.halves(), to));
         to.part("fetches", |to| fetches.describe(to));
-        to.logic("decode", Logic::Mux { ways: num_warps, width: shown as u32 });
+        to.logic(
+            "decode",
+            Logic::Mux { ways: num_warps, width: Pipe::ALL.iter().filter(|pipe| exists(pipe)).count() as u32 },
+        );
         let Counters {
             warp_instructions,
             thread_instructions,
@@ -542,9 +548,8 @@ impl Block for SmCore {
             shared_changes,
         } = counters;
         to.stats([("warp_instructions", *warp_instructions), ("thread_instructions", *thread_instructions)]);
-        to.stats(std::array::from_fn::<_, { PIPES - 1 }, _>(|pipe| (HEADS[pipe], per_pipe[pipe])));
-        if shown == PIPES {
-            to.stats([(HEADS[PIPES - 1], per_pipe[PIPES - 1])]);
+        for pipe in Pipe::ALL.into_iter().filter(exists) {
+            to.stats([(pipe.name(), per_pipe[pipe as usize])]);
         }
         to.stats([
             ("divergent_branches", *divergent_branches),
@@ -554,12 +559,6 @@ impl Block for SmCore {
         ]);
     }
 }
-
-/// Scope names of the pipes, in the order of their codes.
-const HEADS: [&str; PIPES] = {
-    assert!(Pipe::NAMES.len() == PIPES);
-    ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier", "tensor"]
-};
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -581,6 +580,7 @@ pub(super) mod tests {
             ctas: 8,
             registers: 32768,
             schedulers: 2,
+            sub_cores: false,
             policy: SchedulerPolicy::GreedyThenOldest,
             warp_limit: 0,
             trace_timing: TraceTiming::Pipes,
@@ -591,11 +591,18 @@ pub(super) mod tests {
                 fp: class(timing(4, 1), timing(13, 2), timing(4, 1), timing(5, 1), timing(39, 4)),
                 dp: class(timing(8, 8), timing(19, 16), timing(8, 8), timing(8, 8), timing(330, 130)),
                 sfu: timing(20, 4),
+                int_pipe: false,
                 param: timing(4, 1),
                 tensor: timing(0, 0),
             },
             icache: InstructionStore::Perfect {},
-            operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
+            operands: OperandConfig {
+                banks: 0,
+                sp_collectors: 6,
+                sfu_collectors: 8,
+                memory_collectors: 2,
+                generic_collectors: 0,
+            },
             shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
         }
     }

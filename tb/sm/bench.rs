@@ -479,6 +479,7 @@ pub fn fermi() -> SmConfig {
         ctas: 8,
         registers: 32768,
         schedulers: 2,
+        sub_cores: false,
         policy: SchedulerPolicy::GreedyThenOldest,
         warp_limit: 0,
         trace_timing: TraceTiming::Pipes,
@@ -490,10 +491,17 @@ pub fn fermi() -> SmConfig {
             fp: class(timing(4, 1), timing(13, 2), timing(4, 1), timing(5, 1), timing(39, 4)),
             dp: class(timing(8, 8), timing(19, 16), timing(8, 8), timing(8, 8), timing(330, 130)),
             sfu: timing(20, 4),
+            int_pipe: false,
             param: timing(4, 1),
             tensor: timing(0, 0),
         },
-        operands: OperandConfig { banks: 0, sp_collectors: 6, sfu_collectors: 8, memory_collectors: 2 },
+        operands: OperandConfig {
+            banks: 0,
+            sp_collectors: 6,
+            sfu_collectors: 8,
+            memory_collectors: 2,
+            generic_collectors: 0,
+        },
         shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
     }
 }

@@ -33,6 +33,7 @@ mod lines;
 mod random;
 mod shared;
 mod spaces;
+mod sub_cores;
 mod tensor;
 mod throttle;
 mod timing;

@@ -141,20 +141,36 @@ impl Draw {
         self.one_of("sm.simd_width", &[32, 16, 8]);
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
-        self.one_of("sm.schedulers", &[1, 2, 4]);
+        // Parts of the banks and of the collectors, if each of the schedulers has one.
+        let parts = [1, 2, 4][self.number(0, 2).unwrap_or(1) as usize];
+        self.set("sm.schedulers", parts);
+        let sub_cores = self.random.percent(25);
+        self.set("sm.sub_cores", sub_cores);
+        self.one_of("sm.pipes.int_pipe", &[false, true]);
         self.one_of("sm.policy", &["loose-round-robin", "two-level", "greedy-then-oldest"]);
         self.range("sm.pipes.operand_read", 1, 16);
-        self.range("sm.pipes.result_bus", 1, 4);
+        self.range("sm.pipes.result_bus", 1, 8);
         for class in ["int.add", "int.mul", "int.mad", "fp.add", "fp.mad"] {
             self.range(&format!("sm.pipes.{class}.latency"), 1, 40);
             self.range(&format!("sm.pipes.{class}.interval"), 1, 8);
         }
         self.range("sm.pipes.param.latency", 1, 40);
         self.range("sm.pipes.param.interval", 1, 8);
-        self.one_of("sm.operands.banks", &[0, 1, 2, 8, 16, 32]);
-        self.range("sm.operands.sp_collectors", 1, 8);
-        self.range("sm.operands.sfu_collectors", 1, 8);
-        self.range("sm.operands.memory_collectors", 1, 8);
+        if sub_cores {
+            self.one_of("sm.operands.banks", &[0, 4, 8, 16, 32]);
+            for class in ["sp", "sfu", "memory"] {
+                let each = 1 + self.random.below(8 / parts);
+                self.set(&format!("sm.operands.{class}_collectors"), parts * each);
+            }
+            let each = self.random.below(8 / parts + 1);
+            self.set("sm.operands.generic_collectors", parts * each);
+        } else {
+            self.one_of("sm.operands.banks", &[0, 1, 2, 8, 16, 32]);
+            self.range("sm.operands.sp_collectors", 1, 8);
+            self.range("sm.operands.sfu_collectors", 1, 8);
+            self.range("sm.operands.memory_collectors", 1, 8);
+            self.range("sm.operands.generic_collectors", 0, 8);
+        }
         self.one_of("sm.shared.banks", &[1, 2, 4, 8, 16, 32]);
         self.range("sm.shared.latency", 1, 40);
     }

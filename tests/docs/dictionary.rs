@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpsieve_cli::dictionary::{COUNTERS, Counter, STALLS};
 
 /// Runs that together have everything that is counted; the first has only what every machine has.
-const RUNS: [&[&str]; 9] = [
+const RUNS: [&[&str]; 10] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
@@ -16,6 +16,7 @@ const RUNS: [&[&str]; 9] = [
     &["--design", "tracker"],
     &["--design", "ideal-operands"],
     &["--design", "icache"],
+    &["--design", "sub-cores"],
     &["--design", "l2-sectored"],
     &["--machine", "hybrid", "--design", "hybrid-policy"],
 ];

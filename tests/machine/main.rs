@@ -12,6 +12,7 @@
 //! | what relies on the order of lanes, or of warps                                | `orders`     |
 //! | an L2 that fetches sectors                                                    | `sectors`    |
 //! | L2 banks that share a DRAM channel, a hashed partition index                  | `slices`     |
+//! | schedulers with pipes, banks and collectors to themselves                     | `sub_cores`  |
 //! | L1s that supply each other                                                    | `tracker`    |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
@@ -35,6 +36,7 @@ mod replay;
 mod sectors;
 mod slices;
 mod statistics;
+mod sub_cores;
 mod tensor;
 mod tracker;
 

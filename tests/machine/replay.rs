@@ -177,7 +177,7 @@ fn generic_accesses_go_where_their_addresses_lead() {
                 0020 ffffffff 0 ST.E 2 R4 R2 4 1 0x50000000 4 0\n0030 ffffffff 0 EXIT 0 0 0";
     let report = Traced::ampere(text).passes(&Setup::default());
     assert_eq!(lines(&report.counters), (1, 1));
-    assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0, 0]);
+    assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0, 0, 0]);
 }
 
 /// Counters of a warp that does this and then ends.
@@ -446,7 +446,7 @@ pub(super) struct Asked {
     constants: u64,
     atomics: (u64, u64),
     warp_instructions: u64,
-    per_pipe: [u64; 9],
+    per_pipe: [u64; 10],
 }
 
 impl Asked {
@@ -454,7 +454,7 @@ impl Asked {
         let per_pipe = counters
             .cores
             .iter()
-            .fold([0; 9], |sum: [u64; 9], core| std::array::from_fn(|pipe| sum[pipe] + core.per_pipe[pipe]));
+            .fold([0; 10], |sum: [u64; 10], core| std::array::from_fn(|pipe| sum[pipe] + core.per_pipe[pipe]));
         Self {
             lines: lines(counters),
             constants: counters.const_cache.iter().map(|cache| cache.accesses).sum(),

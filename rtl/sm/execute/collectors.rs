@@ -14,9 +14,10 @@
 //! the order of their issue, and within an instruction by register number, so that the cycle of every
 //! read is known at issue: a bank is a timer, and so is a collector.
 //!
-//! Ordering and stalls: the schedulers share the collectors of a class: those of the SP and tensor pipes, those of
-//! the SFU and DP pipes, which take one instruction a cycle, and those of shared memory, parameters and
-//! the address unit. While a class has none free, its instructions are not issued (`PipeBusy`). Without
+//! Ordering and stalls: the schedulers share the collectors of a class: those of the SP, integer and tensor pipes, those
+//! of the SFU and DP pipes, which take one instruction a cycle, and those of shared memory, parameters and
+//! the address unit; or, where collectors are generic, there is one class of all. With sub-cores each scheduler has an equal
+//! part of banks and collectors to itself. While a class has none free, its instructions are not issued (`PipeBusy`). Without
 //! banks there are no collectors, and a pipe that is taken keeps instructions from being issued.
 //!
 //! Area: the operands that wait, then the crossbar that brings them from the banks.
@@ -33,7 +34,6 @@ use isa::program::RegMask;
 use super::register_file::Word;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage};
 use crate::l1::access::LANES;
-use crate::sm::config::OperandConfig;
 use crate::sm::front::decode::{Decoded, PIPES, Pipe};
 use crate::sm::front::issue::Issue;
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
@@ -58,19 +58,22 @@ enum Class {
 
 /// Number of classes.
 const CLASSES: usize = 3;
+/// Pipes that instructions reach through collectors: those of a class where collectors are generic.
+const COLLECTED: [Pipe; 8] =
+    [Pipe::Sp, Pipe::Int, Pipe::Tensor, Pipe::Sfu, Pipe::Dp, Pipe::Shared, Pipe::Param, Pipe::Global];
 
 impl Class {
     fn of(pipe: Pipe) -> Self {
         match pipe {
             Pipe::Sfu | Pipe::Dp => Self::Sfu,
             Pipe::Shared | Pipe::Param | Pipe::Global => Self::Memory,
-            Pipe::Sp | Pipe::Tensor | Pipe::Control | Pipe::Barrier => Self::Sp,
+            Pipe::Sp | Pipe::Int | Pipe::Tensor | Pipe::Control | Pipe::Barrier => Self::Sp,
         }
     }
 
     fn pipes(self) -> &'static [Pipe] {
         match self {
-            Self::Sp => &[Pipe::Sp, Pipe::Tensor],
+            Self::Sp => &[Pipe::Sp, Pipe::Int, Pipe::Tensor],
             Self::Sfu => &[Pipe::Sfu, Pipe::Dp],
             Self::Memory => &[Pipe::Shared, Pipe::Param, Pipe::Global],
         }
@@ -80,47 +83,70 @@ impl Class {
 /// The collectors and the read ports of the banks.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct Collectors {
+    /// Banks of a sub-core.
     banks: u32,
     schedulers: u32,
-    /// Collectors of each class.
+    /// Each scheduler has banks and collectors to itself.
+    sub_cores: bool,
+    /// Any collector takes any instruction: all are of the first class.
+    generic: bool,
+    /// Collectors of each class of a sub-core.
     counts: [u8; CLASSES],
     /// First cycle in which each bank can be read.
-    bank_free: [u64; MAX_BANKS],
+    bank_free: [[u64; MAX_BANKS]; MAX_SCHEDULERS],
     /// First cycle in which each collector of each class can be filled; never if there is no such collector.
-    unit_free: [[u64; MAX_UNITS]; CLASSES],
-    /// First cycle in which each pipe takes what has been collected. SP and tensor pipe are each scheduler's own.
+    unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
+    /// First cycle in which each pipe takes what has been collected, the same for all who share it.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
     /// The flip-flops in which operands wait, listed for their size: what an instruction reads is read,
     /// and its result on its way, when it is issued.
     operands: Array<Word>,
-    /// Whether there are pipes for products of matrices.
-    has_tensor: bool,
+    /// Pipes that it collects for.
+    shown: Vec<Pipe>,
 }
 
 impl Collectors {
     pub fn new(path: &str, config: &SmConfig) -> Self {
-        let &SmConfig { operands, schedulers, .. } = config;
-        let OperandConfig { banks, sp_collectors, sfu_collectors, memory_collectors } = operands;
-        let counts = [sp_collectors, sfu_collectors, memory_collectors];
-        let rows = counts.iter().map(|count| u32::from(*count)).sum();
+        let &SmConfig { operands, schedulers, sub_cores, .. } = config;
+        let parts = config.num_sub_cores();
+        let (banks, counts) = (operands.banks / parts, operands.collectors(parts));
+        let rows = parts * counts.iter().map(|count| u32::from(*count)).sum::<u32>();
         let spec = ArraySpec {
             path: format!("{path}.operands"),
             storage: Storage::Flops,
             rows: if banks == 0 { 0 } else { rows },
             columns: COLLECTED_ROWS,
             reads: rows,
-            writes: banks,
+            writes: operands.banks,
             collide: Collide::New,
         };
         Self {
             banks,
             schedulers,
+            sub_cores,
+            generic: operands.generic_collectors > 0,
             counts,
-            bank_free: [0; MAX_BANKS],
-            unit_free: counts.map(|count| std::array::from_fn(|unit| if unit < count.into() { 0 } else { u64::MAX })),
+            bank_free: [[0; MAX_BANKS]; MAX_SCHEDULERS],
+            unit_free: [counts.map(|count| std::array::from_fn(|unit| if unit < count.into() { 0 } else { u64::MAX }));
+                MAX_SCHEDULERS],
             entry: [[0; PIPES]; MAX_SCHEDULERS],
             operands: Array::new(spec, ()),
-            has_tensor: config.pipes.has_tensor(),
+            shown: COLLECTED.into_iter().filter(|pipe| pipe.exists(&config.pipes)).collect(),
+        }
+    }
+
+    /// Which banks and collectors a scheduler uses.
+    #[inline(always)]
+    fn part(&self, scheduler: usize) -> usize {
+        if self.sub_cores { scheduler % MAX_SCHEDULERS } else { 0 }
+    }
+
+    /// The class of a pipe's collectors, and the pipes of that class.
+    #[inline(always)]
+    fn class_of(&self, pipe: Pipe) -> (Class, &'static [Pipe]) {
+        match Class::of(pipe) {
+            _ if self.generic => (Class::Sp, &COLLECTED),
+            class => (class, class.pipes()),
         }
     }
 
@@ -136,16 +162,17 @@ impl Collectors {
         self.entry[0][pipe as usize] <= cycle
     }
 
-    /// Reads registers of the warp whose rows start at `rows`, from `cycle` on; returns the cycle of the
+    /// Reads registers of a scheduler's warp whose rows start at `rows`, from `cycle` on; returns the cycle of the
     /// last read.
-    fn read(&mut self, cycle: u64, rows: u32, registers: &RegMask) -> u64 {
+    fn read(&mut self, cycle: u64, scheduler: usize, rows: u32, registers: &RegMask) -> u64 {
         let mut last = cycle;
+        let part = self.part(scheduler);
         for (first, word) in (0..).step_by(64).zip(registers.words) {
             let mut rest = word;
             while rest != 0 {
                 let row = rows + first + rest.trailing_zeros();
                 rest &= rest - 1;
-                let free = &mut self.bank_free[(row % self.banks) as usize];
+                let free = &mut self.bank_free[part][(row % self.banks) as usize];
                 let read = cycle.max(*free);
                 *free = read + 1;
                 last = last.max(read);
@@ -159,11 +186,12 @@ impl Collectors {
     fn enter(&mut self, pipe: Pipe, scheduler: usize, ready: u64, interval: u64) -> u64 {
         let start = ready.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize]);
         for (index, entry) in self.entry.iter_mut().enumerate() {
-            if !pipe.is_own() || index == scheduler {
+            if !pipe.is_own(self.sub_cores) || index == scheduler {
                 entry[pipe as usize] = start + interval;
             }
         }
-        let units = &mut self.unit_free[Class::of(pipe) as usize];
+        let ((class, _), part) = (self.class_of(pipe), self.part(scheduler));
+        let units = &mut self.unit_free[part][class as usize];
         let first = earliest(units);
         if let Some(unit) = units.iter_mut().find(|unit| **unit == first) {
             *unit = start + 1;
@@ -171,11 +199,19 @@ impl Collectors {
         start
     }
 
-    /// The first cycle after `cycle` in which a class has a collector for an instruction.
+    /// The first cycle in which a class has a collector for an instruction of a scheduler, where one for the scheduler
+    /// `taken` got one in `cycle`.
     #[inline(always)]
-    fn collector_from(&self, class: Class, cycle: u64) -> u64 {
-        let port = if let Class::Sfu = class { cycle + 1 } else { 0 };
-        earliest(&self.unit_free[class as usize]).max(port)
+    fn collector_from(&self, class: Class, scheduler: usize, taken: usize, cycle: u64) -> u64 {
+        let part = self.part(scheduler);
+        let port = if let Class::Sfu = class
+            && part == self.part(taken)
+        {
+            cycle + 1
+        } else {
+            0
+        };
+        earliest(&self.unit_free[part][class as usize]).max(port)
     }
 
     /// The first cycle in which an instruction of a scheduler for `pipe` can be issued, where there is a collector from
@@ -186,32 +222,42 @@ impl Collectors {
     }
 
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { banks, schedulers, counts, bank_free, unit_free, entry, operands, has_tensor } = self;
-        if *banks == 0 {
+        let &Self { banks, schedulers, sub_cores, ref shown, ref operands, ref entry, .. } = self;
+        if banks == 0 {
             return;
         }
-        for (bank, free) in (0..*banks).zip(bank_free) {
-            to.parts("bank", bank, |to| to.bits("free_at", *free));
+        let parts = if sub_cores { schedulers } else { 1 };
+        for part in 0..parts {
+            self.describe_part(part, to);
         }
-        for ((name, units), count) in ["sp_unit", "sfu_unit", "memory_unit"].into_iter().zip(unit_free).zip(counts) {
-            for (unit, free) in (0..u32::from(*count)).zip(units) {
-                to.parts(name, unit, |to| to.bits("free_at", *free));
+        for &pipe in shown {
+            let entry_at = |scheduler: u32| entry[scheduler as usize][pipe as usize];
+            if !pipe.is_own(sub_cores) {
+                to.part(pipe.name(), |to| to.bits("entry_at", entry_at(0)));
+                continue;
+            }
+            for scheduler in 0..schedulers {
+                to.parts(pipe.name(), scheduler, |to| to.bits("entry_at", entry_at(scheduler)));
             }
         }
-        for (scheduler, entry) in (0..*schedulers).zip(entry) {
-            to.parts("sp", scheduler, |to| to.bits("entry_at", entry[Pipe::Sp as usize]));
-            if *has_tensor {
-                to.parts("tensor", scheduler, |to| to.bits("entry_at", entry[Pipe::Tensor as usize]));
-            }
-        }
-        to.bits("sfu_entry_at", entry[0][Pipe::Sfu as usize]);
-        to.bits("dp_entry_at", entry[0][Pipe::Dp as usize]);
-        to.bits("shared_entry_at", entry[0][Pipe::Shared as usize]);
-        to.bits("param_entry_at", entry[0][Pipe::Param as usize]);
-        to.bits("global_entry_at", entry[0][Pipe::Global as usize]);
         to.array("operands", operands);
         for _ in 0..operands.spec().rows {
-            to.logic("crossbar", Logic::Mux { ways: *banks, width: 32 * LANES as u32 });
+            to.logic("crossbar", Logic::Mux { ways: banks, width: 32 * LANES as u32 });
+        }
+    }
+
+    /// The banks and collectors of a sub-core, numbered through.
+    fn describe_part(&self, part: u32, to: &mut dyn Describe) {
+        let Self { banks, counts, bank_free, unit_free, .. } = self;
+        for (bank, free) in (part * banks..(part + 1) * banks).zip(&bank_free[part as usize]) {
+            to.parts("bank", bank, |to| to.bits("free_at", *free));
+        }
+        let names = if self.generic { ["unit", "", ""] } else { ["sp_unit", "sfu_unit", "memory_unit"] };
+        for ((name, units), count) in names.into_iter().zip(&unit_free[part as usize]).zip(counts) {
+            let count = u32::from(*count);
+            for (unit, free) in (part * count..(part + 1) * count).zip(units) {
+                to.parts(name, unit, |to| to.bits("free_at", *free));
+            }
         }
     }
 }
@@ -235,7 +281,7 @@ impl SmCore {
     ) -> u64 {
         if self.collectors.are_off() {
             if pipe.is_kept() {
-                self.pipes.open(pipe, scheduler, at.cycle() + u64::from(interval));
+                self.pipes.keep(pipe, scheduler, at.cycle() + u64::from(interval));
             }
             return at.cycle();
         }
@@ -253,16 +299,19 @@ impl SmCore {
         decoded: &Decoded,
     ) -> u64 {
         let rows = self.first_row(warp, half).into();
-        let ready = self.collectors.read(at.cycle(), rows, &decoded.inst.reads);
+        let ready = self.collectors.read(at.cycle(), scheduler, rows, &decoded.inst.reads);
         self.counters.operand_conflicts += ready - at.cycle();
         let start = self.collectors.enter(pipe, scheduler, ready, interval.into());
-        let class = Class::of(pipe);
-        let collector = self.collectors.collector_from(class, at.cycle());
-        for &pipe in class.pipes() {
-            // A pipe that all share has one place.
-            let places = if pipe.is_own() { self.config.schedulers as usize } else { 1 };
-            for scheduler in 0..places {
-                self.pipes.open(pipe, scheduler, self.collectors.opens(pipe, scheduler, collector));
+        let (class, pipes) = self.collectors.class_of(pipe);
+        // A sub-core's collectors and pipes are nobody else's, but a pipe that all share is.
+        let alone = self.config.sub_cores && pipe.is_own(true);
+        let others = if alone { scheduler..scheduler + 1 } else { 0..self.config.schedulers as usize };
+        for other in others {
+            let collector = self.collectors.collector_from(class, other, scheduler, at.cycle());
+            for &pipe in pipes {
+                if self.pipes.has_place(pipe, other) {
+                    self.pipes.open(pipe, other, self.collectors.opens(pipe, other, collector));
+                }
             }
         }
         start
@@ -274,10 +323,12 @@ mod tests {
     use isa::program::Reg;
 
     use super::*;
+    use crate::sm::config::OperandConfig;
     use crate::sm::core::tests::fermi;
 
     fn collectors(banks: u32, sp_collectors: u8) -> Collectors {
-        let operands = OperandConfig { banks, sp_collectors, sfu_collectors: 2, memory_collectors: 2 };
+        let operands =
+            OperandConfig { banks, sp_collectors, sfu_collectors: 2, memory_collectors: 2, generic_collectors: 0 };
         Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() })
     }
 
@@ -293,7 +344,11 @@ mod tests {
         // Bank of each row: 10 -> 2, 11 -> 3, 14 -> 2, 18 -> 2.
         let table = [(100, 10, &[0, 1][..], 100), (100, 10, &[4], 101), (101, 10, &[8, 1], 102), (103, 0, &[2], 103)];
         for (cycle, rows, indices, last) in table {
-            assert_eq!(collectors.read(cycle, rows, &registers(indices)), last, "cycle {cycle}, registers {indices:?}");
+            assert_eq!(
+                collectors.read(cycle, 0, rows, &registers(indices)),
+                last,
+                "cycle {cycle}, registers {indices:?}"
+            );
         }
     }
 
@@ -309,7 +364,7 @@ mod tests {
 
     /// The first cycle after 100 in which an instruction can be issued.
     fn opens(collectors: &Collectors, pipe: Pipe, scheduler: usize) -> u64 {
-        collectors.opens(pipe, scheduler, collectors.collector_from(Class::of(pipe), 100))
+        collectors.opens(pipe, scheduler, collectors.collector_from(collectors.class_of(pipe).0, scheduler, 0, 100))
     }
 
     #[test]

@@ -60,20 +60,20 @@ impl Payload for ResultRow {
 /// The results that leave in one cycle: a place of the table in each byte, the last one booked
 /// lowest, and bytes of ones where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sm) struct Booked(u32);
+pub(in crate::sm) struct Booked(u64);
 
 impl Booked {
-    const NONE: Self = Self(u32::MAX);
+    const NONE: Self = Self(u64::MAX);
 
     /// How many results leave.
     #[inline(always)]
     pub fn count(self) -> u32 {
-        4 - self.0.leading_ones() / 8
+        8 - self.0.leading_ones() / 8
     }
 
     #[inline(always)]
     fn add(&mut self, slot: u8) {
-        self.0 = self.0 << 8 | u32::from(slot);
+        self.0 = self.0 << 8 | u64::from(slot);
     }
 }
 
@@ -83,7 +83,7 @@ impl Iterator for Booked {
     #[inline(always)]
     fn next(&mut self) -> Option<u8> {
         let slot = self.0 as u8;
-        self.0 = self.0 >> 8 | 0xff << 24;
+        self.0 = self.0 >> 8 | 0xff << 56;
         (usize::from(slot) < FLIGHTS).then_some(slot)
     }
 }
@@ -94,15 +94,18 @@ pub(in crate::sm) struct Pipes {
     bus: u8,
     /// Bit of a calendar entry that is set while the bus has room: the top bit of its last byte,
     /// which no place reaches.
-    room: u32,
-    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction. Of the pipes that
-    /// all schedulers share, only the first place is in use.
+    room: u64,
+    /// First cycle in which each pipe, or a collector of what it reads, takes an instruction of a scheduler. Where neither
+    /// is a scheduler's own, only the first place is in use.
     free: [u64; MAX_SCHEDULERS * PIPES],
+    /// What of a scheduler's number tells the place of each pipe: all or nothing.
+    places: [u8; PIPES],
     schedulers: usize,
+    sub_cores: bool,
     /// Halves of a warp.
     halves: u32,
-    /// Whether there are pipes for products of matrices.
-    has_tensor: bool,
+    /// Those that instructions keep.
+    shown: Vec<Pipe>,
     flights: [Flight; FLIGHTS],
     busy: u64,
     results: Array<ResultRow>,
@@ -125,9 +128,13 @@ impl Pipes {
             bus: config.pipes.result_bus,
             room: 0x80 << (8 * (config.pipes.result_bus - 1)),
             free: [0; MAX_SCHEDULERS * PIPES],
+            // Collectors of a sub-core are its own, whatever pipe they are for.
+            places: Pipe::ALL
+                .map(|pipe| if config.sub_cores || pipe.is_own(false) { MAX_SCHEDULERS as u8 - 1 } else { 0 }),
+            sub_cores: config.sub_cores,
             schedulers: config.schedulers as usize,
             halves: config.halves(),
-            has_tensor: config.pipes.has_tensor(),
+            shown: Pipe::ALL.into_iter().filter(|pipe| pipe.is_kept() && pipe.exists(&config.pipes)).collect(),
             flights: [Flight::default(); FLIGHTS],
             busy: 0,
             results: Array::new(spec, ()),
@@ -138,13 +145,34 @@ impl Pipes {
     /// First cycle in which a pipe takes an instruction of a scheduler.
     #[inline(always)]
     pub fn free_at(&self, pipe: Pipe, scheduler: usize) -> u64 {
-        self.free[place(pipe, scheduler)]
+        self.free[self.place(pipe, scheduler)]
     }
 
     /// Lets a pipe take an instruction of a scheduler from the given cycle on.
     #[inline(always)]
     pub fn open(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
-        self.free[place(pipe, scheduler)] = from;
+        self.free[self.place(pipe, scheduler)] = from;
+    }
+
+    /// Lets a pipe take an instruction from the given cycle on: that of a scheduler, or of all that share it.
+    #[inline(always)]
+    pub fn keep(&mut self, pipe: Pipe, scheduler: usize, from: u64) {
+        self.open(pipe, scheduler, from);
+        if self.sub_cores && !pipe.is_own(true) {
+            (0..self.schedulers).for_each(|scheduler| self.open(pipe, scheduler, from));
+        }
+    }
+
+    /// Whether a pipe has a place for a scheduler of its own.
+    #[inline(always)]
+    pub fn has_place(&self, pipe: Pipe, scheduler: usize) -> bool {
+        scheduler == 0 || self.places[pipe as usize] != 0
+    }
+
+    /// Place of a pipe among those that are free or not.
+    #[inline(always)]
+    fn place(&self, pipe: Pipe, scheduler: usize) -> usize {
+        pipe as usize * MAX_SCHEDULERS + (scheduler & usize::from(self.places[pipe as usize])) % MAX_SCHEDULERS
     }
 
     /// True if no further result can be on its way.
@@ -252,15 +280,17 @@ impl Pipes {
 
     pub fn describe(&self, to: &mut dyn Describe) {
         // The calendar follows from the writeback cycles of the results on their way.
-        let Self { bus, room: _, free, schedulers, halves, has_tensor, flights, busy, results, calendar: _ } = self;
-        for (name, pipe) in [("sp", Pipe::Sp), ("tensor", Pipe::Tensor)] {
-            for scheduler in (0..*schedulers).filter(|_| pipe == Pipe::Sp || *has_tensor) {
-                to.parts(name, scheduler as u32, |to| to.bits("free_at", free[place(pipe, scheduler)]));
+        let Self { bus, free, places, schedulers, halves, shown, flights, busy, results, .. } = self;
+        for &pipe in shown {
+            let free_at = |scheduler| free[self.place(pipe, scheduler)];
+            if places[pipe as usize] == 0 {
+                to.part(pipe.name(), |to| to.bits("free_at", free_at(0)));
+                continue;
+            }
+            for scheduler in 0..*schedulers {
+                to.parts(pipe.name(), scheduler as u32, |to| to.bits("free_at", free_at(scheduler)));
             }
         }
-        to.bits("sfu_free_at", free[place(Pipe::Sfu, 0)]);
-        to.bits("dp_free_at", free[place(Pipe::Dp, 0)]);
-        to.bits("shared_free_at", free[place(Pipe::Shared, 0)]);
         to.bits("busy", *busy);
         to.entries("flight", flights, |flight, to| {
             let Flight { warp, half, more, rows: _, pc, mask, preds: [first, second], due } = flight;
@@ -279,12 +309,6 @@ impl Pipes {
         let span = u32::from(*bus) * CALENDAR_CYCLES as u32;
         to.logic("bus_room", Logic::Mux { ways: span, width: 1 });
     }
-}
-
-/// Place of a pipe among those that are free or not.
-#[inline(always)]
-fn place(pipe: Pipe, scheduler: usize) -> usize {
-    pipe as usize * MAX_SCHEDULERS + if pipe.is_own() { scheduler % MAX_SCHEDULERS } else { 0 }
 }
 
 #[cfg(test)]

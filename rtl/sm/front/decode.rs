@@ -38,21 +38,51 @@ pub(in crate::sm) enum Pipe {
     Barrier,
     /// Products of matrices, one pipe per scheduler.
     Tensor,
+    /// Integers, where they have a pipe of their own, one per scheduler.
+    Int,
 }
 
 /// Number of pipes.
-pub(in crate::sm) const PIPES: usize = 9;
+pub(in crate::sm) const PIPES: usize = 10;
 
 impl Encoding for Pipe {
     const WIDTH: u32 = 4;
     const NAMES: &'static [&'static str] =
-        &["SP", "SFU", "DP", "SHARED", "PARAM", "GLOBAL", "CONTROL", "BARRIER", "TENSOR"];
+        &["SP", "SFU", "DP", "SHARED", "PARAM", "GLOBAL", "CONTROL", "BARRIER", "TENSOR", "INT"];
     fn code(self) -> u8 {
         self as u8
     }
 }
 
 impl Pipe {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Self; PIPES] = [
+        Self::Sp,
+        Self::Sfu,
+        Self::Dp,
+        Self::Shared,
+        Self::Param,
+        Self::Global,
+        Self::Control,
+        Self::Barrier,
+        Self::Tensor,
+        Self::Int,
+    ];
+
+    /// Its scope.
+    pub fn name(self) -> &'static str {
+        ["sp", "sfu", "dp", "shared", "param", "global", "control", "barrier", "tensor", "int"][self as usize]
+    }
+
+    /// Whether an SM has it.
+    pub fn exists(self, pipes: &PipeConfig) -> bool {
+        match self {
+            Self::Tensor => pipes.has_tensor(),
+            Self::Int => pipes.int_pipe,
+            _ => true,
+        }
+    }
+
     /// Whether the instruction takes the one memory issue port of the core.
     pub fn is_memory(self) -> bool {
         matches!(self, Self::Shared | Self::Param | Self::Global)
@@ -60,18 +90,21 @@ impl Pipe {
 
     /// Whether an instruction keeps it for a while, so that others wait for it.
     pub fn is_kept(self) -> bool {
-        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
+        matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Tensor)
     }
 
     /// Whether a result travels through the in-flight table and the result bus.
     pub fn has_result(self) -> bool {
-        matches!(self, Self::Sp | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
+        matches!(self, Self::Sp | Self::Int | Self::Sfu | Self::Dp | Self::Shared | Self::Param | Self::Tensor)
     }
 
-    /// Whether each scheduler has one of its own.
-    #[inline(always)]
-    pub fn is_own(self) -> bool {
-        matches!(self, Self::Sp | Self::Tensor)
+    /// Whether each scheduler has one of its own, in sub-cores or without.
+    pub fn is_own(self, sub_cores: bool) -> bool {
+        match self {
+            Self::Sp | Self::Int | Self::Tensor => true,
+            Self::Sfu | Self::Dp => sub_cores,
+            Self::Shared | Self::Param | Self::Global | Self::Control | Self::Barrier => false,
+        }
     }
 }
 
@@ -122,9 +155,9 @@ pub(in crate::sm) struct Decoded {
 pub(in crate::sm) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity) -> (Box<[Decoded]>, Constants) {
     let mut constants = Constants::new();
     let mut row = |inst: &Inst| {
-        let pipe = pipe_of(inst);
+        let pipe = pipe_of(inst, &config.pipes);
         let timing = timing_of(inst, pipe, config);
-        let passes = if let Pipe::Sp | Pipe::Sfu | Pipe::Dp = pipe { config.passes() } else { 1 };
+        let passes = if let Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp = pipe { config.passes() } else { 1 };
         let mut uses = inst.reads;
         uses.insert(&inst.writes);
         if let Op::Fence(_) = inst.op {
@@ -200,7 +233,7 @@ fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32;
     Some(loads)
 }
 
-fn pipe_of(inst: &Inst) -> Pipe {
+fn pipe_of(inst: &Inst, pipes: &PipeConfig) -> Pipe {
     if let Some(mem) = inst.mem() {
         return match mem.space {
             Space::Shared => Pipe::Shared,
@@ -215,7 +248,18 @@ fn pipe_of(inst: &Inst) -> Pipe {
         (_, Unit::Dp) => Pipe::Dp,
         (_, Unit::Tensor) => Pipe::Tensor,
         (_, Unit::Control) => Pipe::Control,
+        (op, Unit::Sp | Unit::Mem) if pipes.int_pipe && !is_single(&op) => Pipe::Int,
         (_, Unit::Sp | Unit::Mem) => Pipe::Sp,
+    }
+}
+
+/// Whether an operation of the SP pipe is one of single precision: what is timed as such.
+fn is_single(op: &Op) -> bool {
+    match op {
+        Op::Alu(op) => op.ty == Type::F32,
+        Op::Compare(op) => op.ty == Type::F32,
+        Op::Convert(op) => op.to == Type::F32,
+        _ => false,
     }
 }
 
@@ -230,7 +274,7 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
         // What a barrier came to is written like the sum of two registers: assumed.
         Pipe::Barrier if is_late(inst) => pipes.int.add,
         Pipe::Global | Pipe::Control | Pipe::Barrier => OpTiming { latency: 1, interval: 1 },
-        Pipe::Sp | Pipe::Sfu | Pipe::Dp | Pipe::Tensor => match &inst.op {
+        Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor => match &inst.op {
             Op::Tensor(op) => tensor_timing(op, &pipes.tensor),
             Op::Alu(op) => alu_timing(op, pipes),
             Op::Compare(op) => class_of(op.ty, pipes).add,

@@ -134,7 +134,8 @@ impl Loaded {
 
 /// Gives an instruction of a pipe another timing. It is that of all lanes, however many the pipe takes a cycle.
 fn retime(row: &mut Decoded, timing: Option<Timing>, config: &SmConfig) {
-    if let (Pipe::Sp | Pipe::Sfu | Pipe::Dp | Pipe::Tensor, Some(Timing { latency, interval })) = (row.pipe, timing) {
+    let computes = matches!(row.pipe, Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor);
+    if let (true, Some(Timing { latency, interval })) = (computes, timing) {
         row.latency = config.pipes.operand_read + latency;
         row.interval = interval;
     }

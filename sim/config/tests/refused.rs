@@ -360,7 +360,7 @@ fn a_file_that_is_missing_or_no_toml_is_refused() {
 fn a_machine_file_without_a_base_must_state_every_field() {
     let lines = machine_refused("[l1]\nsets = 32\n");
     let expected = "mine.toml:1:1: the file leaves out `num_sms`, `num_partitions`, `interleave_bytes`, \
-                    `channels_per_partition`, `addr_bits` and ";
+                    `channels_per_partition`, `partitions_per_channel` and ";
     assert!(lines[0].starts_with(expected), "{lines:?}");
     let help = "more fields (state all fields, or start from another machine: based-on = \"fermi\")";
     assert!(lines[0].ends_with(help), "{lines:?}");
@@ -533,15 +533,32 @@ fn partitions_that_share_channels_must_divide_evenly_and_a_hash_needs_a_power_of
     assert_eq!(
         refused(&[], &["partitions_per_channel=4", "partition_index=i-poly"]),
         [
-            "--set:1:24: `partitions_per_channel` is 4, expected a power of two that divides `num_partitions`: a channel \
+            "--set:1:24: partitions_per_channel is 4, expected a power of two that divides `num_partitions`: a channel \
              finds the partition of a burst by address bits, and all channels are alike",
-            "--set:1:17: `partition_index` is i-poly, expected modulo where `num_partitions` is no power of two: the \
+            "--set:1:17: partition_index is i-poly, expected modulo where `num_partitions` is no power of two: the \
              remainder by a polynomial of degree k is one of 2^k",
         ]
     );
     let both = refused(&[], &["partitions_per_channel=2", "channels_per_partition=2"]);
     assert_eq!(both.len(), 1, "{both:?}");
-    assert!(both[0].contains("`partitions_per_channel` is 2, expected 1 with several channels"), "{both:?}");
-    assert!(refused(&[], &["partitions_per_channel=0"])[0].contains("`partitions_per_channel` is 0"));
-    assert!(refused(&[], &["num_partitions=0", "partitions_per_channel=2"])[0].contains("`num_partitions` is 0"));
+    assert!(both[0].contains("partitions_per_channel is 2, expected 1 with several channels"), "{both:?}");
+    assert!(refused(&[], &["partitions_per_channel=0"])[0].contains("partitions_per_channel is 0"));
+    assert!(refused(&[], &["num_partitions=0", "partitions_per_channel=2"])[0].contains("num_partitions is 0"));
+}
+
+#[test]
+fn sub_cores_take_equal_parts_of_banks_and_collectors() {
+    let sub_cores = |sets: &[&str]| refused(&[], &[&["sm.sub_cores=true", "sm.schedulers=4"], sets].concat());
+    assert_eq!(
+        sub_cores(&["sm.operands.banks=2", "sm.operands.sp_collectors=6", "sm.operands.memory_collectors=8"]),
+        [
+            "--set:1:19: sm.operands.banks is 2, expected a multiple of the 4 schedulers: each sub-core has an equal part",
+            "--set:1:27: sm.operands.sp_collectors is 6, expected a multiple of the 4 schedulers: each sub-core has an \
+             equal part",
+        ]
+    );
+    let generic = sub_cores(&["sm.operands.generic_collectors=6"]);
+    assert!(generic.len() == 1 && generic[0].contains("sm.operands.generic_collectors is 6"), "{generic:?}");
+    let too_many = refused(&[], &["sm.operands.generic_collectors=9", "sm.pipes.result_bus=9"]);
+    assert_eq!(too_many.len(), 2, "{too_many:?}");
 }

@@ -1,0 +1,131 @@
+//! Schedulers that have pipes, register banks and collectors to themselves.
+
+use super::bench::Kernel;
+use super::issue_log::issues;
+
+/// Cycles in which the warps issue their first instruction, from the first of them, by warp.
+fn issued(kernel: &Kernel) -> Vec<u64> {
+    let mut first: Vec<(u64, u64)> =
+        issues(kernel).iter().filter(|issue| issue.pc == 0).map(|issue| (issue.warp, issue.cycle)).collect();
+    first.sort_unstable();
+    let from = first.iter().map(|(_, cycle)| *cycle).min().unwrap();
+    first.into_iter().map(|(_, cycle)| cycle - from).collect()
+}
+
+/// So many warps on four schedulers, with so many register banks.
+fn four(body: &str, warps: u32, sub_cores: bool, banks: u32) -> Kernel {
+    let mut kernel = Kernel::bare(body).grid(1, 32 * warps);
+    (kernel.config.schedulers, kernel.config.sub_cores) = (4, sub_cores);
+    (kernel.config.operands.banks, kernel.config.operands.sp_collectors) = (banks, 8);
+    (kernel.config.operands.sfu_collectors, kernel.config.operands.memory_collectors) = (8, 4);
+    kernel.config.pipes.result_bus = 8;
+    kernel
+}
+
+/// Special functions keep their pipe for 4 cycles, double precision for 8.
+const KEPT: [(&str, u64); 2] = [("ex2.approx.f32 %f1, %f2;", 4), ("add.f64 %fd1, %fd2, %fd3;", 8)];
+
+#[test]
+fn four_warps_issue_to_four_pipes_in_one_cycle_where_others_wait_for_the_one() {
+    for (instruction, interval) in KEPT {
+        assert_eq!(issued(&four(instruction, 4, false, 0)), [0, interval, 2 * interval, 3 * interval]);
+        for banks in [0, 16] {
+            assert_eq!(issued(&four(instruction, 4, true, banks)), [0; 4], "{instruction} with {banks} banks");
+        }
+    }
+}
+
+#[test]
+fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
+    for (instruction, interval) in KEPT {
+        let kernel = four(instruction, 6, true, 0);
+        // Warps 4 and 5 belong to the schedulers of warps 0 and 1.
+        assert_eq!(issued(&kernel), [0, 0, 0, 0, interval, interval], "{instruction}");
+        kernel.check();
+    }
+}
+
+#[test]
+fn shared_memory_stays_one() {
+    for banks in [0, 16] {
+        // Lanes 32 words apart: a bank serves them one after the other.
+        let conflict = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; shl.b32 %r1, %r1, 7; ld.shared.u32 %r2, [%r1];";
+        let mut kernel = four(conflict, 4, true, banks);
+        kernel.dynamic_shared = 4096;
+        let mut cycles: Vec<u64> =
+            issues(&kernel).iter().filter(|issue| issue.pc == 3).map(|issue| issue.cycle).collect();
+        cycles.sort_unstable();
+        cycles.dedup();
+        assert_eq!(cycles.len(), 4, "{banks} banks");
+        let apart = cycles[1] - cycles[0];
+        assert_eq!(apart, if banks == 0 { 32 } else { 1 }, "a collector takes what the pipe does not: {cycles:?}");
+    }
+}
+
+#[test]
+fn banks_of_a_sub_core_are_read_by_nobody_else() {
+    let conflicts = |sub_cores, banks| {
+        let kernel = four("mad.lo.u32 %r1, %r2, %r3, %r5;", 4, sub_cores, banks);
+        kernel.check().cores[0].counters().operand_conflicts
+    };
+    // Each warp waits two cycles for its own three words in the bank of its sub-core. Where one bank is all there is, they
+    // come one after the other in successive cycles, and each waits for those before it too.
+    assert_eq!(conflicts(true, 4), 4 * 2);
+    assert_eq!(conflicts(false, 1), 2 + 4 + 6 + 8);
+    assert_eq!(conflicts(true, 16), 0);
+}
+
+#[test]
+fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
+    // The second warp of a scheduler waits until the first has its three words from the one bank of the sub-core.
+    let cycles = |generic, body: &str| {
+        let mut kernel = four(body, 5, true, 4);
+        kernel.config.operands.generic_collectors = generic;
+        issued(&kernel)
+    };
+    let body = "mad.lo.u32 %r1, %r2, %r3, %r5;";
+    assert_eq!(cycles(4, body), [0, 0, 0, 0, 3]);
+    // The end of warp 0 goes first.
+    assert_eq!(cycles(8, body), [0, 0, 0, 0, 2]);
+    // A special function waits for the same collector as anything else.
+    let body = "mad.f32 %f1, %f2, %f3, %f4; ex2.approx.f32 %f5, %f6;";
+    let gap = |generic| {
+        let mut kernel = four(body, 1, true, 4);
+        kernel.config.operands.generic_collectors = generic;
+        let log = issues(&kernel);
+        log[1].cycle - log[0].cycle
+    };
+    assert_eq!([gap(4), gap(8), gap(0)], [3, 1, 1]);
+}
+
+#[test]
+fn integers_have_a_pipe_of_their_own_beside_single_precision() {
+    let gap = |int_pipe, body: &str| {
+        // What is read later is kept in registers of its own.
+        let body = format!("{body} add.u32 %r8, %r1, %r1; add.f32 %f8, %f1, %f5; @%p1 add.u32 %r9, %r8, %r8;");
+        let mut kernel = four(&body, 1, true, 0);
+        kernel.config.pipes.int_pipe = int_pipe;
+        kernel.config.pipes.fp.mul.interval = 3;
+        let log = issues(&kernel);
+        log[1].cycle - log[0].cycle
+    };
+    let both = "mul.lo.u32 %r1, %r2, %r3; mul.f32 %f1, %f2, %f3;";
+    assert_eq!([gap(false, both), gap(true, both)], [2, 1]);
+    // Conversions go where their result belongs, moves and predicates to the integers.
+    for (second, gaps) in [("cvt.rn.f32.u32 %f1, %r2;", [3, 3]), ("cvt.rni.s32.f32 %r1, %f4;", [3, 1])] {
+        let body = format!("mul.f32 %f5, %f2, %f3; {second}");
+        assert_eq!([false, true].map(|int_pipe| gap(int_pipe, &body)), gaps, "{second}");
+    }
+    for (second, gaps) in [("mov.u32 %r1, %r2;", [3, 1]), ("setp.lt.f32 %p1, %f2, %f3;", [3, 3])] {
+        let body = format!("mul.f32 %f5, %f2, %f3; {second}");
+        assert_eq!([false, true].map(|int_pipe| gap(int_pipe, &body)), gaps, "{second}");
+    }
+}
+
+#[test]
+fn each_pipe_counts_what_it_took() {
+    let mut kernel = four("mul.lo.u32 %r1, %r2, %r3; mul.f32 %f1, %f2, %f3; add.u32 %r1, %r1, 1;", 4, true, 16);
+    kernel.config.pipes.int_pipe = true;
+    let counters = kernel.check().cores[0].counters().per_pipe;
+    assert_eq!([counters[0], counters[9]], [4, 8]);
+}
