@@ -102,6 +102,9 @@ pub struct OperandConfig {
     pub memory_collectors: u8,
     /// Instructions that can wait for their operands on the way to any pipe, instead of those; 0: classes have their own.
     pub generic_collectors: u8,
+    /// An instruction that has its operands waits in a register in front of its pipe, if that is free, and not in its
+    /// collector (GPGPU-Sim's pipeline registers OC_EX).
+    pub latches: bool,
 }
 
 /// The scratchpad.
@@ -281,7 +284,7 @@ impl OperandConfig {
     }
 
     fn validate(&self, registers: u32, sub_cores: u32, rules: &mut Rules) {
-        let &Self { banks, sp_collectors, sfu_collectors, memory_collectors, generic_collectors } = self;
+        let &Self { banks, sp_collectors, sfu_collectors, memory_collectors, generic_collectors, latches: _ } = self;
         rules.expect(
             banks == 0
                 || banks.is_power_of_two()

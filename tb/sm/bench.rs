@@ -501,6 +501,7 @@ pub fn fermi() -> SmConfig {
             sfu_collectors: 8,
             memory_collectors: 2,
             generic_collectors: 0,
+            latches: false,
         },
         shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
     }

@@ -156,6 +156,7 @@ impl Draw {
         }
         self.range("sm.pipes.param.latency", 1, 40);
         self.range("sm.pipes.param.interval", 1, 8);
+        self.one_of("sm.operands.latches", &[false, true]);
         if sub_cores {
             self.one_of("sm.operands.banks", &[0, 4, 8, 16, 32]);
             for class in ["sp", "sfu", "memory"] {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
 
+use super::L2_HIT;
 use super::stages::{Changes, SIGHTS, Sight, between, down, render, up};
 
 /// Lines of the loop, of 16 instructions each; the cache has 16.
@@ -28,7 +29,8 @@ const LAST: [Sight; 2] =
 
 /// Those of a load between the crossbars and the end of the link to its SM.
 fn sights() -> Vec<&'static Sight> {
-    FIRST.iter().chain(&SIGHTS[4..14]).chain(&LAST).collect()
+    let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
+    FIRST.iter().chain(own).chain(&LAST).collect()
 }
 
 /// Writes a launch file of a loop that is gone round so often.
@@ -95,7 +97,7 @@ fn the_stages_of_a_miss_are_those_of_the_documentation() {
     // The first buffer that is filled after it.
     let [_, Sight { signal, up, .. }] = &LAST;
     let filled = changes.of(*signal, *up).into_iter().find(|at| *at > look_up).unwrap();
-    let stages = between(&changes, &sights(), (look_up, filled + 1), "instruction miss");
+    let stages = between(&changes, &sights(), (look_up, filled + 1), &L2_HIT);
     let table = render(&stages);
     println!("{table}");
     let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/latency.md")).unwrap();

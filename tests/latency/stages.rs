@@ -12,10 +12,8 @@ use std::path::Path;
 use warpsieve::run::WaveOptions;
 use wellen::simple::Waveform;
 
-use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED};
+use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
-/// Core cycles a picosecond, at 700 MHz.
-const CYCLES_PER_PS: f64 = 700e6 / 1e12;
 /// The load looked at, counted from the last: in the middle of an iteration, far from the ends.
 const FROM_LAST: usize = 12;
 
@@ -39,7 +37,7 @@ pub(super) const fn down(stage: &'static str, signal: (&'static str, &'static st
 const ISSUE: (&str, &str) = ("sm0.", "core.address_unit.valid");
 
 /// In the order in which a load comes by; those that it does not come by are left out.
-pub(super) const SIGHTS: [Sight; 16] = [
+pub(super) const SIGHTS: [Sight; 18] = [
     up("address unit", ("sm0.", "l1.core_req.level")),
     down("link to the LSU", ("sm0.", "l1.core_req.level")),
     down("coalescer, queue, tags", ("sm0.", "l1.queue.level")),
@@ -49,7 +47,9 @@ pub(super) const SIGHTS: [Sight; 16] = [
     down("link to the L2", ("partition", ".l2.req.level")),
     down("L2 look-up", ("partition", ".l2.looking.level")),
     up("fetch queue", ("partition", ".dram.req.level")),
-    up("DRAM, both bursts", ("partition", ".l2.dram_rsp.level")),
+    up("fetch queue", ("channel", ".dram.req0.level")),
+    up("fetch queue", ("channel", ".dram.req1.level")),
+    up("DRAM, all bursts", ("partition", ".l2.dram_rsp.level")),
     down("link from the DRAM", ("partition", ".l2.dram_rsp.level")),
     up("reply queue", ("xbar_rsp.from_l2_", ".level")),
     up("reply link and crossbar", ("sm0.", "l1.mem_rsp.level")),
@@ -98,15 +98,16 @@ pub(super) fn between(
     changes: &Changes,
     sights: &[&Sight],
     (start, end): (u64, u64),
-    name: &str,
+    chase: &Chase,
 ) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     let mut before = start;
+    let cycles_per_ps = chase.cycles_per_ps();
     for sight in sights {
         let seen = changes.of(sight.signal, sight.up);
         if let Some(&at) = seen.iter().rfind(|at| (start..end).contains(at)) {
-            assert!(at >= before, "{name}: {} ends before the stage ahead of it", sight.stage);
-            found.push((sight.stage, (at - before) as f64 * CYCLES_PER_PS));
+            assert!(at >= before, "{}: {} ends before the stage ahead of it", chase.name, sight.stage);
+            found.push((sight.stage, (at - before) as f64 * cycles_per_ps));
             before = at;
         }
     }
@@ -118,8 +119,11 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chase.vcd");
     let globs = SIGHTS.iter().map(|sight| sight.signal).chain([ISSUE]);
+    // A channel that partitions share is in none of them.
+    let absent = if chase.machine == "volta" { ("partition", ".dram.req.level") } else { ("channel", "") };
+    let globs = globs.filter(|(begin, end)| *begin != absent.0 || !end.ends_with(absent.1));
     let scopes = globs.map(|(begin, end)| match begin {
-        "partition" => format!("partition*{end}"),
+        "partition" | "channel" => format!("{begin}*{end}"),
         "xbar_rsp.from_l2_" => format!("{begin}*{end}"),
         _ => format!("{begin}{end}"),
     });
@@ -131,9 +135,9 @@ fn stages(chase: &Chase) -> Vec<(&'static str, f64)> {
     let issues = changes.of(ISSUE, true);
     let load = issues.len() - FROM_LAST;
     let (start, end) = (issues[load], issues[load + 1]);
-    let mut found = between(&changes, &SIGHTS.each_ref(), (start, end), chase.name);
+    let mut found = between(&changes, &SIGHTS.each_ref(), (start, end), chase);
     let seen: f64 = found.iter().map(|(_, cycles)| cycles).sum();
-    found.push((LAST_STAGE, (end - start) as f64 * CYCLES_PER_PS - seen));
+    found.push((LAST_STAGE, (end - start) as f64 * chase.cycles_per_ps() - seen));
     found
 }
 
@@ -150,11 +154,11 @@ pub(super) fn render(stages: &[(&'static str, f64)]) -> String {
 fn the_stages_of_a_load_are_those_of_the_documentation() {
     let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/latency.md")).unwrap();
     let mut missing = String::new();
-    for chase in [L1_HIT, L2_HIT, ROW_HIT, CONFLICT] {
+    for chase in [L1_HIT, L2_HIT, ROW_HIT, CONFLICT].into_iter().chain(VOLTA) {
         let table = render(&stages(&chase));
-        println!("{}\n{table}", chase.name);
+        println!("{}: {}\n{table}", chase.machine, chase.name);
         if !docs.contains(&table) {
-            writeln!(missing, "{}\n{table}", chase.name).unwrap();
+            writeln!(missing, "{}: {}\n{table}", chase.machine, chase.name).unwrap();
         }
     }
     assert!(missing.is_empty(), "docs/latency.md lacks:\n{missing}");

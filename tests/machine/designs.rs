@@ -54,7 +54,7 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// Designs that a machine does not take. The Fermi hash is for 32 or 64 sets of 128-byte lines, lines that
 /// the L2 recalls are not supplied, the lines of half a warp do not tell whether it contends, and only the flow that
 /// overlaps has a choice of what a miss brings.
-const DO_NOT_GO: [(&str, &[&str]); 2] = [
+const DO_NOT_GO: [(&str, &[&str]); 3] = [
     (
         "southern-islands",
         &[
@@ -74,6 +74,19 @@ const DO_NOT_GO: [(&str, &[&str]); 2] = [
         ],
     ),
     ("hybrid", &["fermi-hash", "gtx480"]),
+    (
+        "volta",
+        &[
+            "fetch-on-write",
+            "frc-512",
+            "tracker",
+            "tracker-naive",
+            "tracker-2",
+            "tracker-4",
+            "tracker-last",
+            "tracker-exclusive",
+        ],
+    ),
 ];
 
 #[test]

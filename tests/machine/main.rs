@@ -14,6 +14,7 @@
 //! | L2 banks that share a DRAM channel, a hashed partition index                  | `slices`     |
 //! | schedulers with pipes, banks and collectors to themselves                     | `sub_cores`  |
 //! | L1s that supply each other                                                    | `tracker`    |
+//! | the machine of a V100: results, bandwidth, peak issue                          | `volta`      |
 //! | counters sum up                                                               | `statistics` |
 //! | cycle limit, a program that hangs                                             | `endings`    |
 //! | products of matrices, with tensor pipes and without                           | `tensor`     |
@@ -39,6 +40,7 @@ mod statistics;
 mod sub_cores;
 mod tensor;
 mod tracker;
+mod volta;
 
 use std::path::{Path, PathBuf};
 

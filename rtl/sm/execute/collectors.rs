@@ -98,7 +98,9 @@ pub(in crate::sm) struct Collectors {
     unit_free: [[[u64; MAX_UNITS]; CLASSES]; MAX_SCHEDULERS],
     /// First cycle in which each pipe takes what has been collected, the same for all who share it.
     entry: [[u64; PIPES]; MAX_SCHEDULERS],
-    /// The flip-flops in which operands wait, listed for their size: what an instruction reads is read,
+    /// From which cycle on the register in front of each pipe is free, where there are such registers.
+    latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
+    /// The flip-flops in which operands wait, in collectors and in front of pipes, listed for their size: what an instruction reads is read,
     /// and its result on its way, when it is issued.
     operands: Array<Word>,
     /// Pipes that it collects for.
@@ -111,12 +113,15 @@ impl Collectors {
         let parts = config.num_sub_cores();
         let (banks, counts) = (operands.banks / parts, operands.collectors(parts));
         let rows = parts * counts.iter().map(|count| u32::from(*count)).sum::<u32>();
+        let shown: Vec<Pipe> = COLLECTED.into_iter().filter(|pipe| pipe.exists(&config.pipes)).collect();
+        let places = |pipe: &Pipe| if pipe.is_own(sub_cores) { schedulers } else { 1 };
+        let latches = if operands.latches { shown.iter().map(places).sum() } else { 0 };
         let spec = ArraySpec {
             path: format!("{path}.operands"),
             storage: Storage::Flops,
-            rows: if banks == 0 { 0 } else { rows },
+            rows: if banks == 0 { 0 } else { rows + latches },
             columns: COLLECTED_ROWS,
-            reads: rows,
+            reads: rows + latches,
             writes: operands.banks,
             collide: Collide::New,
         };
@@ -130,8 +135,9 @@ impl Collectors {
             unit_free: [counts.map(|count| std::array::from_fn(|unit| if unit < count.into() { 0 } else { u64::MAX }));
                 MAX_SCHEDULERS],
             entry: [[0; PIPES]; MAX_SCHEDULERS],
+            latch: operands.latches.then(Box::default),
             operands: Array::new(spec, ()),
-            shown: COLLECTED.into_iter().filter(|pipe| pipe.exists(&config.pipes)).collect(),
+            shown,
         }
     }
 
@@ -182,19 +188,24 @@ impl Collectors {
     }
 
     /// Lets a pipe take an instruction for `interval` cycles, of which all has been read by `ready`. Returns
-    /// the cycle in which it does, until whose end the instruction keeps its collector.
+    /// the cycle in which it does. The instruction keeps its collector until the end of that cycle, or of the one in which it goes
+    /// to the register in front of the pipe.
     fn enter(&mut self, pipe: Pipe, scheduler: usize, ready: u64, interval: u64) -> u64 {
         let start = ready.max(self.entry[scheduler % MAX_SCHEDULERS][pipe as usize]);
-        for (index, entry) in self.entry.iter_mut().enumerate() {
-            if !pipe.is_own(self.sub_cores) || index == scheduler {
-                entry[pipe as usize] = start + interval;
+        let mut leaves = start;
+        for index in (0..MAX_SCHEDULERS).filter(|&index| !pipe.is_own(self.sub_cores) || index == scheduler) {
+            self.entry[index][pipe as usize] = start + interval;
+            if let Some(latch) = &mut self.latch {
+                // Free in the cycle in which the pipe takes what is in it.
+                leaves = leaves.min(ready.max(latch[index][pipe as usize]));
+                latch[index][pipe as usize] = start;
             }
         }
         let ((class, _), part) = (self.class_of(pipe), self.part(scheduler));
         let units = &mut self.unit_free[part][class as usize];
         let first = earliest(units);
         if let Some(unit) = units.iter_mut().find(|unit| **unit == first) {
-            *unit = start + 1;
+            *unit = leaves + 1;
         }
         start
     }
@@ -230,6 +241,9 @@ impl Collectors {
         for part in 0..parts {
             self.describe_part(part, to);
         }
+        if let Some(latch) = &self.latch {
+            to.part("latch", |to| describe_latches(shown, latch, (schedulers, sub_cores), to));
+        }
         for &pipe in shown {
             let entry_at = |scheduler: u32| entry[scheduler as usize][pipe as usize];
             if !pipe.is_own(sub_cores) {
@@ -241,7 +255,8 @@ impl Collectors {
             }
         }
         to.array("operands", operands);
-        for _ in 0..operands.spec().rows {
+        let collectors: u32 = self.counts.iter().map(|count| parts * u32::from(*count)).sum();
+        for _ in 0..collectors {
             to.logic("crossbar", Logic::Mux { ways: banks, width: 32 * LANES as u32 });
         }
     }
@@ -258,6 +273,21 @@ impl Collectors {
             for (unit, free) in (part * count..(part + 1) * count).zip(units) {
                 to.parts(name, unit, |to| to.bits("free_at", *free));
             }
+        }
+    }
+}
+
+/// The registers in front of the pipes: until when each is taken, and the operands in it.
+fn describe_latches(
+    pipes: &[Pipe],
+    latch: &[[u64; PIPES]; MAX_SCHEDULERS],
+    (schedulers, sub_cores): (u32, bool),
+    to: &mut dyn Describe,
+) {
+    for &pipe in pipes {
+        let count = if pipe.is_own(sub_cores) { schedulers } else { 1 };
+        for (scheduler, latch) in (0..count).zip(latch) {
+            to.parts(pipe.name(), scheduler, |to| to.bits("free_at", latch[pipe as usize]));
         }
     }
 }
@@ -327,8 +357,14 @@ mod tests {
     use crate::sm::core::tests::fermi;
 
     fn collectors(banks: u32, sp_collectors: u8) -> Collectors {
-        let operands =
-            OperandConfig { banks, sp_collectors, sfu_collectors: 2, memory_collectors: 2, generic_collectors: 0 };
+        let operands = OperandConfig {
+            banks,
+            sp_collectors,
+            sfu_collectors: 2,
+            memory_collectors: 2,
+            generic_collectors: 0,
+            latches: false,
+        };
         Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() })
     }
 
@@ -382,5 +418,24 @@ mod tests {
         collectors.enter(Pipe::Dp, 0, 100, 400);
         assert_eq!(opens(&collectors, Pipe::Dp, 1), 500 - HORIZON);
         assert_eq!(opens(&collectors, Pipe::Sfu, 1), 101);
+    }
+
+    #[test]
+    fn a_register_in_front_of_the_pipe_frees_the_collector() {
+        let operands = OperandConfig {
+            banks: 4,
+            sp_collectors: 1,
+            sfu_collectors: 1,
+            memory_collectors: 1,
+            generic_collectors: 0,
+            latches: true,
+        };
+        let mut collectors = Collectors::new("sm0", &SmConfig { operands, schedulers: 2, ..fermi() });
+        let free = |collectors: &Collectors| earliest(&collectors.unit_free[0][Class::Sp as usize]);
+        // The pipe takes the first at once, keeps it for 10 cycles, and has the second in front of it until then.
+        assert_eq!((collectors.enter(Pipe::Sp, 0, 100, 10), free(&collectors)), (100, 101));
+        assert_eq!((collectors.enter(Pipe::Sp, 0, 101, 10), free(&collectors)), (110, 102));
+        // The third keeps the collector until the second goes.
+        assert_eq!((collectors.enter(Pipe::Sp, 0, 102, 10), free(&collectors)), (120, 111));
     }
 }

@@ -23,7 +23,7 @@
 //! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: `tb/throttle/coordinator.rs`.
 
-use arbitrary_int::{u26, u30};
+use arbitrary_int::{u27, u31};
 
 use super::memo::Memo;
 use super::{DwtConfig, Periods, Persist, Trigger};
@@ -33,11 +33,11 @@ use crate::throttle::message::{Instructions, Limit, Order, OrderKind, Report};
 use crate::throttle::side::SideBand;
 
 /// Most cores.
-const MAX_CORES: u32 = 64;
-/// Misses of all cores: 6 bits more than those of one.
-type AllMisses = u26;
+const MAX_CORES: u32 = 128;
+/// Misses of all cores: 7 bits more than those of one.
+type AllMisses = u27;
 /// Thread instructions of all cores.
-type AllInstructions = u30;
+type AllInstructions = u31;
 
 /// The side bands of all cores, of which the coordinator has the ends of reports and orders.
 pub struct CoordinatorIo<'a>(pub &'a mut [SideBand]);
@@ -67,7 +67,7 @@ impl Encoding for Phase {
 struct Search {
     phase: Phase,
     /// Cores that have reported.
-    got: u64,
+    got: u128,
     misses: AllMisses,
     instructions: AllInstructions,
     /// A core whose word counts alone had too many misses.
@@ -99,10 +99,10 @@ impl Coordinator {
     /// A coordinator of cores whose schedulers have `most` warps each; `path` names it in messages.
     ///
     /// # Panics
-    /// If there are no cores or more than 64.
+    /// If there are no cores or more than 128.
     #[must_use]
     pub fn new(config: &DwtConfig, path: &str, num_cores: u32, most: u8) -> Self {
-        assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 64: one bit each");
+        assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 128: one bit each");
         Self {
             path: path.to_owned(),
             num_cores,
@@ -242,7 +242,7 @@ impl Block for Coordinator {
                 more |= link.waiting(at);
             }
         }
-        let all = u64::MAX >> (u64::BITS - self.num_cores);
+        let all = u128::MAX >> (u128::BITS - self.num_cores);
         if self.search.got == all
             && let Some(kind) = self.decide()
         {
@@ -264,7 +264,11 @@ impl Block for Coordinator {
         let Search { phase, got, misses, instructions, hot, streak, base, best } = search;
         to.state("phase", *phase);
         to.bits("key", *key);
-        to.sized("got", *got, *num_cores);
+        let low = u64::BITS.min(*num_cores);
+        to.sized("got", *got as u64, low);
+        if *num_cores > low {
+            to.sized("got_high", (*got >> low) as u64, num_cores - low);
+        }
         to.bits("misses", *misses);
         to.bits("instructions", *instructions);
         to.flag("hot", *hot);

@@ -1,0 +1,60 @@
+//! The machine of a V100: results, how fast memory streams, how many instructions an SM issues.
+
+use std::path::PathBuf;
+
+use warpsieve::config::{Request, Resolved};
+
+use super::{Setup, kernels, launch, root};
+
+/// Place of the tensor pipe among those that instructions are counted for.
+const TENSOR: usize = 8;
+
+fn volta() -> Setup {
+    Setup::checked().machine("volta")
+}
+
+fn file(name: &str) -> PathBuf {
+    root().join("tests/machine/ptx").join(name)
+}
+
+#[test]
+fn every_kernel_gives_its_results() {
+    for kernel in &kernels() {
+        // Twelve SMs are enough for small launches, and take a check less time.
+        volta().sets(&["num_sms=12"]).passes(&launch(kernel, "small.toml"));
+    }
+}
+
+#[test]
+fn products_of_matrices_give_their_results_on_its_own_tensor_pipes() {
+    for kernel in ["hmma", "wmma"] {
+        let report = volta().passes(&launch("tensor", &format!("{kernel}-small.toml")));
+        assert!(report.counters.cores.iter().any(|core| core.per_pipe[TENSOR] > 0), "{kernel}");
+    }
+}
+
+#[test]
+fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
+    let config = Resolved::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
+    let report = Setup::default().machine("volta").run(&file("stream.toml"));
+    let bytes: u64 = report.counters.dram.iter().map(|channel| channel.bytes).sum();
+    // A burst of 32 bytes a clock and channel.
+    let bytes_per_clock = config.dram.burst_bytes() / config.dram.timing.burst * config.num_channels();
+    let clocks = report.counters.cycles as f64 * f64::from(config.clock.dram_khz) / f64::from(config.clock.core_khz);
+    let part = bytes as f64 / (clocks * f64::from(bytes_per_clock));
+    assert!(part > 0.85 && part < 1.0, "{:.1} % of the bandwidth", 100.0 * part);
+}
+
+#[test]
+fn four_schedulers_issue_four_instructions_a_cycle() {
+    let issued = |sets: &[&str]| {
+        let counters =
+            Setup::default().machine("volta").sets(&["num_sms=1"]).sets(sets).run(&file("peak.toml")).counters;
+        counters.cores[0].warp_instructions as f64 / counters.cycles as f64
+    };
+    let peak = issued(&[]);
+    assert!(peak > 3.6 && peak <= 4.0, "{peak:.2} a cycle");
+    // One pipe of 16 lanes takes an instruction every other cycle; branches go past it.
+    let without = issued(&["sm.pipes.int_pipe=false"]);
+    assert!(without > 1.8 && without < 2.1, "{without:.2} a cycle");
+}
