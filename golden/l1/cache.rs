@@ -104,6 +104,11 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.config.index
     }
 
+    /// A set holds no more than so many lines from now on; none has any.
+    pub fn set_ways(&mut self, ways: usize) {
+        self.config.ways = ways;
+    }
+
     /// Lines make room by a policy, which is LRU without.
     pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
         self.replacement = policy;

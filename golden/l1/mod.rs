@@ -11,3 +11,4 @@ pub mod mshr;
 pub mod replacement;
 pub mod reuse;
 pub mod streaming;
+pub mod unified;

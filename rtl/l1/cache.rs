@@ -205,6 +205,12 @@ impl Cache {
         self.schemes.clear();
     }
 
+    /// Leaves so many ways in use, of which none holds a line.
+    pub fn set_ways(&mut self, ways: u32) {
+        self.flush();
+        self.tags.set_ways(ways);
+    }
+
     /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
     pub fn is_consistent(&self) -> bool {
         self.tags.reserved() == self.mshr.pending_lines() && self.tags.is_consistent()
@@ -347,7 +353,7 @@ impl Cache {
         &mut self,
         at: &impl AnyEdge,
         (set, victim): (u32, Victim),
-        entry: u8,
+        entry: u16,
         request: &LineAccess,
         queue: &mut MissQueue,
     ) -> Option<(u64, bool)> {

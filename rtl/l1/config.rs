@@ -167,7 +167,7 @@ impl CacheConfig {
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
         rules.range("ways", u64::from(self.ways), 1..=256, "a set is read in one cycle");
-        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=64, "the search is one bit an entry");
+        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=512, "the search is one bit an entry");
         rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
         if self.sets.is_power_of_two() {
             rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));

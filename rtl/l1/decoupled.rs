@@ -60,6 +60,8 @@ pub struct Decoupled {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
+    /// Places in use, where shared memory may have the others.
+    in_use: Option<u32>,
     /// Admits every line.
     original: bool,
     moves: Moves,
@@ -99,6 +101,7 @@ impl Decoupled {
             replacement: Replacement::new(policy, place),
             index,
             line_bits,
+            in_use: None,
             original: false,
             moves: Moves::default(),
             config: config.clone(),
@@ -188,7 +191,7 @@ impl Decoupled {
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         let row = self.tags.row(set);
         let has_tag = self.find(set, line).is_some() || row.iter().any(|tag| !tag.status.is_committed());
-        let ways = self.lines.spec().columns;
+        let ways = self.ways();
         if has_tag && self.free.row(set)[0].0 > 0 {
             let way = (0..ways).find(|&way| self.owner(set, way).is_none())?;
             return Some(Victim { way, holds: false, modified: false });
@@ -302,9 +305,20 @@ impl Decoupled {
         kept
     }
 
+    /// Places of a set that are in use.
+    fn ways(&self) -> u32 {
+        self.in_use.unwrap_or(self.lines.spec().columns)
+    }
+
+    /// Leaves so many places in use from now on, none of which holds a line.
+    pub fn set_ways(&mut self, ways: u32) {
+        self.in_use = Some(ways);
+        self.clear();
+    }
+
     /// Forgets everything (kernel end).
     pub fn clear(&mut self) {
-        let places = self.lines.spec().columns as u16;
+        let places = self.ways() as u16;
         self.tags.clear_with(|_, way| Tag { tlru: way as u16, ..Tag::default() });
         self.lines.clear_with(|_, way| Line { rank: self.replacement.reset(way), inv_on_fill: false });
         self.free.clear_with(|_, _| Free(places));
@@ -319,7 +333,7 @@ impl Decoupled {
     /// In every set each committed tag has a place of its own, and the others are free.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
-        let ways = self.lines.spec().columns;
+        let ways = self.ways();
         (0..).zip(self.rows()).all(|(set, row)| {
             let committed = row.iter().filter(|tag| tag.status.is_committed()).count() as u32;
             let owned = (0..ways).filter(|&way| self.owner(set, way).is_some()).count() as u32;
@@ -337,8 +351,11 @@ impl Decoupled {
 
     /// Lists arrays, comparators and the index unit.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { config: _, tags, lines, free, replacement, index, line_bits, original, moves } = self;
+        let Self { config: _, tags, lines, free, replacement, index, line_bits, in_use, original, moves } = self;
         let (tag_ways, ways) = (tags.spec().columns, lines.spec().columns);
+        if let Some(in_use) = in_use {
+            to.sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
+        }
         to.array("entries", tags);
         to.array("lines", lines);
         to.array("free", free);

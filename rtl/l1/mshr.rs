@@ -48,13 +48,13 @@ impl Encoding for State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Tracked and open: a load may join.
-    Open(u8),
+    Open(u16),
     /// Tracked, but closed by a store or out of slots.
-    Full(u8),
+    Full(u16),
     /// Filled, waiters still leaving.
     Draining,
     /// Not tracked, an entry is free.
-    Free(u8),
+    Free(u16),
     /// Not tracked, no entry is free.
     None,
 }
@@ -62,38 +62,75 @@ pub enum Lookup {
 /// Several times the entries, so that few lines on their way share a hash.
 const GUESSES: usize = 256;
 
+/// A bit an entry.
+#[derive(Clone, Debug)]
+struct Bits(Box<[u64]>);
+
+impl Bits {
+    fn new(entries: usize) -> Self {
+        Self(vec![0; entries.div_ceil(64)].into())
+    }
+
+    #[inline(always)]
+    fn get(&self, entry: usize) -> bool {
+        self.0[entry / 64] >> (entry % 64) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn set(&mut self, entry: usize) {
+        self.0[entry / 64] |= 1 << (entry % 64);
+    }
+
+    #[inline(always)]
+    fn clear(&mut self, entry: usize) {
+        self.0[entry / 64] &= !(1 << (entry % 64));
+    }
+
+    fn describe(&self, name: &'static str, entries: u32, to: &mut dyn Describe) {
+        if let [word] = self.0[..] {
+            return to.sized(name, word, entries);
+        }
+        for (part, word) in (0..).zip(&self.0) {
+            to.parts(name, part, |to| to.sized("entries", *word, (entries - 64 * part).min(64)));
+        }
+    }
+}
+
 /// The registers.
 #[derive(Clone, Debug)]
 pub struct Mshr {
     /// Entries in use, and those among them that are filled.
-    used: u64,
-    ready: u64,
-    closed: u64,
+    used: Bits,
+    ready: Bits,
+    closed: Bits,
+    /// Entries in use that are not filled.
+    pending: u32,
     lines: Box<[u64]>,
     set_way: Box<[u32]>,
     count: Box<[u8]>,
     head: Box<[u8]>,
     waiters: Box<[Waiter]>,
     /// Ready entries in order of their fills.
-    order: Box<[u8]>,
-    order_len: u8,
+    order: Box<[u16]>,
+    order_len: u16,
     /// For each hash of a line the entry that took such a line last: where the host looks before it
     /// compares all entries, which hardware does at once.
-    guess: Box<[u8; GUESSES]>,
+    guess: Box<[u16; GUESSES]>,
     merges: u8,
     line_bits: u32,
     set_way_bits: u32,
 }
 
 impl Mshr {
-    /// Empty registers: `entries` lines (1 to 64) of `merges` waiters each.
+    /// Empty registers: `entries` lines (1 to 512) of `merges` waiters each.
     #[must_use]
     pub fn new(entries: u32, merges: u32, line_bits: u32, set_way_bits: u32) -> Self {
         let n = entries as usize;
         Self {
-            used: 0,
-            ready: 0,
-            closed: 0,
+            used: Bits::new(n),
+            ready: Bits::new(n),
+            closed: Bits::new(n),
+            pending: 0,
             lines: vec![0; n].into(),
             set_way: vec![0; n].into(),
             count: vec![0; n].into(),
@@ -111,15 +148,15 @@ impl Mshr {
     /// Searches for a line.
     #[must_use]
     pub fn lookup(&self, line: u64) -> Lookup {
-        let Some(entry) = self.find(line, self.used) else {
+        let Some(entry) = self.find(line, |_| true) else {
             return self.first_free().map_or(Lookup::None, Lookup::Free);
         };
-        if self.ready >> entry & 1 != 0 {
+        if self.ready.get(entry) {
             Lookup::Draining
-        } else if self.closed >> entry & 1 != 0 || self.count[entry] == self.merges {
-            Lookup::Full(entry as u8)
+        } else if self.closed.get(entry) || self.count[entry] == self.merges {
+            Lookup::Full(entry as u16)
         } else {
-            Lookup::Open(entry as u8)
+            Lookup::Open(entry as u16)
         }
     }
 
@@ -127,7 +164,7 @@ impl Mshr {
     /// the line still drains. A line on its way has a reserved way, so only filled entries have to
     /// be compared.
     #[must_use]
-    pub fn free_for(&self, line: u64) -> Option<u8> {
+    pub fn free_for(&self, line: u64) -> Option<u16> {
         let order = &self.order[..usize::from(self.order_len)];
         if order.iter().any(|&entry| self.lines[usize::from(entry)] == line) {
             return None;
@@ -136,10 +173,11 @@ impl Mshr {
     }
 
     /// Tracks a new line that will fill `set_way`, with its first waiter.
-    pub fn alloc(&mut self, entry: u8, line: u64, set_way: u32, waiter: Waiter) {
+    pub fn alloc(&mut self, entry: u16, line: u64, set_way: u32, waiter: Waiter) {
         let e = usize::from(entry);
-        debug_assert!(self.used >> e & 1 == 0, "entry {e} is free");
-        self.used |= 1 << e;
+        debug_assert!(!self.used.get(e), "entry {e} is free");
+        self.used.set(e);
+        self.pending += 1;
         self.lines[e] = line;
         self.guess[hash(line)] = entry;
         self.set_way[e] = set_way;
@@ -149,20 +187,21 @@ impl Mshr {
     }
 
     /// Adds a waiter to an open entry.
-    pub fn merge(&mut self, entry: u8, waiter: Waiter) {
+    pub fn merge(&mut self, entry: u16, waiter: Waiter) {
         self.push(usize::from(entry), waiter);
     }
 
     /// Refuses later loads: a store to the line has gone to memory.
-    pub fn close(&mut self, entry: u8) {
-        self.closed |= 1 << entry;
+    pub fn close(&mut self, entry: u16) {
+        self.closed.set(entry.into());
     }
 
     /// The line has arrived; returns the place it was to fill. `None` if it is not pending.
     pub fn fill(&mut self, line: u64) -> Option<u32> {
-        let entry = self.find(line, self.used & !self.ready)?;
-        self.ready |= 1 << entry;
-        self.order[usize::from(self.order_len)] = entry as u8;
+        let entry = self.find(line, |entry| !self.ready.get(entry))?;
+        self.ready.set(entry);
+        self.pending -= 1;
+        self.order[usize::from(self.order_len)] = entry as u16;
         self.order_len += 1;
         Some(self.set_way[entry])
     }
@@ -170,7 +209,7 @@ impl Mshr {
     /// The place that a pending line will fill.
     #[must_use]
     pub fn set_way_of(&self, line: u64) -> Option<u32> {
-        self.find(line, self.used & !self.ready).map(|entry| self.set_way[entry])
+        self.find(line, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
     }
 
     /// True if waiters of an earlier line still have to read `set_way`.
@@ -188,7 +227,7 @@ impl Mshr {
 
     /// Filled entries that still have waiters.
     #[must_use]
-    pub fn ready_entries(&self) -> u8 {
+    pub fn ready_entries(&self) -> u16 {
         self.order_len
     }
 
@@ -201,9 +240,9 @@ impl Mshr {
         let waiter = self.waiters[e * usize::from(self.merges) + usize::from(self.head[e])];
         self.head[e] += 1;
         if self.head[e] == self.count[e] {
-            self.used &= !(1 << e);
-            self.ready &= !(1 << e);
-            self.closed &= !(1 << e);
+            self.used.clear(e);
+            self.ready.clear(e);
+            self.closed.clear(e);
             self.order_len -= 1;
             if self.order_len != 0 {
                 self.order.copy_within(1..=usize::from(self.order_len), 0);
@@ -215,13 +254,13 @@ impl Mshr {
     /// True when no line is tracked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.used == 0
+        self.pending == 0 && self.order_len == 0
     }
 
     /// Lines on their way.
     #[must_use]
     pub fn pending_lines(&self) -> u32 {
-        (self.used & !self.ready).count_ones()
+        self.pending
     }
 
     /// Lists entries and search logic. Registers of a free entry keep what they held last, as
@@ -231,6 +270,8 @@ impl Mshr {
             used,
             ready,
             closed,
+            // Of those in use, those that are not ready.
+            pending: _,
             lines,
             set_way,
             count,
@@ -245,12 +286,12 @@ impl Mshr {
         } = self;
         let entries = lines.len() as u32;
         let count_bits = u32::BITS - u32::from(*merges).leading_zeros();
-        to.sized("used", *used, entries);
-        to.sized("ready", *ready, entries);
-        to.sized("closed", *closed, entries);
+        used.describe("used", entries, to);
+        ready.describe("ready", entries, to);
+        closed.describe("closed", entries, to);
         to.sized("ready_entries", u64::from(*order_len), u32::BITS - entries.leading_zeros());
         to.entries("entry", 0..lines.len(), |e, to| {
-            let state = match (used >> e & 1 != 0, ready >> e & 1 != 0) {
+            let state = match (used.get(e), ready.get(e)) {
                 (false, _) => State::Free,
                 (true, false) => State::Pending,
                 (true, true) => State::Ready,
@@ -278,26 +319,32 @@ impl Mshr {
         self.count[e] += 1;
     }
 
-    fn first_free(&self) -> Option<u8> {
-        let free = (!self.used).trailing_zeros();
-        (free < self.lines.len() as u32).then_some(free as u8)
+    fn first_free(&self) -> Option<u16> {
+        let mut words = (0..).step_by(64).zip(&self.used.0);
+        let (first, word) = words.find(|(_, word)| **word != u64::MAX)?;
+        let free = first + word.trailing_ones();
+        (free < self.lines.len() as u32).then_some(free as u16)
     }
 
-    /// The entry among some of those in use that tracks a line.
-    fn find(&self, line: u64, among: u64) -> Option<usize> {
+    /// The entry in use that tracks a line, among those that are meant.
+    #[inline(always)]
+    fn find(&self, line: u64, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
+        let tracks = |entry: usize| self.lines[entry] == line && self.used.get(entry) && is_meant(entry);
         let guess = usize::from(self.guess[hash(line)]);
-        if among >> guess & 1 != 0 && self.lines[guess] == line { Some(guess) } else { self.search(line, among) }
+        if tracks(guess) { Some(guess) } else { self.search(tracks) }
     }
 
     #[inline(never)]
-    fn search(&self, line: u64, among: u64) -> Option<usize> {
-        let mut candidates = among;
-        while candidates != 0 {
-            let entry = candidates.trailing_zeros() as usize;
-            if self.lines[entry] == line {
-                return Some(entry);
+    fn search(&self, tracks: impl Fn(usize) -> bool) -> Option<usize> {
+        for (first, word) in (0..).step_by(64).zip(&self.used.0) {
+            let mut candidates = *word;
+            while candidates != 0 {
+                let entry = first + candidates.trailing_zeros() as usize;
+                if tracks(entry) {
+                    return Some(entry);
+                }
+                candidates &= candidates - 1;
             }
-            candidates &= candidates - 1;
         }
         None
     }

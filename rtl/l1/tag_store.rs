@@ -84,6 +84,14 @@ impl TagStore {
         self.decoupled().map(Decoupled::moves).unwrap_or_default()
     }
 
+    /// Leaves so many ways in use, and forgets every line.
+    pub(super) fn set_ways(&mut self, ways: u32) {
+        match self {
+            Self::Plain(tags) => tags.set_ways(ways),
+            Self::Decoupled(tags) => tags.set_ways(ways),
+        }
+    }
+
     /// The set of a line.
     #[inline]
     #[must_use]

@@ -136,6 +136,8 @@ pub struct Tags {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
+    /// Ways in use, where shared memory may have the others.
+    in_use: Option<u32>,
 }
 
 impl Tags {
@@ -161,9 +163,15 @@ impl Tags {
         };
         let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };
         let replacement = Replacement::new(policy, place);
-        let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits };
+        let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits, in_use: None };
         tags.clear();
         tags
+    }
+
+    /// Leaves so many ways in use from now on, none of which holds a line.
+    pub fn set_ways(&mut self, ways: u32) {
+        self.in_use = Some(ways);
+        self.clear();
     }
 
     /// The set of a line.
@@ -209,6 +217,7 @@ impl Tags {
     #[inline(always)]
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
+        let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
         // The claim to go, and below it the way, so that of equal claims the lowest way's wins.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
@@ -340,8 +349,11 @@ impl Tags {
 
     /// Lists the array, the comparators and the index unit.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { entries, replacement, index, line_bits } = self;
+        let Self { entries, replacement, index, line_bits, in_use } = self;
         let ways = entries.spec().columns;
+        if let Some(in_use) = in_use {
+            to.sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
+        }
         to.array("entries", entries);
         replacement.describe(to);
         to.part("index", |to| index.describe(to));

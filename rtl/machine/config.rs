@@ -153,6 +153,7 @@ impl MachineConfig {
             }
         });
         rules.group("sm", |rules| self.sm.validate(self.l1.line_bytes, rules));
+        rules.group("sm.shared", |rules| self.validate_carve_outs(rules));
         self.throttle.validate(self.num_sms, &self.sm, &mut rules);
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.validate_l1(rules));
@@ -222,6 +223,28 @@ impl MachineConfig {
         // A domain of more SMs than the first holds has the clock of the cores.
         let more = std::iter::repeat_n(core_khz, num_groups(self.num_sms.min(MOST_PORTS)).saturating_sub(1));
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
+    }
+
+    /// Checks the parts of the L1 that kernels may take.
+    fn validate_carve_outs(&self, rules: &mut Rules) {
+        let carve_outs = &self.sm.shared.carve_outs;
+        let Some(&most) = carve_outs.last() else { return };
+        let of_a_way = self.l1.sets.saturating_mul(self.l1.line_bytes).max(1);
+        let all = of_a_way.saturating_mul(self.l1.ways);
+        let is_legal = carve_outs.iter().all(|bytes| bytes.is_multiple_of(of_a_way) && *bytes < all)
+            && carve_outs.is_sorted_by(|a, b| a < b)
+            && most >= self.sm.shared.bytes;
+        let bytes = self.sm.shared.bytes;
+        let legal =
+            format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
+        let given = format!("{carve_outs:?}");
+        rules.expect(is_legal, "carve_outs", given, &legal, "they are ways of the L1, and any kernel must find one");
+    }
+
+    /// Ways that the L1 has beside a kernel of which an SM holds so many bytes of shared memory.
+    #[must_use]
+    pub fn l1_ways(&self, shared: u64) -> u32 {
+        self.l1.ways - self.sm.shared.carve_out(shared) / (self.l1.sets * self.l1.line_bytes)
     }
 
     /// How units of `unit_bytes` go round among the partitions: lines of an L1 or an L2, or bursts.

@@ -273,8 +273,13 @@ impl Machine {
         for core in &mut self.cores {
             core.load(Arc::clone(image))?;
         }
+        let shared = u64::from(per_sm) * image.shared_footprint();
+        let ways = self.config.l1_ways(shared);
         for lsu in &mut self.lsus {
             lsu.count_loads(image.counted_instructions());
+            if !self.config.sm.shared.carve_outs.is_empty() {
+                lsu.set_ways(ways);
+            }
         }
         if let Some(coordinator) = &mut self.coordinator {
             coordinator.load(image.key());

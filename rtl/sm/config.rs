@@ -108,7 +108,7 @@ pub struct OperandConfig {
 }
 
 /// The scratchpad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedConfig {
     /// Bytes (li2015 Table 2, khairy2015 Table 1: 48 KB).
@@ -117,6 +117,18 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Core cycles from operand read to writeback of an access without conflicts.
     pub latency: u16,
+    /// Bytes that a kernel may take of the data memory of the L1, in ascending order: at its launch the least that holds
+    /// what the CTAs of an SM need, whose ways the L1 then lacks. Empty: the scratchpad is a memory of its own.
+    pub carve_outs: Vec<u32>,
+}
+
+impl SharedConfig {
+    /// What a kernel takes of the L1 that needs so many bytes.
+    #[must_use]
+    pub fn carve_out(&self, bytes: u64) -> u32 {
+        let fits = |carve_out: &&u32| u64::from(**carve_out) >= bytes;
+        self.carve_outs.iter().find(fits).or(self.carve_outs.last()).copied().unwrap_or(0)
+    }
 }
 
 /// Where the fetch stage finds instructions.

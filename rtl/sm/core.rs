@@ -604,7 +604,7 @@ pub(super) mod tests {
                 generic_collectors: 0,
                 latches: false,
             },
-            shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
+            shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26, carve_outs: Vec::new() },
         }
     }
 }

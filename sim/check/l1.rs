@@ -159,6 +159,11 @@ impl Lockstep {
         done.map_err(|text| Mismatch { path: self.path.clone(), cycle, text })
     }
 
+    /// A set of the L1D has so many ways from now on.
+    pub fn set_ways(&mut self, ways: usize) {
+        self.twins[CacheId::L1d as usize].set_ways(ways);
+    }
+
     /// The L1D admits these lines alone from now on.
     pub fn admit(&mut self, lines: &[u64]) {
         self.twins[CacheId::L1d as usize].admit(lines);

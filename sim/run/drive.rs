@@ -243,6 +243,9 @@ impl<'o> Drive<'o> {
             None => self.kernels.push((name.to_owned(), 1)),
         }
         self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
+        if let Some(shadow) = &mut self.shadow {
+            shadow.loaded(self.machine.config(), image);
+        }
         self.sim.rouse(self.machine.id(Part::Dispatcher));
         for sm in 0..self.machine.cores().len() {
             self.sim.rouse(self.machine.id(Part::Core(sm)));

@@ -7,12 +7,14 @@ use golden::dram::checker::Checker;
 use golden::dram::command::Command;
 use golden::interp::{self, Order, Sms};
 use golden::l1::reuse::{Histograms, Reuse};
+use golden::l1::unified;
 use golden::memory::FlatMemory;
 use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
+use rtl::l1::config::L1Config;
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
-use rtl::sm::InstructionStore;
+use rtl::sm::{InstructionStore, KernelImage, SharedConfig, occupancy};
 
 use super::compared::{self, Part};
 use super::consistency::MemoryModel;
@@ -175,6 +177,19 @@ impl Shadow {
         }
     }
 
+    /// A kernel has been loaded, which may have taken ways of the L1s.
+    pub(super) fn loaded(&mut self, config: &MachineConfig, image: &KernelImage) {
+        let SharedConfig { carve_outs, .. } = &config.sm.shared;
+        let Ok(ctas) = occupancy(&config.sm, image) else { return };
+        if carve_outs.is_empty() {
+            return;
+        }
+        let needed = u64::from(ctas) * image.shared_footprint();
+        let L1Config { sets, ways, line_bytes, .. } = config.l1;
+        let ways = unified::ways([sets, ways, line_bytes].map(u64::from), carve_outs, needed);
+        self.l1s.iter_mut().for_each(|l1| l1.set_ways(ways as usize));
+    }
+
     /// The L1s have been flushed.
     pub(super) fn flushed(&mut self, cycle: u64) {
         for i in 0..self.l1s.len() {
@@ -270,7 +285,7 @@ pub(super) fn interpret(
     prepared: &Prepared,
 ) -> Result<(), String> {
     let config = machine.config();
-    let ctas = rtl::sm::occupancy(&config.sm, &kernel.image).map_err(|e| e.to_string())? as usize;
+    let ctas = occupancy(&config.sm, &kernel.image).map_err(|e| e.to_string())? as usize;
     let (launch, sms) = (interpreted(kernel), Sms { count: config.num_sms as usize, ctas });
     let before = shadow.memory.clone();
     let ran = interp::run_in(Order::Forward, &launch, sms, &mut shadow.memory).map_err(|e| e.to_string())?;

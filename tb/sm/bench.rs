@@ -503,6 +503,6 @@ pub fn fermi() -> SmConfig {
             generic_collectors: 0,
             latches: false,
         },
-        shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26 },
+        shared: SharedConfig { bytes: 48 << 10, banks: 32, latency: 26, carve_outs: Vec::new() },
     }
 }

@@ -188,14 +188,32 @@ impl Draw {
         self.one_of("sm.icache.instruction_bytes", &[4, 8, 16]);
     }
 
+    /// Ways of so many bytes of which shared memory may take those that its 48 KB need.
+    fn unified(&mut self, way: u64) {
+        let least = (48u64 << 10).div_ceil(way);
+        let left = 1 + self.random.below(8);
+        let some = self.random.below(least);
+        self.set("l1.ways", least + left);
+        let (some, most) = (some * way, least * way);
+        self.set("sm.shared.carve_outs", if some > 0 { format!("[0, {some}, {most}]") } else { format!("[{most}]") });
+    }
+
     fn l1(&mut self, l1_line_bytes: u32) {
         self.range("lsu.slots", 1, 64);
         self.range("lsu.access_queue", 1, 64);
         self.range("lsu.request_latency", 1, 40);
         self.range("lsu.reply_latency", 1, 40);
-        self.sets("l1", 7, 5, l1_line_bytes == 128);
-        self.range("l1.ways", 1, 16);
-        self.range("l1.mshr_entries", 1, 64);
+        if self.random.percent(15) {
+            // 16 or 32 sets, whose ways are few enough; kernels take some of them for shared memory.
+            let log2 = 4 + self.random.below(2);
+            self.set("l1.sets", 1 << log2);
+            self.unified(u64::from(l1_line_bytes) << log2);
+        } else {
+            self.sets("l1", 7, 5, l1_line_bytes == 128);
+            self.range("l1.ways", 1, 16);
+        }
+        let most = if self.random.percent(20) { 512 } else { 64 };
+        self.range("l1.mshr_entries", 1, most);
         self.range("l1.mshr_merges", 1, 64);
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);

@@ -58,3 +58,27 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
     let without = issued(&["sm.pipes.int_pipe=false"]);
     assert!(without > 1.8 && without < 2.1, "{without:.2} a cycle");
 }
+
+#[test]
+fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
+    // A loop over 48 KB, beside so many bytes of shared memory a CTA.
+    let hits = |sets: &[&str], shared: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = std::fs::read_to_string(file("again.toml")).unwrap();
+        let ptx = std::fs::canonicalize(file("again.ptx")).unwrap();
+        let text = text
+            .replace("again.ptx", ptx.to_str().unwrap())
+            .replace("shared_bytes = 0", &format!("shared_bytes = {shared}"));
+        let launch = folder.path().join("again.toml");
+        std::fs::write(&launch, text).unwrap();
+        let counters = volta().sets(&["num_sms=1"]).sets(sets).run(&launch).counters;
+        counters.l1[0].hits
+    };
+    let all = hits(&[], 0);
+    // Of 32 CTAs that an SM holds, each has 1 KB: 96 KB are left. Of two with 40 KB each, 32 KB are.
+    assert_eq!(hits(&[], 1 << 10), all);
+    let few = hits(&[], 40 << 10);
+    assert!(few < all / 2, "{few} of {all}");
+    // The L1 that nothing is taken from is as large beside any.
+    assert_eq!(hits(&["sm.shared.carve_outs=[]"], 40 << 10), all);
+}

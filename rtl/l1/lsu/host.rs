@@ -23,6 +23,14 @@ impl Lsu {
         }
     }
 
+    /// Leaves the L1D so many ways until it is told otherwise, and no line.
+    ///
+    /// # Panics
+    /// If a line is on its way.
+    pub fn set_ways(&mut self, ways: u32) {
+        self.caches[CacheId::L1d as usize].set_ways(ways);
+    }
+
     /// Has the L1D keep lines that are written on their way: testbenches show what for it must not.
     pub fn keep_overtaken(&mut self) {
         self.caches[CacheId::L1d as usize].keep_overtaken();

@@ -236,6 +236,9 @@ impl Builder<'_> {
         };
         let mut lsu = Lsu::new(place, &config.l1, [&config.const_cache, &config.texture_cache], &config.lsu);
         lsu.set_throttle(&config.throttle, &config.l1, config.sm.warps);
+        if !config.sm.shared.carve_outs.is_empty() {
+            lsu.set_ways(config.l1.ways);
+        }
         lsu
     }
 

@@ -268,7 +268,8 @@ impl KernelImage {
     }
 
     /// Shared bytes that a CTA takes from its SM.
-    pub(in crate::sm) fn shared_footprint(&self) -> u64 {
+    #[must_use]
+    pub fn shared_footprint(&self) -> u64 {
         u64::from(self.shared_bytes()).next_multiple_of(u64::from(SHARED_GRANULE))
     }
 

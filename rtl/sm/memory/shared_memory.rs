@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn atomics_of_one_word_are_served_one_after_the_other() {
-        let mut shared = SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3 });
+        let mut shared =
+            SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() });
         let mut cycles = |address: fn(u64) -> u64, mask, bytes| {
             shared.atomic_cycles(&from_fn(|lane| address(lane as u64)), mask, bytes)
         };
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn bytes_come_back_at_every_width() {
-        let config = SharedConfig { bytes: 4096, banks: 32, latency: 3 };
+        let config = SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() };
         let mut shared = SharedMemory::new("sm0", &config);
         shared.record();
         let before = shared.digest();

@@ -145,7 +145,7 @@ fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
         refused(&[], &["l1.sets=48", "l1.mshr_entries=0", "dram.rows=1000"]),
         [
             "--set:1:9: l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
-            "--set:1:17: l1.mshr_entries is 0, expected 1 to 64: the search is one bit an entry",
+            "--set:1:17: l1.mshr_entries is 0, expected 1 to 512: the search is one bit an entry",
             "--set:1:11: dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
         ]
     );
@@ -561,4 +561,20 @@ fn sub_cores_take_equal_parts_of_banks_and_collectors() {
     assert!(generic.len() == 1 && generic[0].contains("sm.operands.generic_collectors is 6"), "{generic:?}");
     let too_many = refused(&[], &["sm.operands.generic_collectors=9", "sm.pipes.result_bus=9"]);
     assert_eq!(too_many.len(), 2, "{too_many:?}");
+}
+
+#[test]
+fn carve_outs_are_whole_ways_that_leave_the_l1_some() {
+    let refused = |carve_outs: &str| refused(&[], &["l1.ways=32", &format!("sm.shared.carve_outs={carve_outs}")]);
+    assert_eq!(
+        refused("[0, 5000, 49152]"),
+        [
+            "--set:1:22: sm.shared.carve_outs is [0, 5000, 49152], expected ascending multiples of a way's 4096 bytes below the \
+          L1's 131072, the last at least 49152: they are ways of the L1, and any kernel must find one"
+        ]
+    );
+    for wrong in ["[49152, 0]", "[0, 0, 49152]", "[0, 32768]", "[0, 131072]"] {
+        assert_eq!(refused(wrong).len(), 1, "{wrong}");
+    }
+    assert!(fermi(&[], &["l1.ways=32", "sm.shared.carve_outs=[0, 4096, 49152]"]).is_ok());
 }
