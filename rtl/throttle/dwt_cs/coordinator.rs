@@ -264,11 +264,7 @@ impl Block for Coordinator {
         let Search { phase, got, misses, instructions, hot, streak, base, best } = search;
         to.state("phase", *phase);
         to.bits("key", *key);
-        let low = u64::BITS.min(*num_cores);
-        to.sized("got", *got as u64, low);
-        if *num_cores > low {
-            to.sized("got_high", (*got >> low) as u64, num_cores - low);
-        }
+        to.mask("got", *got, *num_cores);
         to.bits("misses", *misses);
         to.bits("instructions", *instructions);
         to.flag("hot", *hot);
