@@ -93,7 +93,7 @@ fn all_broken_rules_are_reported_at_once() {
     warpsieve(&["run", SMALL, "--set", "l1.sets=48", "--set", "l1.mshr_entries=0"]).refused(&[
         "the configuration has 2 problems",
         "l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
-        "l1.mshr_entries is 0, expected 1 to 64: the search is one bit an entry",
+        "l1.mshr_entries is 0, expected 1 to 512: the search is one bit an entry",
     ]);
 }
 
