@@ -5,21 +5,23 @@
 //! tags (li2015 section 4) is the same behind a filter.
 //!
 //! A set is a list of lines from least to most recently used; a way without a line does not exist
-//! here, so the twin knows lines, never way numbers. Within one cycle the events follow each other
+//! here, so the twin knows lines, never way numbers. A line is a map of parts: one if lines come whole, else its sectors, of
+//! which a load fetches those that it wants. Within one cycle the events follow each other
 //! as the cache works: fill, recall, drain, then the access.
 //!
 //! [`Cache::predict`] tells what an event must lead to, [`Cache::step`] does it, [`Cache::check`]
 //! does it only if the cache under test did the same, and explains the difference otherwise.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::bypass::{Bypass, Contents, Way};
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, RecallOutcome, Space, Victim,
+    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, Parts, RecallOutcome, Space, Victim,
     WriteOutcome,
 };
-use super::mshr::{Mshr, NotPending, Verdict};
+use super::mshr::{Mshr, NotPending, Verdict, Waits};
 use super::replacement::lru::Lru;
 use super::replacement::{Newcomer, Replacement};
 use crate::index::SetIndex;
@@ -47,16 +49,65 @@ pub struct Config {
     pub notifies: bool,
 }
 
+/// What is known of a line as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// On its way; `doomed` if it must not stay.
-    Reserved {
-        doomed: bool,
-    },
+    /// A part of it is on its way.
+    Reserved,
     Valid,
     Modified,
     /// Only its tag is here.
     Hollow,
+}
+
+/// A part of a line that is not absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// `doomed` if it must not stay.
+    OnWay {
+        doomed: bool,
+    },
+    Here,
+}
+
+/// A line with a way: hollow if it has no part.
+#[derive(Clone, Debug)]
+struct Held {
+    line: u64,
+    parts: BTreeMap<u8, Part>,
+    /// Newer than memory.
+    modified: bool,
+}
+
+impl Held {
+    /// The tag of a line.
+    fn hollow(line: u64) -> Self {
+        Self { line, parts: BTreeMap::new(), modified: false }
+    }
+
+    fn status(&self) -> Status {
+        let is_coming = self.parts.values().any(|part| *part != Part::Here);
+        match (self.parts.is_empty(), is_coming, self.modified) {
+            (true, ..) => Status::Hollow,
+            (_, true, _) => Status::Reserved,
+            (.., true) => Status::Modified,
+            _ => Status::Valid,
+        }
+    }
+
+    /// Those of some parts that are as said.
+    fn which(&self, of: Parts, is_meant: impl Fn(Part) -> bool) -> Parts {
+        let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
+        Parts(meant.fold(0, |all, part| all | 1 << part))
+    }
+
+    fn here(&self, of: Parts) -> Parts {
+        self.which(of, |part| part == Part::Here)
+    }
+
+    fn coming(&self, of: Parts) -> Parts {
+        self.which(of, |part| part != Part::Here)
+    }
 }
 
 /// The twin; `W` names a waiting load.
@@ -64,7 +115,7 @@ enum Status {
 pub struct Cache<W> {
     config: Config,
     /// Per set: lines from least to most recently used.
-    sets: Vec<Vec<(u64, Status)>>,
+    sets: Vec<Vec<Held>>,
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
@@ -75,15 +126,15 @@ pub struct Cache<W> {
 }
 
 /// Where a line stands in what a set holds.
-fn standing(held: &[(u64, Status)], line: u64) -> Standing {
-    match held.iter().find(|(other, _)| *other == line) {
+fn standing(held: &[Held], line: u64) -> Standing {
+    match held.iter().find(|other| other.line == line).map(Held::status) {
         None => Standing::Candidate,
-        Some((_, Status::Valid | Status::Hollow)) => Standing::Clean,
-        Some((_, Status::Reserved { .. } | Status::Modified)) => Standing::Bound,
+        Some(Status::Valid | Status::Hollow) => Standing::Clean,
+        Some(Status::Reserved | Status::Modified) => Standing::Bound,
     }
 }
 
-impl<W: Copy + Debug + PartialEq> Cache<W> {
+impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// An empty cache.
     pub fn new(config: Config) -> Self {
         let mshr = Mshr::new(config.mshr_entries, config.mshr_slots);
@@ -152,34 +203,42 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         match *event {
             Event::Load { load: Load { line, .. }, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
             Event::Load { load, .. } if self.ways_of(&load).any(|way| way == Way::Past) => Err(Breach::Path(load.line)),
-            Event::Load { load: Load { line, .. }, queue_used, .. } => {
-                Ok(Outcome::Load(self.predict_load(line, queue_used)))
+            Event::Load { load, queue_used, .. } => Ok(Outcome::Load(self.predict_load(&load, queue_used))),
+            Event::Store { line, parts, space, queue_used } => {
+                self.predict_store((line, parts), space, queue_used).map(Outcome::Write)
             }
-            Event::Store { line, space, queue_used } => self.predict_store(line, space, queue_used).map(Outcome::Write),
-            Event::Atomic { line, queue_used } => self.predict_overtaking(line, queue_used).map(Outcome::Write),
+            Event::Atomic { line, parts, queue_used } => {
+                self.predict_overtaking((line, parts), Space::Global, queue_used).map(Outcome::Write)
+            }
             Event::Bypass { load: Load { line, .. }, chosen: true }
                 if self.filter.is_some() && !self.is_filtered(line) =>
             {
                 Err(Breach::Admitted(line))
             }
-            Event::Bypass { load, chosen } => match self.status(load.line) {
-                Some(Status::Modified) => Err(Breach::Modified(load.line)),
+            Event::Bypass { load, chosen } => match self.held(load.line) {
+                Some(held) if held.modified => Err(Breach::Modified(load.line)),
                 _ if chosen && !self.sends_past(&load) => Err(Breach::Path(load.line)),
                 _ => Ok(Outcome::Done),
             },
             Event::Reach { .. } | Event::PeriodEnd { .. } => Ok(Outcome::Done),
-            Event::Fill { line } => {
-                let waiters = self.mshr.waiters(line).ok_or(Breach::Fill(NotPending(line)))?;
-                let kept = self.status(line) == Some(Status::Reserved { doomed: false });
+            Event::Fill { line, parts } => {
+                let waiters = self.mshr.waiters(line, parts).ok_or(Breach::Fill(NotPending(line)))?;
+                let stays = |part| part == Part::OnWay { doomed: false };
+                let kept = self.held(line).map_or(Parts(0), |held| held.which(parts, stays));
                 Ok(Outcome::Filled { kept, waiters })
             }
-            Event::Recall { line } => Ok(Outcome::Recalled(match self.status(line) {
-                None | Some(Status::Hollow) => RecallOutcome::Missed,
-                Some(Status::Valid) => RecallOutcome::Dropped,
-                Some(Status::Reserved { .. }) => RecallOutcome::Pending,
-                Some(Status::Modified) => RecallOutcome::Kept,
+            Event::Recall { line } => Ok(Outcome::Recalled(match self.held(line) {
+                Some(held) if held.modified => RecallOutcome::Kept,
+                held => match held.map(Held::status) {
+                    None | Some(Status::Hollow) => RecallOutcome::Missed,
+                    Some(Status::Reserved) => RecallOutcome::Pending,
+                    Some(Status::Valid | Status::Modified) => RecallOutcome::Dropped,
+                },
             })),
-            Event::Supply { line } => Ok(Outcome::Supplied(self.status(line) == Some(Status::Valid))),
+            Event::Supply { line, parts } => {
+                let has = |held: &Held| !held.modified && held.here(parts) == parts;
+                Ok(Outcome::Supplied(self.held(line).is_some_and(has)))
+            }
             Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
             Event::Switch { .. } => Ok(Outcome::Done),
             Event::Flush => match self.mshr.used() {
@@ -223,8 +282,13 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         let mshr = format!("{used} of {entries} MSHR entries in use");
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
-        let lines: Vec<String> = self.sets[set].iter().map(|(line, status)| format!("{line:#x} {status:?}")).collect();
-        let draining = if self.mshr.is_draining(line) { ", the line is draining" } else { "" };
+        let shown = |held: &Held| match held.parts.len() {
+            // A line that comes whole, or of which no more than a part is known.
+            0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
+            _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
+        };
+        let lines: Vec<String> = self.sets[set].iter().map(shown).collect();
+        let draining = if self.mshr.is_draining(line, Parts(u8::MAX)) { ", the line is draining" } else { "" };
         let counts: Vec<String> = self.known(set).iter().map(|(line, count)| format!("{line:#x} {count}")).collect();
         let known = if self.filter.is_some() { format!(", counts [{}]", counts.join(", ")) } else { String::new() };
         format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
@@ -233,21 +297,21 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// Invariant: the lines reserved in the sets are exactly those pending in the MSHR, no set is
     /// over-full, no line is held twice.
     pub fn is_consistent(&self) -> bool {
-        let mut reserved: Vec<u64> = self
-            .sets
-            .iter()
-            .flatten()
-            .filter(|(_, status)| matches!(status, Status::Reserved { .. }))
-            .map(|(line, _)| *line)
-            .collect();
+        let all = || self.sets.iter().flatten();
+        let is_coming = |held: &&Held| held.status() == Status::Reserved;
+        let mut reserved: Vec<u64> = all().filter(is_coming).map(|held| held.line).collect();
         reserved.sort_unstable();
-        let once = |set: &Vec<(u64, Status)>| {
-            set.iter().all(|(line, _)| set.iter().filter(|(other, _)| other == line).count() == 1)
+        let parts_agree = |held: &Held| {
+            let coming = held.coming(Parts(u8::MAX)).each();
+            coming.eq(self.mshr.pending_parts(held.line))
         };
-        let is_known = |set: usize, held: &Vec<(u64, Status)>| {
-            self.filter.as_ref().is_none_or(|filter| filter.is_consistent(set, held.iter().map(|(line, _)| *line)))
+        let once =
+            |set: &Vec<Held>| set.iter().all(|held| set.iter().filter(|other| other.line == held.line).count() == 1);
+        let is_known = |set: usize, held: &Vec<Held>| {
+            self.filter.as_ref().is_none_or(|filter| filter.is_consistent(set, held.iter().map(|held| held.line)))
         };
         self.mshr.pending_lines().eq(reserved)
+            && all().all(parts_agree)
             && self.sets.iter().all(|set| set.len() <= self.config.ways && once(set))
             && self.sets.iter().enumerate().all(|(set, held)| is_known(set, held))
     }
@@ -259,57 +323,71 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
 
     /// Whether a load of the line goes past.
     pub fn is_filtered(&self, line: u64) -> bool {
-        let filter = self.filter.as_ref().filter(|_| self.status(line).is_none());
+        let filter = self.filter.as_ref().filter(|_| self.held(line).is_none());
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
-    fn predict_load(&self, line: u64, queue_used: usize) -> LoadOutcome {
-        let verdict = self.mshr.verdict(line);
-        let all = match self.status(line) {
-            Some(Status::Valid | Status::Modified) => return LoadOutcome::Hit,
-            Some(Status::Reserved { .. }) if verdict == Verdict::Merged => {
-                return LoadOutcome::HitPending;
-            }
-            Some(Status::Reserved { .. }) => Fails { mshr_merge: true, ..Fails::default() },
-            None | Some(Status::Hollow) => {
-                let (victim, line_alloc) = self.victim_for(line);
-                let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
-                Fails {
-                    line_alloc,
-                    mshr_entry: verdict != Verdict::Primary,
-                    mshr_merge: false,
-                    miss_queue: queue_used + needed > self.config.miss_queue,
-                }
-            }
-        };
+    /// Of the parts that a load wants, those that are on their way, and those that are absent.
+    fn wanted(&self, load: &Load) -> (Parts, Parts) {
+        let Some(held) = self.held(load.line) else { return (Parts(0), load.parts) };
+        let coming = held.coming(load.parts);
+        (coming, load.parts.without(coming).without(held.here(load.parts)))
+    }
+
+    fn predict_load(&self, load: &Load, queue_used: usize) -> LoadOutcome {
+        let line = load.line;
+        let (coming, absent) = self.wanted(load);
+        let mut all = Fails::default();
+        if !coming.is_empty() {
+            all.mshr_merge = self.mshr.verdict(line, coming) != Verdict::Merged;
+        }
+        let (victim, none) = self.victim_for(line);
+        if !absent.is_empty() {
+            let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
+            all.line_alloc = none;
+            all.mshr_entry = self.mshr.verdict(line, absent) != Verdict::Primary;
+            all.miss_queue = queue_used + needed > self.config.miss_queue;
+        }
         match all.first(self.config.fail_order) {
-            None => LoadOutcome::Miss { victim: self.victim_for(line).0 },
             Some(first) => LoadOutcome::Refused { first, all },
+            None if !absent.is_empty() => LoadOutcome::Miss { victim },
+            None if !coming.is_empty() => LoadOutcome::HitPending,
+            None => LoadOutcome::Hit,
         }
     }
 
-    fn predict_store(&self, line: u64, space: Space, queue_used: usize) -> Result<WriteOutcome, Breach> {
-        // A local store that hits stays here, and so needs no miss-queue slot.
-        if space == Space::Local && matches!(self.status(line), Some(Status::Valid | Status::Modified)) {
+    fn predict_store(
+        &self,
+        (line, parts): (u64, Parts),
+        space: Space,
+        queue_used: usize,
+    ) -> Result<WriteOutcome, Breach> {
+        // A local store that finds all of its parts stays here, and so needs no miss-queue slot.
+        if space == Space::Local && self.held(line).is_some_and(|held| held.here(parts) == parts) {
             return Ok(WriteOutcome::WrittenBack);
         }
-        match self.predict_overtaking(line, queue_used)? {
-            WriteOutcome::Evicted if self.config.updates && space == Space::Global => Ok(WriteOutcome::Updated),
+        match self.predict_overtaking((line, parts), space, queue_used)? {
+            WriteOutcome::Evicted if self.config.updates => Ok(WriteOutcome::Updated),
             other => Ok(other),
         }
     }
 
-    /// A write goes past the cache: no copy here may outlive it.
-    fn predict_overtaking(&self, line: u64, queue_used: usize) -> Result<WriteOutcome, Breach> {
+    /// A write goes past the cache: no copy here may outlive it. What a local one finds here stays, and is changed.
+    fn predict_overtaking(
+        &self,
+        (line, parts): (u64, Parts),
+        space: Space,
+        queue_used: usize,
+    ) -> Result<WriteOutcome, Breach> {
         if queue_used >= self.config.miss_queue {
             let all = Fails { miss_queue: true, ..Fails::default() };
             return Ok(WriteOutcome::Refused { first: Fail::MissQueue, all });
         }
-        match self.status(line) {
-            None | Some(Status::Hollow) => Ok(WriteOutcome::Missed),
-            Some(Status::Modified) => Err(Breach::Modified(line)),
-            Some(Status::Valid) => Ok(WriteOutcome::Evicted),
-            Some(Status::Reserved { .. }) => Ok(WriteOutcome::Pending),
+        match self.held(line) {
+            Some(held) if held.modified && space == Space::Global => Err(Breach::Modified(line)),
+            Some(held) if space == Space::Global && !held.here(parts).is_empty() => Ok(WriteOutcome::Evicted),
+            Some(held) if !held.coming(parts).is_empty() => Ok(WriteOutcome::Pending),
+            _ => Ok(WriteOutcome::Missed),
         }
     }
 
@@ -326,44 +404,50 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
                 self.served(&load, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
-                self.mshr.alloc(load.line, waiter);
+                self.wait(&load, waiter);
                 self.touch(load.line, true);
                 self.served(&load, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
+                let (_, absent) = self.wanted(&load);
                 let (gone, _) = self.place_for(load.line);
-                self.mshr.alloc(load.line, waiter);
-                self.place(load.line, load.pc, gone);
+                self.wait(&load, waiter);
+                if self.has_parts(load.line) {
+                    self.touch(load.line, true)
+                } else {
+                    self.place(load.line, load.pc, gone)
+                }
+                self.set_parts(load.line, absent, Some(Part::OnWay { doomed: false }));
                 self.served(&load, true);
             }
             (Event::Bypass { load, chosen: true }, _) => self.went_past(&load),
-            (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => {
-                self.touch(line, false);
-                self.set_status(line, Status::Modified);
-            }
-            (Event::Store { line, .. }, Outcome::Write(WriteOutcome::Updated))
-            | (Event::Supply { line }, Outcome::Supplied(true)) => self.touch(line, false),
-            // What is left of the line is its tag, if anything.
-            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Missed))
-            | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Missed))
-                if self.status(line).is_some() =>
-            {
-                self.drop_line(line);
-            }
-            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Evicted))
-            | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Dropped)) => self.drop_line(line),
-            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(WriteOutcome::Pending))
-            | (Event::Recall { line }, Outcome::Recalled(RecallOutcome::Pending)) => {
-                self.set_status(line, Status::Reserved { doomed: !self.keeps_overtaken });
-                self.mshr.close(line);
-            }
-            (Event::Fill { line }, Outcome::Filled { kept, .. }) => {
-                self.mshr.fill(line).map_err(Breach::Fill)?;
-                if kept {
-                    self.set_status(line, Status::Valid);
-                } else {
-                    self.drop_line(line);
+            (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => self.change(line, true),
+            (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, false),
+            (Event::Store { .. } | Event::Atomic { .. }, Outcome::Write(WriteOutcome::Refused { .. })) => {}
+            (Event::Store { line, parts, space: Space::Local, .. }, Outcome::Write(_)) => {
+                if self.held(line).is_some_and(|held| !held.here(parts).is_empty()) {
+                    self.change(line, true);
                 }
+                self.overtake(line, parts);
+                self.drop_if_empty(line);
+            }
+            (Event::Store { line, parts, .. }, Outcome::Write(WriteOutcome::Updated)) => {
+                self.change(line, false);
+                self.overtake(line, parts);
+            }
+            (Event::Store { line, parts, .. } | Event::Atomic { line, parts, .. }, Outcome::Write(_)) => {
+                self.drop_parts(line, parts);
+                self.overtake(line, parts);
+            }
+            (Event::Recall { line }, Outcome::Recalled(outcome)) if outcome != RecallOutcome::Kept => {
+                self.drop_parts(line, Parts(u8::MAX));
+                self.overtake(line, Parts(u8::MAX));
+            }
+            (Event::Fill { line, parts }, Outcome::Filled { kept, .. }) => {
+                self.mshr.fill(line, parts).map_err(Breach::Fill)?;
+                self.set_parts(line, parts.without(kept), None);
+                self.set_parts(line, kept, Some(Part::Here));
+                self.drop_if_empty(line);
             }
             (Event::Drain, _) => {
                 self.mshr.pop();
@@ -384,15 +468,17 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// The line that would give way for `line`, and whether it needs one and there is none.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
-        let victim = gone.filter(|gone| self.status(*gone) != Some(Status::Hollow));
-        (victim.map(|line| Victim { line, modified: self.status(line) == Some(Status::Modified) }), none)
+        let victim = gone.filter(|gone| self.has_parts(*gone));
+        (victim.map(|line| Victim { line, modified: self.held(line).is_some_and(|held| held.modified) }), none)
     }
 
     /// The line whose way a miss of `line` takes, if that is not empty: its own tag, else what makes room;
     /// and whether it needs that and there is none.
     fn place_for(&self, line: u64) -> (Option<u64>, bool) {
-        if self.status(line).is_some() {
-            return (Some(line), false);
+        match self.held(line) {
+            Some(held) if held.parts.is_empty() => return (Some(line), false),
+            Some(_) => return (None, false),
+            None => {}
         }
         let number = self.set_of(line);
         let set = &self.sets[number];
@@ -401,8 +487,8 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             return (None, false);
         }
         let may_go = |is_free: &dyn Fn(u64) -> bool| {
-            let free = set.iter().filter(|(line, status)| !matches!(status, Status::Reserved { .. }) && is_free(*line));
-            self.replacement.victim(&mut free.map(|(line, _)| *line))
+            let free = set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
+            self.replacement.victim(&mut free.map(|held| held.line))
         };
         // Only a local load is here when all are protected: a global one goes past.
         let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));
@@ -421,7 +507,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     /// A load goes past by choice.
     fn went_past(&mut self, load: &Load) {
         let (line, set) = (load.line, self.set_of(load.line));
-        let known = self.status(line).is_some();
+        let known = self.held(line).is_some();
         self.pass(line);
         if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
             if known { self.touch(line, true) } else { self.keep_tag(line) }
@@ -443,11 +529,11 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
-            let may_go = |status: &Status| matches!(status, Status::Valid | Status::Hollow);
-            let Some(place) = self.sets[set].iter().position(|(_, status)| may_go(status)) else { return };
+            let may_go = |held: &Held| matches!(held.status(), Status::Valid | Status::Hollow);
+            let Some(place) = self.sets[set].iter().position(may_go) else { return };
             self.sets[set].remove(place);
         }
-        self.sets[set].push((line, Status::Hollow));
+        self.sets[set].push(Held::hollow(line));
     }
 
     /// Lets the schemes judge a period; tags without data go if one says so.
@@ -457,22 +543,21 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
             drops |= end(&mut **scheme);
         }
         if drops {
-            self.sets.iter_mut().for_each(|set| set.retain(|(_, status)| *status != Status::Hollow));
+            self.sets.iter_mut().for_each(|set| set.retain(|held| held.status() != Status::Hollow));
         }
     }
 
-    /// A line gets a place, perhaps that of another.
+    /// A line gets a place, perhaps that of another, and as yet no part.
     fn place(&mut self, line: u64, pc: u32, victim: Option<u64>) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
         if let Some(filter) = &mut self.filter {
             filter.placed(number, line, victim, |other| standing(set, other));
         }
-        set.retain(|(other, _)| Some(*other) != victim);
-        let could_go = |status: Status| !matches!(status, Status::Reserved { .. });
-        let stay: Vec<_> = set.iter().map(|(other, status)| (*other, could_go(*status))).collect();
+        set.retain(|held| Some(held.line) != victim);
+        let stay: Vec<_> = set.iter().map(|held| (held.line, held.status() != Status::Reserved)).collect();
         self.replacement.came(Newcomer { line, pc, set: number }, victim, &stay);
-        set.push((line, Status::Reserved { doomed: false }));
+        set.push(Held::hollow(line));
     }
 
     /// The filter counts a load that goes past by choice.
@@ -481,15 +566,54 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         let set = &mut self.sets[number];
         let lost = self.filter.as_mut().and_then(|filter| filter.passed(number, line, |other| standing(set, other)));
         if let Some(lost) = lost {
-            set.retain(|(other, _)| *other != lost);
+            set.retain(|held| held.line != lost);
             self.replacement.left(lost);
+        }
+    }
+
+    /// A load joins what is on its way to it, and waits for what is absent.
+    fn wait(&mut self, load: &Load, waiter: W) {
+        let (coming, absent) = self.wanted(load);
+        for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
+            self.mshr.alloc(load.line, parts, waiter);
+        }
+    }
+
+    /// A store changes what is here of a line; `local` if memory does not hear of it.
+    fn change(&mut self, line: u64, local: bool) {
+        self.touch(line, false);
+        if let Some(held) = self.held_mut(line) {
+            held.modified |= local;
+        }
+    }
+
+    /// What is here of some parts goes.
+    fn drop_parts(&mut self, line: u64, parts: Parts) {
+        let here = self.held(line).map_or(Parts(0), |held| held.here(parts));
+        self.set_parts(line, here, None);
+        self.drop_if_empty(line);
+    }
+
+    /// What is on its way of some parts serves those who wait for it, and nobody else.
+    fn overtake(&mut self, line: u64, parts: Parts) {
+        let coming = self.held(line).map_or(Parts(0), |held| held.coming(parts));
+        self.mshr.close(line, coming);
+        if !self.keeps_overtaken {
+            self.set_parts(line, coming, Some(Part::OnWay { doomed: true }));
+        }
+    }
+
+    /// A line of which nothing is left loses its way, and a tag without data with it.
+    fn drop_if_empty(&mut self, line: u64) {
+        if self.held(line).is_some_and(|held| held.parts.is_empty()) {
+            self.drop_line(line);
         }
     }
 
     /// A line goes because of a store or a recall.
     fn drop_line(&mut self, line: u64) {
         let number = self.set_of(line);
-        self.sets[number].retain(|(other, _)| *other != line);
+        self.sets[number].retain(|held| held.line != line);
         self.replacement.left(line);
         if let Some(filter) = &mut self.filter {
             filter.lost(number, line);
@@ -507,15 +631,28 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
         self.config.index.set_of_line(line)
     }
 
-    fn status(&self, line: u64) -> Option<Status> {
-        let set = &self.sets[self.set_of(line)];
-        set.iter().find(|(other, _)| *other == line).map(|(_, status)| *status)
+    fn held(&self, line: u64) -> Option<&Held> {
+        self.sets[self.set_of(line)].iter().find(|held| held.line == line)
     }
 
-    fn set_status(&mut self, line: u64, to: Status) {
+    fn held_mut(&mut self, line: u64) -> Option<&mut Held> {
         let set = self.set_of(line);
-        for (_, status) in self.sets[set].iter_mut().filter(|(other, _)| *other == line) {
-            *status = to;
+        self.sets[set].iter_mut().find(|held| held.line == line)
+    }
+
+    /// Whether more than a tag is here or on its way.
+    fn has_parts(&self, line: u64) -> bool {
+        self.held(line).is_some_and(|held| !held.parts.is_empty())
+    }
+
+    /// Parts of a line that has a way become this, or absent.
+    fn set_parts(&mut self, line: u64, parts: Parts, to: Option<Part>) {
+        let Some(held) = self.held_mut(line) else { return };
+        for part in parts.each() {
+            match to {
+                Some(state) => held.parts.insert(part, state),
+                None => held.parts.remove(&part),
+            };
         }
     }
 
@@ -523,7 +660,7 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     fn touch(&mut self, line: u64, by_load: bool) {
         let set = self.set_of(line);
         // The sort is stable: all the others keep their order.
-        self.sets[set].sort_by_key(|(other, _)| *other == line);
+        self.sets[set].sort_by_key(|held| held.line == line);
         self.replacement.used(line);
         if let Some(filter) = &mut self.filter {
             filter.used(set, line, by_load);
@@ -531,23 +668,23 @@ impl<W: Copy + Debug + PartialEq> Cache<W> {
     }
 }
 
-impl<W: Copy + Debug + PartialEq> Contents for Cache<W> {
+impl<W: Waits + Debug + PartialEq> Contents for Cache<W> {
     fn set_of(&self, line: u64) -> usize {
         self.config.index.set_of_line(line)
     }
 
     fn knows(&self, line: u64) -> bool {
-        self.status(line).is_some()
+        self.held(line).is_some()
     }
 
     fn may_go(&self, set: usize) -> Option<Vec<u64>> {
         let held = &self.sets[set];
-        let may_go = held.iter().filter(|(_, status)| !matches!(status, Status::Reserved { .. }));
-        (held.len() == self.config.ways).then(|| may_go.map(|(line, _)| *line).collect())
+        let may_go = held.iter().filter(|held| held.status() != Status::Reserved);
+        (held.len() == self.config.ways).then(|| may_go.map(|held| held.line).collect())
     }
 
-    fn refusals(&self, line: u64) -> Fails {
-        match self.predict_load(line, self.config.miss_queue) {
+    fn refusals(&self, load: &Load) -> Fails {
+        match self.predict_load(load, self.config.miss_queue) {
             LoadOutcome::Refused { all, .. } => all,
             _ => Fails::default(),
         }

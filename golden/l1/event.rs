@@ -6,6 +6,38 @@ use std::fmt;
 
 use super::mshr::{NotPending, Replay};
 
+/// Parts of a line, a bit each: its sectors where they come one by one, else the line as its only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Parts(pub u8);
+
+impl Parts {
+    /// A line that comes whole.
+    pub const WHOLE: Self = Self(1);
+
+    /// Their numbers.
+    pub fn each(self) -> impl Iterator<Item = u8> {
+        (0..8).filter(move |part| self.0 >> part & 1 != 0)
+    }
+
+    /// True if there is none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those that both have.
+    #[must_use]
+    pub fn shared(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Those that the other does not have.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
 /// Which of several failing conditions is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailOrder {
@@ -136,6 +168,8 @@ pub enum RecallOutcome {
 pub struct Load {
     /// Line number.
     pub line: u64,
+    /// Parts of it that are wanted.
+    pub parts: Parts,
     /// Instruction that loads.
     pub pc: u32,
     /// Address space; constants and texels, which nobody writes, are global.
@@ -145,10 +179,10 @@ pub struct Load {
 }
 
 impl Load {
-    /// A global load of a line, of which nothing else counts.
+    /// A global load of a whole line, of which nothing else counts.
     #[must_use]
     pub fn of(line: u64) -> Self {
-        Self { line, pc: 0, space: Space::Global, contends: false }
+        Self { line, parts: Parts::WHOLE, pc: 0, space: Space::Global, contends: false }
     }
 }
 
@@ -169,6 +203,8 @@ pub enum Event<W> {
     Store {
         /// Line number.
         line: u64,
+        /// Parts of it that are written.
+        parts: Parts,
         /// Address space.
         space: Space,
         /// Miss-queue slots in use.
@@ -178,6 +214,8 @@ pub enum Event<W> {
     Atomic {
         /// Line number.
         line: u64,
+        /// Parts of it that are written.
+        parts: Parts,
         /// Miss-queue slots in use.
         queue_used: usize,
     },
@@ -197,6 +235,8 @@ pub enum Event<W> {
     Fill {
         /// Line number.
         line: u64,
+        /// The parts that come.
+        parts: Parts,
     },
     /// The L2 gives a line up, or a coherent load of it goes past.
     Recall {
@@ -207,6 +247,8 @@ pub enum Event<W> {
     Supply {
         /// Line number.
         line: u64,
+        /// The parts that it wants.
+        parts: Parts,
     },
     /// One waiter leaves.
     Drain,
@@ -232,9 +274,9 @@ impl<W> Event<W> {
             | Event::Bypass { load: Load { line, .. }, .. }
             | Event::Store { line, .. }
             | Event::Atomic { line, .. }
-            | Event::Fill { line }
+            | Event::Fill { line, .. }
             | Event::Recall { line }
-            | Event::Supply { line } => Some(line),
+            | Event::Supply { line, .. } => Some(line),
             Event::Switch { .. } | Event::Drain | Event::Flush | Event::Reach { .. } | Event::PeriodEnd { .. } => None,
         }
     }
@@ -247,10 +289,10 @@ pub enum Outcome<W> {
     Load(LoadOutcome),
     /// Of a store or an atomic.
     Write(WriteOutcome),
-    /// Of a fill: whether the line stayed, and how many waiters it serves.
+    /// Of a fill: what stayed, and how many waiters it serves.
     Filled {
-        /// False if a store came in between.
-        kept: bool,
+        /// The parts to which no store came in between.
+        kept: Parts,
         /// Loads served.
         waiters: usize,
     },

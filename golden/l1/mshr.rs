@@ -2,10 +2,33 @@
 //! Which lines are on their way from memory, and who waits for each (li2015 section 2.2).
 //!
 //! A line is in one of two places: pending (a map from line to waiters) until its fill, draining (a
-//! queue in fill order) while its waiters leave one by one. Both count as occupied entries.
+//! queue in fill order) while its waiters leave one by one. Both count as occupied entries. A line that comes by parts may
+//! have several entries, each for the parts that one load asked for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+
+use super::event::Parts;
+
+/// A load that waits, perhaps for parts of a line alone.
+pub trait Waits: Copy {
+    /// What of it waits for these parts.
+    #[must_use]
+    fn part(self, parts: Parts) -> Self;
+}
+
+/// Loads of whole lines, by number or all alike.
+macro_rules! whole {
+    ($($name:ty),*) => {$(
+        impl Waits for $name {
+            fn part(self, _parts: Parts) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+whole!(u32, ());
 
 /// What happens to a load that misses in the tags or finds its line reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,55 +77,71 @@ struct Pending<W> {
 pub struct Mshr<W> {
     entries: usize,
     slots: usize,
-    pending: BTreeMap<u64, Pending<W>>,
-    draining: VecDeque<(u64, VecDeque<W>)>,
+    pending: BTreeMap<(u64, Parts), Pending<W>>,
+    draining: VecDeque<(u64, Parts, VecDeque<W>)>,
 }
 
-impl<W: Copy> Mshr<W> {
+impl<W: Waits> Mshr<W> {
     /// Empty registers: `entries` lines with up to `slots` waiters each, the first included.
     pub fn new(entries: usize, slots: usize) -> Self {
         Mshr { entries, slots, pending: BTreeMap::new(), draining: VecDeque::new() }
     }
 
-    /// What would happen to a load of `line`.
-    pub fn verdict(&self, line: u64) -> Verdict {
-        match self.pending.get(&line) {
-            Some(entry) if entry.closed || entry.waiters.len() >= self.slots => Verdict::RefusedMerge,
-            Some(_) => Verdict::Merged,
-            None if self.is_draining(line) || self.used() >= self.entries => Verdict::RefusedEntry,
-            None => Verdict::Primary,
+    /// What would happen to a load of parts of a line, of which all are on their way or none is.
+    pub fn verdict(&self, line: u64, parts: Parts) -> Verdict {
+        let refuses = |entry: &Pending<W>| entry.closed || entry.waiters.len() >= self.slots;
+        let tracked: Vec<_> = self.tracking(line, parts).collect();
+        match tracked[..] {
+            [] if self.is_draining(line, parts) || self.used() >= self.entries => Verdict::RefusedEntry,
+            [] => Verdict::Primary,
+            _ if tracked.iter().any(|key| refuses(&self.pending[key])) => Verdict::RefusedMerge,
+            _ => Verdict::Merged,
         }
     }
 
     /// The same, and records the waiter unless it is refused.
-    pub fn alloc(&mut self, line: u64, waiter: W) -> Verdict {
-        let verdict = self.verdict(line);
-        if matches!(verdict, Verdict::Primary | Verdict::Merged) {
-            let fresh = || Pending { waiters: VecDeque::new(), closed: false };
-            self.pending.entry(line).or_insert_with(fresh).waiters.push_back(waiter);
+    pub fn alloc(&mut self, line: u64, parts: Parts, waiter: W) -> Verdict {
+        let verdict = self.verdict(line, parts);
+        match verdict {
+            Verdict::Primary => {
+                let waiters = VecDeque::from([waiter.part(parts)]);
+                self.pending.insert((line, parts), Pending { waiters, closed: false });
+            }
+            Verdict::Merged => {
+                let tracked: Vec<_> = self.tracking(line, parts).collect();
+                for key @ (_, tracked) in tracked {
+                    let waiter = waiter.part(parts.shared(tracked));
+                    self.pending.entry(key).and_modify(|entry| entry.waiters.push_back(waiter));
+                }
+            }
+            Verdict::RefusedMerge | Verdict::RefusedEntry => {}
         }
         verdict
     }
 
-    /// Lets no further waiter join `line`: a younger store has passed it. Says whether it is pending.
-    pub fn close(&mut self, line: u64) -> bool {
-        self.pending.get_mut(&line).map(|entry| entry.closed = true).is_some()
+    /// Lets no further waiter join any of these parts: a younger store has passed them. Says whether one is pending.
+    pub fn close(&mut self, line: u64, parts: Parts) -> bool {
+        let tracked: Vec<_> = self.tracking(line, parts).collect();
+        tracked.iter().for_each(|key| {
+            self.pending.entry(*key).and_modify(|entry| entry.closed = true);
+        });
+        !tracked.is_empty()
     }
 
-    /// The data of `line` are here; its waiters, whose number is returned, start to drain.
+    /// The data of an entry are here; its waiters, whose number is returned, start to drain.
     ///
     /// # Errors
-    /// If the line is not pending.
-    pub fn fill(&mut self, line: u64) -> Result<usize, NotPending> {
-        let entry = self.pending.remove(&line).ok_or(NotPending(line))?;
+    /// If no entry waits for these parts, and no others.
+    pub fn fill(&mut self, line: u64, parts: Parts) -> Result<usize, NotPending> {
+        let entry = self.pending.remove(&(line, parts)).ok_or(NotPending(line))?;
         let waiters = entry.waiters.len();
-        self.draining.push_back((line, entry.waiters));
+        self.draining.push_back((line, parts, entry.waiters));
         Ok(waiters)
     }
 
     /// The next waiter to leave, which stays: lines in fill order, waiters in arrival order.
     pub fn head(&self) -> Option<Replay<W>> {
-        let (line, waiters) = self.draining.front()?;
+        let (line, _, waiters) = self.draining.front()?;
         let waiter = *waiters.front()?;
         Some(Replay { line: *line, waiter, last: waiters.len() == 1 })
     }
@@ -112,15 +151,15 @@ impl<W: Copy> Mshr<W> {
         let replay = self.head()?;
         if replay.last {
             self.draining.pop_front();
-        } else if let Some((_, waiters)) = self.draining.front_mut() {
+        } else if let Some((_, _, waiters)) = self.draining.front_mut() {
             waiters.pop_front();
         }
         Some(replay)
     }
 
-    /// The number of waiters of a pending line.
-    pub fn waiters(&self, line: u64) -> Option<usize> {
-        self.pending.get(&line).map(|entry| entry.waiters.len())
+    /// The number of waiters of an entry.
+    pub fn waiters(&self, line: u64, parts: Parts) -> Option<usize> {
+        self.pending.get(&(line, parts)).map(|entry| entry.waiters.len())
     }
 
     /// Entries in use, pending and draining.
@@ -128,14 +167,25 @@ impl<W: Copy> Mshr<W> {
         self.pending.len() + self.draining.len()
     }
 
-    /// Whether the line is filled and still has waiters.
-    pub fn is_draining(&self, line: u64) -> bool {
-        self.draining.iter().any(|(other, _)| *other == line)
+    /// Whether any of these parts is filled and still has waiters.
+    pub fn is_draining(&self, line: u64, parts: Parts) -> bool {
+        self.draining.iter().any(|&(other, filled, _)| other == line && !filled.shared(parts).is_empty())
     }
 
     /// The lines that wait for a fill, ascending.
     pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
-        self.pending.keys().copied()
+        self.pending.keys().map(|(line, _)| *line).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Parts of a line that are on their way.
+    pub fn pending_parts(&self, line: u64) -> BTreeSet<u8> {
+        self.tracking(line, Parts(u8::MAX)).flat_map(|(_, parts)| parts.each()).collect()
+    }
+
+    /// The entries that wait for some of these parts.
+    fn tracking(&self, line: u64, parts: Parts) -> impl Iterator<Item = (u64, Parts)> {
+        let of_line = self.pending.range((line, Parts(0))..=(line, Parts(u8::MAX)));
+        of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.shared(parts).is_empty())
     }
 }
 
@@ -143,63 +193,66 @@ impl<W: Copy> Mshr<W> {
 mod tests {
     use super::*;
 
+    whole!(char);
+    const WHOLE: Parts = Parts::WHOLE;
+
     #[test]
     fn the_first_load_of_a_line_is_primary_and_the_next_ones_merge() {
         let mut mshr = Mshr::new(2, 8);
-        assert_eq!(mshr.alloc(7, 'a'), Verdict::Primary);
-        assert_eq!(mshr.alloc(7, 'b'), Verdict::Merged);
+        assert_eq!(mshr.alloc(7, WHOLE, 'a'), Verdict::Primary);
+        assert_eq!(mshr.alloc(7, WHOLE, 'b'), Verdict::Merged);
         assert_eq!(mshr.used(), 1);
     }
 
     #[test]
     fn a_line_takes_no_more_waiters_than_slots() {
         let mut mshr = Mshr::new(2, 2);
-        mshr.alloc(7, 'a');
-        mshr.alloc(7, 'b');
-        assert_eq!(mshr.alloc(7, 'c'), Verdict::RefusedMerge);
-        mshr.fill(7).unwrap();
+        mshr.alloc(7, WHOLE, 'a');
+        mshr.alloc(7, WHOLE, 'b');
+        assert_eq!(mshr.alloc(7, WHOLE, 'c'), Verdict::RefusedMerge);
+        mshr.fill(7, WHOLE).unwrap();
         assert_eq!([mshr.pop(), mshr.pop(), mshr.pop()].map(|r| r.map(|r| r.waiter)), [Some('a'), Some('b'), None]);
     }
 
     #[test]
     fn a_closed_line_refuses_a_waiter_though_slots_are_free() {
         let mut mshr = Mshr::new(2, 8);
-        mshr.alloc(7, 'a');
-        assert!(mshr.close(7));
-        assert_eq!(mshr.alloc(7, 'b'), Verdict::RefusedMerge);
-        assert!(!mshr.close(8));
+        mshr.alloc(7, WHOLE, 'a');
+        assert!(mshr.close(7, WHOLE));
+        assert_eq!(mshr.alloc(7, WHOLE, 'b'), Verdict::RefusedMerge);
+        assert!(!mshr.close(8, WHOLE));
     }
 
     #[test]
     fn an_entry_stays_occupied_until_its_last_waiter_has_left() {
         let mut mshr = Mshr::new(1, 8);
-        mshr.alloc(7, 'a');
-        mshr.alloc(7, 'b');
-        assert_eq!(mshr.fill(7), Ok(2));
-        assert_eq!(mshr.verdict(9), Verdict::RefusedEntry);
+        mshr.alloc(7, WHOLE, 'a');
+        mshr.alloc(7, WHOLE, 'b');
+        assert_eq!(mshr.fill(7, WHOLE), Ok(2));
+        assert_eq!(mshr.verdict(9, WHOLE), Verdict::RefusedEntry);
         assert_eq!(mshr.pop(), Some(Replay { line: 7, waiter: 'a', last: false }));
-        assert_eq!(mshr.verdict(9), Verdict::RefusedEntry);
+        assert_eq!(mshr.verdict(9, WHOLE), Verdict::RefusedEntry);
         assert_eq!(mshr.pop(), Some(Replay { line: 7, waiter: 'b', last: true }));
-        assert_eq!(mshr.verdict(9), Verdict::Primary);
+        assert_eq!(mshr.verdict(9, WHOLE), Verdict::Primary);
     }
 
     #[test]
     fn a_draining_line_is_not_asked_for_again_though_entries_are_free() {
         let mut mshr = Mshr::new(4, 8);
-        mshr.alloc(7, 'a');
-        mshr.fill(7).unwrap();
-        assert_eq!(mshr.alloc(7, 'b'), Verdict::RefusedEntry);
+        mshr.alloc(7, WHOLE, 'a');
+        mshr.fill(7, WHOLE).unwrap();
+        assert_eq!(mshr.alloc(7, WHOLE, 'b'), Verdict::RefusedEntry);
         mshr.pop();
-        assert_eq!(mshr.alloc(7, 'b'), Verdict::Primary);
+        assert_eq!(mshr.alloc(7, WHOLE, 'b'), Verdict::Primary);
     }
 
     #[test]
     fn lines_drain_in_the_order_of_their_fills() {
         let mut mshr = Mshr::new(4, 8);
-        mshr.alloc(1, 'a');
-        mshr.alloc(2, 'b');
-        mshr.fill(2).unwrap();
-        mshr.fill(1).unwrap();
+        mshr.alloc(1, WHOLE, 'a');
+        mshr.alloc(2, WHOLE, 'b');
+        mshr.fill(2, WHOLE).unwrap();
+        mshr.fill(1, WHOLE).unwrap();
         assert_eq!(mshr.pop().map(|r| r.line), Some(2));
         assert_eq!(mshr.pop().map(|r| r.line), Some(1));
     }
@@ -207,7 +260,7 @@ mod tests {
     #[test]
     fn a_fill_nobody_asked_for_is_an_error_that_names_the_line() {
         let mut mshr: Mshr<char> = Mshr::new(4, 8);
-        let error = mshr.fill(0x2a).unwrap_err();
+        let error = mshr.fill(0x2a, WHOLE).unwrap_err();
         assert_eq!(error.to_string(), "line 0x2a is filled, but no MSHR entry waits for it");
     }
 }

@@ -5,7 +5,7 @@ use ptx::Source;
 use super::*;
 use crate::index::Function;
 use crate::l1::cache::{self, Cache};
-use crate::l1::event::{Event, FailOrder, Load as L1Load, LoadOutcome, Outcome, Space as L1Space, WriteOutcome};
+use crate::l1::event::{Event, FailOrder, Load as L1Load, LoadOutcome, Outcome, Parts, Space as L1Space, WriteOutcome};
 use crate::l2::bank::{self as l2, Bank, Banks};
 
 const BASE: u64 = 0x10_0000;
@@ -226,7 +226,7 @@ proptest! {
         });
         for (line, store) in steps {
             if store {
-                let event = Event::Store { line, space: L1Space::Global, queue_used: 0 };
+                let event = Event::Store { line, parts: Parts::WHOLE, space: L1Space::Global, queue_used: 0 };
                 let evicted = twin.step(event).unwrap() == Outcome::Write(WriteOutcome::Evicted);
                 prop_assert_eq!(lines.remove(line).is_some(), evicted);
                 continue;
@@ -235,7 +235,7 @@ proptest! {
             if let Outcome::Load(LoadOutcome::Miss { victim }) = outcome {
                 let is_clean = victim.is_none_or(|victim| !victim.modified);
                 prop_assert!(is_clean);
-                twin.step(Event::Fill { line }).unwrap();
+                twin.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
                 twin.step(Event::Drain).unwrap();
             }
             prop_assert_eq!(lines.reach(line, false).hit, outcome == Outcome::Load(LoadOutcome::Hit));

@@ -20,27 +20,29 @@
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
 
 mod choice;
+mod parts;
 
 use super::access::{AccessKind, MemorySpace};
 use super::bypass::Schemes;
 use super::coalescer::LineAccess;
-use super::config::{CacheConfig, FailOrder, L1Config, StoreHit};
+use super::config::{CacheConfig, FailOrder, Fetch, L1Config, StoreHit};
 use super::decoupled::Moves;
 use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
-use super::mshr::{Lookup, Mshr, Waiter};
+use super::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 use super::pending::Pending;
 use super::replacement::Source;
+use super::sectors::{SectorStore, Sectors};
 use super::stats::L1Stats;
 use super::tag_store::TagStore;
-use super::tags::{Probe, Victim};
+use super::tags::{Probe, Use, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, Recalled};
 use crate::cells::line::LineData;
 use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Storage};
-use crate::noc::packet::{LINE_BYTES, Reply};
+use crate::noc::packet::{LINE_BYTES, Reply, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::throttle::Losses;
 use crate::tracker::Found;
 
@@ -87,9 +89,12 @@ pub(super) struct Cache {
     fail_order: FailOrder,
     tags: TagStore,
     data: Array<LineData>,
+    /// What is here of each line, where a miss brings sectors.
+    sectors: Option<SectorStore>,
     ways: u32,
-    /// Every byte of a line.
+    /// Every byte and every sector of a line.
     whole: u128,
+    all_sectors: u8,
     mshr: Mshr,
     /// Send loads past it.
     schemes: Schemes,
@@ -137,14 +142,20 @@ impl Cache {
             CacheId::L1d => Schemes::new(&path, l1),
             CacheId::Const | CacheId::Texture => Schemes::default(),
         };
+        let is_sectored = id == CacheId::L1d && l1.fetch == Fetch::Sectors;
+        let num_sectors = if is_sectored { line_bytes / SECTOR_BYTES } else { 1 };
+        let set_way_bits = lines.max(2).next_power_of_two().ilog2();
+        let shape = MshrShape { line_bits, set_way_bits, sectors: num_sectors };
         Self {
             id,
             fail_order: l1.fail_order,
             tags,
             data: Array::new(data, line_bytes),
+            sectors: is_sectored.then(|| SectorStore::new(&path, (sets, ways), num_sectors, is_recalled)),
             ways,
             whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
-            mshr: Mshr::new(mshr_entries, mshr_merges, line_bits, lines.max(2).next_power_of_two().ilog2()),
+            all_sectors: sectors_of(line_bytes),
+            mshr: Mshr::new(mshr_entries, mshr_merges, shape),
             schemes,
             losses: None,
             lost: false,
@@ -181,6 +192,9 @@ impl Cache {
     pub fn record(&mut self) {
         self.tags.record();
         self.data.record();
+        if let Some(sectors) = &mut self.sectors {
+            sectors.record();
+        }
         if let Some(losses) = &mut self.losses {
             losses.record();
         }
@@ -199,6 +213,9 @@ impl Cache {
     pub fn flush(&mut self) {
         assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.path);
         self.tags.clear();
+        if let Some(sectors) = &mut self.sectors {
+            sectors.clear();
+        }
         if let Some(losses) = &mut self.losses {
             losses.clear();
         }
@@ -213,7 +230,7 @@ impl Cache {
 
     /// Every reserved way has exactly one pending MSHR entry, and every line one tag.
     pub fn is_consistent(&self) -> bool {
-        self.tags.reserved() == self.mshr.pending_lines() && self.tags.is_consistent()
+        self.tags.reserved() == self.mshr.pending_lines() && self.tags.is_consistent() && self.has_consistent_sectors()
     }
 
     /// The set of a line.
@@ -226,24 +243,27 @@ impl Cache {
         self.mshr.has_ready()
     }
 
-    /// A line arrives: its set, and whether it stays. `None` if waiters of an earlier line still have
-    /// to read the place that it fills.
+    /// A line arrives, or sectors of one: its set, and the sectors that stay. `None` if waiters of an earlier line
+    /// still have to read the place that it fills.
     ///
     /// # Panics
     /// If nobody waits for the line.
-    pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, bool)> {
-        let line = reply.line;
-        let Some(set_way) = self.mshr.set_way_of(line) else {
+    pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, u8)> {
+        let &Reply { line, sectors, .. } = reply;
+        let Some(set_way) = self.mshr.set_way_of(line, sectors) else {
             panic!("cycle {}, {}: fill of line {line:#x}, which nobody waits for", at.cycle(), self.path)
         };
-        if self.mshr.drains(set_way) {
+        if self.mshr.drains(set_way, sectors) {
             return None;
         }
-        self.mshr.fill(line);
+        self.mshr.fill(line, sectors);
         let (set, way) = (set_way / self.ways, set_way % self.ways);
+        if self.sectors.is_some() {
+            return Some((set, self.fill_sectors(at, (set, way), reply)));
+        }
         let kept = self.tags.fill(at, set, way);
         self.data.update(at, set_way, 0, |cell| cell.0 = reply.data);
-        Some((set, kept))
+        Some((set, if kept { self.all_sectors } else { 0 }))
     }
 
     /// One waiter of the line that arrived first gets its bytes: line, waiter, and whether it was the
@@ -295,7 +315,10 @@ impl Cache {
     ) -> Outcome {
         let set = self.tags.set_of(request.line);
         self.probed = set;
-        let (outcome, way) = self.look_up(at, set, request, queue, pending);
+        let (outcome, way) = match self.sectors {
+            None => self.look_up(at, set, request, queue, pending),
+            Some(_) => self.look_up_sectors(at, set, request, queue, pending),
+        };
         if !self.schemes.is_empty() {
             self.schemes.served(at.edge(), request, (set, way), outcome);
         }
@@ -316,17 +339,17 @@ impl Cache {
         let waiter = Waiter { slot: request.slot, lanes: request.lanes };
         match self.tags.probe(at, set, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, set, way, false);
+                self.tags.touch(at, set, way, Use::Load);
                 let data = &self.data.read(at, set * self.ways + way)[0];
                 pending.deliver(waiter.slot, waiter.lanes, &data.0);
                 (Outcome::Hit, Some(way))
             }
             Probe::Reserved { way } => {
-                let Lookup::Open(entry) = self.mshr.lookup(line) else {
+                let Lookup::Open(entry) = self.mshr.lookup(line, WHOLE) else {
                     return (Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8), None);
                 };
                 self.mshr.merge(entry, waiter);
-                self.tags.touch(at, set, way, false);
+                self.tags.touch(at, set, way, Use::Load);
                 (Outcome::HitPending, Some(way))
             }
             probe @ (Probe::Absent | Probe::Hollow { .. }) => {
@@ -334,7 +357,7 @@ impl Cache {
                     Probe::Hollow { way } => Some(Victim { way, holds: false, modified: false }),
                     _ => self.victim(set, line),
                 };
-                let entry = self.mshr.free_for(line);
+                let entry = self.mshr.free_for(line, WHOLE);
                 let needed = self.needed(victim);
                 let queue_full = queue.room() < needed;
                 match (victim, entry) {
@@ -357,18 +380,21 @@ impl Cache {
         request: &LineAccess,
         queue: &mut MissQueue,
     ) -> Option<(u64, bool)> {
-        let &LineAccess { line, pc, id, warp, slot, lanes, .. } = request;
+        let &LineAccess { line, pc, id, warp, slot, lanes, sectors, .. } = request;
         let set_way = set * self.ways + victim.way;
+        let (tracked, asked) = if self.sectors.is_some() { (sectors, sectors) } else { (WHOLE, self.all_sectors) };
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
         if let Some((old, true)) = old {
             // The victim's bytes must leave before the fill overwrites them.
+            let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.look(set, victim.way).here));
             let data = &self.data.read(at, set_way)[0];
             queue.push_with(|entry| {
                 entry.kind = MissKind::WriteBack;
                 entry.id = id;
                 entry.line = old;
                 entry.ticket = ticket::write_back();
-                entry.byte_mask = self.whole;
+                entry.sectors = self.all_sectors;
+                entry.byte_mask = here.unwrap_or(self.whole);
                 entry.data = data.0;
             });
         }
@@ -379,7 +405,7 @@ impl Cache {
                 entry.kind = MissKind::Notice;
                 entry.id = id;
                 entry.line = gone;
-                (entry.ticket, entry.byte_mask) = (0, 0);
+                (entry.ticket, entry.sectors, entry.byte_mask) = (0, self.all_sectors, 0);
             });
         }
         self.stats.evictions += u64::from(victim.holds);
@@ -388,12 +414,16 @@ impl Cache {
             self.lost = losses.missed(at.edge(), (set, victim.way), gone, (warp, line));
         }
         self.tags.claim(at, set, victim, Source { line, pc });
-        self.mshr.alloc(entry, line, set_way, Waiter { slot, lanes });
+        if let Some(store) = &mut self.sectors {
+            store.write(at, (set, victim.way), Sectors { coming: asked, ..Sectors::default() });
+        }
+        self.mshr.alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
             entry.kind = MissKind::Read;
             entry.id = id;
             entry.line = line;
             entry.ticket = ticket::fill(self.id, slot, lanes);
+            entry.sectors = asked;
             entry.byte_mask = 0;
             entry.data = [0; LINE_BYTES];
         });
@@ -402,13 +432,7 @@ impl Cache {
 
     fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
         let all = conditions(line_alloc, mshr_entry, miss_queue);
-        let reported = match self.fail_order {
-            _ if line_alloc => Fail::LineAlloc,
-            FailOrder::QueueFirst if miss_queue => Fail::MissQueue,
-            FailOrder::MshrFirst | FailOrder::QueueFirst if mshr_entry => Fail::MshrEntry,
-            FailOrder::MshrFirst | FailOrder::QueueFirst => Fail::MissQueue,
-        };
-        Outcome::Refused(reported, all)
+        Outcome::Refused(self.fail_order.first(all), all)
     }
 
     /// A store (li2015 section 2.2), or an atomic, which goes the same way: what the copy would
@@ -421,16 +445,19 @@ impl Cache {
         queue: &mut MissQueue,
         pending: &mut Pending,
     ) -> Option<Outcome> {
+        if self.sectors.is_some() {
+            return self.write_sectors(at, request, queue, pending);
+        }
         let &LineAccess { kind, space, line, slot, lanes, .. } = request;
         let set = self.tags.set_of(line);
         self.probed = set;
         let probe = self.tags.probe(at, set, line);
         if let (Probe::Present { way, .. }, MemorySpace::Local) = (probe, space) {
             let set_way = set * self.ways + way;
-            if self.mshr.drains(set_way) {
+            if self.mshr.drains(set_way, WHOLE) {
                 return None;
             }
-            self.tags.touch(at, set, way, true);
+            self.tags.touch(at, set, way, Use::Modify);
             self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
             pending.acknowledge(slot, lanes);
             return Some(Outcome::WrittenBack);
@@ -441,10 +468,10 @@ impl Cache {
         let outcome = match probe {
             Probe::Present { way, .. } if self.updates && kind == AccessKind::Store && !request.uncached => {
                 let set_way = set * self.ways + way;
-                if self.mshr.drains(set_way) {
+                if self.mshr.drains(set_way, WHOLE) {
                     return None;
                 }
-                self.tags.touch(at, set, way, false);
+                self.tags.touch(at, set, way, Use::Other);
                 self.data.update(at, set_way, 0, |cell| cell.merge(request.byte_mask, &request.data));
                 Outcome::Updated
             }
@@ -462,6 +489,13 @@ impl Cache {
             }
             Probe::Absent => Outcome::StoreMissed,
         };
+        self.send_on(at, request, request.byte_mask, queue);
+        Some(outcome)
+    }
+
+    /// What a store or an atomic has memory do with the bytes of a mask.
+    fn send_on(&mut self, at: &impl AnyEdge, request: &LineAccess, byte_mask: u128, queue: &mut MissQueue) {
+        let &LineAccess { kind, space, line, slot, lanes, .. } = request;
         if let Some(losses) = &mut self.losses
             && space == MemorySpace::Global
         {
@@ -477,11 +511,11 @@ impl Cache {
             entry.id = request.id;
             entry.line = line;
             entry.ticket = ticket;
+            entry.sectors = self.all_sectors;
             entry.atomic = request.atomic;
-            entry.byte_mask = request.byte_mask;
+            entry.byte_mask = byte_mask;
             entry.data = request.data;
         });
-        Some(outcome)
     }
 
     /// A bank of the L2 gives a line up, and so does the cache. A copy on its way may have been asked
@@ -489,7 +523,11 @@ impl Cache {
     /// networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
         let set = self.tags.set_of(line);
-        match self.tags.probe(at, set, line) {
+        let probe = self.tags.probe(at, set, line);
+        if self.sectors.is_some() {
+            return self.recall_sectors(at, (set, probe), line);
+        }
+        match probe {
             // A thread's own line, newer than the bank's: nobody else will miss it, and to write it back
             // first would make the bank wait for the requests that wait for the bank.
             Probe::Present { modified: true, .. } => Recalled::Kept,
@@ -513,11 +551,15 @@ impl Cache {
 
     /// Another SM is to be supplied with a line: its bytes, if they are here and are those of memory.
     #[inline(never)]
-    pub fn supply(&mut self, at: &impl AnyEdge, line: u64) -> (Found, Option<&[u8; LINE_BYTES]>) {
+    pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (Found, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
-        match self.tags.probe(at, set, line) {
+        let probe = self.tags.probe(at, set, line);
+        if self.sectors.is_some() {
+            return self.supply_sectors(at, (set, probe), sectors);
+        }
+        match probe {
             Probe::Present { way, modified: false } => {
-                self.tags.touch(at, set, way, false);
+                self.tags.touch(at, set, way, Use::Other);
                 (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
             }
             Probe::Reserved { .. } => (Found::Coming, None),
@@ -530,7 +572,7 @@ impl Cache {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
         }
-        if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line) {
+        if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line, WHOLE) {
             self.mshr.close(entry);
         }
     }
@@ -543,8 +585,10 @@ impl Cache {
             fail_order: _,
             tags,
             data,
+            sectors,
             ways: _,
             whole: _,
+            all_sectors: _,
             mshr,
             schemes,
             losses,
@@ -557,6 +601,9 @@ impl Cache {
         } = self;
         to.part("tags", |to| tags.describe(to));
         to.array("data", data);
+        if let Some(sectors) = sectors {
+            sectors.describe(to);
+        }
         to.part("mshr", |to| mshr.describe(to));
         schemes.describe(to);
         if let Some(losses) = losses {

@@ -53,7 +53,7 @@ pub struct LineAccess {
     pub line: u64,
     /// Lanes served.
     pub lanes: u32,
-    /// Sectors that a load past the cache touches, a bit each; of no meaning if only lines are read.
+    /// Sectors that a load touches, a bit each; of no meaning if only lines are read.
     pub sectors: u8,
     /// What an atomic does; of no meaning otherwise.
     pub atomic: AtomicOp,
@@ -93,6 +93,8 @@ pub struct LineShape {
     pub line_bytes: u32,
     /// Loads tell whether they contend.
     pub judged: bool,
+    /// A miss brings sectors.
+    pub sectored: bool,
 }
 
 impl Payload for LineAccess {

@@ -7,6 +7,7 @@ use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
 use super::replacement::ReplacementConfig;
+use super::watch::Fail;
 use crate::choice::Place;
 use crate::config::Rules;
 use crate::index::IndexConfig;
@@ -22,6 +23,18 @@ pub enum FailOrder {
     QueueFirst,
 }
 
+impl FailOrder {
+    /// The condition that is reported of those that fail, a bit each.
+    pub(super) fn first(self, fails: u8) -> Fail {
+        let order = match self {
+            Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry],
+            Self::QueueFirst => [Fail::LineAlloc, Fail::MissQueue, Fail::MshrMerge],
+        };
+        let last = if self == Self::MshrFirst { Fail::MissQueue } else { Fail::MshrEntry };
+        order.into_iter().find(|&fail| fails >> fail as u8 & 1 != 0).unwrap_or(last)
+    }
+}
+
 /// What a global store does to the copy of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,6 +43,16 @@ pub enum StoreHit {
     Evict,
     /// Changes it too (anssari2012 section 3.2).
     Update,
+}
+
+/// What a miss brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fetch {
+    /// The line.
+    Line,
+    /// The sectors of 32 bytes that a warp touches.
+    Sectors,
 }
 
 /// How tags and lines of data belong together.
@@ -60,6 +83,8 @@ pub struct L1Config {
     pub miss_queue: u32,
     /// Which failing condition is reported.
     pub fail_order: FailOrder,
+    /// What a miss brings.
+    pub fetch: Fetch,
     /// What becomes of the copy of a line that is stored to.
     pub store_hit: StoreHit,
     /// Which loads go past the cache.

@@ -33,7 +33,7 @@ mod config;
 mod entry;
 
 use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source};
-use super::tags::{Probe, Victim};
+use super::tags::{Probe, Use, Victim};
 use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of};
@@ -173,6 +173,12 @@ impl Decoupled {
     #[inline(never)]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
         self.tags.take_reads(at, 1);
+        self.look(set, line)
+    }
+
+    /// What the probe of this cycle finds, ahead of it.
+    #[must_use]
+    pub fn look(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
         let Tag { status, pos, .. } = self.tags.row(set)[found];
         let way = u32::from(pos);
@@ -207,18 +213,31 @@ impl Decoupled {
         victim.map(|(_, victim)| victim)
     }
 
-    /// A line was used, and is modified if it was stored to.
+    /// A line was used. Loads alone count (li2015 section 4.1).
     #[inline(never)]
-    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, stored: bool) {
+    pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: Use) {
         let owner = self.owner_of(at, set, way);
         self.tags.update_row(at, set, |row| {
             promote(row, owner);
             let tag = &mut row[owner];
-            if stored {
-                tag.status = Status::Modified;
-            } else {
-                tag.rc = next(tag.rc);
+            match by {
+                Use::Load => tag.rc = next(tag.rc),
+                Use::Modify if tag.status != Status::Reserved => tag.status = Status::Modified,
+                Use::Modify | Use::Other => {}
             }
+        });
+        let Self { lines, replacement, .. } = self;
+        lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
+    }
+
+    /// A line was loaded from, and more of it is on its way: its place is reserved as long.
+    #[inline(never)]
+    pub fn reopen(&mut self, at: &Edge<'_>, set: u32, way: u32) {
+        let owner = self.owner_of(at, set, way);
+        self.tags.update_row(at, set, |row| {
+            promote(row, owner);
+            let tag = &mut row[owner];
+            (tag.rc, tag.status) = (next(tag.rc), Status::Reserved);
         });
         let Self { lines, replacement, .. } = self;
         lines.update_row(at, set, |row| replacement.used(at, set, row, way as usize));
@@ -291,18 +310,29 @@ impl Decoupled {
     /// If the place is not reserved: MSHR and tags disagree.
     #[inline(never)]
     pub fn fill(&mut self, at: &Edge<'_>, set: u32, way: u32) -> bool {
+        let kept = !self.lines.row(set)[way as usize].inv_on_fill;
+        self.complete(at, (set, way), kept.then_some(false));
+        kept
+    }
+
+    /// All that was on its way to a reserved place is here, or must not stay; `kept` tells whether the line is newer
+    /// than memory's.
+    ///
+    /// # Panics
+    /// If the place is not reserved: MSHR and tags disagree.
+    pub fn complete(&mut self, at: &Edge<'_>, (set, way): (u32, u32), kept: Option<bool>) {
         let owner = self.owner_of(at, set, way);
         let status = self.tags.row(set)[owner].status;
         if status != Status::Reserved {
             self.breach(at, &format!("fill of set {set} way {way}, which is {status:?}"));
         }
-        let kept = !self.lines.row(set)[way as usize].inv_on_fill;
-        if kept {
-            self.tags.update(at, set, owner as u32, |tag| tag.status = Status::Valid);
-        } else {
-            self.invalidate(at, set, way);
+        match kept {
+            Some(modified) => {
+                let status = if modified { Status::Modified } else { Status::Valid };
+                self.tags.update(at, set, owner as u32, |tag| tag.status = status);
+            }
+            None => self.invalidate(at, set, way),
         }
-        kept
     }
 
     /// Places of a set that are in use.

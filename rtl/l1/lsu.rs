@@ -46,7 +46,7 @@ use super::access::WarpAccess;
 use super::bypass;
 use super::cache::{CACHES, Cache, CacheId};
 use super::coalescer::{Coalescer, LineAccess, LineShape};
-use super::config::{CacheConfig, L1Config, LsuConfig};
+use super::config::{CacheConfig, Fetch, L1Config, LsuConfig};
 use super::instructions::SupplierIo;
 use super::loads::LoadStats;
 use super::miss_queue::MissQueue;
@@ -154,9 +154,10 @@ impl Lsu {
         let below = |name| format!("{}.{name}", place.path);
         let judge = bypass::judge(l1, place.line_bits);
         let judged = judge.is_some();
-        let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged };
+        let sectored = l1.fetch == Fetch::Sectors;
+        let shape = LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged, sectored };
         let by_sector = l1.bypass_sectors != 0;
-        let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector);
+        let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector || sectored);
         if let Some(judge) = judge {
             coalescer.judge(judge);
         }
@@ -255,6 +256,7 @@ impl Lsu {
         self.pending.alloc(slot, access, self.coalescer.in_order());
         core_req.drop_head(at);
         if let Some(watch) = &mut self.watch {
+            watch.taken = Some(slot);
             watch.judged = self.coalescer.contends().map(|contends| (slot, contends));
         }
     }

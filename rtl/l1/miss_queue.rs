@@ -1,5 +1,5 @@
 //! # Miss queue
-//! What the caches of the LSU want from memory, in order: line reads, stores, write-backs of local
+//! What the caches of the LSU want from memory, in order: reads of lines or sectors, stores, write-backs of local
 //! lines, atomics; and what the sharing tracker is to hear of, where there is one. The
 //! head leaves when the network takes it; FIFO order is what keeps a load behind the SM's own
 //! earlier store to the same line.
@@ -20,7 +20,7 @@ use super::coalescer::LineShape;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
-use crate::noc::packet::{LINE_BYTES, TICKET_BITS};
+use crate::noc::packet::{LINE_BYTES, SECTORS, TICKET_BITS};
 
 /// What memory is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,11 +38,13 @@ pub enum MissKind {
     Reduce,
     /// Nothing: a line has given way, which the sharing tracker is told.
     Notice,
+    /// Sectors of a line that is here in part, or on its way in part.
+    Rest,
 }
 
 impl Encoding for MissKind {
     const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE", "NOTICE"];
+    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE", "NOTICE", "REST"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -59,6 +61,8 @@ pub struct MissEntry {
     pub line: u64,
     /// Comes back with the answer.
     pub ticket: u64,
+    /// Sectors to be brought.
+    pub sectors: u8,
     /// What an atomic does; of no meaning otherwise.
     pub atomic: AtomicOp,
     /// Bytes to store.
@@ -70,19 +74,31 @@ pub struct MissEntry {
 impl Default for MissEntry {
     fn default() -> Self {
         let atomic = AtomicOp::default();
-        Self { kind: MissKind::Read, id: 0, line: 0, ticket: 0, atomic, byte_mask: 0, data: [0; LINE_BYTES] }
+        Self {
+            kind: MissKind::Read,
+            id: 0,
+            line: 0,
+            ticket: 0,
+            sectors: 0,
+            atomic,
+            byte_mask: 0,
+            data: [0; LINE_BYTES],
+        }
     }
 }
 
 impl Payload for MissEntry {
     type Shape = LineShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &LineShape, to: &mut F) {
-        let Self { kind, id, line, ticket, atomic, byte_mask, data } = self;
+        let Self { kind, id, line, ticket, sectors, atomic, byte_mask, data } = self;
         let line_bytes = shape.line_bytes as usize;
         to.state("kind", *kind);
         to.bits("id", *id);
         to.sized("line", *line, shape.line_bits);
         to.sized("ticket", *ticket, TICKET_BITS);
+        if shape.sectored {
+            to.sized("sectors", u64::from(*sectors), SECTORS);
+        }
         atomic.fields(&(), to);
         to.wide("byte_mask", &byte_mask.to_le_bytes()[..line_bytes / 8]);
         to.wide("data", &data[..line_bytes]);
@@ -142,7 +158,7 @@ impl MissQueue {
     /// True if a store, write-back or atomic of the line waits here.
     #[must_use]
     pub fn holds_write(&self, line: u64) -> bool {
-        let writes = |kind| !matches!(kind, MissKind::Read | MissKind::Notice);
+        let writes = |kind| !matches!(kind, MissKind::Read | MissKind::Rest | MissKind::Notice);
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
@@ -158,7 +174,7 @@ impl MissQueue {
 mod tests {
     use super::*;
 
-    const SHAPE: LineShape = LineShape { line_bits: 25, line_bytes: 128, judged: false };
+    const SHAPE: LineShape = LineShape { line_bits: 25, line_bytes: 128, judged: false, sectored: false };
 
     fn entry(kind: MissKind, line: u64) -> MissEntry {
         MissEntry { kind, line, ..MissEntry::default() }

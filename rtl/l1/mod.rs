@@ -15,6 +15,7 @@ pub mod mrpb;
 pub mod mshr;
 pub mod pending;
 pub mod replacement;
+mod sectors;
 pub mod stats;
 mod tag_store;
 pub mod tags;

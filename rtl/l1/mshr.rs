@@ -4,15 +4,16 @@
 //!
 //! | port    | dir | payload        | contract                                                  |
 //! |---------|-----|----------------|-----------------------------------------------------------|
-//! | `alloc` | in  | line, waiter   | the line is untracked and an entry is free                |
+//! | `alloc` | in  | line, sectors, waiter | the sectors are untracked and an entry is free     |
 //! | `merge` | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
 //! | `close` | in  | entry          | a store overtook the line: no later load may join         |
-//! | `fill`  | in  | line           | names a pending line; its waiters become ready            |
+//! | `fill`  | in  | line, sectors  | names what is pending in one entry; its waiters become ready |
 //! | `pop`   | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
 //!
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry frees with its last
 //! waiter; until then its line cannot be allocated again, because a second entry for the line would
-//! make the search ambiguous.
+//! make the search ambiguous. Where lines come by sectors, an entry tracks those that one request asked for, and a
+//! line may have several entries, of which no two have a sector in common.
 //! Area order: one comparator of a line address an entry, entries x merges waiters.
 //!
 //! Part of `rtl/l1/cache.rs`.
@@ -58,6 +59,9 @@ pub enum Lookup {
     /// Not tracked, no entry is free.
     None,
 }
+
+/// A line comes whole: its sectors, whichever it has, are one.
+pub const WHOLE: u8 = 0b1111;
 
 /// Several times the entries, so that few lines on their way share a hash.
 const GUESSES: usize = 256;
@@ -106,6 +110,8 @@ pub struct Mshr {
     /// Entries in use that are not filled.
     pending: u32,
     lines: Box<[u64]>,
+    /// Sectors that an entry waits for, if lines come by sectors, else [`WHOLE`].
+    sectors: Box<[u8]>,
     set_way: Box<[u32]>,
     count: Box<[u8]>,
     head: Box<[u8]>,
@@ -117,14 +123,24 @@ pub struct Mshr {
     /// compares all entries, which hardware does at once.
     guess: Box<[u16; GUESSES]>,
     merges: u8,
-    line_bits: u32,
-    set_way_bits: u32,
+    shape: MshrShape,
+}
+
+/// Widths of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MshrShape {
+    /// Bits of a line address.
+    pub line_bits: u32,
+    /// Of a place among the data.
+    pub set_way_bits: u32,
+    /// Sectors of a line, 1 if lines come whole.
+    pub sectors: u32,
 }
 
 impl Mshr {
     /// Empty registers: `entries` lines (1 to 512) of `merges` waiters each.
     #[must_use]
-    pub fn new(entries: u32, merges: u32, line_bits: u32, set_way_bits: u32) -> Self {
+    pub fn new(entries: u32, merges: u32, shape: MshrShape) -> Self {
         let n = entries as usize;
         Self {
             used: Bits::new(n),
@@ -132,6 +148,7 @@ impl Mshr {
             closed: Bits::new(n),
             pending: 0,
             lines: vec![0; n].into(),
+            sectors: vec![WHOLE; n].into(),
             set_way: vec![0; n].into(),
             count: vec![0; n].into(),
             head: vec![0; n].into(),
@@ -140,15 +157,14 @@ impl Mshr {
             order_len: 0,
             guess: Box::new([0; GUESSES]),
             merges: merges as u8,
-            line_bits,
-            set_way_bits,
+            shape,
         }
     }
 
-    /// Searches for a line.
+    /// Searches for sectors of a line.
     #[must_use]
-    pub fn lookup(&self, line: u64) -> Lookup {
-        let Some(entry) = self.find(line, |_| true) else {
+    pub fn lookup(&self, line: u64, sectors: u8) -> Lookup {
+        let Some(entry) = self.find(line, sectors, |_| true) else {
             return self.first_free().map_or(Lookup::None, Lookup::Free);
         };
         if self.ready.get(entry) {
@@ -160,26 +176,28 @@ impl Mshr {
         }
     }
 
-    /// The free entry for a line that the tags neither hold nor reserve; `None` if there is none or
-    /// the line still drains. A line on its way has a reserved way, so only filled entries have to
+    /// The free entry for sectors of a line that are neither here nor on their way; `None` if there is none or
+    /// one of the sectors still drains. What is on its way is known without a search, so only filled entries have to
     /// be compared.
     #[must_use]
-    pub fn free_for(&self, line: u64) -> Option<u16> {
+    pub fn free_for(&self, line: u64, sectors: u8) -> Option<u16> {
         let order = &self.order[..usize::from(self.order_len)];
-        if order.iter().any(|&entry| self.lines[usize::from(entry)] == line) {
+        let is_of = |e: usize| self.lines[e] == line && self.sectors[e] & sectors != 0;
+        if order.iter().any(|&entry| is_of(entry.into())) {
             return None;
         }
         self.first_free()
     }
 
-    /// Tracks a new line that will fill `set_way`, with its first waiter.
-    pub fn alloc(&mut self, entry: u16, line: u64, set_way: u32, waiter: Waiter) {
+    /// Tracks sectors of a line that will fill `set_way`, with their first waiter.
+    pub fn alloc(&mut self, entry: u16, (line, sectors): (u64, u8), set_way: u32, waiter: Waiter) {
         let e = usize::from(entry);
         debug_assert!(!self.used.get(e), "entry {e} is free");
         self.used.set(e);
         self.pending += 1;
         self.lines[e] = line;
-        self.guess[hash(line)] = entry;
+        self.sectors[e] = sectors;
+        self.expect(line, sectors, entry);
         self.set_way[e] = set_way;
         self.count[e] = 0;
         self.head[e] = 0;
@@ -196,9 +214,15 @@ impl Mshr {
         self.closed.set(entry.into());
     }
 
-    /// The line has arrived; returns the place it was to fill. `None` if it is not pending.
-    pub fn fill(&mut self, line: u64) -> Option<u32> {
-        let entry = self.find(line, |entry| !self.ready.get(entry))?;
+    /// The sectors of an entry.
+    #[must_use]
+    pub fn sectors_of(&self, entry: u16) -> u8 {
+        self.sectors[usize::from(entry)]
+    }
+
+    /// What an entry waits for has arrived; returns the place it was to fill. `None` if it is not pending.
+    pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
+        let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
         self.ready.set(entry);
         self.pending -= 1;
         self.order[usize::from(self.order_len)] = entry as u16;
@@ -206,17 +230,18 @@ impl Mshr {
         Some(self.set_way[entry])
     }
 
-    /// The place that a pending line will fill.
+    /// The place that pending sectors of a line will fill.
     #[must_use]
-    pub fn set_way_of(&self, line: u64) -> Option<u32> {
-        self.find(line, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
+    pub fn set_way_of(&self, line: u64, sectors: u8) -> Option<u32> {
+        self.find(line, sectors, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
     }
 
-    /// True if waiters of an earlier line still have to read `set_way`.
+    /// True if waiters of what filled them before still have to read these sectors of `set_way`.
     #[must_use]
-    pub fn drains(&self, set_way: u32) -> bool {
+    pub fn drains(&self, set_way: u32, sectors: u8) -> bool {
         let order = &self.order[..usize::from(self.order_len)];
-        order.iter().any(|&entry| self.set_way[usize::from(entry)] == set_way)
+        let reads = |e: usize| self.set_way[e] == set_way && self.sectors[e] & sectors != 0;
+        order.iter().any(|&entry| reads(entry.into()))
     }
 
     /// True if a filled entry still has waiters.
@@ -257,10 +282,20 @@ impl Mshr {
         self.pending == 0 && self.order_len == 0
     }
 
-    /// Lines on their way.
+    /// Lines on their way, each once.
     #[must_use]
     pub fn pending_lines(&self) -> u32 {
-        self.pending
+        let is_pending = |e: &usize| self.used.get(*e) && !self.ready.get(*e);
+        let pending = (0..self.lines.len()).filter(is_pending);
+        let is_first = |e: &usize| !(0..*e).any(|other| is_pending(&other) && self.lines[other] == self.lines[*e]);
+        pending.filter(is_first).count() as u32
+    }
+
+    /// Every sector of a line that is on its way.
+    #[must_use]
+    pub fn pending_sectors(&self, line: u64) -> u8 {
+        let is_meant = |e: &usize| self.used.get(*e) && !self.ready.get(*e) && self.lines[*e] == line;
+        (0..self.lines.len()).filter(is_meant).fold(0, |sectors, e| sectors | self.sectors[e])
     }
 
     /// Lists entries and search logic. Registers of a free entry keep what they held last, as
@@ -273,6 +308,7 @@ impl Mshr {
             // Of those in use, those that are not ready.
             pending: _,
             lines,
+            sectors,
             set_way,
             count,
             head,
@@ -281,8 +317,7 @@ impl Mshr {
             order_len,
             guess: _,
             merges,
-            line_bits,
-            set_way_bits,
+            shape: MshrShape { line_bits, set_way_bits, sectors: num_sectors },
         } = self;
         let entries = lines.len() as u32;
         let count_bits = u32::BITS - u32::from(*merges).leading_zeros();
@@ -298,6 +333,9 @@ impl Mshr {
             };
             to.probe_state("state", state);
             to.sized("line", lines[e], *line_bits);
+            if *num_sectors > 1 {
+                to.sized("sectors", u64::from(sectors[e]), *num_sectors);
+            }
             to.sized("set_way", u64::from(set_way[e]), *set_way_bits);
             to.sized("count", u64::from(count[e]), count_bits);
             to.sized("head", u64::from(head[e]), count_bits);
@@ -309,6 +347,9 @@ impl Mshr {
             }
         });
         to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
+        if *num_sectors > 1 {
+            to.logic("overlap", Logic::Comparator { width: *num_sectors, count: entries });
+        }
         to.logic("drains", Logic::Comparator { width: *set_way_bits, count: entries });
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
     }
@@ -326,11 +367,25 @@ impl Mshr {
         (free < self.lines.len() as u32).then_some(free as u16)
     }
 
-    /// The entry in use that tracks a line, among those that are meant.
+    /// The host looks for any of these sectors in the entry that took them last.
     #[inline(always)]
-    fn find(&self, line: u64, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
-        let tracks = |entry: usize| self.lines[entry] == line && self.used.get(entry) && is_meant(entry);
-        let guess = usize::from(self.guess[hash(line)]);
+    fn expect(&mut self, line: u64, sectors: u8, entry: u16) {
+        if self.shape.sectors == 1 {
+            self.guess[hash(line, 0)] = entry;
+            return;
+        }
+        for sector in (0..self.shape.sectors).filter(|sector| sectors >> sector & 1 != 0) {
+            self.guess[hash(line, sector)] = entry;
+        }
+    }
+
+    /// The entry in use that tracks one of the sectors of a line, among those that are meant.
+    #[inline(always)]
+    fn find(&self, line: u64, sectors: u8, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
+        let is_of = |entry: usize| self.lines[entry] == line && self.sectors[entry] & sectors != 0;
+        let tracks = |entry: usize| is_of(entry) && self.used.get(entry) && is_meant(entry);
+        let first = if self.shape.sectors == 1 { 0 } else { sectors.trailing_zeros() };
+        let guess = usize::from(self.guess[hash(line, first)]);
         if tracks(guess) { Some(guess) } else { self.search(tracks) }
     }
 
@@ -351,13 +406,16 @@ impl Mshr {
 }
 
 /// The top bits of a product with the golden ratio, which lines at any stride spread over.
-fn hash(line: u64) -> usize {
-    (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GUESSES.ilog2())) as usize
+fn hash(line: u64, sector: u32) -> usize {
+    let place = line ^ u64::from(sector) << 62;
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GUESSES.ilog2())) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SHAPE: MshrShape = MshrShape { line_bits: 25, set_way_bits: 7, sectors: 1 };
 
     fn waiter(slot: u8) -> Waiter {
         Waiter { slot, lanes: 1 << slot }
@@ -365,12 +423,12 @@ mod tests {
 
     #[test]
     fn waiters_leave_in_order_of_fills_then_of_arrival() {
-        let mut mshr = Mshr::new(4, 3, 25, 7);
-        mshr.alloc(0, 10, 40, waiter(1));
-        mshr.alloc(1, 20, 41, waiter(2));
+        let mut mshr = Mshr::new(4, 3, SHAPE);
+        mshr.alloc(0, (10, WHOLE), 40, waiter(1));
+        mshr.alloc(1, (20, WHOLE), 41, waiter(2));
         mshr.merge(0, waiter(3));
-        assert_eq!(mshr.fill(20), Some(41));
-        assert_eq!(mshr.fill(10), Some(40));
+        assert_eq!(mshr.fill(20, WHOLE), Some(41));
+        assert_eq!(mshr.fill(10, WHOLE), Some(40));
         let left: Vec<_> = std::iter::from_fn(|| mshr.pop()).map(|(line, at, w)| (line, at, w.slot)).collect();
         assert_eq!(left, [(20, 41, 2), (10, 40, 1), (10, 40, 3)]);
         assert!(mshr.is_empty());
@@ -378,49 +436,51 @@ mod tests {
 
     #[test]
     fn an_entry_without_slots_or_closed_by_a_store_takes_no_waiter() {
-        let mut mshr = Mshr::new(2, 2, 25, 7);
-        mshr.alloc(0, 10, 0, waiter(1));
-        assert_eq!(mshr.lookup(10), Lookup::Open(0));
+        let mut mshr = Mshr::new(2, 2, SHAPE);
+        mshr.alloc(0, (10, WHOLE), 0, waiter(1));
+        assert_eq!(mshr.lookup(10, WHOLE), Lookup::Open(0));
         mshr.merge(0, waiter(2));
-        assert_eq!(mshr.lookup(10), Lookup::Full(0));
-        mshr.alloc(1, 20, 1, waiter(1));
+        assert_eq!(mshr.lookup(10, WHOLE), Lookup::Full(0));
+        mshr.alloc(1, (20, WHOLE), 1, waiter(1));
         mshr.close(1);
-        assert_eq!(mshr.lookup(20), Lookup::Full(1));
-        assert_eq!(mshr.lookup(30), Lookup::None);
+        assert_eq!(mshr.lookup(20, WHOLE), Lookup::Full(1));
+        assert_eq!(mshr.lookup(30, WHOLE), Lookup::None);
     }
 
     #[test]
     fn a_draining_line_is_told_from_a_free_entry() {
-        let mut mshr = Mshr::new(2, 2, 25, 7);
-        mshr.alloc(0, 10, 5, waiter(1));
+        let mut mshr = Mshr::new(2, 2, SHAPE);
+        mshr.alloc(0, (10, WHOLE), 5, waiter(1));
         mshr.merge(0, waiter(2));
-        mshr.fill(10);
-        assert_eq!((mshr.lookup(10), mshr.free_for(10)), (Lookup::Draining, None));
-        assert_eq!(mshr.free_for(11), Some(1));
-        assert!(mshr.drains(5) && !mshr.drains(6));
+        mshr.fill(10, WHOLE);
+        assert_eq!((mshr.lookup(10, WHOLE), mshr.free_for(10, WHOLE)), (Lookup::Draining, None));
+        assert_eq!(mshr.free_for(11, WHOLE), Some(1));
+        assert!(mshr.drains(5, WHOLE) && !mshr.drains(6, WHOLE));
         mshr.pop();
-        assert_eq!(mshr.lookup(10), Lookup::Draining);
+        assert_eq!(mshr.lookup(10, WHOLE), Lookup::Draining);
         mshr.pop();
-        assert_eq!(mshr.lookup(10), Lookup::Free(0));
-        assert!(!mshr.drains(5));
+        assert_eq!(mshr.lookup(10, WHOLE), Lookup::Free(0));
+        assert!(!mshr.drains(5, WHOLE));
     }
 
     #[test]
     fn lines_that_share_a_hash_are_told_apart() {
-        let mut mshr = Mshr::new(2, 2, 25, 7);
-        let Some(twin) = (11..).find(|&line| hash(line) == hash(10)) else { unreachable!("there are more lines") };
-        mshr.alloc(0, 10, 5, waiter(1));
-        mshr.alloc(1, twin, 6, waiter(2));
-        assert_eq!((mshr.lookup(10), mshr.lookup(twin)), (Lookup::Open(0), Lookup::Open(1)));
-        assert_eq!((mshr.fill(10), mshr.fill(twin)), (Some(5), Some(6)));
+        let mut mshr = Mshr::new(2, 2, SHAPE);
+        let Some(twin) = (11..).find(|&line| hash(line, 0) == hash(10, 0)) else {
+            unreachable!("there are more lines")
+        };
+        mshr.alloc(0, (10, WHOLE), 5, waiter(1));
+        mshr.alloc(1, (twin, WHOLE), 6, waiter(2));
+        assert_eq!((mshr.lookup(10, WHOLE), mshr.lookup(twin, WHOLE)), (Lookup::Open(0), Lookup::Open(1)));
+        assert_eq!((mshr.fill(10, WHOLE), mshr.fill(twin, WHOLE)), (Some(5), Some(6)));
     }
 
     #[test]
     fn a_fill_of_an_unknown_line_is_told() {
-        let mut mshr = Mshr::new(2, 2, 25, 7);
-        mshr.alloc(0, 10, 5, waiter(1));
-        assert_eq!(mshr.fill(11), None);
-        assert_eq!(mshr.fill(10), Some(5));
-        assert_eq!(mshr.fill(10), None);
+        let mut mshr = Mshr::new(2, 2, SHAPE);
+        mshr.alloc(0, (10, WHOLE), 5, waiter(1));
+        assert_eq!(mshr.fill(11, WHOLE), None);
+        assert_eq!(mshr.fill(10, WHOLE), Some(5));
+        assert_eq!(mshr.fill(10, WHOLE), None);
     }
 }

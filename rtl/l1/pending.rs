@@ -7,6 +7,7 @@
 //! | port          | dir | payload            | contract                                        |
 //! |---------------|-----|--------------------|-------------------------------------------------|
 //! | `alloc`       | in  | `WarpAccess`       | only while a row is free                        |
+//! | `lanes_in`    | out | row, lanes, sectors | which of the lanes name bytes of the sectors   |
 //! | `deliver`     | in  | row, lanes, line   | the lanes wait for this line                    |
 //! | `acknowledge` | in  | row, lanes         | lanes that wait for no data are done            |
 //! | `take`        | out | `WarpReply`        | a row whose lanes all have their answer         |
@@ -22,7 +23,7 @@ use arbitrary_int::u2;
 
 use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
-use crate::noc::packet::LINE_BYTES;
+use crate::noc::packet::{LINE_BYTES, SECTOR_BYTES};
 
 #[derive(Clone, Copy, Debug)]
 struct Row {
@@ -122,6 +123,14 @@ impl Pending {
             let in_line = (1u64 << self.offset_bits) - 1;
             row.offset = access.address.map(|address| (address & in_line) as u8);
         }
+    }
+
+    /// Those of `lanes` that name bytes of these sectors of their line.
+    #[must_use]
+    pub fn lanes_in(&self, slot: u8, lanes: u32, sectors: u8) -> u32 {
+        let offset = &self.rows[usize::from(slot)].offset;
+        let is_in = |lane: usize| sectors >> (u32::from(offset[lane]) / SECTOR_BYTES) & 1 != 0;
+        (0..LANES).filter(|&lane| lanes >> lane & 1 != 0 && is_in(lane)).fold(0, |all, lane| all | 1 << lane)
     }
 
     /// Gives `lanes` of a load or an atomic their bytes of a line.

@@ -15,6 +15,8 @@ pub struct L1Stats {
     pub hit_pending: u64,
     /// Loads that asked memory.
     pub misses: u64,
+    /// Those among them whose line was here, or on its way, without all of their sectors.
+    pub sector_misses: u64,
     /// Loads on the bypass path.
     pub bypasses: u64,
     /// Stores that found a copy.
@@ -54,6 +56,7 @@ impl L1Stats {
             hits,
             hit_pending,
             misses,
+            sector_misses: _,
             bypasses: _,
             store_hits: _,
             store_misses: _,

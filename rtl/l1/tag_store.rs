@@ -6,7 +6,7 @@ use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
 use super::replacement::Source;
 use super::replacement::lru::Lru;
-use super::tags::{Probe, Tags, Victim};
+use super::tags::{Probe, Status, Tags, Use, Victim};
 use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Describe};
@@ -110,6 +110,14 @@ impl TagStore {
         }
     }
 
+    /// What a probe finds, for invariants.
+    pub(super) fn look(&self, set: u32, line: u64) -> Probe {
+        match self {
+            Self::Plain(tags) => tags.look(set, line),
+            Self::Decoupled(tags) => tags.look(set, line),
+        }
+    }
+
     #[inline]
     pub(super) fn victim(&self, set: u32, line: u64) -> Option<Victim> {
         match self {
@@ -119,10 +127,18 @@ impl TagStore {
     }
 
     #[inline]
-    pub(super) fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, stored: bool) {
+    pub(super) fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: Use) {
         match self {
-            Self::Plain(tags) => tags.touch(at, set, way, stored),
-            Self::Decoupled(tags) => tags.touch(at.edge(), set, way, stored),
+            Self::Plain(tags) => tags.touch(at, set, way, by),
+            Self::Decoupled(tags) => tags.touch(at.edge(), set, way, by),
+        }
+    }
+
+    /// See [`Tags::reopen`].
+    pub(super) fn reopen(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+        match self {
+            Self::Plain(tags) => tags.reopen(at, set, way),
+            Self::Decoupled(tags) => tags.reopen(at.edge(), set, way),
         }
     }
 
@@ -167,6 +183,17 @@ impl TagStore {
         match self {
             Self::Plain(tags) => tags.fill(at, set, way),
             Self::Decoupled(tags) => tags.fill(at.edge(), set, way),
+        }
+    }
+
+    /// All that was on its way to a place is here, or must not stay; `kept` tells whether the line is newer than memory's.
+    pub(super) fn complete(&mut self, at: &impl AnyEdge, place: (u32, u32), kept: Option<bool>) {
+        match self {
+            Self::Plain(tags) => {
+                let of_line = |modified| if modified { Status::Modified } else { Status::Valid };
+                tags.complete(at, place, kept.map_or(Status::Invalid, of_line));
+            }
+            Self::Decoupled(tags) => tags.complete(at.edge(), place, kept),
         }
     }
 

@@ -94,6 +94,17 @@ impl Payload for TagEntry {
     }
 }
 
+/// Who uses a line that is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A load.
+    Load,
+    /// A store that memory hears of, or another SM that is supplied.
+    Other,
+    /// A store that memory does not hear of: the line is modified.
+    Modify,
+}
+
 /// The way that a miss would take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
@@ -236,18 +247,27 @@ impl Tags {
         Some(Victim { way, holds, modified: status == Status::Modified })
     }
 
-    /// A way was used, and is modified if it was stored to.
-    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, stored: bool) {
+    /// A way was used.
+    pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32, by: Use) {
         let Self { entries, replacement, .. } = self;
-        if replacement.is_order() && !stored && entries.row(set)[way as usize].rank == 0 {
+        if replacement.is_order() && by != Use::Modify && entries.row(set)[way as usize].rank == 0 {
             // Already the one used last: what is written is what was there.
             return entries.take_writes(at, 1);
         }
         entries.update_row(at, set, |row| {
             replacement.used(at.edge(), set, row, way as usize);
-            if stored {
+            if by == Use::Modify && row[way as usize].status != Status::Reserved {
                 row[way as usize].status = Status::Modified;
             }
+        });
+    }
+
+    /// A way was used, and more of its line is on the way: it is reserved as long.
+    pub fn reopen(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+        let Self { entries, replacement, .. } = self;
+        entries.update_row(at, set, |row| {
+            replacement.used(at.edge(), set, row, way as usize);
+            row[way as usize].status = Status::Reserved;
         });
     }
 
@@ -314,18 +334,26 @@ impl Tags {
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
     pub fn fill(&mut self, at: &impl AnyEdge, set: u32, way: u32) -> bool {
-        let (mut before, mut kept) = (Status::Reserved, false);
+        let kept = !self.entries.row(set)[way as usize].inv_on_fill;
+        self.complete(at, (set, way), if kept { Status::Valid } else { Status::Invalid });
+        kept
+    }
+
+    /// All that was on its way to a reserved way is here, or must not stay.
+    ///
+    /// # Panics
+    /// If the way is not reserved: MSHR and tags disagree.
+    pub fn complete(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), status: Status) {
+        let mut before = Status::Reserved;
         self.entries.update(at, set, way, |entry| {
             before = entry.status;
-            kept = !entry.inv_on_fill;
-            entry.status = if kept { Status::Valid } else { Status::Invalid };
+            entry.status = status;
             entry.inv_on_fill = false;
         });
         if before != Status::Reserved {
             let path = &self.entries.spec().path;
             panic!("cycle {}, {path}: fill of set {set} way {way}, which is {before:?}", at.cycle());
         }
-        kept
     }
 
     /// Forgets everything (kernel end).

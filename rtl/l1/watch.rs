@@ -84,6 +84,8 @@ pub enum Access {
         line: u64,
         /// Global or local.
         space: MemorySpace,
+        /// Whose store it is.
+        waiter: Waiter,
         /// Miss-queue entries in use when it was decided.
         queue_used: u32,
         /// What became of it.
@@ -93,6 +95,8 @@ pub enum Access {
     Atomic {
         /// Line address.
         line: u64,
+        /// Whose it is.
+        waiter: Waiter,
         /// Miss-queue entries in use when it was decided.
         queue_used: u32,
         /// What became of it.
@@ -119,18 +123,20 @@ pub struct Watch {
     pub period: Option<bool>,
     /// The L1D now admits every load, or those that its threshold admits (SM dueling).
     pub original: Option<bool>,
-    /// A line arrived: where, its address, and whether it stays.
-    pub fill: Option<(CacheId, u64, bool)>,
+    /// A line arrived, or sectors of one: where, its address, its sectors, and those that stay.
+    pub fill: Option<(CacheId, u64, u8, u8)>,
     /// A bank gave a line up: which, and what that led to in each cache.
     pub recall: Option<(u64, [Recalled; CACHES])>,
-    /// Another SM was to be supplied with a line, and whether it was there.
-    pub supply: Option<(u64, bool)>,
+    /// Another SM was to be supplied with sectors of a line, and whether they were there.
+    pub supply: Option<(u64, u8, bool)>,
     /// A waiter left an MSHR: of which cache, line and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
     /// A coherent load went past, and no copy of its line may stay: which line, and what that led to in each cache.
     pub dropped: Option<(u64, [Recalled; CACHES])>,
     /// The access at the tags.
     pub access: Option<Access>,
+    /// An instruction was taken: its row of the pending table.
+    pub taken: Option<u8>,
     /// An instruction was taken where loads are judged: its row of the pending table, and whether it contends.
     pub judged: Option<(u8, bool)>,
 }

@@ -248,6 +248,14 @@ pub const fn sectors_of(line_bytes: u32) -> u8 {
     ((1 << (line_bytes / SECTOR_BYTES)) - 1) as u8
 }
 
+/// Every byte of some sectors, a bit each.
+#[must_use]
+pub fn bytes_of_sectors(sectors: u8) -> u128 {
+    let whole = u128::from(u32::MAX);
+    let named = (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0);
+    named.fold(0, |bytes, sector| bytes | whole << (SECTOR_BYTES * sector))
+}
+
 /// Sectors of which a mask has a byte, a bit each.
 #[must_use]
 pub fn sectors_touched(byte_mask: u128) -> u8 {

@@ -13,18 +13,19 @@ use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
     Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
-    Outcome as TwinOutcome, RecallOutcome, Space, Victim, WriteOutcome,
+    Outcome as TwinOutcome, Parts, RecallOutcome, Space, Victim, WriteOutcome,
 };
-use golden::l1::mshr::Replay;
+use golden::l1::mshr::{Replay, Waits};
 use golden::l1::replacement::{self, Replacement};
 use rtl::index::IndexConfig;
-use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
+use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{CacheConfig, FailOrder, L1Config, Organisation, StoreHit};
+use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+use rtl::noc::packet::SECTOR_BYTES;
 
 use super::twin::twin;
 
@@ -47,12 +48,32 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
+/// A load that waits, with the part of its line that each of its lanes names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Waiting {
+    waiter: Waiter,
+    part_of: [u8; LANES],
+}
+
+impl Waits for Waiting {
+    fn part(mut self, parts: Parts) -> Self {
+        let is_in = |lane: usize| parts.0 >> self.part_of[lane] & 1 != 0;
+        self.waiter.lanes &= (0..LANES).filter(|&lane| is_in(lane)).fold(0, |lanes, lane| lanes | 1 << lane);
+        self
+    }
+}
+
 /// The twins of one LSU's caches.
 #[derive(Debug)]
 pub struct Lockstep {
     path: String,
     /// By [`CacheId`].
-    twins: [Cache<Waiter>; 3],
+    twins: [Cache<Waiting>; 3],
+    /// Whether the L1D fetches sectors.
+    by_sectors: bool,
+    /// Part of its line that each lane names, of the instruction just taken, and by row of the pending table.
+    just_taken: [u8; LANES],
+    part_of: Vec<[u8; LANES]>,
     /// Why the L1D is not followed, if it is not.
     blind: Option<String>,
     line_bytes: u32,
@@ -61,6 +82,9 @@ pub struct Lockstep {
     /// Instructions under way that contend, by row of the pending table.
     contending: u64,
 }
+
+/// Rows of a pending table at most.
+const ROWS: usize = 64;
 
 const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
@@ -108,7 +132,17 @@ impl Lockstep {
         });
         let blind = l1d.as_ref().err().cloned();
         let twins = [l1d.unwrap_or_else(|_| twin(&l1.cache(), constants.index(), None)), constants, texels];
-        Ok(Self { path: path.to_owned(), twins, blind, line_bytes: l1.line_bytes, judged: None, contending: 0 })
+        Ok(Self {
+            path: path.to_owned(),
+            twins,
+            by_sectors: l1.fetch == Fetch::Sectors,
+            just_taken: [0; LANES],
+            part_of: vec![[0; LANES]; ROWS],
+            blind,
+            line_bytes: l1.line_bytes,
+            judged: None,
+            contending: 0,
+        })
     }
 
     /// Why the L1D is not followed, if it is not.
@@ -117,9 +151,11 @@ impl Lockstep {
         self.blind.as_deref()
     }
 
-    /// The LSU takes an instruction at the edge that is followed next. Of no meaning where no load is judged by
-    /// contention.
+    /// The LSU takes an instruction at the edge that is followed next. Of no meaning where lines come whole and no load
+    /// is judged by contention.
     pub fn take(&mut self, access: &WarpAccess) {
+        let in_line = u64::from(self.line_bytes - 1);
+        self.just_taken = access.address.map(|address| ((address & in_line) / u64::from(SECTOR_BYTES)) as u8);
         let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
         let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
         let touched = || coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
@@ -176,25 +212,26 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, original, fill, recall, supply, drain, dropped, access, judged } = *seen;
+        let Watch { period, original, fill, recall, supply, drain, dropped, access, taken, judged } = *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
         }
         if let Some(original) = original {
             self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
         }
-        if let Some((cache, line, kept)) = fill {
-            let event = Event::Fill { line };
+        if let Some((cache, line, sectors, kept)) = fill {
+            let event = Event::Fill { line, parts: self.parts_of(cache, sectors) };
             // The cache does not count the waiters of a line: each of them is compared as it leaves.
             let waiters = match self.twins[cache as usize].predict(&event) {
                 Ok(TwinOutcome::Filled { waiters, .. }) => waiters,
                 _ => 0,
             };
-            self.check(cache, event, &TwinOutcome::Filled { kept, waiters })?;
+            self.check(cache, event, &TwinOutcome::Filled { kept: self.parts_of(cache, kept), waiters })?;
         }
         self.recall(recall)?;
-        if let Some((line, supplied)) = supply {
-            self.check(CacheId::L1d, Event::Supply { line }, &TwinOutcome::Supplied(supplied))?;
+        if let Some((line, sectors, supplied)) = supply {
+            let event = Event::Supply { line, parts: self.parts_of(CacheId::L1d, sectors) };
+            self.check(CacheId::L1d, event, &TwinOutcome::Supplied(supplied))?;
         }
         self.drain(drain)?;
         self.recall(dropped)?;
@@ -202,7 +239,26 @@ impl Lockstep {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
         }
         self.access(access)?;
+        if let Some(slot) = taken {
+            self.part_of[usize::from(slot)] = self.just_taken;
+        }
         self.judge(judged)
+    }
+
+    /// The parts of a line that sectors are.
+    fn parts_of(&self, cache: CacheId, sectors: u8) -> Parts {
+        match cache {
+            CacheId::L1d if self.by_sectors => Parts(sectors),
+            // A line that comes whole.
+            _ => Parts(u8::from(sectors != 0)),
+        }
+    }
+
+    /// The parts of its line that a request is for.
+    fn wanted(&self, cache: CacheId, waiter: Waiter) -> Parts {
+        let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
+        let part_of = self.part_of[usize::from(waiter.slot)];
+        self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
     /// The decision about the instruction that was taken, if any was.
@@ -218,6 +274,12 @@ impl Lockstep {
         Ok(())
     }
 
+    /// The part of its line that each lane names, which is the only one of a line that comes whole.
+    fn part_of_lanes(&self, cache: CacheId, waiter: Waiter) -> [u8; LANES] {
+        let is_in_parts = cache == CacheId::L1d && self.by_sectors;
+        if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }
+    }
+
     /// Whether a request is of an instruction that contends.
     fn contends(&self, waiter: Waiter) -> bool {
         self.contending >> waiter.slot & 1 != 0
@@ -227,23 +289,28 @@ impl Lockstep {
         match access {
             None => Ok(()),
             Some(Access::Load { cache, space, line, pc, waiter, queue_used, outcome }) => {
-                let load = Load { line, pc, space: space_of(space), contends: self.contends(waiter) };
+                let parts = self.wanted(cache, waiter);
+                let load = Load { line, parts, pc, space: space_of(space), contends: self.contends(waiter) };
+                let waiter = Waiting { waiter, part_of: self.part_of_lanes(cache, waiter) };
                 let event = Event::Load { load, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(loaded(outcome)?))
             }
-            Some(Access::Store { line, space, queue_used, outcome }) => {
+            Some(Access::Store { line, space, waiter, queue_used, outcome }) => {
                 if matches!(space, MemorySpace::Const | MemorySpace::Texture) {
                     return Err(format!("a store to {space:?}"));
                 }
-                let event = Event::Store { line, space: space_of(space), queue_used: queue_used as usize };
+                let parts = self.wanted(CacheId::L1d, waiter);
+                let event = Event::Store { line, parts, space: space_of(space), queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
-            Some(Access::Atomic { line, queue_used, outcome }) => {
-                let event = Event::Atomic { line, queue_used: queue_used as usize };
+            Some(Access::Atomic { line, waiter, queue_used, outcome }) => {
+                let parts = self.wanted(CacheId::L1d, waiter);
+                let event = Event::Atomic { line, parts, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
             Some(Access::Bypass { line, pc, waiter, chosen }) => {
-                let load = Load { line, pc, space: Space::Global, contends: self.contends(waiter) };
+                let parts = self.wanted(CacheId::L1d, waiter);
+                let load = Load { line, parts, pc, space: Space::Global, contends: self.contends(waiter) };
                 self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)
             }
         }
@@ -263,14 +330,15 @@ impl Lockstep {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
         };
-        let last = match self.twins[cache as usize].predict(&Event::Drain) {
-            Ok(TwinOutcome::Drained(Some(replay))) => replay.last,
-            _ => false,
+        let (last, part_of) = match self.twins[cache as usize].predict(&Event::Drain) {
+            Ok(TwinOutcome::Drained(Some(replay))) => (replay.last, replay.waiter.part_of),
+            _ => (false, [0; LANES]),
         };
+        let waiter = Waiting { waiter, part_of };
         self.check(cache, Event::Drain, &TwinOutcome::Drained(Some(Replay { line, waiter, last })))
     }
 
-    fn check(&mut self, cache: CacheId, event: Event<Waiter>, seen: &TwinOutcome<Waiter>) -> Result<(), String> {
+    fn check(&mut self, cache: CacheId, event: Event<Waiting>, seen: &TwinOutcome<Waiting>) -> Result<(), String> {
         if cache == CacheId::L1d && self.blind.is_some() {
             return Ok(());
         }
@@ -426,7 +494,7 @@ mod tests {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
         let waiter = Waiter { slot: 1, lanes: 1 };
-        let fill = Some((CacheId::L1d, 7, true));
+        let fill = Some((CacheId::L1d, 7, 0b1111, 0b1111));
         let arrived = Watch { fill, drain: Some((CacheId::L1d, 7, waiter)), ..Watch::default() };
         lockstep.step(9, &arrived).unwrap();
         lockstep.step(10, &load_of(7, Outcome::Hit)).unwrap();
@@ -446,7 +514,7 @@ mod tests {
     fn a_waiter_that_stays_too_long_is_reported() {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
-        let late = Watch { fill: Some((CacheId::L1d, 7, true)), ..Watch::default() };
+        let late = Watch { fill: Some((CacheId::L1d, 7, 0b1111, 0b1111)), ..Watch::default() };
         let text = lockstep.step(9, &late).unwrap_err().to_string();
         assert!(text.starts_with("cycle 9, sm3.l1: Drain: the cache says Drained(None)"), "{text}");
     }
@@ -461,9 +529,9 @@ mod tests {
     fn a_fill_of_the_wrong_cache_is_reported() {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
-        let wrong = Watch { fill: Some((CacheId::Texture, 7, true)), ..Watch::default() };
+        let wrong = Watch { fill: Some((CacheId::Texture, 7, 0b1111, 0b1111)), ..Watch::default() };
         let text = lockstep.step(9, &wrong).unwrap_err().to_string();
-        assert!(text.starts_with("cycle 9, sm3.l1: texture_cache: Fill { line: 7 }"), "{text}");
+        assert!(text.starts_with("cycle 9, sm3.l1: texture_cache: Fill { line: 7, parts: Parts(1) }"), "{text}");
     }
 
     #[test]
@@ -471,7 +539,10 @@ mod tests {
         let mut lockstep = lockstep();
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
         let outcome = Outcome::StoreMissed;
-        let seen = Watch { access: Some(Access::Atomic { line: 7, queue_used: 0, outcome }), ..Watch::default() };
+        let seen = Watch {
+            access: Some(Access::Atomic { line: 7, waiter: Waiter { slot: 1, lanes: 1 }, queue_used: 0, outcome }),
+            ..Watch::default()
+        };
         let text = lockstep.step(2, &seen).unwrap_err().to_string();
         assert!(text.contains("the cache says Write(Missed), the twin Write(Pending)"), "{text}");
     }

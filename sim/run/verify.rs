@@ -12,7 +12,7 @@ use golden::memory::FlatMemory;
 use golden::reference::{Array, compare};
 use rtl::dram::config::Refresh;
 use rtl::kernel::Simulator;
-use rtl::l1::config::L1Config;
+use rtl::l1::config::{Fetch, L1Config};
 use rtl::machine::{CORE, DRAM, Machine, MachineConfig};
 use rtl::sm::{InstructionStore, KernelImage, SharedConfig, occupancy};
 
@@ -38,8 +38,8 @@ pub(super) struct Shadow {
     l1s: Vec<Lockstep>,
     /// By SM, where cores have instruction caches.
     icaches: Vec<FetchLockstep>,
-    /// L1s judge which loads contend.
-    judges: bool,
+    /// What becomes of a load depends on the addresses of its lanes, beyond the line.
+    sees_lanes: bool,
     duel: Option<DuelLockstep>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
@@ -78,7 +78,7 @@ impl Shadow {
             trackers: (0..trackers).map(tracker).collect::<Result<_, _>>()?,
             model: MemoryModel::new(config),
             memory,
-            judges: config.l1.bypass.judges(),
+            sees_lanes: config.l1.bypass.judges() || config.l1.fetch == Fetch::Sectors,
             l1s: (0..config.num_sms as u8).map(l1).collect::<Result<_, _>>()?,
             icaches: icaches(config)?,
             duel: config
@@ -103,7 +103,7 @@ impl Shadow {
         {
             duel.advance(cycle);
         }
-        if self.judges {
+        if self.sees_lanes {
             machine.warps_taken(sim.tick()).for_each(|(sm, access)| self.l1s[sm].take(access));
         }
         for i in 0..machine.lsus().len() {

@@ -33,7 +33,7 @@ use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
-use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, sectors_of};
+use rtl::noc::packet::{LINE_BYTES, Reply, ReplyKind, Request, RequestKind, SECTOR_BYTES, SECTORS, sectors_of};
 
 use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};
@@ -54,10 +54,18 @@ pub(super) enum Act {
     /// So many lanes load a line each, from this one on, of the sector of their own number, while so many warps
     /// are resident.
     Spread(u64, u64, u8),
+    /// A load of a byte in a sector of a line, and a store to one.
+    Sector(u64, u64),
+    SectorStore(u64, u64, u8),
+    /// A load of a byte in each sector of a line.
+    Whole(u64),
     /// Memory answers the oldest request of the line; the byte is for reads.
     Answer(u64, u8),
 }
-use Act::{Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Spread, Store, TextureLoad, Uncached};
+use Act::{
+    Answer, Atomic, ConstLoad, Load, LocalLoad, LocalStore, Reduce, Sector, SectorStore, Spread, Store, TextureLoad,
+    Uncached, Whole,
+};
 
 /// One set of one way, one MSHR entry of two waiters.
 fn read_only() -> CacheConfig {
@@ -152,17 +160,15 @@ impl Player {
         }
     }
 
-    fn outcomes(mut self, script: &[(u64, Act)]) -> Vec<String> {
-        self.play(script, OPEN);
+    fn outcomes(mut self, script: &[(u64, Act)], closed: Range<u64>) -> Vec<String> {
+        self.play(script, closed);
         self.tags.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
     fn show(&mut self, watch: &Watch) {
         let cycle = self.cycle;
         self.tags.extend(watch.access.map(|access| (cycle, show_access(&access))));
-        self.fills.extend(
-            watch.fill.map(|(_, line, kept)| (cycle, format!("{line}:{}", if kept { "kept" } else { "dropped" }))),
-        );
+        self.fills.extend(watch.fill.map(|(_, line, sectors, kept)| (cycle, show_fill(line, sectors, kept))));
         self.drains.extend(watch.drain.map(|(_, line, waiter)| (cycle, format!("{line}:slot{}", waiter.slot))));
     }
 
@@ -186,9 +192,11 @@ fn lead(act: Act) -> u64 {
 
 fn instruction(act: Act, warp: u8) -> WarpAccess {
     let (kind, space, uncached, line, byte) = match act {
-        Load(line) | Answer(line, _) | Spread(line, ..) => (AccessKind::Load, MemorySpace::Global, false, line, 0),
+        Load(line) | Answer(line, _) | Spread(line, ..) | Sector(line, _) | Whole(line) => {
+            (AccessKind::Load, MemorySpace::Global, false, line, 0)
+        }
         Uncached(line) => (AccessKind::Load, MemorySpace::Global, true, line, 0),
-        Store(line, byte) => (AccessKind::Store, MemorySpace::Global, false, line, byte),
+        Store(line, byte) | SectorStore(line, _, byte) => (AccessKind::Store, MemorySpace::Global, false, line, byte),
         LocalLoad(line) => (AccessKind::Load, MemorySpace::Local, false, line, 0),
         LocalStore(line, byte) => (AccessKind::Store, MemorySpace::Local, false, line, byte),
         Atomic(line) => (AccessKind::Atomic, MemorySpace::Global, false, line, 0),
@@ -196,8 +204,20 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
         ConstLoad(line) => (AccessKind::Load, MemorySpace::Const, false, line, 0),
         TextureLoad(line) => (AccessKind::Load, MemorySpace::Texture, false, line, 0),
     };
-    let (lines, resident) = if let Spread(_, lines, resident) = act { (lines, resident) } else { (1, 0) };
-    let sector = |lane: u64| (line + lane) * LINE_BYTES as u64 + lane % 4 * u64::from(SECTOR_BYTES);
+    let (lanes, resident) = match act {
+        Spread(_, lines, resident) => (lines, resident),
+        Whole(_) => (u64::from(SECTORS), 0),
+        _ => (1, 0),
+    };
+    let place = |lane: u64| {
+        let (line, sector) = match act {
+            Spread(..) => (line + lane, lane % u64::from(SECTORS)),
+            Sector(_, sector) | SectorStore(_, sector, _) => (line, sector),
+            Whole(_) => (line, lane),
+            _ => (line, 0),
+        };
+        line * LINE_BYTES as u64 + sector * u64::from(SECTOR_BYTES)
+    };
     WarpAccess {
         kind,
         space,
@@ -205,8 +225,8 @@ fn instruction(act: Act, warp: u8) -> WarpAccess {
         warp,
         size_log2: if kind.is_atomic() { 2 } else { 0 },
         resident: Warps::new(resident),
-        mask: (1 << lines) - 1,
-        address: std::array::from_fn(|lane| sector(lane as u64 % lines)),
+        mask: (1 << lanes) - 1,
+        address: std::array::from_fn(|lane| place(lane as u64 % lanes)),
         data: [[u32::from(byte); LANES]; 2],
         ..WarpAccess::default()
     }
@@ -228,6 +248,15 @@ fn show_request(request: &Request) -> String {
         RequestKind::Write => format!("write:{}/{}B", request.line, request.byte_mask.count_ones()),
         RequestKind::Atomic => format!("atomic:{}", request.line),
         RequestKind::Reduce => format!("reduce:{}", request.line),
+    }
+}
+
+fn show_fill(line: u64, sectors: u8, kept: u8) -> String {
+    let fate = if kept != 0 { "kept" } else { "dropped" };
+    if sectors == sectors_of(LINE_BYTES as u32) {
+        format!("{line}:{fate}")
+    } else {
+        format!("{line}/{sectors:04b}:{fate}")
     }
 }
 
@@ -275,7 +304,12 @@ pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
 
 /// What became of each access of a script.
 pub(super) fn outcomes(l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
-    Player::new(l1).outcomes(script)
+    outcomes_while(OPEN, l1, script)
+}
+
+/// The same while the network takes nothing for some cycles.
+pub(super) fn outcomes_while(closed: Range<u64>, l1: &L1Config, script: &[(u64, Act)]) -> Vec<String> {
+    Player::new(l1).outcomes(script, closed)
 }
 
 /// The same where a profile admits some lines.
@@ -284,10 +318,10 @@ pub(super) fn outcomes_of_admitted(lines: &[u64], script: &[(u64, Act)]) -> Vec<
     let mut player = Player::new(&L1Config { bypass, ..l1() });
     player.lsu.admit(&lines.into());
     player.lockstep.admit(lines);
-    player.outcomes(script)
+    player.outcomes(script, OPEN)
 }
 
-fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, table: &str) {
+pub(super) fn expect(l1: &L1Config, script: &[(u64, Act)], closed: Range<u64>, table: &str) {
     let mut player = Player::new(l1);
     player.play(script, closed);
     assert_table(&player.table(), table);

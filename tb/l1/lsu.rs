@@ -34,7 +34,7 @@ use rtl::l1::bypass::contention::{Contentious, Warps};
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::replacement::brrip::Brrip;
@@ -101,6 +101,8 @@ fn case(seed: u64, length: usize) -> Case {
         fail_order: if pick(0, 1) == 0 { FailOrder::MshrFirst } else { FailOrder::QueueFirst },
         bypass,
         bypass_sectors: 32 * pick(0, 1) as u32,
+        fetch: if pick(0, 1) == 0 { Fetch::Line } else { Fetch::Sectors },
+        store_hit: if pick(0, 1) == 0 { StoreHit::Evict } else { StoreHit::Update },
         index,
         mrpb,
         ..rig::l1()
@@ -381,7 +383,7 @@ proptest! {
 /// The name of what an edge showed.
 fn names(watch: &Watch) -> Vec<String> {
     let mut names = Vec::new();
-    names.extend(watch.fill.map(|(_, _, kept)| format!("fill kept {kept}")));
+    names.extend(watch.fill.map(|(_, _, _, kept)| format!("fill kept {}", kept != 0)));
     if let Some((_, found)) = watch.recall {
         names.extend(
             ["L1d", "Const", "Texture"].iter().zip(found).map(|(cache, found)| format!("{cache} recall {found:?}")),
@@ -427,7 +429,9 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         expect(format!("atomic {outcome:?}"));
         expect(format!("Local store {outcome:?}"));
     }
-    expect(format!("Global store {:?}", Outcome::Evicted));
+    for outcome in [Outcome::Evicted, Outcome::Updated] {
+        expect(format!("Global store {outcome:?}"));
+    }
     expect(format!("atomic {:?}", Outcome::Evicted));
     for found in [Recalled::Absent, Recalled::Dropped, Recalled::Overtook] {
         for cache in ["L1d", "Const", "Texture"] {
@@ -450,7 +454,7 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
     expect(format!("load {:?}", Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8)));
     // Line, MSHR entry and miss queue fail in any combination; which is reported depends on the order
     // of the checks only where line allocation does not fail.
-    let (line, entry) = (1 << Fail::LineAlloc as u8, 1 << Fail::MshrEntry as u8);
+    let (line, entry, merge) = (1 << Fail::LineAlloc as u8, 1 << Fail::MshrEntry as u8, 1 << Fail::MshrMerge as u8);
     for (fail, all) in [
         (Fail::LineAlloc, line),
         (Fail::LineAlloc, line | entry),
@@ -460,6 +464,10 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MshrEntry, entry | full),
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
+        // Of a load that finds some of its sectors on their way, and must ask for others; all three are in `sectors`.
+        (Fail::MshrMerge, merge | entry),
+        (Fail::MshrMerge, merge | full),
+        (Fail::MissQueue, merge | full),
     ] {
         expect(format!("load {:?}", Outcome::Refused(fail, all)));
     }

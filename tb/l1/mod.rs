@@ -16,3 +16,5 @@ mod lsu;
 mod mrpb;
 #[cfg(test)]
 mod mshr;
+#[cfg(test)]
+mod sectors;

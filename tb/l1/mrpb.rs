@@ -30,7 +30,11 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
     let (groups, depth) = (queues as usize, depth as usize);
     let twin = Config { groups, depth, order: twin_order, greedy, delay: 1 + latency };
     (
-        AccessQueue::new(8, &config, LineShape { line_bits: line_bits(128), line_bytes: 128, judged: false }),
+        AccessQueue::new(
+            8,
+            &config,
+            LineShape { line_bits: line_bits(128), line_bytes: 128, judged: false, sectored: false },
+        ),
         Mrpb::new(twin),
     )
 }

@@ -7,29 +7,46 @@
 //! | waiters leave in order of fills, then of arrival, with their place        | `any_sequence_*` |
 //! | a place is in use exactly while a line filled into it has waiters         | `any_sequence_*` |
 //! | a fill of a line that is not pending is told                              | `any_sequence_*` |
+//! | sectors of a line are tracked by the entries that asked for them          | `any_sequence_*` |
 
 use std::collections::BTreeMap;
 
+use golden::l1::event::Parts;
 use golden::l1::mshr as twin;
-use golden::l1::mshr::Verdict;
+use golden::l1::mshr::{Verdict, Waits};
 use proptest::prelude::*;
-use rtl::l1::mshr::{Lookup, Mshr, Waiter};
+use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 
+/// What happens next; a mask has the sectors that are meant, where lines come by sectors.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Load(u64),
-    Overtake(u64),
+    Load(u64, u8),
+    Overtake(u64, u8),
     Fill(u64),
     Leave,
+}
+
+/// A load that waits in each of its entries with the sectors of that entry as its lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Load {
+    slot: u8,
+    sectors: u8,
+}
+
+impl Waits for Load {
+    fn part(self, parts: Parts) -> Self {
+        Self { sectors: self.sectors & parts.0, ..self }
+    }
 }
 
 const PLACES: u32 = 8;
 
 fn steps(lines: u64, most: usize) -> impl Strategy<Value = Vec<Step>> {
     let line = move || 0..lines;
+    let sectors = || 1u8..16;
     let step = prop_oneof![
-        6 => line().prop_map(Step::Load),
-        1 => line().prop_map(Step::Overtake),
+        6 => (line(), sectors()).prop_map(|(line, sectors)| Step::Load(line, sectors)),
+        1 => (line(), sectors()).prop_map(|(line, sectors)| Step::Overtake(line, sectors)),
         2 => line().prop_map(Step::Fill),
         3 => Just(Step::Leave),
     ];
@@ -43,9 +60,10 @@ proptest! {
     fn any_sequence_of_events_leads_to_what_the_golden_map_says(
         entries in 1u32..=5,
         merges in 1u32..=4,
+        by_sectors in any::<bool>(),
         steps in steps(6, 200),
     ) {
-        compare(entries, merges, steps)?;
+        Bench::new(entries, merges, by_sectors).run(steps)?;
     }
 }
 
@@ -56,62 +74,154 @@ proptest! {
     fn any_sequence_of_events_with_hundreds_of_entries_does_too(
         entries in 60u32..=512,
         merges in 1u32..=8,
+        by_sectors in any::<bool>(),
         steps in steps(700, 1500),
     ) {
-        compare(entries, merges, steps)?;
+        Bench::new(entries, merges, by_sectors).run(steps)?;
     }
 }
 
-/// Takes the steps with the registers and with the map.
-fn compare(entries: u32, merges: u32, steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let mut dut = Mshr::new(entries, merges, 25, PLACES.ilog2());
-    let mut golden = twin::Mshr::new(entries as usize, merges as usize);
-    let mut places = BTreeMap::new();
-    for (i, step) in (0u32..).zip(steps) {
-        let waiter = Waiter { slot: (i % 64) as u8, lanes: i };
-        match step {
-            Step::Load(line) => {
-                let draining = golden.is_draining(line);
-                let verdict = golden.alloc(line, waiter);
-                match (dut.lookup(line), verdict) {
-                    (Lookup::Free(entry), Verdict::Primary) => {
-                        dut.alloc(entry, line, i % PLACES, waiter);
-                        places.insert(line, i % PLACES);
+/// The registers beside the map.
+struct Bench {
+    dut: Mshr,
+    golden: twin::Mshr<Load>,
+    by_sectors: bool,
+    /// Of each line the place of its data, and what the map has pending, in order.
+    places: BTreeMap<u64, u32>,
+    asked: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Bench {
+    fn new(entries: u32, merges: u32, by_sectors: bool) -> Self {
+        let sectors = if by_sectors { 4 } else { 1 };
+        let shape = MshrShape { line_bits: 25, set_way_bits: PLACES.ilog2(), sectors };
+        Self {
+            dut: Mshr::new(entries, merges, shape),
+            golden: twin::Mshr::new(entries as usize, merges as usize),
+            by_sectors,
+            places: BTreeMap::new(),
+            asked: BTreeMap::new(),
+        }
+    }
+
+    fn parts(&self, sectors: u8) -> Parts {
+        if self.by_sectors { Parts(sectors) } else { Parts::WHOLE }
+    }
+
+    fn run(mut self, steps: Vec<Step>) -> Result<(), TestCaseError> {
+        for (i, step) in (0u32..).zip(steps) {
+            match step {
+                Step::Load(line, sectors) => {
+                    let sectors = if self.by_sectors { sectors } else { WHOLE };
+                    let coming = self.asked.get(&line).map_or(0, |asked| asked.iter().fold(0, |all, of| all | of));
+                    prop_assert_eq!(self.dut.pending_sectors(line), coming);
+                    // What is on its way is joined, what is not is asked for.
+                    for sectors in [sectors & coming, sectors & !coming].into_iter().filter(|sectors| *sectors != 0) {
+                        self.load(line, sectors, i)?;
                     }
-                    (Lookup::Open(entry), Verdict::Merged) => dut.merge(entry, waiter),
-                    (Lookup::Full(_), Verdict::RefusedMerge) => {}
-                    (Lookup::Draining, Verdict::RefusedEntry) if draining => {}
-                    (Lookup::None, Verdict::RefusedEntry) if !draining => {}
-                    (seen, expected) => prop_assert!(false, "line {line}: {seen:?}, the twin {expected:?}"),
+                }
+                Step::Overtake(line, sectors) => self.overtake(line, if self.by_sectors { sectors } else { WHOLE })?,
+                Step::Fill(line) => self.fill(line)?,
+                Step::Leave => {
+                    let lanes = |load: Load| Waiter { slot: load.slot, lanes: load.sectors.into() };
+                    let left = self.golden.pop();
+                    let expected = left.map(|replay| (replay.line, self.places[&replay.line], lanes(replay.waiter)));
+                    prop_assert_eq!(self.dut.pop(), expected);
                 }
             }
-            Step::Overtake(line) => {
-                let closed = golden.close(line);
-                match dut.lookup(line) {
-                    Lookup::Open(entry) | Lookup::Full(entry) => {
-                        prop_assert!(closed);
-                        dut.close(entry);
+            self.compare()?;
+        }
+        Ok(())
+    }
+
+    /// Sectors of which all are on their way, or none is.
+    fn load(&mut self, line: u64, sectors: u8, i: u32) -> Result<(), TestCaseError> {
+        let parts = self.parts(sectors);
+        let load = Load { slot: (i % 64) as u8, sectors: parts.0 };
+        let draining = self.golden.is_draining(line, parts);
+        let verdict = self.golden.alloc(line, parts, load);
+        let by_sectors = self.by_sectors;
+        let waiter = |sectors: u8| Waiter {
+            slot: load.slot,
+            lanes: if by_sectors { sectors.into() } else { Parts::WHOLE.0.into() },
+        };
+        let mut entries = Vec::new();
+        let mut left = sectors;
+        while left != 0 {
+            let lookup = self.dut.lookup(line, left);
+            let found = match lookup {
+                Lookup::Open(entry) | Lookup::Full(entry) => self.dut.sectors_of(entry),
+                Lookup::Draining | Lookup::Free(_) | Lookup::None => u8::MAX,
+            };
+            entries.push((lookup, left & found));
+            left &= !found;
+        }
+        let is_open = |(lookup, _): &(Lookup, u8)| matches!(lookup, Lookup::Open(_));
+        match (entries[0].0, verdict) {
+            (Lookup::Free(entry), Verdict::Primary) => {
+                prop_assert_eq!(self.dut.free_for(line, sectors), Some(entry));
+                let place = *self.places.entry(line).or_insert(i % PLACES);
+                let waiter = waiter(sectors);
+                self.dut.alloc(entry, (line, sectors), place, waiter);
+                self.asked.entry(line).or_default().push(sectors);
+            }
+            (Lookup::Open(_) | Lookup::Full(_), Verdict::Merged) => {
+                prop_assert!(entries.iter().all(is_open), "{:?}", entries);
+                let waiters: Vec<_> = entries.iter().map(|(_, of_entry)| waiter(*of_entry)).collect();
+                for ((lookup, _), waiter) in entries.iter().zip(waiters) {
+                    if let Lookup::Open(entry) = lookup {
+                        self.dut.merge(*entry, waiter);
                     }
-                    Lookup::Draining | Lookup::Free(_) | Lookup::None => prop_assert!(!closed),
                 }
             }
-            Step::Fill(line) => {
-                let expected = golden.fill(line).ok().map(|_| places[&line]);
-                prop_assert_eq!(dut.set_way_of(line), expected);
-                prop_assert_eq!(dut.fill(line), expected);
+            (Lookup::Open(_) | Lookup::Full(_), Verdict::RefusedMerge) => {
+                prop_assert!(!entries.iter().all(is_open), "{:?}", entries);
             }
-            Step::Leave => {
-                let expected = golden.pop().map(|replay| (replay.line, places[&replay.line], replay.waiter));
-                prop_assert_eq!(dut.pop(), expected);
+            (Lookup::Draining, Verdict::RefusedEntry) => {
+                prop_assert!(draining);
+                prop_assert_eq!(self.dut.free_for(line, sectors), None);
+            }
+            (Lookup::None, Verdict::RefusedEntry) => prop_assert!(!draining),
+            (seen, expected) => prop_assert!(false, "line {line}: {seen:?}, the twin {expected:?}"),
+        }
+        Ok(())
+    }
+
+    fn overtake(&mut self, line: u64, sectors: u8) -> Result<(), TestCaseError> {
+        let closed = self.golden.close(line, self.parts(sectors));
+        let mut found = false;
+        for sector in (0..4).map(|sector| 1 << sector).filter(|sector| sectors & sector != 0) {
+            if let Lookup::Open(entry) | Lookup::Full(entry) = self.dut.lookup(line, sector) {
+                found = true;
+                self.dut.close(entry);
             }
         }
-        for place in 0..PLACES {
-            let draining = places.iter().any(|(line, at)| *at == place && golden.is_draining(*line));
-            prop_assert_eq!(dut.drains(place), draining, "place {}", place);
+        prop_assert_eq!(closed, found);
+        Ok(())
+    }
+
+    /// What was asked for last comes first.
+    fn fill(&mut self, line: u64) -> Result<(), TestCaseError> {
+        let sectors = self.asked.get_mut(&line).and_then(Vec::pop);
+        let parts = self.parts(sectors.unwrap_or(WHOLE));
+        let expected = self.golden.fill(line, parts).ok().map(|_| self.places[&line]);
+        prop_assert_eq!(expected.is_some(), sectors.is_some());
+        let sectors = sectors.unwrap_or(WHOLE);
+        prop_assert_eq!(self.dut.set_way_of(line, sectors), expected);
+        prop_assert_eq!(self.dut.fill(line, sectors), expected);
+        Ok(())
+    }
+
+    fn compare(&self) -> Result<(), TestCaseError> {
+        let Self { dut, golden, places, .. } = self;
+        for (place, sectors) in (0..PLACES).flat_map(|place| [1, 2, 4, 8].map(|sector| (place, sector))) {
+            let drains = |line: u64| golden.is_draining(line, self.parts(sectors));
+            let draining = places.iter().any(|(line, at)| *at == place && drains(*line));
+            prop_assert_eq!(dut.drains(place, sectors), draining, "place {}", place);
         }
         prop_assert_eq!(dut.has_ready(), golden.head().is_some());
         prop_assert_eq!(dut.is_empty(), golden.used() == 0);
         prop_assert_eq!(dut.pending_lines() as usize, golden.pending_lines().count());
+        Ok(())
     }
-    Ok(())
 }

@@ -15,7 +15,7 @@ use rtl::kernel::{
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::bypass::none::NoScheme;
-use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig, Organisation, StoreHit};
+use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::DuelingConfig;
 use rtl::l1::lsu::{Lsu, LsuIo, LsuPlace};
@@ -63,6 +63,7 @@ pub fn l1() -> L1Config {
         mshr_merges: 2,
         miss_queue: 4,
         fail_order: FailOrder::MshrFirst,
+        fetch: Fetch::Line,
         store_hit: StoreHit::Evict,
         bypass: NoScheme {}.into(),
         bypass_sectors: 0,

@@ -78,8 +78,8 @@ impl Scoreboard {
             }
             Access::Load { line, waiter, .. } => ("load", line, Some(waiter.lanes)),
             Access::Bypass { line, .. } => ("load", line, None),
-            Access::Store { line, .. } => ("store", line, None),
-            Access::Atomic { line, .. } => ("atomic", line, None),
+            Access::Store { line, waiter, .. } => ("store", line, Some(waiter.lanes)),
+            Access::Atomic { line, waiter, .. } => ("atomic", line, Some(waiter.lanes)),
         };
         if self.lines.is_empty() {
             self.lines = golden_lines(&self.program[self.at_tags], self.line_bytes);
@@ -92,6 +92,8 @@ impl Scoreboard {
         let due = self.lines.remove(place);
         let expected = match instruction.kind {
             AccessKind::Load => "load",
+            // Past a cache whose copies stores change, it goes the way of an atomic.
+            AccessKind::Store if kind == "atomic" && instruction.uncached => "atomic",
             AccessKind::Store => "store",
             AccessKind::Atomic | AccessKind::Reduce => "atomic",
         };

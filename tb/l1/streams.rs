@@ -13,7 +13,7 @@
 use rtl::index::linear::Linear;
 use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
-use rtl::l1::config::{CacheConfig, L1Config, LsuConfig, Organisation};
+use rtl::l1::config::{CacheConfig, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::replacement::brrip::Brrip;
 use rtl::l1::replacement::drrip::Drrip;
@@ -131,6 +131,8 @@ fn l1(random: &mut Random) -> L1Config {
         mshr_merges: [2, 8][random.below(2) as usize],
         miss_queue: [2, 8][random.below(2) as usize],
         bypass_sectors: 32 * random.below(2) as u32,
+        fetch: if random.percent(50) { Fetch::Sectors } else { Fetch::Line },
+        store_hit: if random.percent(50) { StoreHit::Update } else { StoreHit::Evict },
         replacement,
         organisation: if random.percent(85) { Organisation::Decoupled } else { Organisation::Plain },
         decoupled: DecoupledConfig {
@@ -175,6 +177,12 @@ fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpA
             };
         }
         let line = |lane: usize| lines[lane % count as usize];
+        // Some warps name single sectors of their lines, some single words.
+        let mask = match random.below(10) {
+            0..6 => u32::MAX,
+            6..9 => (0..1 + random.below(3)).fold(0, |mask, _| mask | 0xff << (8 * random.below(4))),
+            _ => 1 << random.below(32),
+        };
         WarpAccess {
             kind,
             space,
@@ -182,7 +190,7 @@ fn program(random: &mut Random, l1: &L1Config, instructions: usize) -> Vec<WarpA
             warp: (pc % 48) as u8,
             pc: pc as u32,
             size_log2: 2,
-            mask: u32::MAX,
+            mask,
             address: std::array::from_fn(|lane| line(lane) * LINE_BYTES as u64 + 4 * lane as u64),
             data: [[random.below(1 << 32) as u32; LANES], [0; LANES]],
             ..WarpAccess::default()

@@ -218,6 +218,7 @@ impl Draw {
         self.range("l1.miss_queue", 2, 64);
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass_sectors", &[32, 0]);
+        self.one_of("l1.fetch", &["sectors", "line"]);
         let is_plain = !self.decoupled();
         let judges = is_plain && !self.has("sm.warp_lanes=64");
         // Lines are protected in the order of their uses alone.

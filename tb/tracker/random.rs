@@ -5,7 +5,7 @@
 
 use rtl::kernel::{Mode, Simulator};
 use rtl::l1::bypass::contention::Contentious;
-use rtl::l1::config::{L1Config, LsuConfig, StoreHit};
+use rtl::l1::config::{Fetch, L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::LINE_BYTES;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
@@ -51,8 +51,8 @@ pub struct Ran {
 
 /// Ticks after which a kernel is stuck.
 const LIMIT: u64 = 1 << 40;
-/// Words of a line that are used.
-const WORDS: u64 = 2;
+/// Words of a line that are used, each in a sector of its own.
+const WORDS: [u64; 2] = [0, 8];
 /// Resident warps: an access to a line contends if these are more than half of the lines of its L1.
 const MOST_WARPS: u64 = 5;
 
@@ -101,6 +101,7 @@ impl Case {
             setup.l1.bypass = Contentious {}.into();
         }
         setup.l1.bypass_sectors = pick(&[0, 32]);
+        setup.l1.fetch = if pick(&[0, 1]) == 0 { Fetch::Line } else { Fetch::Sectors };
         setup.tracker.probes = if pick(&[0, 0, 1]) == 0 { Probes::All } else { Probes::Kept };
         (setup, lines)
     }
@@ -121,7 +122,7 @@ impl Case {
                     _ => Does::Exchanges(value),
                 };
                 not_before += random.below(pause + 1);
-                let (line, word) = (random.below(lines), random.below(WORDS));
+                let (line, word) = (random.below(lines), WORDS[random.below(WORDS.len() as u64) as usize]);
                 Op { not_before, does, line, word, resident: 1 + random.below(MOST_WARPS) as u8 }
             };
             (0..self.ops).map(op).collect()

@@ -1,4 +1,4 @@
-//! An L2 that fetches the sectors that it is asked for, and writes back what was written.
+//! An L2 that fetches the sectors that it is asked for, and writes back what was written; L1s that ask for them.
 
 use rtl::kernel::Mode;
 use rtl::l2::L2Stats;
@@ -62,12 +62,64 @@ fn it_fetches_less_where_loads_of_few_words_go_past_the_l1() {
 }
 
 #[test]
+fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
+    for kernel in ["backprop", "bfs", "histo", "kmeans", "spmv_csr", "srad1"] {
+        let small = launch(kernel, "small.toml");
+        for designs in [
+            &["l1-sectored"][..],
+            &["l1-sectored", "l2-sectored", "pric"],
+            &["l1-sectored", "decoupled-dueling", "ship"],
+            &["l1-sectored", "l2-sectored", "streaming"],
+            &["l1-sectored", "pdp"],
+            &["l1-sectored", "mrpb-all"],
+            &["l1-sectored", "ccws"],
+            &["l1-sectored", "frc-16"],
+            &["l1-sectored", "dwt-pric", "l2-sectored"],
+        ] {
+            Setup::checked().designs(designs).passes(&small);
+            let least = ["l1.sets=4", "l1.ways=1", "l1.mshr_entries=2", "l1.mshr_merges=1"];
+            Setup::checked().designs(designs).sets(&LEAST_QUEUES).sets(&least).passes(&small);
+        }
+        Setup::checked().machine("hybrid").designs(&["l1-sectored", "tracker"]).passes(&small);
+    }
+}
+
+#[test]
+fn l1s_that_fetch_sectors_move_fewer_bytes_where_warps_touch_few_words() {
+    let moved = |designs: &[&str]| {
+        let counters = Setup::checked().designs(designs).passes(&launch("spmv_csr", "small.toml")).counters;
+        (sum(&counters, |bank| bank.fetched_bytes), counters)
+    };
+    let ((whole, lines), (part, sectors)) = (moved(&["l2-sectored"]), moved(&["l2-sectored", "l1-sectored"]));
+    assert!(part < whole, "{part} bytes instead of {whole}");
+    let sum = |counters: &Counters| counters.l1.iter().map(|l1| l1.sector_misses).sum::<u64>();
+    assert_eq!(sum(&lines), 0);
+    assert!(sum(&sectors) > 0);
+}
+
+#[test]
 fn it_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     let run = |mode: Mode, check| {
         let options = RunOptions { mode, check, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["l2-sectored", "bypass-all"]);
         let report =
             setup.sets(&NARROW).sets(&["l2.sets=2", "l2.atomic_buffer=true"]).passes(&launch("histo", "small.toml"));
+        (report.counters, report.digests)
+    };
+    let digest = Mode { digest: true, ..Mode::default() };
+    let plain = run(digest, false);
+    assert!(plain.1.is_some());
+    assert_eq!(run(Mode { shuffle: Some(7), ..digest }, false), plain);
+    assert_eq!(run(Mode { evaluate_all: true, ..digest }, true), plain);
+    assert_eq!(run(Mode::FAST, false).0, plain.0);
+}
+
+#[test]
+fn nor_do_l1s_that_fetch_sectors() {
+    let run = |mode: Mode, check| {
+        let options = RunOptions { mode, check, ..RunOptions::default() };
+        let setup = Setup { options, ..Setup::default() }.designs(&["l1-sectored", "l2-sectored", "decoupled-dueling"]);
+        let report = setup.sets(&["l1.mshr_entries=4"]).passes(&launch("kmeans", "small.toml"));
         (report.counters, report.digests)
     };
     let digest = Mode { digest: true, ..Mode::default() };

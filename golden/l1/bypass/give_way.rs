@@ -15,7 +15,7 @@ pub struct GiveWay {
 impl Bypass for GiveWay {
     /// How full the miss queue is when a load is at the head is not seen here: it may go either way.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
-        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load.line);
+        let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;
         let may_go = line_alloc && covered.line_alloc
             || mshr_entry && covered.mshr_entry
@@ -41,7 +41,7 @@ mod tests {
         fn may_go(&self, _set: usize) -> Option<Vec<u64>> {
             None
         }
-        fn refusals(&self, _line: u64) -> Fails {
+        fn refusals(&self, _load: &Load) -> Fails {
             self.0
         }
     }

@@ -47,7 +47,7 @@ pub trait Contents {
     fn may_go(&self, set: usize) -> Option<Vec<u64>>;
 
     /// For what a load would be refused now, with the longest miss queue there can be.
-    fn refusals(&self, line: u64) -> Fails;
+    fn refusals(&self, load: &Load) -> Fails;
 }
 
 /// The twin of a scheme. It is shown the loads of the L1D alone.

@@ -41,7 +41,7 @@ fn reach(cache: &mut Cache<u32>, line: u64) -> String {
     match load(cache, line) {
         LoadOutcome::Hit => "hit".to_owned(),
         LoadOutcome::Miss { victim } => {
-            cache.step(Event::Fill { line }).unwrap();
+            cache.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
             cache.step(Event::Drain).unwrap();
             victim.map_or("in".to_owned(), |victim| format!("for {}", victim.line))
         }
@@ -78,7 +78,7 @@ fn load(cache: &mut Cache<u32>, line: u64) -> LoadOutcome {
 }
 
 fn store(cache: &mut Cache<u32>, line: u64, space: Space) -> Result<WriteOutcome, Breach> {
-    match cache.step(Event::Store { line, space, queue_used: 0 })? {
+    match cache.step(Event::Store { line, parts: Parts::WHOLE, space, queue_used: 0 })? {
         Outcome::Write(outcome) => Ok(outcome),
         other => panic!("a store gave {other:?}"),
     }
@@ -86,7 +86,7 @@ fn store(cache: &mut Cache<u32>, line: u64, space: Space) -> Result<WriteOutcome
 
 /// Fills the line and lets its waiters go.
 fn settle(cache: &mut Cache<u32>, line: u64) {
-    cache.step(Event::Fill { line }).unwrap();
+    cache.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
     while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
 }
 
@@ -195,7 +195,7 @@ fn all_failing_conditions_are_listed_and_the_order_picks_the_reported_one() {
 fn a_line_that_still_drains_is_not_asked_for_again() {
     let mut cache = one_set(4);
     load(&mut cache, 1);
-    cache.step(Event::Fill { line: 1 }).unwrap();
+    cache.step(Event::Fill { line: 1, parts: Parts::WHOLE }).unwrap();
     assert_eq!(store(&mut cache, 1, Space::Global), Ok(WriteOutcome::Evicted));
     let all = Fails { mshr_entry: true, ..Fails::default() };
     assert_eq!(load(&mut cache, 1), refused(Fail::MshrEntry, all));
@@ -235,7 +235,7 @@ fn a_store_never_needs_a_line_but_a_miss_queue_slot() {
     load(&mut cache, 1);
     assert_eq!(store(&mut cache, 2, Space::Global), Ok(WriteOutcome::Missed));
     let all = Fails { miss_queue: true, ..Fails::default() };
-    let full = Event::Store { line: 2, space: Space::Global, queue_used: 8 };
+    let full = Event::Store { line: 2, parts: Parts::WHOLE, space: Space::Global, queue_used: 8 };
     let expected = WriteOutcome::Refused { first: Fail::MissQueue, all };
     assert_eq!(cache.step(full), Ok(Outcome::Write(expected)));
 }
@@ -247,8 +247,8 @@ fn a_store_to_a_line_on_its_way_dooms_it_and_closes_it_to_loads() {
     assert_eq!(store(&mut cache, 1, Space::Global), Ok(WriteOutcome::Pending));
     let all = Fails { mshr_merge: true, ..Fails::default() };
     assert_eq!(load(&mut cache, 1), refused(Fail::MshrMerge, all));
-    let filled = cache.step(Event::Fill { line: 1 });
-    assert_eq!(filled, Ok(Outcome::Filled { kept: false, waiters: 1 }));
+    let filled = cache.step(Event::Fill { line: 1, parts: Parts::WHOLE });
+    assert_eq!(filled, Ok(Outcome::Filled { kept: Parts(0), waiters: 1 }));
     cache.step(Event::Drain).unwrap();
     assert_eq!(load(&mut cache, 1), COLD);
 }
@@ -257,7 +257,7 @@ fn a_store_to_a_line_on_its_way_dooms_it_and_closes_it_to_loads() {
 fn a_local_store_that_hits_needs_no_miss_queue_slot() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    let event = Event::Store { line: 1, space: Space::Local, queue_used: 8 };
+    let event = Event::Store { line: 1, parts: Parts::WHOLE, space: Space::Local, queue_used: 8 };
     assert_eq!(cache.step(event), Ok(Outcome::Write(WriteOutcome::WrittenBack)));
 }
 
@@ -266,7 +266,7 @@ fn an_atomic_drops_the_copy_and_dooms_a_line_on_its_way() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
     load(&mut cache, 2);
-    let outcomes = [1, 2, 3].map(|line| cache.step(Event::Atomic { line, queue_used: 0 }));
+    let outcomes = [1, 2, 3].map(|line| cache.step(Event::Atomic { line, parts: Parts::WHOLE, queue_used: 0 }));
     let expected = [WriteOutcome::Evicted, WriteOutcome::Pending, WriteOutcome::Missed];
     assert_eq!(outcomes, expected.map(|outcome| Ok(Outcome::Write(outcome))));
 }
@@ -296,7 +296,7 @@ fn the_waiters_of_a_filled_line_leave_in_order() {
     for waiter in [7, 9] {
         cache.step(Event::Load { load: Load::of(1), waiter, queue_used: 0 }).unwrap();
     }
-    cache.step(Event::Fill { line: 1 }).unwrap();
+    cache.step(Event::Fill { line: 1, parts: Parts::WHOLE }).unwrap();
     for (waiter, last) in [(7, false), (9, true)] {
         let replay = Replay { line: 1, waiter, last };
         assert_eq!(cache.step(Event::Drain), Ok(Outcome::Drained(Some(replay))));
@@ -311,7 +311,7 @@ fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let error = cache.check(event, &Outcome::Load(LoadOutcome::Hit)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Load { load: Load { line: 2, pc: 0, space: Global, contends: false }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
+        "Load { load: Load { line: 2, parts: Parts(1), pc: 0, space: Global, contends: false }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
          Load(Miss { victim: None }); set 0 holds, oldest first, [0x1 Valid]; \
          0 of 4 MSHR entries in use"
     );
@@ -321,8 +321,8 @@ fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
 #[test]
 fn a_fill_nobody_asked_for_is_explained() {
     let mut cache = one_set(2);
-    let seen = Outcome::Filled { kept: true, waiters: 1 };
-    let error = cache.check(Event::Fill { line: 9 }, &seen).unwrap_err();
+    let seen = Outcome::Filled { kept: Parts::WHOLE, waiters: 1 };
+    let error = cache.check(Event::Fill { line: 9, parts: Parts::WHOLE }, &seen).unwrap_err();
     assert!(error.to_string().contains("line 0x9 is filled, but no MSHR entry waits for it"));
 }
 
@@ -334,10 +334,10 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
             // Upper lines are local, so that no line is both.
             let space = if line < 6 { Space::Global } else { Space::Local };
-            Event::Store { line, space, queue_used }
+            Event::Store { line, parts: Parts::WHOLE, space, queue_used }
         }),
-        1 => (0u64..6).prop_map(|line| Event::Atomic { line, queue_used: 0 }),
-        3 => line.prop_map(|line| Event::Fill { line }),
+        1 => (0u64..6).prop_map(|line| Event::Atomic { line, parts: Parts::WHOLE, queue_used: 0 }),
+        3 => line.prop_map(|line| Event::Fill { line, parts: Parts::WHOLE }),
         3 => Just(Event::Drain),
     ]
 }
@@ -393,7 +393,10 @@ fn a_line_recalled_on_its_way_serves_those_that_wait_and_no_others() {
     load(&mut cache, 1);
     assert_eq!(recall(&mut cache, 1), RecallOutcome::Pending);
     assert!(matches!(load(&mut cache, 1), LoadOutcome::Refused { first: Fail::MshrMerge, .. }));
-    assert_eq!(cache.step(Event::Fill { line: 1 }), Ok(Outcome::Filled { kept: false, waiters: 1 }));
+    assert_eq!(
+        cache.step(Event::Fill { line: 1, parts: Parts::WHOLE }),
+        Ok(Outcome::Filled { kept: Parts(0), waiters: 1 })
+    );
     while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
     assert_eq!(load(&mut cache, 1), COLD);
 }

@@ -24,6 +24,6 @@ impl GiveWay {
 
 impl Hooks for GiveWay {
     fn sends_past(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        head.space == MemorySpace::Global && self.covered.covers(view.fails(head.line))
+        head.space == MemorySpace::Global && self.covered.covers(view.fails(head))
     }
 }

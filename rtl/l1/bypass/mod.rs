@@ -37,7 +37,7 @@ use crate::kernel::{Describe, Edge};
 
 pub use super::coalescer::LineAccess;
 pub use super::tag_store::TagStore;
-pub use super::tags::{Probe, Victim};
+pub use super::tags::{Probe, Use, Victim};
 pub use super::watch::Outcome;
 
 /// The configuration of a scheme: its keys in `l1.bypass`, beside `kind`.
@@ -136,10 +136,10 @@ impl<'a> View<'a> {
         self.tags().as_plain().is_some_and(|tags| tags.look(tags.set_of(line), line) == Probe::Absent)
     }
 
-    /// The conditions for which a load of the line would be refused now, a bit each.
+    /// The conditions for which the load at the head would be refused now, a bit each.
     #[must_use]
-    pub fn fails(&self, line: u64) -> u8 {
-        self.cache.failing(line, self.queue)
+    pub fn fails(&self, head: &LineAccess) -> u8 {
+        self.cache.failing(head, self.queue)
     }
 }
 

@@ -5,7 +5,7 @@
 use super::super::access::MemorySpace;
 use super::super::coalescer::LineAccess;
 use super::super::tag_store::TagStore;
-use super::super::tags::Probe;
+use super::super::tags::{Probe, Use};
 use super::super::watch::Outcome;
 use super::{Hooks, Past, Place, Scheme, View};
 use crate::cells::streaming::{Streaming, StreamingConfig};
@@ -73,7 +73,7 @@ impl Hooks for Closing {
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {
             Probe::Present { way, .. } | Probe::Hollow { way } | Probe::Reserved { way } => {
-                tags.touch(at, set, way, false);
+                tags.touch(at, set, way, Use::Load);
                 Past::default()
             }
             Probe::Absent => Past { missed: true, evicted: tags.note(at, set, line) },

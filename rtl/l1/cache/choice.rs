@@ -6,7 +6,7 @@ use super::super::access::AccessKind;
 use super::super::bypass::{Past, View};
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::MissQueue;
-use super::super::mshr::Lookup;
+use super::super::mshr::{Lookup, WHOLE};
 use super::super::tag_store::TagStore;
 use super::super::tags::Probe;
 use super::super::watch::Fail;
@@ -73,19 +73,24 @@ impl Cache {
 
     /// The conditions for which the load at the head would be refused now, a bit each.
     #[inline(never)]
-    pub fn failing(&self, line: u64, queue: &MissQueue) -> u8 {
+    pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };
+        let line = head.line;
         let set = tags.set_of(line);
-        match tags.look(set, line) {
+        let probe = tags.look(set, line);
+        if self.sectors.is_some() {
+            return self.failing_of_sectors(set, probe, head, queue);
+        }
+        match probe {
             Probe::Present { .. } => 0,
-            Probe::Reserved { .. } => match self.mshr.lookup(line) {
+            Probe::Reserved { .. } => match self.mshr.lookup(line, WHOLE) {
                 Lookup::Open(_) => 0,
                 _ => 1 << Fail::MshrMerge as u8,
             },
             Probe::Absent | Probe::Hollow { .. } => {
                 let victim = self.victim(set, line);
                 let needed = self.needed(victim);
-                conditions(victim.is_none(), self.mshr.free_for(line).is_none(), queue.room() < needed)
+                conditions(victim.is_none(), self.mshr.free_for(line, WHOLE).is_none(), queue.room() < needed)
             }
         }
     }

@@ -47,11 +47,11 @@ impl Bench {
         }
         let outcome = match self.tags.probe(at, 0, line) {
             Probe::Present { way, .. } => {
-                self.tags.touch(at, 0, way, false);
+                self.tags.touch(at, 0, way, Use::Load);
                 "hit"
             }
             Probe::Reserved { way } => {
-                self.tags.touch(at, 0, way, false);
+                self.tags.touch(at, 0, way, Use::Load);
                 "pending"
             }
             Probe::Absent | Probe::Hollow { .. } => match self.tags.victim(0, line) {

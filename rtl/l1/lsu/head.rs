@@ -185,10 +185,10 @@ impl Lsu {
         watch.access = Some(match kind {
             AccessKind::Load => Access::Load { cache, space, line, pc, waiter, queue_used, outcome },
             AccessKind::Store if uncached && space == MemorySpace::Global && updates() => {
-                Access::Atomic { line, queue_used, outcome }
+                Access::Atomic { line, waiter, queue_used, outcome }
             }
-            AccessKind::Store => Access::Store { line, space, queue_used, outcome },
-            AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, queue_used, outcome },
+            AccessKind::Store => Access::Store { line, space, waiter, queue_used, outcome },
+            AccessKind::Atomic | AccessKind::Reduce => Access::Atomic { line, waiter, queue_used, outcome },
         });
     }
 

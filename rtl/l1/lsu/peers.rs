@@ -48,7 +48,7 @@ impl Lsu {
             return;
         }
         io.forward.drop_head(at);
-        let (found, bytes) = self.caches[CacheId::L1d as usize].supply(at, line);
+        let (found, bytes) = self.caches[CacheId::L1d as usize].supply(at, line, sectors);
         if let Some(bytes) = bytes {
             io.supply.push_with(at, |beat| {
                 *beat = Reply { kind: ReplyKind::Data, id, line, sm, ticket, sectors, data: *bytes };
@@ -56,7 +56,7 @@ impl Lsu {
         }
         io.answer.push(at, Answer { partition: self.partition(line), row, found });
         if let Some(watch) = &mut self.watch {
-            watch.supply = Some((line, found == Found::Here));
+            watch.supply = Some((line, sectors, found == Found::Here));
         }
     }
 
@@ -75,6 +75,8 @@ impl Lsu {
     pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
         match entry.kind {
             MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
+            // Its other sectors may have been written since they came: it must not be listed for this one.
+            MissKind::Rest => Sharing::Takes,
             MissKind::Notice => Sharing::Drops,
             MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
             MissKind::Read | MissKind::Write | MissKind::WriteBack => Sharing::Aside,

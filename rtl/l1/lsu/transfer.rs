@@ -33,7 +33,7 @@ impl Lsu {
                 filled = Some((cache, set));
                 self.ready |= 1 << cache as u8;
                 if let Some(watch) = &mut self.watch {
-                    watch.fill = Some((cache, reply.line, kept));
+                    watch.fill = Some((cache, reply.line, reply.sectors, kept));
                 }
             }
         }
@@ -101,10 +101,10 @@ impl Lsu {
     /// Sends the head of the miss queue.
     fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) {
         let Some(entry) = self.miss_queue.head() else { return };
-        let (partition, sectors) = (self.partition(entry.line), self.whole);
+        let partition = self.partition(entry.line);
         req.push_with(at, |request| {
             request.kind = match entry.kind {
-                MissKind::Read | MissKind::Notice => RequestKind::Read,
+                MissKind::Read | MissKind::Rest | MissKind::Notice => RequestKind::Read,
                 MissKind::Write | MissKind::WriteBack => RequestKind::Write,
                 MissKind::Atomic => RequestKind::Atomic,
                 MissKind::Reduce => RequestKind::Reduce,
@@ -116,7 +116,7 @@ impl Lsu {
             request.ticket = entry.ticket;
             request.atomic = entry.atomic;
             request.sharing = if self.place.is_tracked { Self::sharing_of(entry) } else { Sharing::Aside };
-            request.sectors = sectors;
+            request.sectors = entry.sectors;
             request.byte_mask = entry.byte_mask;
             request.data = entry.data;
         });
