@@ -2,14 +2,17 @@
 //! Remembers which lines are on their way, so that a second miss to such a line waits for the
 //! first fill instead of asking memory again (li2015 section 2.2).
 //!
-//! | port    | dir | payload        | contract                                                  |
-//! |---------|-----|----------------|-----------------------------------------------------------|
-//! | `alloc` | in  | line, waiter   | the line is untracked and an entry is free                |
-//! | `merge` | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
-//! | `close` | in  | entry          | a store overtook the line: no later load may join         |
-//! | `fill`  | in  | line           | names a pending line; its waiters become ready            |
-//! | `pop`   | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
+//! | port     | dir | payload        | contract                                                  |
+//! |----------|-----|----------------|-----------------------------------------------------------|
+//! | `alloc`  | in  | line, waiter   | the line is untracked and an entry is free                |
+//! | `merge`  | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
+//! | `close`  | in  | entry          | a store overtook the line: no later load may join         |
+//! | `recall` | in  | entry          | the same, where the L2 recalls the line                   |
+//! | `fill`   | in  | line           | names a pending line; its waiters become ready            |
+//! | `pop`    | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
 //!
+//! One cycle: `fill`, `recall`, `pop`, then one of `alloc`, `merge` and `close`, each at most once, and each sees what those
+//! before it did. A search (`lookup`, `free_for`, `set_way_of`, `drains`) belongs to the port that follows.
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry frees with its last
 //! waiter; until then its line cannot be allocated again, because a second entry for the line would
 //! make the search ambiguous.
@@ -17,7 +20,14 @@
 //!
 //! Part of `rtl/l1/cache.rs`.
 
-use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Turn};
+
+/// The ports of a cycle, in order.
+const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
+const FILL: usize = 0;
+const RECALL: usize = 1;
+const POP: usize = 2;
+const ACCESS: usize = 3;
 
 /// A load that waits for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -116,6 +126,7 @@ pub struct Mshr {
     /// For each hash of a line the entry that took such a line last: where the host looks before it
     /// compares all entries, which hardware does at once.
     guess: Box<[u16; GUESSES]>,
+    turn: Turn,
     merges: u8,
     line_bits: u32,
     set_way_bits: u32,
@@ -139,10 +150,18 @@ impl Mshr {
             order: vec![0; n].into(),
             order_len: 0,
             guess: Box::new([0; GUESSES]),
+            turn: Turn::new(PORTS),
             merges: merges as u8,
             line_bits,
             set_way_bits,
         }
+    }
+
+    /// What is done next happens in the cycle at this tick: from the first time on, the order of ports is looked at.
+    #[inline(always)]
+    pub fn at(&mut self, tick: u64) -> &mut Self {
+        self.turn.at(tick);
+        self
     }
 
     /// Searches for a line.
@@ -174,6 +193,7 @@ impl Mshr {
 
     /// Tracks a new line that will fill `set_way`, with its first waiter.
     pub fn alloc(&mut self, entry: u16, line: u64, set_way: u32, waiter: Waiter) {
+        self.turn.take(ACCESS);
         let e = usize::from(entry);
         debug_assert!(!self.used.get(e), "entry {e} is free");
         self.used.set(e);
@@ -188,17 +208,26 @@ impl Mshr {
 
     /// Adds a waiter to an open entry.
     pub fn merge(&mut self, entry: u16, waiter: Waiter) {
+        self.turn.take(ACCESS);
         self.push(usize::from(entry), waiter);
     }
 
     /// Refuses later loads: a store to the line has gone to memory.
     pub fn close(&mut self, entry: u16) {
+        self.turn.take(ACCESS);
+        self.closed.set(entry.into());
+    }
+
+    /// Refuses later loads: the L2 has given the line up.
+    pub fn recall(&mut self, entry: u16) {
+        self.turn.take(RECALL);
         self.closed.set(entry.into());
     }
 
     /// The line has arrived; returns the place it was to fill. `None` if it is not pending.
     pub fn fill(&mut self, line: u64) -> Option<u32> {
         let entry = self.find(line, |entry| !self.ready.get(entry))?;
+        self.turn.take(FILL);
         self.ready.set(entry);
         self.pending -= 1;
         self.order[usize::from(self.order_len)] = entry as u16;
@@ -236,6 +265,7 @@ impl Mshr {
         if self.order_len == 0 {
             return None;
         }
+        self.turn.take(POP);
         let e = usize::from(self.order[0]);
         let waiter = self.waiters[e * usize::from(self.merges) + usize::from(self.head[e])];
         self.head[e] += 1;
@@ -280,6 +310,7 @@ impl Mshr {
             order,
             order_len,
             guess: _,
+            turn: _,
             merges,
             line_bits,
             set_way_bits,
