@@ -1,0 +1,3 @@
+//! Parts of the LSU and its caches.
+
+automod::dir!("l1");
