@@ -40,7 +40,7 @@ mod program;
 mod random;
 mod registers;
 
-use rtl::kernel::Describe;
+use rtl::kernel::{Describe, Edge};
 
 pub use lockstep::{Agreed, Differs, Lockstep, hdl_folder};
 pub use ports::Ports;
@@ -102,7 +102,7 @@ pub trait Bench {
 
     /// One clock cycle: draws the inputs, takes the device through it, and says what the outputs are. The golden twin goes
     /// through the same, and is compared here.
-    fn cycle(&mut self, ports: &mut Ports);
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports);
 
     /// Lists the registers, as they are before the cycle.
     fn describe(&self, to: &mut dyn Describe) {

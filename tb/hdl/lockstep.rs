@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
+use rtl::kernel::{Edge, Wake};
+
 use super::ports::{Ports, Signal, words};
 use super::program::{Program, Shape};
 use super::registers::{Register, Values, registers};
@@ -78,7 +80,7 @@ impl Lockstep {
         let mut bench = (block.build)(size, Random::new(seed));
         let registers = registers(|to| bench.describe(to));
         let mut ports = Ports::default();
-        bench.cycle(&mut ports);
+        bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
         let shape = Shape {
             modules: &modules,
             parameters: &bench.parameters(),
@@ -164,11 +166,12 @@ struct Batch {
 
 impl Batch {
     fn draw(bench: &mut dyn Bench, first: u64, cycles: u64) -> Self {
-        let mut ports = Ports::later();
-        for _ in 0..cycles {
+        let (mut ports, mut wake) = (Ports::later(), Wake::new(&[1]));
+        for cycle in first + 1..=first + cycles {
+            let at = &Edge::new(cycle, cycle, &mut wake);
             bench.describe(&mut Values(&mut ports.expected));
             ports.looked_at.resize(ports.expected.len(), u32::MAX);
-            bench.cycle(&mut ports);
+            bench.cycle(at, &mut ports);
         }
         let Ports { looked, driven, expected, looked_at, .. } = ports;
         Self { first, cycles, outputs: looked, driven, expected, looked_at }

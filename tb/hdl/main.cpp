@@ -17,6 +17,8 @@ int main(int, char** argv) {
         top.clk = 0;
         top.eval();
     };
+    // A rising edge needs a low clock before it.
+    top.eval();
     top.rst = 1;
     tick();
     top.rst = 0;

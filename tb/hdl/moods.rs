@@ -2,7 +2,7 @@
 
 use crate::Random;
 
-/// Percentages that change, and the number of the cycle.
+/// Percentages that change.
 #[derive(Debug)]
 pub(super) struct Moods<const N: usize> {
     cycle: u64,
@@ -19,12 +19,12 @@ impl<const N: usize> Default for Moods<N> {
 }
 
 impl<const N: usize> Moods<N> {
-    /// The next cycle, counted from 1, and how often each thing happens in it, in percent.
-    pub fn next(&mut self, random: &mut Random) -> (u64, [u64; N]) {
+    /// How often each thing happens in the next cycle, in percent.
+    pub fn next(&mut self, random: &mut Random) -> [u64; N] {
         if self.cycle.is_multiple_of(LASTS) {
             self.often = std::array::from_fn(|_| [3, 15, 50, 85, 98][random.below(5) as usize]);
         }
         self.cycle += 1;
-        (self.cycle, self.often)
+        self.often
     }
 }

@@ -10,6 +10,7 @@ use rtl::index::fermi::Fermi;
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit, polynomial_for};
+use rtl::kernel::Edge;
 use warpsieve::check::l1::set_index;
 
 use crate::{Bench, Mistake, Ports, Random, Size};
@@ -77,7 +78,7 @@ impl Bench for Unit {
         ]
     }
 
-    fn cycle(&mut self, ports: &mut Ports) {
+    fn cycle(&mut self, _at: &Edge<'_>, ports: &mut Ports) {
         let Self { unit, golden, line_bits, line } = self;
         let index = unit.index(*line);
         assert_eq!(index as usize, golden.set_of_line(*line), "line {line:#x}");

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use golden::l1::mshr as twin;
 use golden::l1::mshr::Verdict;
-use rtl::kernel::Describe;
+use rtl::kernel::{Describe, Edge};
 use rtl::l1::mshr::{Lookup, Mshr, Waiter};
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
@@ -230,9 +230,9 @@ impl Bench for Unit {
         ]
     }
 
-    fn cycle(&mut self, ports: &mut Ports) {
-        let (cycle, [fills, pops, accesses]) = self.moods.next(&mut self.random);
-        self.dut.at(cycle);
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let [fills, pops, accesses] = self.moods.next(&mut self.random);
+        self.dut.at(at.tick);
         self.fill(ports, fills);
         self.recall(ports);
         self.pop(ports, pops);
