@@ -31,6 +31,7 @@ macro_rules! block {
     };
 }
 
+mod cells;
 mod index;
 mod l1;
 mod lockstep;
@@ -107,6 +108,11 @@ pub trait Bench {
     /// Lists the registers, as they are before the cycle.
     fn describe(&self, to: &mut dyn Describe) {
         let _ = to;
+    }
+
+    /// Registers that the host keeps in another form, by name: they are not compared.
+    fn other_form(&self) -> &'static [&'static str] {
+        &[]
     }
 }
 

@@ -78,7 +78,7 @@ impl Lockstep {
         let texts: Vec<_> = texts.iter().zip(&modules).map(renamed).collect();
 
         let mut bench = (block.build)(size, Random::new(seed));
-        let registers = registers(|to| bench.describe(to));
+        let registers = registers(module, &*bench);
         let mut ports = Ports::default();
         bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
         let shape = Shape {
@@ -169,7 +169,7 @@ impl Batch {
         let (mut ports, mut wake) = (Ports::later(), Wake::new(&[1]));
         for cycle in first + 1..=first + cycles {
             let at = &Edge::new(cycle, cycle, &mut wake);
-            bench.describe(&mut Values(&mut ports.expected));
+            bench.describe(&mut Values { row: &mut ports.expected, other_form: bench.other_form() });
             ports.looked_at.resize(ports.expected.len(), u32::MAX);
             bench.cycle(at, &mut ports);
         }

@@ -6,13 +6,14 @@
 //! | field `head`                           | `head`                                                       |
 //! | field `line` of the numbered scope `entry[3]` | `line[3]`                                             |
 //! | field `slot`, the second of five in that scope | `slot[3*5+1]`                                        |
-//! | field `count` of the part `bimodal`    | `bimodal.count`, of an instance of that name                |
+//! | field `count` of the part `fifo`       | `fifo.count`, of an instance of that name; a part of the module's own name is the module |
 //! | memory `tags` of 8 cells a row, field `status` of cell 2 of row 3 | bits of the word `tags[3]`: cell 0 lowest, the first field of a cell on top |
 
 use std::collections::BTreeMap;
 
 use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
+use super::Bench;
 use super::ports::{Signal, push};
 
 /// A register: how the description calls it, and how the module does.
@@ -22,10 +23,11 @@ pub(super) struct Register {
     pub expression: String,
 }
 
-/// Every register that a description lists.
-pub(super) fn registers(describe: impl FnOnce(&mut dyn Describe)) -> Vec<Register> {
-    let mut names = Names::default();
-    describe(&mut names);
+/// Every register that a bench compares.
+pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register> {
+    let mut names = Names { module, ..Names::default() };
+    bench.describe(&mut names);
+    names.found.retain(|field| !bench.other_form().contains(&field.name));
     let mut repeats = BTreeMap::new();
     for field in &names.found {
         *repeats.entry((field.scope.clone(), field.name)).or_insert(0u32) += 1;
@@ -51,14 +53,19 @@ pub(super) fn registers(describe: impl FnOnce(&mut dyn Describe)) -> Vec<Registe
 }
 
 /// The values of all registers, each in words of its own.
-pub(super) struct Values<'a>(pub &'a mut Vec<u32>);
+pub(super) struct Values<'a> {
+    pub row: &'a mut Vec<u32>,
+    pub other_form: &'a [&'a str],
+}
 
 impl Fields for Values<'_> {
     fn field(&mut self, field: Field) {
-        push(self.0, field.width, &field.value.to_le_bytes());
+        if !self.other_form.contains(&field.name) {
+            push(self.row, field.width, &field.value.to_le_bytes());
+        }
     }
     fn wide(&mut self, _: &'static str, bytes: &[u8]) {
-        push(self.0, bytes.len() as u32 * 8, bytes);
+        push(self.row, bytes.len() as u32 * 8, bytes);
     }
 }
 
@@ -91,6 +98,7 @@ struct Found {
 
 #[derive(Default)]
 struct Names {
+    module: &'static str,
     scopes: Vec<(&'static str, Option<u32>)>,
     found: Vec<Found>,
 }
@@ -105,7 +113,7 @@ impl Names {
     }
 
     fn instance(&self) -> String {
-        let instances = self.scopes.iter().filter(|(_, index)| index.is_none());
+        let instances = self.scopes.iter().filter(|(name, index)| index.is_none() && *name != self.module);
         instances.map(|(name, _)| format!("{name}.")).collect()
     }
 }
