@@ -9,6 +9,7 @@
 //! | `regs`     | flip-flops with a start-of-cycle copy `q` and a live value `d`            |
 //! | `array`    | SRAM, CAM and register files with counted ports                           |
 //! | `contract` | edges at which breaches of contracts are looked for, or are not            |
+//! | `turn`     | the order in which a part's ports may be used in a cycle                  |
 //! | `describe` | what a block is made of, listed once                                      |
 //! | `digest`   | state and beat hashes                                                     |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
@@ -24,6 +25,7 @@ mod digest;
 mod regs;
 mod sim;
 mod time;
+mod turn;
 mod wake;
 
 pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage};
@@ -35,6 +37,7 @@ pub use digest::{Digest, digest_of};
 pub use regs::Regs;
 pub use sim::{Apart, Blocks, Due, Mode, Seat, Simulator};
 pub use time::{ClockError, Clocks};
+pub use turn::Turn;
 pub use wake::{BlockId, Edge, Wake};
 
 /// When a block wants its next clock edge, decided on its new state.

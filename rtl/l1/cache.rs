@@ -256,7 +256,7 @@ impl Cache {
         if self.mshr.drains(set_way, sectors) {
             return None;
         }
-        self.mshr.fill(line, sectors);
+        self.mshr.at(at.tick()).fill(line, sectors);
         let (set, way) = (set_way / self.ways, set_way % self.ways);
         if self.sectors.is_some() {
             return Some((set, self.fill_sectors(at, (set, way), reply)));
@@ -270,7 +270,7 @@ impl Cache {
     /// last one of the line.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let filled = self.mshr.ready_entries();
-        let (line, set_way, waiter) = self.mshr.pop()?;
+        let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
         let data = &self.data.read(at, set_way)[0];
         pending.deliver(waiter.slot, waiter.lanes, &data.0);
         Some((line, waiter, self.mshr.ready_entries() != filled))
@@ -348,7 +348,7 @@ impl Cache {
                 let Lookup::Open(entry) = self.mshr.lookup(line, WHOLE) else {
                     return (Outcome::Refused(Fail::MshrMerge, 1 << Fail::MshrMerge as u8), None);
                 };
-                self.mshr.merge(entry, waiter);
+                self.mshr.at(at.tick()).merge(entry, waiter);
                 self.tags.touch(at, set, way, Use::Load);
                 (Outcome::HitPending, Some(way))
             }
@@ -417,7 +417,7 @@ impl Cache {
         if let Some(store) = &mut self.sectors {
             store.write(at, (set, victim.way), Sectors { coming: asked, ..Sectors::default() });
         }
-        self.mshr.alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
+        self.mshr.at(at.tick()).alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
         queue.push_with(|entry| {
             entry.kind = MissKind::Read;
             entry.id = id;
@@ -480,7 +480,7 @@ impl Cache {
                 Outcome::Evicted
             }
             Probe::Reserved { way } => {
-                self.overtake(at, (set, way), line);
+                self.overtake(at, (set, way), line, Mshr::close);
                 Outcome::Overtook
             }
             Probe::Hollow { way } => {
@@ -522,10 +522,19 @@ impl Cache {
     /// for after that: to let it go as well costs a miss, to tell the two apart an order between two
     /// networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
+        self.give_up(at, line, Mshr::recall)
+    }
+
+    /// The same in the place of an access: a load that goes past all copies leaves none behind.
+    pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
+        self.give_up(at, line, Mshr::close)
+    }
+
+    fn give_up(&mut self, at: &impl AnyEdge, line: u64, close: fn(&mut Mshr, u16)) -> Recalled {
         let set = self.tags.set_of(line);
         let probe = self.tags.probe(at, set, line);
         if self.sectors.is_some() {
-            return self.recall_sectors(at, (set, probe), line);
+            return self.give_up_sectors(at, (set, probe), line, close);
         }
         match probe {
             // A thread's own line, newer than the bank's: nobody else will miss it, and to write it back
@@ -537,7 +546,7 @@ impl Cache {
                 Recalled::Dropped
             }
             Probe::Reserved { way } => {
-                self.overtake(at, (set, way), line);
+                self.overtake(at, (set, way), line, close);
                 self.stats.recalls += 1;
                 Recalled::Overtook
             }
@@ -567,13 +576,14 @@ impl Cache {
         }
     }
 
-    /// The line on its way to a place must not stay, nor serve a load that comes from now on.
-    fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64) {
+    /// The line on its way to a place must not stay, nor serve a load that comes from now on: through one of two ports of
+    /// the MSHR.
+    fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
         }
         if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line, WHOLE) {
-            self.mshr.close(entry);
+            close(self.mshr.at(at.tick()), entry);
         }
     }
 

@@ -22,6 +22,9 @@
 //! With threshold 0 every load is admitted, and a tag that loses its place becomes empty: the cache
 //! behaves as an ordinary one, hit for hit (*original* mode, which SM dueling switches).
 //!
+//! One cycle: `fill`, a new mode, a recall where the L2 recalls lines, then one access, each at most once, and each sees
+//! what those before it did: the ports of the arrays refuse more.
+//!
 //! Area order: tag comparators, counts with their decrementers, minimum over the counts of a set.
 //! Beyond what li2015 section 6.5 counts there is nothing: whether a place is free and whose it is
 //! follow from the positions in the tags.

@@ -2,14 +2,18 @@
 //! Remembers which lines are on their way, so that a second miss to such a line waits for the
 //! first fill instead of asking memory again (li2015 section 2.2).
 //!
-//! | port    | dir | payload        | contract                                                  |
-//! |---------|-----|----------------|-----------------------------------------------------------|
-//! | `alloc` | in  | line, sectors, waiter | the sectors are untracked and an entry is free     |
-//! | `merge` | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
-//! | `close` | in  | entry          | a store overtook the line: no later load may join         |
-//! | `fill`  | in  | line, sectors  | names what is pending in one entry; its waiters become ready |
-//! | `pop`   | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
+//! | port     | dir | payload        | contract                                                  |
+//! |----------|-----|----------------|-----------------------------------------------------------|
+//! | `alloc`  | in  | line, sectors, waiter | the sectors are untracked and an entry is free     |
+//! | `merge`  | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
+//! | `close`  | in  | entry          | a store overtook the line: no later load may join         |
+//! | `recall` | in  | entry          | the same, where the L2 recalls the line                   |
+//! | `fill`   | in  | line, sectors  | names what is pending in one entry; its waiters become ready |
+//! | `pop`    | out | waiter         | one a cycle, of the entry filled first, in order of arrival |
 //!
+//! One cycle: `fill`, `recall`, `pop`, then one of `alloc`, `merge` and `close`, each at most once, and each sees what those
+//! before it did. A search (`lookup`, `free_for`, `set_way_of`, `drains`) belongs to the port that follows. Where lines come by
+//! sectors, `recall` is for every entry of a line at once, and so are `merge`, beside an `alloc`, and `close`.
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry frees with its last
 //! waiter; until then its line cannot be allocated again, because a second entry for the line would
 //! make the search ambiguous. Where lines come by sectors, an entry tracks those that one request asked for, and a
@@ -18,7 +22,14 @@
 //!
 //! Part of `rtl/l1/cache.rs`.
 
-use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Turn};
+
+/// The ports of a cycle, in order.
+const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
+const FILL: usize = 0;
+const RECALL: usize = 1;
+const POP: usize = 2;
+const ACCESS: usize = 3;
 
 /// A load that waits for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -122,6 +133,7 @@ pub struct Mshr {
     /// For each hash of a line the entry that took such a line last: where the host looks before it
     /// compares all entries, which hardware does at once.
     guess: Box<[u16; GUESSES]>,
+    turn: Turn,
     merges: u8,
     shape: MshrShape,
 }
@@ -156,9 +168,23 @@ impl Mshr {
             order: vec![0; n].into(),
             order_len: 0,
             guess: Box::new([0; GUESSES]),
+            turn: Turn::new(PORTS),
             merges: merges as u8,
             shape,
         }
+    }
+
+    /// What is done next happens in the cycle at this tick: from the first time on, the order of ports is looked at.
+    #[inline(always)]
+    pub fn at(&mut self, tick: u64) -> &mut Self {
+        self.turn.at(tick);
+        self
+    }
+
+    /// An access or a recall is for one entry, or for each of those that a line has.
+    #[inline(always)]
+    fn take(&mut self, port: usize) {
+        if self.shape.sectors == 1 { self.turn.take(port) } else { self.turn.take_again(port) }
     }
 
     /// Searches for sectors of a line.
@@ -191,6 +217,7 @@ impl Mshr {
 
     /// Tracks sectors of a line that will fill `set_way`, with their first waiter.
     pub fn alloc(&mut self, entry: u16, (line, sectors): (u64, u8), set_way: u32, waiter: Waiter) {
+        self.take(ACCESS);
         let e = usize::from(entry);
         debug_assert!(!self.used.get(e), "entry {e} is free");
         self.used.set(e);
@@ -206,11 +233,19 @@ impl Mshr {
 
     /// Adds a waiter to an open entry.
     pub fn merge(&mut self, entry: u16, waiter: Waiter) {
+        self.take(ACCESS);
         self.push(usize::from(entry), waiter);
     }
 
     /// Refuses later loads: a store to the line has gone to memory.
     pub fn close(&mut self, entry: u16) {
+        self.take(ACCESS);
+        self.closed.set(entry.into());
+    }
+
+    /// Refuses later loads: the L2 has given the line up.
+    pub fn recall(&mut self, entry: u16) {
+        self.take(RECALL);
         self.closed.set(entry.into());
     }
 
@@ -223,6 +258,7 @@ impl Mshr {
     /// What an entry waits for has arrived; returns the place it was to fill. `None` if it is not pending.
     pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
         let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
+        self.turn.take(FILL);
         self.ready.set(entry);
         self.pending -= 1;
         self.order[usize::from(self.order_len)] = entry as u16;
@@ -261,6 +297,7 @@ impl Mshr {
         if self.order_len == 0 {
             return None;
         }
+        self.turn.take(POP);
         let e = usize::from(self.order[0]);
         let waiter = self.waiters[e * usize::from(self.merges) + usize::from(self.head[e])];
         self.head[e] += 1;
@@ -316,6 +353,7 @@ impl Mshr {
             order,
             order_len,
             guess: _,
+            turn: _,
             merges,
             shape: MshrShape { line_bits, set_way_bits, sectors: num_sectors },
         } = self;

@@ -1,7 +1,7 @@
 //! # Tag store of the baseline L1D
 //! Set-associative tags, with true LRU (li2015 section 2.2) or another policy. One probe and one fill a
-//! cycle, and one recall where the L2 recalls lines; each is forwarded to those that come after it in the
-//! same cycle.
+//! cycle, and one recall where the L2 recalls lines: the fill first, then the recall, then the access that probes; each is
+//! forwarded to those that come after it in the same cycle.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|

@@ -20,8 +20,9 @@ mod table;
 mod waves;
 
 pub use bench::{Bench, run, run_in_all_modes};
+pub use hdl::Random;
 pub use listed::Listed;
-pub use random::{Random, Stall, for_each_seed};
+pub use random::{Stall, for_each_seed};
 pub use rtl::kernel::link;
 pub use sink::Sink;
 pub use source::Source;

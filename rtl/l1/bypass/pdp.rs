@@ -72,14 +72,15 @@ impl Payload for Left {
 
 /// The distances of all lines.
 #[derive(Clone, Debug)]
-struct Pdp {
+pub struct Pdp {
     distance: Distance,
     left: Array<Left>,
 }
 
 impl Pdp {
     /// Distances of a cache at `path`; every line begins unprotected.
-    fn new(&Place { path, sets, ways }: &Place<'_>, config: &PdpConfig) -> Self {
+    #[must_use]
+    pub fn new(&Place { path, sets, ways }: &Place<'_>, config: &PdpConfig) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.pdp"),
             storage: Storage::Sram,
@@ -94,12 +95,13 @@ impl Pdp {
 
     /// Whether a way of the set that was read may give its line away: its last access of protection is the
     /// one under way.
-    fn is_free(&self, set: u32, way: u32) -> bool {
+    #[must_use]
+    pub fn is_free(&self, set: u32, way: u32) -> bool {
         self.left.row(set)[way as usize].0 <= 1
     }
 
     /// Ages a set by one access, which was served by `way` or by none.
-    fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
+    pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {
             row.iter_mut().for_each(|left| left.0 = left.0.saturating_sub(1));

@@ -5,7 +5,7 @@
 use super::super::access::{AccessKind, MemorySpace};
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::{MissKind, MissQueue};
-use super::super::mshr::{Lookup, Waiter};
+use super::super::mshr::{Lookup, Mshr, Waiter};
 use super::super::pending::Pending;
 use super::super::sectors::Sectors;
 use super::super::tags::{Probe, Use, Victim};
@@ -121,7 +121,7 @@ impl Cache {
         let Needs { waits, absent, entry, place, fails } = self.needs(set, (probe, held), request, queue);
         match (place, entry) {
             (Place::Held(way), _) if fails == 0 => {
-                self.join(line, waits, (slot, lanes), pending);
+                self.join(at.tick(), line, waits, (slot, lanes), pending);
                 let here = sectors & held.here;
                 if here != 0 {
                     let data = &self.data.read(at, set * self.ways + way)[0];
@@ -149,14 +149,14 @@ impl Cache {
     }
 
     /// The lanes that name sectors on their way wait for them.
-    fn join(&mut self, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
+    fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
         let mut left = waits;
         while left != 0 {
             let first = left & left.wrapping_neg();
             left &= !first;
             if let Lookup::Open(entry) = self.mshr.lookup(line, first) {
                 let of_entry = waits & self.mshr.sectors_of(entry);
-                self.mshr.merge(entry, Waiter { slot, lanes: pending.lanes_in(slot, lanes, of_entry) });
+                self.mshr.at(tick).merge(entry, Waiter { slot, lanes: pending.lanes_in(slot, lanes, of_entry) });
                 left &= !of_entry;
             }
         }
@@ -176,7 +176,7 @@ impl Cache {
         self.tags.reopen(at, set, way);
         self.set_sectors(at, (set, way), sectors);
         let waiter = Waiter { slot, lanes: pending.lanes_in(slot, lanes, absent) };
-        self.mshr.alloc(entry, (line, absent), set * self.ways + way, waiter);
+        self.mshr.at(at.tick()).alloc(entry, (line, absent), set * self.ways + way, waiter);
         self.stats.sector_misses += 1;
         self.lost = false;
         queue.push_with(|entry| {
@@ -247,7 +247,7 @@ impl Cache {
             let bytes = byte_mask & bytes_of_sectors(here);
             self.data.update(at, set * self.ways + way, 0, |cell| cell.merge(bytes, &request.data));
         }
-        self.overtake_sectors(line, coming);
+        self.overtake_sectors(at.tick(), line, coming, Mshr::close);
         let overtaken = if self.keeps_overtaken { 0 } else { coming };
         let now = Sectors {
             here: if changes { held.here } else { held.here & !here },
@@ -275,20 +275,26 @@ impl Cache {
     }
 
     /// Entries that track some of the sectors take no waiter from now on.
-    fn overtake_sectors(&mut self, line: u64, coming: u8) {
+    fn overtake_sectors(&mut self, tick: u64, line: u64, coming: u8, close: fn(&mut Mshr, u16)) {
         let mut left = coming;
         while left != 0 {
             let first = left & left.wrapping_neg();
             left &= !first;
             if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line, first) {
-                self.mshr.close(entry);
+                close(self.mshr.at(tick), entry);
                 left &= !self.mshr.sectors_of(entry);
             }
         }
     }
 
-    /// As [`Cache::recall`]: what is here of the line goes, and what is on its way must not stay.
-    pub(super) fn recall_sectors(&mut self, at: &impl AnyEdge, (set, probe): (u32, Probe), line: u64) -> Recalled {
+    /// As `give_up`: what is here of the line goes, and what is on its way must not stay.
+    pub(super) fn give_up_sectors(
+        &mut self,
+        at: &impl AnyEdge,
+        (set, probe): (u32, Probe),
+        line: u64,
+        close: fn(&mut Mshr, u16),
+    ) -> Recalled {
         let way = match probe {
             Probe::Present { way, .. } | Probe::Reserved { way } => way,
             Probe::Hollow { way } => {
@@ -302,7 +308,7 @@ impl Cache {
             return Recalled::Kept;
         }
         self.stats.recalls += 1;
-        self.overtake_sectors(line, held.coming);
+        self.overtake_sectors(at.tick(), line, held.coming, close);
         let overtaken = if self.keeps_overtaken { held.overtaken } else { held.coming };
         self.set_sectors(at, (set, way), Sectors { here: 0, overtaken, ..held });
         if held.coming == 0 {

@@ -64,7 +64,7 @@ impl Lsu {
     /// section 3.2).
     #[inline(never)]
     pub(super) fn drop_copies(&mut self, at: &impl AnyEdge, line: u64) {
-        let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
+        let found = self.caches.each_mut().map(|cache| cache.drop_copy(at, line));
         if let Some(watch) = &mut self.watch {
             watch.dropped = Some((line, found));
         }

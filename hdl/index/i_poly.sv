@@ -1,0 +1,40 @@
+// # Line address modulo an irreducible polynomial
+// The pseudo-random interleaving of khairy2015 section 4.3: an XOR index unit whose matrix follows from the polynomial
+// alone. Column k of H is x^k modulo the polynomial, worked out as the module is elaborated.
+//
+// | port    | dir | contract                                |
+// |---------|-----|-----------------------------------------|
+// | `line`  | in  | any                                     |
+// | `index` | out | combinational, below the number of sets |
+//
+// POLYNOMIAL has degree INDEX_BITS, bit k the coefficient of x^k. Bits of the byte address from ADDR_BITS on take no
+// part; OFFSET_BITS of them lie below the line address. Latency: none. No registers.
+module i_poly #(
+    parameter int LINE_BITS = 25,
+    parameter int OFFSET_BITS = 7,
+    parameter int ADDR_BITS = 32,
+    parameter int INDEX_BITS = 5,
+    parameter int POLYNOMIAL = 37,
+    parameter bit REVERSED = 0
+) (
+    input  logic [LINE_BITS-1:0]  line,
+    output logic [INDEX_BITS-1:0] index
+);
+  function automatic [INDEX_BITS*LINE_BITS-1:0] rows();
+    logic [INDEX_BITS:0] power;
+    rows = '0;
+    power = 1;
+    for (int k = 0; k < LINE_BITS; k++) begin
+      for (int j = 0; j < INDEX_BITS; j++)
+        rows[(REVERSED ? INDEX_BITS-1-j : j)*LINE_BITS+k] = power[j] & (k + OFFSET_BITS < ADDR_BITS);
+      power = power << 1;
+      if (power[INDEX_BITS]) power = power ^ POLYNOMIAL[INDEX_BITS:0];
+    end
+  endfunction
+
+  xor_index #(
+      .LINE_BITS(LINE_BITS), .INDEX_BITS(INDEX_BITS), .H(rows())
+  ) unit (
+      .line, .index
+  );
+endmodule

@@ -1,0 +1,274 @@
+// # Decoupled tag store
+// More tags than lines (li2015 section 4): a tag counts how often its line was asked for, and only a line that was asked
+// for often enough gets a place among the data. Loads of all others go past.
+//
+// One cycle, in this order; each port at most once, and each sees what those before it did:
+//
+// | port     | contract                                                                                        |
+// |----------|-------------------------------------------------------------------------------------------------|
+// | 1 `fill` | the line of a reserved place arrives; `fill_kept` says whether it stays                            |
+// | 2 `mode` | original mode on or off: on, candidates are forgotten, in all sets at once                         |
+// | 3 `acc`  | one of {load, store of local memory, other store or recall}, as `op` says, if `go`; the outputs hold for all |
+//
+// `go` says that MSHR, queue and network take the access; a refused access changes nothing.
+// * load (1): `past`: it goes past the data, and its tag counts it. Otherwise, if the line has a place (`present`,
+//   `reserved`: at `way`), a use of it; if not, it takes the place `victim_way`, from the line there if `victim_holds`.
+//   Without `victim_valid` all places are reserved, and the load is refused.
+// * store of local memory (2): modifies a line that is `present`; of any other it is as (3).
+// * other store (3): the line loses its place; one on its way does not stay when it arrives.
+//
+// `way` has a meaning where the line has a place; `victim_*` where it has none; `victim_modified` and `victim_tag` where
+// `victim_holds`, and this and `victim_way` where `victim_valid`.
+// Latency: none, all outputs are combinational in the cycle of the access.
+// A row of `entries` has a cell {status, tag, tlru, rc, pos} a tag, one of `lines` a cell {lru, inv_on_fill} a way, the
+// first in the lowest bits. `rc` counts up to 63.
+module decoupled #(
+    parameter int SETS = 32,
+    parameter int WAYS = 4,
+    parameter int TAGS = 8,
+    parameter int TAG_BITS = 20,
+    parameter int THRESHOLD = 2,
+    parameter bit AGE_TWICE = 0,
+    localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS),
+    localparam int W_BITS = $clog2(WAYS),
+    localparam int T_BITS = $clog2(TAGS),
+    localparam int F_BITS = $clog2(WAYS + 1)
+) (
+    input  logic                clk,
+    input  logic                rst,
+
+    input  logic                fill_valid,
+    input  logic [S_BITS-1:0]   fill_set,
+    input  logic [W_BITS-1:0]   fill_way,
+    output logic                fill_kept,
+
+    input  logic                mode_valid,
+    input  logic                mode_original,
+
+    input  logic [1:0]          op,
+    input  logic                go,
+    input  logic [S_BITS-1:0]   set_index,
+    input  logic [TAG_BITS-1:0] tag,
+    output logic                past,
+    output logic                present,
+    output logic                reserved,
+    output logic                modified,
+    output logic [W_BITS-1:0]   way,
+    output logic                victim_valid,
+    output logic                victim_holds,
+    output logic                victim_modified,
+    output logic [W_BITS-1:0]   victim_way,
+    output logic [TAG_BITS-1:0] victim_tag
+);
+  localparam logic [2:0] EMPTY = 0, CANDIDATE = 1, RESERVED = 2, VALID = 3, MODIFIED = 4;
+  // Where the fields of a cell begin.
+  localparam int RC = W_BITS, TLRU = RC + 6, TAG = TLRU + T_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 3;
+  localparam int RANK = 1, LINE = RANK + W_BITS;
+
+  logic [TAGS*CELL-1:0] entries [SETS];
+  logic [WAYS*LINE-1:0] lines   [SETS];
+  logic [F_BITS-1:0]    free    [SETS];
+  logic                 original;
+
+  function automatic [5:0] aged(input [5:0] rc, input [5:0] steps);
+    aged = rc > steps ? rc - steps : '0;
+  endfunction
+
+  // 1: fill.
+  wire [WAYS*LINE-1:0]  fill_lines = lines[fill_set];
+  wire [TAGS*CELL-1:0]  fill_row = entries[fill_set];
+  logic [TAGS*CELL-1:0] filled;
+  wire is_original = original || THRESHOLD == 0;
+  assign fill_kept = !fill_lines[32'(fill_way)*LINE];
+  always_comb begin
+    filled = fill_row;
+    for (int t = 0; t < TAGS; t++)
+      if (fill_row[t*CELL+STATUS+:3] >= RESERVED && fill_row[t*CELL+:W_BITS] == fill_way) begin
+        filled[t*CELL+STATUS+:3] = fill_kept ? VALID : is_original ? EMPTY : CANDIDATE;
+        if (!fill_kept) filled[t*CELL+RC+:6] = '0;
+      end else if (!fill_kept) filled[t*CELL+RC+:6] = aged(fill_row[t*CELL+RC+:6], 6'd1);
+  end
+  wire [F_BITS-1:0] fill_free = free[fill_set] + F_BITS'(!fill_kept);
+
+  // 2: mode.
+  wire original_2 = mode_valid ? mode_original : original;
+  wire admits_all = original_2 || THRESHOLD == 0;
+  wire forgets = mode_valid && admits_all;
+  function automatic [TAGS*CELL-1:0] forgotten(input [TAGS*CELL-1:0] row);
+    forgotten = row;
+    for (int t = 0; t < TAGS; t++)
+      if (row[t*CELL+STATUS+:3] == CANDIDATE) begin
+        forgotten[t*CELL+STATUS+:3] = EMPTY;
+        forgotten[t*CELL+RC+:6] = '0;
+      end
+  endfunction
+
+  // 3: access, to the row as those before have left it.
+  wire same = fill_valid && fill_set == set_index;
+  wire [TAGS*CELL-1:0] read = same ? filled : entries[set_index];
+  wire [TAGS*CELL-1:0] row = forgets ? forgotten(read) : read;
+  wire [WAYS*LINE-1:0] row_lines = lines[set_index];
+  wire [F_BITS-1:0]    row_free = same ? fill_free : free[set_index];
+
+  logic [2:0]          status [TAGS];
+  logic [T_BITS-1:0]   tlru   [TAGS];
+  logic [5:0]          rc     [TAGS];
+  logic [W_BITS-1:0]   pos    [TAGS];
+  logic [W_BITS-1:0]   rank   [WAYS];
+  logic [TAGS-1:0]     committed, may_go, found, empty;
+  for (genvar t = 0; t < TAGS; t++) begin : g_cell
+    assign status[t] = row[t*CELL+STATUS+:3];
+    assign tlru[t] = row[t*CELL+TLRU+:T_BITS];
+    assign rc[t] = row[t*CELL+RC+:6];
+    assign pos[t] = row[t*CELL+:W_BITS];
+    assign committed[t] = status[t] >= RESERVED;
+    assign may_go[t] = status[t] >= VALID;
+    assign empty[t] = status[t] == EMPTY;
+    assign found[t] = !empty[t] && row[t*CELL+TAG+:TAG_BITS] == tag;
+  end
+  for (genvar w = 0; w < WAYS; w++) begin : g_way
+    assign rank[w] = row_lines[w*LINE+RANK+:W_BITS];
+  end
+
+  // The tag that a stranger takes: the first empty one, else the candidate counted least, of equals the oldest.
+  logic [5+T_BITS:0] key, least;
+  logic [TAGS-1:0]   spare;
+  always_comb begin
+    spare = '0;
+    least = '1;
+    key = '0;
+    for (int t = 0; t < TAGS; t++) begin
+      key = {rc[t], ~tlru[t]};
+      if (status[t] == CANDIDATE && (spare == '0 || key < least)) begin
+        least = key;
+        spare = '0;
+        spare[t] = 1;
+      end
+    end
+    if (empty != '0) spare = empty & (~empty + 1'b1);
+  end
+
+  // What the tag says, and counts with this access; a stranger counts nothing.
+  logic [5:0] count;
+  logic       has_place;
+  always_comb begin
+    count = '0;
+    way = '0;
+    {present, reserved, modified, has_place} = '0;
+    for (int t = 0; t < TAGS; t++)
+      if (found[t]) begin
+        count |= rc[t];
+        way |= pos[t];
+        has_place |= committed[t];
+        reserved |= status[t] == RESERVED;
+        present |= may_go[t];
+        modified |= status[t] == MODIFIED;
+      end
+    if (found != '0 && count != '1) count = count + 1'b1;
+  end
+  assign past = !has_place && !admits_all && 32'(count) < THRESHOLD;
+
+  // The place that a miss takes: a free one, else that of the line used longest ago. Without a tag to spare a line
+  // must go even if a place is free.
+  logic [WAYS-1:0]   taken, goable;
+  logic [W_BITS-1:0] top;
+  logic [TAGS-1:0]   loser;
+  always_comb begin
+    taken = '0;
+    goable = '0;
+    for (int t = 0; t < TAGS; t++)
+      for (int w = 0; w < WAYS; w++)
+        if (pos[t] == W_BITS'(w)) begin
+          taken[w] |= committed[t];
+          goable[w] |= may_go[t];
+        end
+    victim_holds = !((found != '0 || !(&committed)) && row_free != 0);
+    victim_valid = 0;
+    victim_way = '0;
+    top = '0;
+    for (int w = WAYS - 1; w >= 0; w--)
+      if (victim_holds ? goable[w] && (!victim_valid || rank[w] >= top) : !taken[w]) begin
+        victim_valid = 1;
+        victim_way = W_BITS'(w);
+        top = rank[w];
+      end
+    victim_modified = 0;
+    victim_tag = '0;
+    for (int t = 0; t < TAGS; t++) begin
+      loser[t] = victim_holds && committed[t] && pos[t] == victim_way;
+      victim_modified |= loser[t] && status[t] == MODIFIED;
+      victim_tag |= {TAG_BITS{loser[t]}} & row[t*CELL+TAG+:TAG_BITS];
+    end
+  end
+
+  wire load = op == 2'd1 && go;
+  wire passes = load && past;
+  wire claims = load && !past && !has_place && victim_valid;
+  wire stores = op == 2'd2 && go && present;
+  wire touches = load && has_place || stores;
+  wire drops = op[1] && go && !stores && present;
+  wire overtakes = op[1] && go && !stores && reserved;
+  wire [5:0] steps = AGE_TWICE && claims && victim_holds ? 6'd2 : 6'd1;
+
+  logic [TAGS*CELL-1:0] row_next;
+  logic [WAYS*LINE-1:0] lines_next;
+  logic [TAGS-1:0]      winner, front;   // the tag that the line has then, and whether it becomes the youngest
+  logic [T_BITS-1:0]    last;
+  logic [W_BITS-1:0]    used_way;
+  always_comb begin
+    winner = found != '0 ? found : spare != '0 || passes ? spare : loser;
+    front = touches || passes || claims ? winner : '0;
+    last = '0;
+    for (int t = 0; t < TAGS; t++) last |= {T_BITS{front[t]}} & tlru[t];
+    row_next = row;
+    for (int t = 0; t < TAGS; t++) begin
+      if (claims && !winner[t] && !loser[t] || drops && !found[t]) row_next[t*CELL+RC+:6] = aged(rc[t], steps);
+      if (front[t]) row_next[t*CELL+TLRU+:T_BITS] = '0;
+      else if (front != '0 && tlru[t] < last) row_next[t*CELL+TLRU+:T_BITS] = tlru[t] + 1'b1;
+      if (claims && loser[t] || drops && found[t]) begin
+        row_next[t*CELL+STATUS+:3] = admits_all ? EMPTY : CANDIDATE;
+        row_next[t*CELL+RC+:6] = '0;
+      end
+      if (touches && found[t]) begin
+        if (stores) row_next[t*CELL+STATUS+:3] = MODIFIED;
+        else row_next[t*CELL+RC+:6] = count;
+      end
+      if ((passes || claims) && winner[t]) begin
+        row_next[t*CELL+STATUS+:3] = claims ? RESERVED : CANDIDATE;
+        row_next[t*CELL+TAG+:TAG_BITS] = tag;
+        row_next[t*CELL+RC+:6] = count;
+        if (claims) row_next[t*CELL+:W_BITS] = victim_way;
+      end
+    end
+    used_way = claims ? victim_way : way;
+    lines_next = row_lines;
+    for (int w = 0; w < WAYS; w++)
+      if (touches || claims) begin
+        if (used_way == W_BITS'(w)) begin
+          lines_next[w*LINE+RANK+:W_BITS] = '0;
+          if (claims) lines_next[w*LINE] = 0;
+        end else if (rank[w] < rank[used_way]) lines_next[w*LINE+RANK+:W_BITS] = rank[w] + 1'b1;
+      end else if (overtakes && used_way == W_BITS'(w)) lines_next[w*LINE] = 1;
+  end
+  wire [F_BITS-1:0] free_next = row_free - F_BITS'(claims && !victim_holds) + F_BITS'(drops);
+
+  always_ff @(posedge clk) original <= !rst && original_2;
+
+  for (genvar s = 0; s < SETS; s++) begin : g_set
+    wire fills = fill_valid && fill_set == S_BITS'(s);
+    wire [TAGS*CELL-1:0] kept = fills ? filled : entries[s];
+    always_ff @(posedge clk)
+      if (rst) begin
+        for (int t = 0; t < TAGS; t++) entries[s][t*CELL+:CELL] <= CELL'(t) << TLRU;
+        for (int w = 0; w < WAYS; w++) lines[s][w*LINE+:LINE] <= LINE'(w) << RANK;
+        free[s] <= F_BITS'(WAYS);
+      end else if (set_index == S_BITS'(s)) begin
+        entries[s] <= row_next;
+        lines[s] <= lines_next;
+        free[s] <= free_next;
+      end else begin
+        entries[s] <= forgets ? forgotten(kept) : kept;
+        if (fills) free[s] <= fill_free;
+      end
+  end
+endmodule

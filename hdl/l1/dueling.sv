@@ -1,0 +1,75 @@
+// # SM dueling
+// Finds out while a kernel runs whether its loads are served better by the decoupled L1D or by an ordinary one, and
+// switches the SMs accordingly (li2015 section 4.3, Table 3): SM 0 leads with the decoupled L1D, SM 1 with the original
+// mode, and the others follow the leader with fewer misses.
+//
+// One cycle, in this order:
+//
+// | port     | dir | contract                                                                                    |
+// |----------|-----|---------------------------------------------------------------------------------------------|
+// | 1 `mode` | out | at the end of an interval: bit s of `mode_valid` if SM s changes to `mode_original`             |
+// | 2 `seen` | in  | a bit a leader: a load that its L1D accepted, which missed or did not; counts for the new interval |
+//
+// The original mode wins if its miss rate is lower by more than MARGIN percent of it, or with IN_POINTS by more than
+// MARGIN points: rates are compared as products. An interval in which a leader made fewer than MIN_ACCESSES leaves the
+// modes as they are. With JOIN_ONCE the first decision holds for the leaders too, and is the last.
+module dueling #(
+    parameter int NUM_SMS = 15,
+    parameter int INTERVAL = 500,
+    parameter int MARGIN = 10,
+    parameter bit IN_POINTS = 0,
+    parameter int MIN_ACCESSES = 16,
+    parameter bit JOIN_ONCE = 0,
+    localparam int C_BITS = $clog2(INTERVAL + 1)
+) (
+    input  logic               clk,
+    input  logic               rst,
+    output logic [NUM_SMS-1:0] mode_valid,
+    output logic               mode_original,
+    input  logic [1:0]         seen_valid,
+    input  logic [1:0]         seen_missed
+);
+  // Bits of a product: two counts, and up to 200.
+  localparam int P_BITS = 2 * C_BITS + 8;
+
+  logic [C_BITS-1:0] new_accesses, new_misses, original_accesses, original_misses;
+  logic [C_BITS-1:0] timer;
+  logic              original, decided;
+
+  // 1: the end of an interval.
+  wire end_1 = timer == 0;
+  wire [P_BITS-1:0] m0_a1 = P_BITS'(new_misses) * P_BITS'(original_accesses);
+  wire [P_BITS-1:0] m1_a0 = P_BITS'(original_misses) * P_BITS'(new_accesses);
+  wire [P_BITS-1:0] a0_a1 = P_BITS'(new_accesses) * P_BITS'(original_accesses);
+  wire [P_BITS-1:0] margin = P_BITS'(MARGIN) * (IN_POINTS ? a0_a1 : m1_a0);
+  wire wins = P_BITS'(100) * m0_a1 > P_BITS'(100) * m1_a0 + margin;
+  wire enough = new_accesses >= C_BITS'(MIN_ACCESSES) && original_accesses >= C_BITS'(MIN_ACCESSES);
+  wire decides = end_1 && !decided && enough;
+  assign mode_original = wins;
+  for (genvar s = 0; s < NUM_SMS; s++) begin : g_sm
+    if (s == 0) assign mode_valid[s] = decides && JOIN_ONCE && wins;
+    else if (s == 1) assign mode_valid[s] = decides && JOIN_ONCE && !wins;
+    else assign mode_valid[s] = decides && original != wins;
+  end
+
+  // 2: what the leaders see.
+  function automatic [C_BITS-1:0] counted(input [C_BITS-1:0] count, input up);
+    counted = (end_1 ? '0 : count) + C_BITS'(up);
+  endfunction
+
+  always_ff @(posedge clk)
+    if (rst) begin
+      {new_accesses, new_misses, original_accesses, original_misses} <= '0;
+      timer <= C_BITS'(INTERVAL - 1);
+      original <= 1;
+      decided <= 0;
+    end else begin
+      new_accesses <= counted(new_accesses, seen_valid[0]);
+      new_misses <= counted(new_misses, seen_valid[0] && seen_missed[0]);
+      original_accesses <= counted(original_accesses, seen_valid[1]);
+      original_misses <= counted(original_misses, seen_valid[1] && seen_missed[1]);
+      timer <= end_1 ? C_BITS'(INTERVAL - 1) : timer - 1'b1;
+      if (decides) original <= wins;
+      decided <= decided || decides && JOIN_ONCE;
+    end
+endmodule

@@ -1,0 +1,3 @@
+//! Small machines that several blocks are built of.
+
+automod::dir!("cells");

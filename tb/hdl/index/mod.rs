@@ -1,0 +1,3 @@
+//! Set index functions.
+
+automod::dir!("index");

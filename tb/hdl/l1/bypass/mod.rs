@@ -1,0 +1,3 @@
+//! Which loads go past a cache.
+
+automod::dir!("l1/bypass");

@@ -1,0 +1,255 @@
+//! # Lockstep of the decoupled tag store
+//! Fills, switches of the mode and accesses in one cycle, of the same set and of others.
+//!
+//! | testpoint                                                                     | where |
+//! |-------------------------------------------------------------------------------|-------|
+//! | every search says the same, whether or not anything comes of it                | `access` |
+//! | an access sees the fill and the new mode of its cycle                          | fills of its set, `mode` |
+//! | candidates fade, in all ways that a line gets or loses a place                 | registers |
+//! | counts saturate                                                               | registers, in the original mode |
+//! | the golden filter admits the same lines and counts the same                    | `cycle` |
+
+use std::collections::BTreeMap;
+
+use golden::l1::decoupled::{Config, Filter, Standing};
+use rtl::choice::Place;
+use rtl::index::IndexUnit;
+use rtl::index::linear::Linear;
+use rtl::kernel::{Describe, Edge};
+use rtl::l1::decoupled::{AgeMode, Decoupled, DecoupledConfig};
+use rtl::l1::replacement::Source;
+use rtl::l1::replacement::lru::Lru;
+use rtl::l1::tags::{Probe, Use};
+
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("rc > steps ? rc - steps : '0", "rc - steps"),
+        Mistake::new("fill_kept ? VALID : is_original ? EMPTY : CANDIDATE", "fill_kept ? VALID : CANDIDATE"),
+        Mistake::new("fill_free = free[fill_set] + F_BITS'(!fill_kept)", "fill_free = free[fill_set]"),
+        Mistake::new("row_free = same ? fill_free : free[set_index]", "row_free = free[set_index]"),
+        Mistake::new("row = forgets ? forgotten(read) : read", "row = read"),
+        Mistake::new("key = {rc[t], ~tlru[t]}", "key = {rc[t], tlru[t]}"),
+        Mistake::new("spare == '0 || key < least", "spare == '0 || key > least"),
+        Mistake::new("if (empty != '0) spare = empty & (~empty + 1'b1);", "if (empty != '0) spare = empty;"),
+        Mistake::new("found != '0 && count != '1", "found != '0"),
+        Mistake::new("32'(count) < THRESHOLD", "32'(count) <= THRESHOLD"),
+        Mistake::new("(found != '0 || !(&committed)) && row_free != 0", "row_free != 0"),
+        Mistake::new("!victim_valid || rank[w] >= top", "!victim_valid || rank[w] <= top"),
+        Mistake::new("found != '0 ? found : spare", "spare"),
+        Mistake::new("claims && victim_holds ? 6'd2", "claims ? 6'd2"),
+        Mistake::new("if (claims) lines_next[w*LINE] = 0;", ""),
+        Mistake::new("tlru[t] < last", "tlru[t] > last"),
+        Mistake::new("rank[w] < rank[used_way]", "1"),
+        Mistake::new("wire drops = op[1] && go && !stores && present;", "wire drops = op[1] && go && !stores && has_place;"),
+        Mistake::new("entries[s] <= forgets ? forgotten(kept) : kept;", "entries[s] <= kept;"),
+        Mistake::equivalent(
+            "!victim_valid || rank[w] >= top",
+            "!victim_valid || rank[w] > top",
+            "no two lines of a set have the same rank",
+        ),
+        Mistake::equivalent(
+            "wire overtakes = op[1] && go && !stores && reserved;",
+            "wire overtakes = op[1] && go && reserved;",
+            "a store of local memory modifies only what is present, which is not reserved",
+        ),
+    ]
+}
+
+struct Unit {
+    sets: u32,
+    ways: u32,
+    config: DecoupledConfig,
+    tag_bits: u32,
+    dut: Decoupled,
+    golden: Filter,
+    /// Lines with a place, as the golden filter is told of them.
+    standing: BTreeMap<u64, Standing>,
+    reserved: Vec<(u32, u32, u64)>,
+    tags: Vec<u64>,
+    moods: Moods<3>,
+    random: Random,
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let (sets, ways, tag_ways, threshold, twice, tag_bits): (u32, u32, u32, u32, bool, u32) = match size {
+            // Fewer tags than places: a line may have to go though a place is free.
+            Size::Small => (2, 4, 3, 2, true, 4),
+            Size::Fermi => (32, 4, 8, 2, false, 20),
+            Size::Any => {
+                let ways = 2 + random.below(7) as u32;
+                let (sets, tag_ways) = (1 << random.below(4), 2 + random.below(15) as u32);
+                (sets, ways, tag_ways, random.below(6) as u32, random.percent(50), 20)
+            }
+        };
+        let age_mode = if twice { AgeMode::Twice } else { AgeMode::Once };
+        let config = DecoupledConfig { tag_ways, threshold, age_mode, ..DecoupledConfig::LI2015 };
+        let line_bits = tag_bits + sets.ilog2();
+        let index = IndexUnit::new(&Linear {}.into(), sets, 128, line_bits);
+        let dut = Decoupled::new(&Place { path: "l1", sets, ways }, &config, &Lru {}.into(), index, line_bits, false);
+        let golden = Config {
+            tags: tag_ways as usize,
+            threshold,
+            above: false,
+            first: config.rc_init,
+            ages_twice: twice,
+            forgets_any: false,
+            stores_age: config.store_evict_ages,
+            starts_original: false,
+        };
+        let tags = (0..2 * u64::from(tag_ways)).map(|i| match i % 2 {
+            0 => random.below(1 << tag_bits),
+            _ => 1 << (i % u64::from(tag_bits)),
+        });
+        let tags = tags.collect();
+        let (golden, standing) = (Filter::new(golden, sets as usize), BTreeMap::new());
+        let (reserved, moods) = (Vec::new(), Moods::default());
+        Self { sets, ways, config, tag_bits, dut, golden, standing, reserved, tags, moods, random }
+    }
+
+    fn bits(&self) -> (u32, u32) {
+        (self.sets.ilog2().max(1), self.ways.next_power_of_two().ilog2())
+    }
+
+    fn fill(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) -> Option<u32> {
+        let fills = !self.reserved.is_empty() && self.random.percent(often);
+        let filled = fills.then(|| self.reserved.swap_remove(self.random.below(self.reserved.len() as u64) as usize));
+        let (set_bits, way_bits) = self.bits();
+        let (set, way, line) = filled.unwrap_or_default();
+        let kept = filled.map(|_| self.dut.fill(at, set, way));
+        match kept {
+            Some(true) => self.standing.extend([(line, Standing::Clean)]),
+            Some(false) => self.lose(set, line),
+            None => {}
+        }
+        ports.input("fill_valid", 1, fills);
+        ports.input("fill_set", set_bits, set);
+        ports.input("fill_way", way_bits, way);
+        ports.output_if("fill_kept", 1, kept);
+        filled.map(|_| set)
+    }
+
+    fn lose(&mut self, set: u32, line: u64) {
+        self.standing.remove(&line);
+        self.golden.lost(set as usize, line);
+    }
+
+    fn mode(&mut self, ports: &mut Ports) {
+        let (valid, original) = (self.random.below(200) == 0, self.random.percent(40));
+        ports.input("mode_valid", 1, valid);
+        ports.input("mode_original", 1, original);
+        if valid {
+            self.dut.set_original(original);
+            let standing = &self.standing;
+            self.golden.switch(original, |line| standing.get(&line).copied().unwrap_or(Standing::Candidate));
+        }
+    }
+
+    fn access(&mut self, at: &Edge<'_>, ports: &mut Ports, filled: Option<u32>, (often, hot): (u64, u64)) {
+        let (set_bits, way_bits) = self.bits();
+        let op: u32 = match self.random.below(20) {
+            _ if !self.random.percent(often) => 0,
+            _ if self.random.percent(hot) => 1,
+            0..16 => 1,
+            16..18 => 2,
+            _ => 3,
+        };
+        let go = self.random.percent(90);
+        // One line for a while, of which counts saturate, or any.
+        let (mut set, mut tag) = (0, self.tags[0]);
+        if !self.random.percent(hot) {
+            let any = self.random.below(self.sets.into()) as u32;
+            set = filled.filter(|_| self.random.percent(50)).unwrap_or(any);
+            tag = self.tags[self.random.below(self.tags.len() as u64) as usize];
+        }
+        let line = tag << self.sets.ilog2() | u64::from(set);
+        ports.input("op", 2, op);
+        ports.input("go", 1, go);
+        ports.input("set_index", set_bits, set);
+        ports.input("tag", self.tag_bits, tag);
+
+        let past = self.dut.sends_past(at, line);
+        let has_place = self.standing.contains_key(&line);
+        assert_eq!(past, !has_place && !self.golden.admits(set as usize, line), "line {line:#x}");
+        let probe = if past { Probe::Absent } else { self.dut.probe(at, set, line) };
+        let (way, modified) = match probe {
+            Probe::Present { way, modified } => (Some(way), modified),
+            Probe::Reserved { way } => (Some(way), false),
+            Probe::Absent | Probe::Hollow { .. } => (None, false),
+        };
+        assert_eq!(way.is_some(), has_place, "line {line:#x}");
+        let present = matches!(probe, Probe::Present { .. });
+        let victim = if way.is_none() { self.dut.victim(set, line) } else { None };
+        let gone = victim.filter(|victim| victim.holds).map(|victim| self.dut.line_in(set, victim.way));
+        ports.output("past", 1, past);
+        ports.output("present", 1, present);
+        ports.output("reserved", 1, matches!(probe, Probe::Reserved { .. }));
+        ports.output("modified", 1, modified);
+        ports.output_if("way", way_bits, way);
+        ports.output_if("victim_valid", 1, way.is_none().then_some(victim.is_some()));
+        ports.output_if("victim_holds", 1, victim.map(|victim| victim.holds));
+        ports.output_if("victim_modified", 1, gone.and(victim).map(|victim| victim.modified));
+        ports.output_if("victim_way", way_bits, victim.map(|victim| victim.way));
+        ports.output_if("victim_tag", self.tag_bits, gone.map(|line| line >> self.sets.ilog2()));
+
+        let standing = &self.standing;
+        let stands = |line| standing.get(&line).copied().unwrap_or(Standing::Candidate);
+        match (op, way) {
+            _ if !go => {}
+            (1, None) if past => {
+                self.dut.went_past(at, line);
+                self.golden.passed(set as usize, line, stands);
+            }
+            (1, None) => {
+                let Some(victim) = victim else { return };
+                self.dut.claim(at, set, victim, Source { line, pc: 0 });
+                self.golden.placed(set as usize, line, gone, stands);
+                self.standing.retain(|other, _| Some(*other) != gone);
+                self.standing.insert(line, Standing::Bound);
+                self.reserved.push((set, victim.way, line));
+            }
+            (1, Some(way)) => {
+                self.dut.touch(at, set, way, Use::Load);
+                self.golden.used(set as usize, line, true);
+            }
+            (2, Some(way)) if present => {
+                self.dut.touch(at, set, way, Use::Modify);
+                self.golden.used(set as usize, line, false);
+                self.standing.insert(line, Standing::Bound);
+            }
+            (2 | 3, Some(way)) if present => {
+                self.dut.invalidate(at, set, way);
+                self.lose(set, line);
+            }
+            (2 | 3, Some(way)) => self.dut.overtake(at, set, way),
+            _ => {}
+        }
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("SETS", self.sets.to_string()),
+            ("WAYS", self.ways.to_string()),
+            ("TAGS", self.config.tag_ways.to_string()),
+            ("TAG_BITS", self.tag_bits.to_string()),
+            ("THRESHOLD", self.config.threshold.to_string()),
+            ("AGE_TWICE", u32::from(self.config.age_mode == AgeMode::Twice).to_string()),
+        ]
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let [fills, accesses, hot] = self.moods.next(&mut self.random);
+        let filled = self.fill(at, ports, fills);
+        self.mode(ports);
+        self.access(at, ports, filled, (accesses, hot));
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(to);
+    }
+}

@@ -1,0 +1,5 @@
+//! Parts of the LSU and its caches.
+
+automod::dir!("l1");
+
+mod bypass;

@@ -1,0 +1,252 @@
+//! # Lockstep of the MSHR
+//! Fills, recalls, departures and accesses in one cycle, in every combination, more lines than entries.
+//!
+//! | testpoint                                                            | where |
+//! |----------------------------------------------------------------------|-------|
+//! | every search says the same, whether or not anything comes of it       | `cycle` |
+//! | a waiter of the entry just filled leaves in the cycle of the fill      | `pop` without entries before |
+//! | what the last waiter frees is allocated in the same cycle              | pop and miss |
+//! | lines that differ in one bit are told apart                            | half of the lines |
+//! | a fill waits for readers of the place that it fills                    | places of draining lines are taken again |
+//! | the golden map agrees on each verdict and each waiter                  | `cycle` |
+
+use std::collections::BTreeMap;
+
+use golden::l1::event::Parts;
+use golden::l1::mshr as twin;
+use golden::l1::mshr::{Replay, Verdict};
+use rtl::kernel::{Describe, Edge};
+use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
+
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("used[e] && !ready[e] && line[e] == fill_line", "used[e] && line[e] == fill_line"),
+        Mistake::new("assign fill_blocked = |fill_drains;", "assign fill_blocked = 0;"),
+        Mistake::new("!ready_1[e] && line[e] == recall_line", "!ready[e] && line[e] == recall_line"),
+        Mistake::new("ready_entries == 0 ? fill_entry : order[0]", "order[0]"),
+        Mistake::new("assign pop_last = pop_next == count[pop_entry]", "assign pop_last = pop_next >= C_BITS'(MERGES)"),
+        Mistake::new("wire [ENTRIES-1:0] used_3 = used & ~freed;", "wire [ENTRIES-1:0] used_3 = used;"),
+        Mistake::new("closed_3 = closed_2 & ~freed", "closed_3 = closed_2"),
+        Mistake::new("used_3[e] && line[e] == acc_line", "used[e] && line[e] == acc_line"),
+        Mistake::new("ready_3[e] && set_way[e] == acc_place", "ready_1[e] && set_way[e] == acc_place"),
+        Mistake::new("|| |(acc_match & closed_3)", "|| |(acc_match & closed)"),
+        Mistake::new("acc_free = has_free && !acc_draining", "acc_free = has_free"),
+        Mistake::new("acc_match & ~ready_3 : '0", "acc_match : '0"),
+        Mistake::new("L_BITS'(e + 1) == ready_entries ? fill_entry", "L_BITS'(e) == ready_entries ? fill_entry"),
+        Mistake::new("head[free_entry] <= '0;", ""),
+        Mistake::new("push_at = misses ? '0 : count", "push_at = count"),
+        Mistake::new("line[e] == fill_line;", "line[e][LINE_BITS/2:0] == fill_line[LINE_BITS/2:0];"),
+        Mistake::equivalent(
+            "ready_3[e] && set_way[e] == acc_place",
+            "used_3[e] && ready_3[e] && set_way[e] == acc_place",
+            "an entry that is ready is in use",
+        ),
+    ]
+}
+
+const LINE_BITS: u32 = 25;
+const PLACE_BITS: u32 = 7;
+
+struct Unit {
+    entries: u32,
+    merges: u32,
+    recalls: bool,
+    dut: Mshr,
+    golden: twin::Mshr<u32>,
+    /// Of every line that is tracked, and the last one of those that are not.
+    places: BTreeMap<u64, u32>,
+    /// Loads that were accepted, by the number under which the golden map has them.
+    waiters: Vec<Waiter>,
+    lines: Vec<u64>,
+    moods: Moods<3>,
+    random: Random,
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let (entries, merges, recalls) = match size {
+            Size::Small => (4, 2, true),
+            Size::Fermi => (32, 8, false),
+            Size::Any => (1 + random.below(64) as u32, 1 + random.below(32) as u32, random.percent(50)),
+        };
+        let mut lines: Vec<_> = (0..=entries).map(|_| random.below(1 << LINE_BITS)).collect();
+        lines.extend_from_within(..);
+        lines[..=entries as usize].iter_mut().for_each(|line| *line ^= 1 << random.below(LINE_BITS.into()));
+        Self {
+            entries,
+            merges,
+            recalls,
+            dut: Mshr::new(entries, merges, MshrShape { line_bits: LINE_BITS, set_way_bits: PLACE_BITS, sectors: 1 }),
+            golden: twin::Mshr::new(entries as usize, merges as usize),
+            places: BTreeMap::new(),
+            waiters: Vec::new(),
+            lines,
+            moods: Moods::default(),
+            random,
+        }
+    }
+
+    fn line(&mut self) -> u64 {
+        self.lines[self.random.below(self.lines.len() as u64) as usize]
+    }
+
+    /// A line on its way, if there is one.
+    fn pending(&mut self) -> Option<u64> {
+        let count = self.golden.pending_lines().count() as u64;
+        self.golden.pending_lines().nth(self.random.below(count.max(1)) as usize)
+    }
+
+    fn fill(&mut self, ports: &mut Ports, often: u64) {
+        let valid = self.random.percent(often);
+        let line = if self.random.percent(90) { self.pending() } else { None };
+        let line = line.unwrap_or_else(|| self.line());
+        let place = self.dut.set_way_of(line, WHOLE);
+        let is_pending = self.golden.waiters(line, Parts::WHOLE).is_some();
+        assert_eq!(place, is_pending.then(|| self.places[&line]));
+        let blocked = place.map(|place| self.dut.drains(place, WHOLE));
+        ports.input("fill_valid", 1, valid);
+        ports.input("fill_line", LINE_BITS, line);
+        ports.output("fill_hit", 1, place.is_some());
+        ports.output_if("fill_place", PLACE_BITS, place);
+        ports.output_if("fill_blocked", 1, blocked);
+        if valid && blocked == Some(false) {
+            self.dut.fill(line, WHOLE);
+            self.golden.fill(line, Parts::WHOLE).expect("the line is pending");
+        }
+    }
+
+    fn recall(&mut self, ports: &mut Ports) {
+        let valid = self.recalls && self.random.percent(10);
+        let line = self.line();
+        let entry = tracked(self.dut.lookup(line, WHOLE));
+        ports.input("recall_valid", 1, valid);
+        ports.input("recall_line", LINE_BITS, line);
+        ports.output("recall_hit", 1, entry.is_some() && self.recalls);
+        if let (true, Some(entry)) = (valid, entry) {
+            self.dut.recall(entry);
+            assert!(self.golden.close(line, Parts::WHOLE));
+        }
+    }
+
+    fn pop(&mut self, ports: &mut Ports, often: u64) {
+        let ready = self.random.percent(often);
+        ports.input("pop_ready", 1, ready);
+        ports.output("pop_valid", 1, self.dut.has_ready());
+        // What is offered is known of the golden twin; what is taken, of both.
+        let offered =
+            self.golden.head().map(|Replay { line, waiter, last }| (line, self.waiters[waiter as usize], last));
+        let place = offered.map(|(line, ..)| self.places[&line]);
+        ports.output_if("pop_line", LINE_BITS, offered.map(|(line, ..)| line));
+        ports.output_if("pop_place", PLACE_BITS, place);
+        ports.output_if("pop_slot", 6, offered.map(|(_, waiter, _)| waiter.slot));
+        ports.output_if("pop_lanes", 32, offered.map(|(_, waiter, _)| waiter.lanes));
+        ports.output_if("pop_last", 1, offered.map(|(.., last)| last));
+        if ready {
+            self.golden.pop();
+            assert_eq!(self.dut.pop(), offered.zip(place).map(|((line, waiter, _), place)| (line, place, waiter)));
+        }
+        ports.output("has_ready", 1, self.dut.has_ready());
+        assert_eq!(self.dut.has_ready(), self.golden.head().is_some());
+    }
+
+    fn access(&mut self, ports: &mut Ports, often: u64) {
+        let line = self.line();
+        let is_pending = self.golden.waiters(line, Parts::WHOLE).is_some();
+        let op = match self.random.percent(often) {
+            false => 0,
+            true if self.random.percent(5) => 3,
+            true => {
+                if is_pending {
+                    1
+                } else {
+                    2
+                }
+            }
+        };
+        let go = self.random.percent(90);
+        let place = self.free_place();
+        let waiter = Waiter { slot: self.random.below(48) as u8, lanes: self.random.below(1 << 32) as u32 };
+        let (lookup, free) = (self.dut.lookup(line, WHOLE), self.dut.free_for(line, WHOLE));
+        ports.input("acc_op", 2, op as u32);
+        ports.input("acc_go", 1, go);
+        ports.input("acc_line", LINE_BITS, line);
+        ports.input("acc_place", PLACE_BITS, place);
+        ports.input("acc_slot", 6, waiter.slot);
+        ports.input("acc_lanes", 32, waiter.lanes);
+        ports.output("acc_open", 1, matches!(lookup, Lookup::Open(_)));
+        ports.output("acc_full", 1, matches!(lookup, Lookup::Full(_)));
+        ports.output("acc_draining", 1, lookup == Lookup::Draining);
+        ports.output("acc_free", 1, free.is_some());
+        let entry = if op == 2 { free } else { tracked(lookup) };
+        ports.output_if("acc_entry", self.entries.max(2).next_power_of_two().ilog2(), entry);
+        ports.output("acc_drains", 1, self.dut.drains(place, WHOLE));
+        let verdict = match lookup {
+            Lookup::Open(_) => Verdict::Merged,
+            Lookup::Full(_) => Verdict::RefusedMerge,
+            Lookup::Free(_) => Verdict::Primary,
+            Lookup::Draining | Lookup::None => Verdict::RefusedEntry,
+        };
+        assert_eq!(self.golden.verdict(line, Parts::WHOLE), verdict, "line {line:#x}");
+        match (op, lookup, free) {
+            (1, Lookup::Open(entry), _) => self.dut.merge(entry, waiter),
+            (2, _, Some(entry)) if go => {
+                self.dut.alloc(entry, (line, WHOLE), place, waiter);
+                self.places.insert(line, place);
+            }
+            (3, Lookup::Open(entry) | Lookup::Full(entry), _) => {
+                self.dut.close(entry);
+                self.golden.close(line, Parts::WHOLE);
+                return;
+            }
+            _ => return,
+        }
+        let number = self.waiters.len() as u32;
+        self.waiters.push(waiter);
+        self.golden.alloc(line, Parts::WHOLE, number);
+    }
+
+    /// A place that no line on its way will fill; waiters of one that has arrived may still read it.
+    fn free_place(&mut self) -> u32 {
+        loop {
+            let place = self.random.below(u64::from(2 * self.entries).min(1 << PLACE_BITS)) as u32;
+            if self.golden.pending_lines().all(|line| self.places[&line] != place) {
+                return place;
+            }
+        }
+    }
+}
+
+fn tracked(lookup: Lookup) -> Option<u16> {
+    match lookup {
+        Lookup::Open(entry) | Lookup::Full(entry) => Some(entry),
+        Lookup::Draining | Lookup::Free(_) | Lookup::None => None,
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("ENTRIES", self.entries.to_string()),
+            ("MERGES", self.merges.to_string()),
+            ("LINE_BITS", LINE_BITS.to_string()),
+            ("PLACE_BITS", PLACE_BITS.to_string()),
+            ("RECALLS", u32::from(self.recalls).to_string()),
+        ]
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let [fills, pops, accesses] = self.moods.next(&mut self.random);
+        self.dut.at(at.tick);
+        self.fill(ports, fills);
+        self.recall(ports);
+        self.pop(ports, pops);
+        self.access(ports, accesses);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(to);
+    }
+}

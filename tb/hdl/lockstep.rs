@@ -1,0 +1,203 @@
+//! # A run of both, cycle by cycle
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+
+use rtl::kernel::{Edge, Wake};
+
+use super::ports::{Ports, Signal, words};
+use super::program::{Program, Shape};
+use super::registers::{Register, Values, registers};
+use super::{Bench, Block, Mistake, Random, Size};
+
+/// Cycles that go through the pipe at once.
+const BATCH: u64 = 64;
+
+/// A module, and copies of it with a mistake each, ready to run beside their twin.
+pub struct Lockstep {
+    block: &'static Block,
+    size: Size,
+    seed: u64,
+    inputs: Vec<Signal>,
+    /// What comes out: registers, then outputs.
+    row: Vec<Signal>,
+    registers: usize,
+    program: Program,
+}
+
+/// What a run compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// Cycles.
+    pub cycles: u64,
+    /// Outputs that had a meaning.
+    pub outputs: u64,
+    /// Bits of registers, all of them in every cycle.
+    pub register_bits: u64,
+}
+
+/// What differed first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differs {
+    /// Cycle from the start.
+    pub cycle: u64,
+    /// The output or register, by the name that `rtl` has for it.
+    pub signal: String,
+    /// What the module says, in hexadecimal.
+    pub is: String,
+    /// What its twin says.
+    pub expected: String,
+    /// What was driven in that cycle.
+    pub driven: String,
+}
+
+impl fmt::Display for Differs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cycle, signal, is, expected, driven } = self;
+        write!(f, "cycle {cycle}: {signal} is {is}, expected {expected}; driven {driven}")
+    }
+}
+
+impl Lockstep {
+    /// Makes the program of a block at a size, with a copy for each of the mistakes.
+    ///
+    /// # Errors
+    /// If a tool is missing or refuses the module, or the text of a mistake does not stand there once.
+    pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
+        let path = hdl_folder().join(block.path()).with_extension("sv");
+        let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
+        let wrong = mistakes.iter().map(|mistake| with_mistake(&text, mistake));
+        let texts = [Ok(text.clone())].into_iter().chain(wrong).collect::<Result<Vec<_>, _>>()?;
+        let module = block.module();
+        let modules: Vec<_> = (0..texts.len()).map(|k| format!("{module}_{k}")).collect();
+        let renamed =
+            |(text, name): (&String, &String)| text.replace(&format!("module {module} "), &format!("module {name} "));
+        let texts: Vec<_> = texts.iter().zip(&modules).map(renamed).collect();
+
+        let mut bench = (block.build)(size, Random::new(seed));
+        let registers = registers(module, &*bench);
+        let mut ports = Ports::default();
+        bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
+        let shape = Shape {
+            modules: &modules,
+            parameters: &bench.parameters(),
+            inputs: &ports.inputs,
+            registers: &registers,
+            outputs: &ports.outputs,
+        };
+        let program = Program::new(&shape, &texts, &path.with_file_name(""))?;
+        let count = registers.len();
+        let row = registers.into_iter().map(|Register { signal, .. }| signal).chain(ports.outputs).collect();
+        Ok(Self { block, size, seed, inputs: ports.inputs, row, registers: count, program })
+    }
+
+    /// Runs both for so many cycles, or until they differ; module 0 is the one without a mistake.
+    ///
+    /// # Errors
+    /// If the program ends early.
+    pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreed, Differs>, Report> {
+        let mut program = self.program.start(module)?;
+        let mut bench = (self.block.build)(self.size, Random::new(self.seed));
+        let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
+        let mut agreed = Agreed { cycles: 0, outputs: 0, register_bits };
+        let mut before: Option<Batch> = None;
+        let mut first = 0;
+        loop {
+            // The module works on one batch while its twin works on the next.
+            let batch = Batch::draw(&mut *bench, first, (cycles - first).min(BATCH));
+            if let Some(before) = before {
+                let got = program.receive(before.cycles as usize)?;
+                if let Some(at) = before.position_of_difference(&got) {
+                    return Ok(Err(self.difference(&before, &got, at)));
+                }
+                agreed.cycles += before.cycles;
+                agreed.outputs += before.outputs;
+            }
+            if batch.cycles == 0 {
+                return Ok(Ok(agreed));
+            }
+            program.send(&batch.driven)?;
+            first += batch.cycles;
+            before = Some(batch);
+        }
+    }
+
+    /// Names the signal that word `at` of a batch belongs to.
+    fn difference(&self, batch: &Batch, got: &[u32], at: usize) -> Differs {
+        let row = got.len() / batch.cycles as usize;
+        let (cycle, mut word) = (at / row, at % row);
+        let mut start = cycle * row;
+        let mut signals = self.row.iter();
+        let signal = loop {
+            let Some(signal) = signals.next() else { unreachable!("a row is its signals") };
+            let own = words(signal.width);
+            if word < own {
+                break signal;
+            }
+            (word, start) = (word - own, start + own);
+        };
+        let value = |row: &[u32]| hexadecimal(&row[start..][..words(signal.width)]);
+        let mut driven =
+            batch.driven.chunks_exact(batch.driven.len() / batch.cycles as usize).nth(cycle).unwrap_or_default();
+        let drive = |Signal { name, width }: &Signal| {
+            let (own, rest) = driven.split_at(words(*width));
+            driven = rest;
+            format!("{name}={}", hexadecimal(own))
+        };
+        let driven = self.inputs.iter().map(drive).collect::<Vec<_>>().join(" ");
+        let cycle = batch.first + cycle as u64;
+        Differs { cycle, signal: signal.name.clone(), is: value(got), expected: value(&batch.expected), driven }
+    }
+}
+
+/// Cycles that went through the twin in Rust.
+struct Batch {
+    first: u64,
+    cycles: u64,
+    /// Outputs that have a meaning.
+    outputs: u64,
+    driven: Vec<u32>,
+    expected: Vec<u32>,
+    looked_at: Vec<u32>,
+}
+
+impl Batch {
+    fn draw(bench: &mut dyn Bench, first: u64, cycles: u64) -> Self {
+        let (mut ports, mut wake) = (Ports::later(), Wake::new(&[1]));
+        for cycle in first + 1..=first + cycles {
+            let at = &Edge::new(cycle, cycle, &mut wake);
+            bench.describe(&mut Values { row: &mut ports.expected, other_form: bench.other_form() });
+            ports.looked_at.resize(ports.expected.len(), u32::MAX);
+            bench.cycle(at, &mut ports);
+        }
+        let Ports { looked, driven, expected, looked_at, .. } = ports;
+        Self { first, cycles, outputs: looked, driven, expected, looked_at }
+    }
+
+    fn position_of_difference(&self, got: &[u32]) -> Option<usize> {
+        let mut words = got.iter().zip(&self.expected).zip(&self.looked_at);
+        words.position(|((got, expected), looked_at)| (got ^ expected) & looked_at != 0)
+    }
+}
+
+fn hexadecimal(words: &[u32]) -> String {
+    let digits: String = words.iter().rev().map(|word| format!("{word:08x}")).collect();
+    let digits = digits.trim_start_matches('0');
+    format!("0x{}", if digits.is_empty() { "0" } else { digits })
+}
+
+fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Report> {
+    match text.matches(mistake.instead_of).count() {
+        1 => Ok(text.replacen(mistake.instead_of, mistake.is, 1)),
+        count => Err(miette!("`{}` stands there {count} times, expected once", mistake.instead_of)),
+    }
+}
+
+/// The folder of the modules, which come with the source tree.
+#[must_use]
+pub fn hdl_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl")
+}

@@ -1,0 +1,42 @@
+// Rows of inputs in, rows of outputs out: a number of rows, then so many of them, until there are no more.
+#include "Vtop.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+int main(int, char** argv) {
+    static Vtop top;
+    const void* const outputs[] = {OUTPUTS};
+    const void* const output = outputs[atoi(argv[1])];
+    constexpr size_t in = sizeof(top.in), out = sizeof(top.out0);
+
+    const auto tick = [] {
+        top.clk = 1;
+        top.eval();
+        top.clk = 0;
+        top.eval();
+    };
+    // A rising edge needs a low clock before it.
+    top.eval();
+    top.rst = 1;
+    tick();
+    top.rst = 0;
+
+    uint32_t rows;
+    std::vector<char> from, to;
+    while (fread(&rows, sizeof rows, 1, stdin) == 1) {
+        from.resize(rows * in);
+        to.resize(rows * out);
+        if (fread(from.data(), in, rows, stdin) != rows) return 1;
+        for (size_t row = 0; row < rows; row++) {
+            memcpy(&top.in, &from[row * in], in);
+            top.eval();
+            memcpy(&to[row * out], output, out);
+            tick();
+        }
+        fwrite(to.data(), out, rows, stdout);
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,82 @@
+//! The ports of one cycle: names and widths are those of the first.
+
+/// A port or register: its name, and its bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signal {
+    pub name: String,
+    pub width: u32,
+}
+
+/// What a bench drives into a module in one cycle, and expects of it.
+#[derive(Debug, Default)]
+pub struct Ports {
+    /// Names are kept in the first cycle only.
+    pub(super) is_known: bool,
+    pub(super) inputs: Vec<Signal>,
+    pub(super) outputs: Vec<Signal>,
+    pub(super) driven: Vec<u32>,
+    /// What comes out: registers first, then outputs.
+    pub(super) expected: Vec<u32>,
+    /// All ones where somebody looks.
+    pub(super) looked_at: Vec<u32>,
+    /// Outputs that somebody looks at.
+    pub(super) looked: u64,
+}
+
+impl Ports {
+    /// Those of later cycles.
+    pub(super) fn later() -> Self {
+        Self { is_known: true, ..Self::default() }
+    }
+
+    /// Drives an input of up to 64 bits.
+    pub fn input(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
+        self.wide_input(name, width, &value.into().to_le_bytes());
+    }
+
+    /// Drives an input of any number of bits, the least significant byte first.
+    pub fn wide_input(&mut self, name: &'static str, width: u32, bytes: &[u8]) {
+        if !self.is_known {
+            self.inputs.push(Signal { name: name.to_owned(), width });
+        }
+        push(&mut self.driven, width, bytes);
+    }
+
+    /// Expects an output of up to 64 bits.
+    pub fn output(&mut self, name: &'static str, width: u32, value: impl Into<u64>) {
+        self.output_if(name, width, Some(value));
+    }
+
+    /// The same of one that has no meaning in every cycle: nobody looks at it where there is no value.
+    pub fn output_if(&mut self, name: &'static str, width: u32, value: Option<impl Into<u64>>) {
+        let bytes = value.map(|value| value.into().to_le_bytes());
+        self.wide_output(name, width, bytes.as_ref().map(|bytes| &bytes[..]));
+    }
+
+    /// Expects an output of any number of bits, the least significant byte first.
+    pub fn wide_output(&mut self, name: &'static str, width: u32, bytes: Option<&[u8]>) {
+        if !self.is_known {
+            self.outputs.push(Signal { name: name.to_owned(), width });
+        }
+        push(&mut self.expected, width, bytes.unwrap_or_default());
+        self.looked_at.resize(self.expected.len(), if bytes.is_some() { u32::MAX } else { 0 });
+        self.looked += u64::from(bytes.is_some());
+    }
+}
+
+/// Words of a row that a signal takes: it begins in one of its own.
+pub(super) fn words(width: u32) -> usize {
+    width.div_ceil(u32::BITS) as usize
+}
+
+/// Appends a signal to a row.
+pub(super) fn push(row: &mut Vec<u32>, width: u32, bytes: &[u8]) {
+    for word in 0..words(width) {
+        let byte = |k: usize| u32::from(bytes.get(word * 4 + k).copied().unwrap_or(0)) << (8 * k);
+        row.push(byte(0) | byte(1) | byte(2) | byte(3));
+    }
+    let over = width % u32::BITS;
+    if let Some(top) = row.last_mut().filter(|_| over != 0) {
+        *top &= (1 << over) - 1;
+    }
+}

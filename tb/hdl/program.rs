@@ -1,0 +1,192 @@
+//! # A module as a program
+//! Verilator turns modules into C++, and a few lines of C++ around them map rows of inputs to rows of outputs: a row goes
+//! in, the outputs and registers of that cycle come out, the clock ticks. A row is made of words of 32 bits, of which every
+//! signal has its own.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use tempfile::TempDir;
+
+use super::ports::{Signal, words};
+use super::registers::Register;
+
+/// What stands around every module.
+const MAIN: &str = include_str!("main.cpp");
+
+/// The modules of one program, which differ in name only, and the signals of all.
+pub(super) struct Shape<'a> {
+    pub modules: &'a [String],
+    pub parameters: &'a [(&'static str, String)],
+    pub inputs: &'a [Signal],
+    pub registers: &'a [Register],
+    pub outputs: &'a [Signal],
+}
+
+/// A verilated program.
+pub(super) struct Program {
+    folder: TempDir,
+    words_in: usize,
+    words_out: usize,
+}
+
+impl Program {
+    /// Makes a program of module texts and the folder that the modules they use lie in.
+    pub fn new(shape: &Shape<'_>, texts: &[String], library: &Path) -> Result<Self, Report> {
+        let folder = tempfile::tempdir().into_diagnostic()?;
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).into_diagnostic();
+        let modules: Vec<_> = (0..texts.len()).map(|k| format!("module{k}.sv")).collect();
+        modules.iter().zip(texts).try_for_each(|(name, text)| write(name, text))?;
+        write("top.sv", &top(shape))?;
+        let outputs: Vec<_> = (0..shape.modules.len()).map(|k| format!("&top.out{k}")).collect();
+        write("main.cpp", &MAIN.replace("OUTPUTS", &outputs.join(", ")))?;
+        // Random values before reset would only hide a register that is read too early: all start at 0, as in `rtl`.
+        let mut verilator = Command::new("verilator");
+        verilator.args(["--cc", "-O3", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "--x-initial", "fast"]);
+        verilator.args(["--top-module", "top", "--Mdir", ".", "top.sv"]).args(&modules).arg("-y").arg(library);
+        done(verilator.current_dir(folder.path()))?;
+        let mut all = String::new();
+        let mut sources: Vec<_> =
+            fs::read_dir(folder.path()).into_diagnostic()?.flatten().map(|f| f.file_name()).collect();
+        sources.sort();
+        for name in sources.iter().filter_map(|name| name.to_str()).filter(|name| name.ends_with(".cpp")) {
+            let _ = writeln!(all, "#include \"{name}\"");
+        }
+        write("all.cc", &all)?;
+        // Mistakes are soon noticed: of many modules it is the compiler that takes time.
+        let effort = if texts.len() > 1 { "-O0" } else { "-O1" };
+        let mut compiler = compiler()?;
+        done(compiler.args([effort, "-I.", "all.cc", "-o", "top"]).args(runtime()?).current_dir(folder.path()))?;
+        let inputs = shape.inputs.iter().map(|signal| words(signal.width)).sum();
+        let registers = shape.registers.iter().map(|register| words(register.signal.width)).sum::<usize>();
+        let outputs = shape.outputs.iter().map(|signal| words(signal.width)).sum::<usize>();
+        Ok(Self { folder, words_in: inputs, words_out: registers + outputs })
+    }
+
+    /// Starts it with one of its modules.
+    pub fn start(&self, module: usize) -> Result<Running, Report> {
+        let mut command = Command::new(self.folder.path().join("top"));
+        let command = command.arg(module.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.spawn().into_diagnostic().wrap_err("the verilated program does not start")?;
+        Ok(Running { child, words_in: self.words_in, words_out: self.words_out })
+    }
+}
+
+/// A program that waits for rows.
+pub(super) struct Running {
+    child: Child,
+    words_in: usize,
+    words_out: usize,
+}
+
+impl Running {
+    /// Sends rows of inputs; their outputs are read later, with [`Running::receive`].
+    pub fn send(&mut self, rows: &[u32]) -> Result<(), Report> {
+        let count = rows.len() / self.words_in;
+        let words = [count as u32].into_iter().chain(rows.iter().copied());
+        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        let Some(to) = &mut self.child.stdin else { unreachable!("its input is a pipe") };
+        to.write_all(&bytes).and_then(|()| to.flush()).into_diagnostic().wrap_err("the verilated program has ended")
+    }
+
+    /// The rows of outputs of as many cycles.
+    pub fn receive(&mut self, count: usize) -> Result<Vec<u32>, Report> {
+        let mut bytes = vec![0; count * self.words_out * 4];
+        let Some(from) = &mut self.child.stdout else { unreachable!("its output is a pipe") };
+        from.read_exact(&mut bytes).into_diagnostic().wrap_err("the verilated program has ended")?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It would end with its input as well; whether it does so in time is of no interest.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The module around the modules: ports out of wide words, registers by name.
+fn top(shape: &Shape<'_>) -> String {
+    let Shape { modules, parameters, inputs, registers, outputs } = shape;
+    let widths = inputs.iter().map(|signal| signal.width);
+    let row_in = widths.map(words).sum::<usize>() * 32;
+    let widths =
+        registers.iter().map(|register| register.signal.width).chain(outputs.iter().map(|signal| signal.width));
+    let row_out = widths.map(words).sum::<usize>() * 32;
+    let outs: String = (0..modules.len()).map(|k| format!(", output logic [{}:0] out{k}", row_out - 1)).collect();
+    let mut text = format!("module top(input logic clk, rst, input logic [{}:0] in{outs});\n", row_in - 1);
+    let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!(".{name}({value})")).collect();
+    for (k, module) in modules.iter().enumerate() {
+        let mut pins =
+            if registers.is_empty() { Vec::new() } else { vec![".clk(clk)".to_owned(), ".rst(rst)".to_owned()] };
+        let mut at = 0;
+        for Signal { name, width } in *inputs {
+            pins.push(format!(".{name}(in[{at}+:{width}])"));
+            at += words(*width) * 32;
+        }
+        at = 0;
+        for Register { signal, expression } in *registers {
+            let bits = words(signal.width) * 32;
+            let _ = writeln!(text, "  assign out{k}[{at}+:{bits}] = {bits}'(dut{k}.{expression});");
+            at += bits;
+        }
+        for Signal { name, width } in *outputs {
+            let (bits, own) = (words(*width) * 32, *width as usize);
+            pins.push(format!(".{name}(out{k}[{at}+:{own}])"));
+            if bits > own {
+                let _ = writeln!(text, "  assign out{k}[{}+:{}] = '0;", at + own, bits - own);
+            }
+            at += bits;
+        }
+        let _ = writeln!(text, "  {module} #({}) dut{k}({});", parameters.join(", "), pins.join(", "));
+    }
+    text + "endmodule\n"
+}
+
+/// The compiler, with what it must know of Verilator.
+fn compiler() -> Result<Command, Report> {
+    let include = include()?;
+    let mut compiler = Command::new("g++");
+    compiler.args(["-w", "-pthread"]).arg("-I").arg(&include).arg("-I").arg(include.join("vltstd"));
+    Ok(compiler)
+}
+
+fn include() -> Result<PathBuf, Report> {
+    let root = done(Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]))?;
+    Ok(Path::new(root.trim()).join("include"))
+}
+
+/// What every verilated program is linked with, compiled once for a version of Verilator: it takes longer than most modules.
+fn runtime() -> Result<Vec<PathBuf>, Report> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock();
+    let version = done(Command::new("verilator").arg("--version"))?;
+    let version: Vec<_> = version.split_whitespace().take(2).collect();
+    let folder = Path::new(env!("OUT_DIR")).join(version.join("-"));
+    fs::create_dir_all(&folder).into_diagnostic()?;
+    let object = |name: &str| {
+        let object = folder.join(name).with_extension("o");
+        if !object.exists() {
+            let part = tempfile::NamedTempFile::new_in(&folder).into_diagnostic()?;
+            done(compiler()?.args(["-O1", "-c"]).arg(include()?.join(name)).arg("-o").arg(part.path()))?;
+            part.persist(&object).into_diagnostic()?;
+        }
+        Ok(object)
+    };
+    ["verilated.cpp", "verilated_threads.cpp"].into_iter().map(object).collect()
+}
+
+/// Runs a command to its end: what it printed.
+fn done(command: &mut Command) -> Result<String, Report> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let missing = || format!("{name} is needed, and cannot be run: apt-get install verilator g++");
+    let output = command.stdin(Stdio::null()).output().into_diagnostic().wrap_err_with(missing)?;
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    if output.status.success() { Ok(out) } else { Err(miette!("{name} failed:\n{out}{err}")) }
+}

@@ -1,0 +1,157 @@
+//! # Registers by name
+//! A module has a register for each that `describe` lists, under the same name:
+//!
+//! | described                              | in the module                                               |
+//! |----------------------------------------|-------------------------------------------------------------|
+//! | field `head`                           | `head`                                                       |
+//! | field `line` of the numbered scope `entry[3]` | `line[3]`                                             |
+//! | field `slot`, the second of five in that scope | `slot[3*5+1]`                                        |
+//! | field `count` of the part `fifo`       | `fifo.count`, of an instance of that name; a part of the module's own name is the module |
+//! | memory `tags` of 8 cells a row, field `status` of cell 2 of row 3 | bits of the word `tags[3]`: cell 0 lowest, the first field of a cell on top |
+
+use std::collections::BTreeMap;
+
+use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
+
+use super::Bench;
+use super::ports::{Signal, push};
+
+/// A register: how the description calls it, and how the module does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Register {
+    pub signal: Signal,
+    pub expression: String,
+}
+
+/// Every register that a bench compares.
+pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register> {
+    let mut names = Names { module, ..Names::default() };
+    bench.describe(&mut names);
+    names.found.retain(|field| !bench.other_form().contains(&field.name));
+    let mut repeats = BTreeMap::new();
+    for field in &names.found {
+        *repeats.entry((field.scope.clone(), field.name)).or_insert(0u32) += 1;
+    }
+    let mut seen = BTreeMap::new();
+    let register = |Found { scope, instance, index, name, width, bits }: Found| {
+        let count = repeats[&(scope.clone(), name)];
+        let nth = seen.entry((scope.clone(), name)).or_insert(0u32);
+        let at = match (index, count) {
+            (None, 1) => String::new(),
+            (index, _) => format!("[{}]", index.unwrap_or(0) * count + *nth),
+        };
+        let told = if count > 1 { format!("[{nth}]") } else { String::new() };
+        *nth += 1;
+        // A cell of a memory says where in its word it stands, and is named once.
+        let (expression, name) = match bits {
+            Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
+            None => (format!("{instance}{name}{at}"), format!("{scope}{name}{told}")),
+        };
+        Register { signal: Signal { name, width }, expression }
+    };
+    names.found.into_iter().map(register).collect()
+}
+
+/// The values of all registers, each in words of its own.
+pub(super) struct Values<'a> {
+    pub row: &'a mut Vec<u32>,
+    pub other_form: &'a [&'a str],
+}
+
+impl Fields for Values<'_> {
+    fn field(&mut self, field: Field) {
+        if !self.other_form.contains(&field.name) {
+            push(self.row, field.width, &field.value.to_le_bytes());
+        }
+    }
+    fn wide(&mut self, _: &'static str, bytes: &[u8]) {
+        push(self.row, bytes.len() as u32 * 8, bytes);
+    }
+}
+
+impl Describe for Values<'_> {
+    fn enter(&mut self, _: &'static str, _: Option<u32>) {}
+    fn leave(&mut self) {}
+    fn probe(&mut self, _: Field) {}
+    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn array(&mut self, _: &'static str, array: &dyn ArrayView) {
+        let spec = array.spec();
+        for row in 0..spec.rows {
+            (0..spec.columns).for_each(|column| array.cell(row, column, self));
+        }
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}
+
+struct Found {
+    /// Path of the scope, with a dot behind it.
+    scope: String,
+    /// The same of instances alone.
+    instance: String,
+    index: Option<u32>,
+    name: &'static str,
+    width: u32,
+    /// Word and part select of a cell of a memory.
+    bits: Option<(String, String)>,
+}
+
+#[derive(Default)]
+struct Names {
+    module: &'static str,
+    scopes: Vec<(&'static str, Option<u32>)>,
+    found: Vec<Found>,
+}
+
+impl Names {
+    fn scope(&self) -> String {
+        let scope = |&(name, index): &(&str, Option<u32>)| match index {
+            Some(index) => format!("{name}[{index}]."),
+            None => format!("{name}."),
+        };
+        self.scopes.iter().map(scope).collect()
+    }
+
+    fn instance(&self) -> String {
+        let instances = self.scopes.iter().filter(|(name, index)| index.is_none() && *name != self.module);
+        instances.map(|(name, _)| format!("{name}.")).collect()
+    }
+}
+
+impl Fields for Names {
+    fn field(&mut self, field: Field) {
+        let index = self.scopes.iter().rev().find_map(|(_, index)| *index);
+        let (scope, instance) = (self.scope(), self.instance());
+        self.found.push(Found { scope, instance, index, name: field.name, width: field.width, bits: None });
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        self.field(Field { name, width: bytes.len() as u32 * 8, value: 0, names: &[] });
+    }
+}
+
+impl Describe for Names {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        self.scopes.push((name, index));
+    }
+    fn leave(&mut self) {
+        self.scopes.pop();
+    }
+    fn probe(&mut self, _: Field) {}
+    fn stat(&mut self, _: &'static str, _: u64) {}
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        let (spec, cell) = (array.spec(), array.cell_bits());
+        for (row, column) in (0..spec.rows).flat_map(|row| (0..spec.columns).map(move |column| (row, column))) {
+            let mut names = Self::default();
+            array.cell(row, column, &mut names);
+            let mut top = (column + 1) * cell;
+            for field in names.found {
+                top -= field.width;
+                let scope = format!("{}{name}[{row}][{column}].", self.scope());
+                let bits = Some((format!("{name}[{row}]"), format!("[{top}+:{}]", field.width)));
+                self.found.push(Found { scope, instance: self.instance(), bits, ..field });
+            }
+        }
+    }
+    fn channel(&mut self, _: &'static str, _: u32, _: u32) {}
+    fn logic(&mut self, _: &'static str, _: Logic) {}
+}

@@ -1,0 +1,74 @@
+//! Every module against its twins, and the mistakes that the benches must notice.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+
+const CYCLES: u64 = 20_000;
+
+/// Runs a block at both sizes, and small with each of its mistakes.
+pub(super) fn check(bench: &str) {
+    let block = blocks().into_iter().find(|block| block.bench == bench).expect("a bench is in the list of blocks");
+    let run = |size, mistakes| -> Vec<_> {
+        let lockstep = Lockstep::new(block, size, 1, mistakes).unwrap();
+        (0..=mistakes.len()).map(|module| lockstep.run(module, CYCLES).unwrap()).collect()
+    };
+    let agreed = |run: &Result<Agreed, Differs>| run.as_ref().map(|agreed| agreed.cycles).map_err(ToString::to_string);
+    let fermi = run(Size::Fermi, &[]);
+    assert_eq!(agreed(&fermi[0]), Ok(CYCLES), "{} of fermi", block.path());
+    let small = run(Size::Small, block.mistakes);
+    assert_eq!(agreed(&small[0]), Ok(CYCLES), "small {}", block.path());
+    let problem = |(run, mistake): (&Result<Agreed, Differs>, &Mistake)| {
+        let Mistake { instead_of, is, equivalent } = mistake;
+        match (agreed(run), equivalent) {
+            (Ok(_), None) => Some(format!("nobody notices `{is}` instead of `{instead_of}`")),
+            (Err(seen), Some(_)) => Some(format!("`{is}` is no equivalent of `{instead_of}`: {seen}")),
+            _ => None,
+        }
+    };
+    let problems: Vec<_> = small[1..].iter().zip(block.mistakes).filter_map(problem).collect();
+    assert!(problems.is_empty(), "{}:\n{}", block.path(), problems.join("\n"));
+}
+
+/// The paths of all modules, without the ending.
+fn modules(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            found.extend(modules(&entry.path()));
+        } else if entry.path().extension().is_some_and(|ending| ending == "sv") {
+            let path = entry.path().with_extension("");
+            found.insert(path.strip_prefix(hdl_folder()).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_module_has_a_bench_and_every_bench_a_module() {
+    let benches: BTreeSet<_> = blocks().iter().map(|block| block.path()).collect();
+    assert_eq!(modules(&hdl_folder()), benches);
+}
+
+#[test]
+fn every_bench_has_ten_mistakes_to_notice() {
+    for block in blocks() {
+        let seen = block.mistakes.iter().filter(|mistake| mistake.equivalent.is_none()).count();
+        assert!(seen >= 10, "{}: {seen} mistakes, expected 10 or more", block.path());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+fn no_module_has_a_warning_of_verilator() {
+    for block in blocks() {
+        let file = hdl_folder().join(block.path()).with_extension("sv");
+        let mut verilator = Command::new("verilator");
+        let command = verilator.args(["--lint-only", "-Wall", "-y"]).arg(file.with_file_name("")).arg(&file);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
