@@ -1,5 +1,7 @@
 //! Schedulers that have pipes, register banks and collectors to themselves.
 
+use rtl::sm::SchedulerPolicy;
+
 use super::bench::Kernel;
 use super::issue_log::issues;
 
@@ -128,4 +130,28 @@ fn each_pipe_counts_what_it_took() {
     kernel.config.pipes.int_pipe = true;
     let counters = kernel.check().cores[0].counters().per_pipe;
     assert_eq!([counters[0], counters[9]], [4, 8]);
+}
+
+#[test]
+fn each_sub_core_takes_its_own_warps_by_turns_or_stays_with_one() {
+    // Instructions that wait for nothing; so many buffered that fetching holds nobody up.
+    let body = "add.u32 %r1, %r2, %r3; ".repeat(12).replace("%r1,", "_R_,");
+    let body = (0..12).fold(body, |body, at| body.replacen("_R_", &format!("%r{}", 4 + at % 6), 1));
+    let warps = |policy| {
+        let mut kernel = four(&body, 12, true, 0);
+        kernel.config.policy = policy;
+        let mut log = issues(&kernel);
+        log.sort_unstable_by_key(|issue| (issue.scheduler, issue.cycle));
+        let of = |scheduler| log.iter().filter(move |issue| issue.scheduler == scheduler).map(|issue| issue.warp);
+        [0, 1, 2, 3].map(|scheduler| of(scheduler).collect::<Vec<_>>())
+    };
+    for (scheduler, order) in (0..).zip(warps(SchedulerPolicy::LooseRoundRobin)) {
+        // Three warps each, in turn to the end.
+        let turns: Vec<u64> = (0..order.len() as u64).map(|turn| scheduler + 4 * (turn % 3)).collect();
+        assert_eq!(order, turns, "scheduler {scheduler}");
+    }
+    for (scheduler, order) in (0..).zip(warps(SchedulerPolicy::GreedyThenOldest)) {
+        assert!(order.windows(2).any(|two| two[0] == two[1]), "scheduler {scheduler}: {order:?}");
+        assert!(order.iter().all(|warp| warp % 4 == scheduler), "scheduler {scheduler}: {order:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Random machines: any configuration that breaks no rule must run every kernel correctly.
 //!
-//! A case changes some, half or nearly all of the fields below, the small values more often than
+//! A case takes `fermi` or `volta`, changes some, half or nearly all of the fields below, the small values more often than
 //! the large ones, and runs one of the small kernels with every check. Some small machines run once more under
 //! lint, as far as that takes seconds; some cases once more without golden models, in one to three threads if the machine has
 //! islands, and must agree in every counter and digest; some a last time as a plain run is, without a look at contracts, and
@@ -30,7 +30,7 @@ const LINT_CYCLES: u64 = 5_000;
 struct Machine {
     seed: u64,
     launch: PathBuf,
-    sets: Vec<String>,
+    request: Request,
     mode: Mode,
     /// Run once more without golden models.
     twice: bool,
@@ -45,6 +45,8 @@ struct Machine {
 /// Draws fields.
 struct Draw {
     random: Random,
+    /// Whether they are changed on `volta`, whose fields allow other values than those of `fermi`.
+    is_volta: bool,
     /// How many of the fields are changed, in percent.
     changed: u64,
     sets: Vec<String>,
@@ -77,10 +79,10 @@ impl Draw {
         }
     }
 
-    /// Partitions with channels of their own or shared ones.
+    /// Partitions with channels of their own or shared ones; `volta` has 64.
     fn partitions(&mut self) {
-        if self.random.percent(30) {
-            let log2 = self.random.below(5);
+        if self.is_volta || self.random.percent(30) {
+            let log2 = if self.is_volta { self.number(0, 5).unwrap_or(6) } else { self.random.below(5) };
             self.set("num_partitions", 1 << log2);
             let sharers_log2 = self.random.below(log2 + 1);
             self.set("partitions_per_channel", 1 << sharers_log2);
@@ -142,9 +144,10 @@ impl Draw {
         self.range("sm.ctas", 1, 32);
         self.one_of("sm.registers", &[16_384, 32_768, 65_536]);
         // Parts of the banks and of the collectors, if each of the schedulers has one.
-        let parts = [1, 2, 4][self.number(0, 2).unwrap_or(1) as usize];
+        let usual = if self.is_volta { 2 } else { 1 };
+        let parts = [1, 2, 4][self.number(0, 2).unwrap_or(usual) as usize];
         self.set("sm.schedulers", parts);
-        let sub_cores = self.random.percent(25);
+        let sub_cores = self.random.percent(if self.is_volta { 75 } else { 25 });
         self.set("sm.sub_cores", sub_cores);
         self.one_of("sm.pipes.int_pipe", &[false, true]);
         self.one_of("sm.policy", &["loose-round-robin", "two-level", "greedy-then-oldest"]);
@@ -188,9 +191,10 @@ impl Draw {
         self.one_of("sm.icache.instruction_bytes", &[4, 8, 16]);
     }
 
-    /// Ways of so many bytes of which shared memory may take those that its 48 KB need.
+    /// Ways of so many bytes of which shared memory may take those that it needs.
     fn unified(&mut self, way: u64) {
-        let least = (48u64 << 10).div_ceil(way);
+        let shared: u64 = if self.is_volta { 96 << 10 } else { 48 << 10 };
+        let least = shared.div_ceil(way);
         let left = 1 + self.random.below(8);
         let some = self.random.below(least);
         self.set("l1.ways", least + left);
@@ -203,14 +207,17 @@ impl Draw {
         self.range("lsu.access_queue", 1, 64);
         self.range("lsu.request_latency", 1, 40);
         self.range("lsu.reply_latency", 1, 40);
-        if self.random.percent(15) {
-            // 16 or 32 sets, whose ways are few enough; kernels take some of them for shared memory.
-            let log2 = 4 + self.random.below(2);
+        if self.random.percent(if self.is_volta { 60 } else { 15 }) {
+            // So many sets that their ways are few enough; kernels take some of them for shared memory.
+            let least = if self.is_volta && l1_line_bytes == 128 { 2 } else { 4 };
+            let log2 = least + self.random.below(2);
             self.set("l1.sets", 1 << log2);
             self.unified(u64::from(l1_line_bytes) << log2);
         } else {
             self.sets("l1", 7, 5, l1_line_bytes == 128);
-            self.range("l1.ways", 1, 16);
+            let ways = self.number(1, 16).unwrap_or(4);
+            self.set("l1.ways", ways);
+            self.set("sm.shared.carve_outs", "[]");
         }
         let most = if self.random.percent(20) { 512 } else { 64 };
         self.range("l1.mshr_entries", 1, most);
@@ -320,9 +327,10 @@ impl Draw {
             self.range("l2.flow.miss_queue", 1, 16);
             self.range("l2.flow.write_back_queue", 1, 16);
             self.one_of("l2.flow.write_miss", &["fetch", "byte-mask", "fetch-partial"]);
-            if self.has("l2.flow.write_miss=byte-mask") && self.random.percent(50) {
-                self.set("l2.flow.fetch", "sectors");
-            }
+            let has_masks =
+                self.has("l2.flow.write_miss=byte-mask") || self.is_volta && !self.has("l2.flow.write_miss");
+            let sectors = has_masks && self.random.percent(50);
+            self.set("l2.flow.fetch", if sectors { "sectors" } else { "line" });
             return;
         }
         self.set("l2.flow.kind", "transient");
@@ -396,13 +404,18 @@ fn small_launches(kernels: &Path) -> Vec<PathBuf> {
 }
 
 pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
+    Box::new(drawn(kernels, seed))
+}
+
+fn drawn(kernels: &Path, seed: u64) -> Machine {
     let mut random = Random::new(seed);
     let launches = small_launches(kernels);
-    let drawn = random.below(launches.len().max(1) as u64) as usize;
+    let at = random.below(launches.len().max(1) as u64) as usize;
     // Without a single launch file the case fails with a message about the folder.
-    let launch = launches.get(drawn).cloned().unwrap_or_else(|| kernels.to_owned());
+    let launch = launches.get(at).cloned().unwrap_or_else(|| kernels.to_owned());
     let changed = [10, 50, 90][random.below(3) as usize];
-    let mut draw = Draw { random, changed, sets: Vec::new() };
+    let is_volta = random.percent(25);
+    let mut draw = Draw { random, is_volta, changed, sets: Vec::new() };
     // Few runs of many: they take long.
     let sms = if draw.random.percent(3) { draw.number(21, 116) } else { draw.number(1, 20) }.unwrap_or(15);
     draw.set("num_sms", sms);
@@ -420,6 +433,8 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
     draw.tracker(sms);
     draw.dram(l2_line_bytes);
     let Draw { mut random, sets, .. } = draw;
+    let machine = if is_volta { "volta" } else { "fermi" };
+    let request = Request { machine: machine.to_owned(), designs: Vec::new(), sets };
     let shuffle = random.percent(50).then(|| random.below(u64::MAX));
     let lint = sms <= LINT_SMS && random.percent(50);
     let mode = Mode { evaluate_all: random.percent(20), shuffle, ..Mode::default() };
@@ -429,7 +444,7 @@ pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
         0 => Threads::InStep,
         threads => Threads::Of(NonZeroUsize::MIN.saturating_add(threads - 1)),
     };
-    Box::new(Machine { seed, launch, sets, mode, twice, unchecked, threads, lint })
+    Machine { seed, launch, request, mode, twice, unchecked, threads, lint }
 }
 
 /// Counters, uses of ports and digests of a run.
@@ -454,8 +469,9 @@ impl Machine {
 
 impl Case for Machine {
     fn reproduce(&self) -> String {
-        let sets: Vec<_> = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
-        let once = format!("warpsieve run {} --check{}", self.launch.display(), sets.concat());
+        let Request { machine, sets, .. } = &self.request;
+        let sets: Vec<_> = sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        let once = format!("warpsieve run {} --check --machine {machine}{}", self.launch.display(), sets.concat());
         let Mode { evaluate_all, shuffle, lint: _, digest: _, unchecked: _ } = self.mode;
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
         let lint = if self.lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
@@ -474,8 +490,7 @@ impl Case for Machine {
     }
 
     fn run(&self) -> Result<Work, String> {
-        let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: self.sets.clone() };
-        let resolved = Resolved::new(&request).map_err(|e| e.to_string())?;
+        let resolved = Resolved::new(&self.request).map_err(|e| e.to_string())?;
         let mode = Mode { digest: self.twice, ..self.mode };
         let plain = RunOptions { structures: true, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
         let checked = |mode| RunOptions { check: true, mode, ..plain.clone() };
@@ -510,5 +525,53 @@ impl Case for Machine {
             }
         }
         Ok(work)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtl::dram::config::CommandBus;
+    use rtl::l2::{FetchUnit, FlowConfig};
+    use rtl::machine::{MachineConfig, PartitionIndex};
+    use rtl::sm::{InstructionStore, SchedulerPolicy};
+
+    use super::*;
+
+    fn has_sectors(config: &MachineConfig) -> bool {
+        matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
+    }
+
+    /// Something that a machine may have, and whether it has it.
+    type Part = (&'static str, fn(&MachineConfig) -> bool);
+
+    /// What a machine of today has.
+    const TODAY: [Part; 9] = [
+        ("sectors in the L2", has_sectors),
+        ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
+        ("a bus for rows and one for columns", |config| config.dram.command_bus == CommandBus::Dual),
+        ("sub-cores", |config| config.sm.sub_cores && config.sm.schedulers > 1),
+        ("parts of the L1 as shared memory", |config| !config.sm.shared.carve_outs.is_empty()),
+        ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
+        ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
+        ("many MSHR entries", |config| config.l1.mshr_entries > 256),
+        ("warps by turns", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
+    ];
+
+    #[test]
+    fn drawn_machines_break_no_rule_and_have_what_machines_of_today_have() {
+        let mut having = [0; TODAY.len()];
+        let mut all = 0;
+        for seed in 0..1000 {
+            let drawn = drawn(Path::new("none"), seed);
+            let config = Resolved::new(&drawn.request).map_err(|e| panic!("seed {seed}: {e}")).unwrap().config;
+            let has = TODAY.map(|(_, has)| has(&config));
+            having.iter_mut().zip(has).for_each(|(count, has)| *count += i32::from(has));
+            all += i32::from(has.iter().filter(|has| **has).count() >= 6);
+        }
+        // Each alone, and most of them together.
+        for ((what, _), count) in TODAY.iter().zip(having) {
+            assert!(count >= 50, "{what}: {count} of 1000");
+        }
+        assert!(all >= 10, "{all} of 1000");
     }
 }

@@ -19,7 +19,7 @@ use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 
 use super::{Setup, kernels, launch, root, waves};
 
-const SMALL: Size = Size { ctas: 5, iterations: 6 };
+pub(super) const SMALL: Size = Size { ctas: 5, iterations: 6 };
 
 /// A folder with a trace of one kernel.
 pub(super) struct Traced {
@@ -36,7 +36,7 @@ impl Traced {
         Self { folder, list }
     }
 
-    fn synthetic(kind: Kind, size: Size) -> Self {
+    pub(super) fn synthetic(kind: Kind, size: Size) -> Self {
         let mut text = Vec::new();
         Synthetic::new(kind, size).write(&mut text).unwrap();
         Self::new(text)
@@ -44,11 +44,16 @@ impl Traced {
 
     /// A CTA of one warp on Ampere, with these instructions.
     pub(super) fn ampere(instructions: impl AsRef<str>) -> Self {
+        Self::of_version(80, instructions)
+    }
+
+    /// The same on the GPUs of a binary version.
+    pub(super) fn of_version(version: u32, instructions: impl AsRef<str>) -> Self {
         let instructions = instructions.as_ref();
         let insts = instructions.lines().count();
         Self::new(format!(
             "-kernel name = k\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 4096\n-nregs = 24\n\
-             -binary version = 80\n-shmem base_addr = 0x40000000\n-local mem base_addr = 0x50000000\n\
+             -binary version = {version}\n-shmem base_addr = 0x40000000\n-local mem base_addr = 0x50000000\n\
              -accelsim tracer version = 5\n#\n#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = {insts}\n\
              {instructions}\n#END_TB\n"
         ))
@@ -73,7 +78,7 @@ impl Traced {
 }
 
 /// Loads and stores of lines in all L1s.
-fn lines(counters: &Counters) -> (u64, u64) {
+pub(super) fn lines(counters: &Counters) -> (u64, u64) {
     let loads = counters.l1.iter().map(|l1| l1.accesses).sum();
     (loads, counters.l1.iter().map(|l1| l1.store_hits + l1.store_misses).sum())
 }
@@ -300,10 +305,7 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
 #[test]
 fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
     let cycles = |timing: &str, version: u32, text: &str| {
-        let traced = Traced::ampere(format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
-        let path = traced.folder.path().join("kernel-1.traceg");
-        let text = fs::read_to_string(&path).unwrap().replace("version = 80", &format!("version = {version}"));
-        fs::write(&path, text).unwrap();
+        let traced = Traced::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
         let setup = Setup::default().sets(&[&format!("sm.trace_timing={timing}")]);
         traced.passes(&setup).counters.cycles as i64
     };
@@ -424,7 +426,12 @@ fn exported(kernel: &str, packing: Packing) -> Traced {
 
 /// A launch file as a trace of a GPU with opcodes for products of matrices, on `fermi` with designs.
 pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> Traced {
-    let version = BinaryVersion::new(70).unwrap();
+    exported_as(70, launch, designs)
+}
+
+/// A launch file as a trace of the GPUs of a binary version.
+pub(super) fn exported_as(version: u32, launch: &Path, designs: &[&str]) -> Traced {
+    let version = BinaryVersion::new(version).unwrap();
     packed(launch, designs, TraceForm { version, ..TraceForm::default() })
 }
 
