@@ -193,13 +193,19 @@ impl Mshr {
         let Some(entry) = self.find(line, sectors, |_| true) else {
             return self.first_free().map_or(Lookup::None, Lookup::Free);
         };
-        if self.ready.get(entry) {
-            Lookup::Draining
-        } else if self.closed.get(entry) || self.count[entry] == self.merges {
-            Lookup::Full(entry as u16)
-        } else {
-            Lookup::Open(entry as u16)
+        match entry as u16 {
+            _ if self.ready.get(entry) => Lookup::Draining,
+            entry if self.is_open(entry) => Lookup::Open(entry),
+            entry => Lookup::Full(entry),
         }
+    }
+
+    /// Whether a load may join a pending entry.
+    #[must_use]
+    #[inline]
+    pub fn is_open(&self, entry: u16) -> bool {
+        let entry = usize::from(entry);
+        !self.closed.get(entry) && self.count[entry] != self.merges
     }
 
     /// The free entry for sectors of a line that are neither here nor on their way; `None` if there is none or

@@ -13,7 +13,7 @@ use super::super::ticket;
 use super::super::watch::{Fail, Outcome, Recalled};
 use super::{Cache, conditions};
 use crate::kernel::AnyEdge;
-use crate::noc::packet::{LINE_BYTES, Reply, bytes_of_sectors, sectors_touched};
+use crate::noc::packet::{LINE_BYTES, Reply, SECTORS, bytes_of_sectors, sectors_touched};
 use crate::tracker::Found;
 
 /// What the sectors that a load touches need.
@@ -79,20 +79,20 @@ impl Cache {
 
     /// Whether every entry that tracks some of the sectors, which are on their way, takes one more waiter.
     fn may_join(&self, line: u64, waits: u8) -> bool {
-        self.entries_of(line, waits).all(|lookup| matches!(lookup, Lookup::Open(_)))
+        self.entries_of(line, waits).into_iter().flatten().all(|entry| self.mshr.is_open(entry))
     }
 
-    /// The entries that track some of the sectors, each once.
-    fn entries_of(&self, line: u64, sectors: u8) -> impl Iterator<Item = Lookup> {
+    /// The entries that track some sectors on their way, each once.
+    fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
         let mut left = sectors;
-        std::iter::from_fn(move || {
-            let first = left & left.wrapping_neg();
-            let lookup = (first != 0).then(|| self.mshr.lookup(line, first))?;
-            left &= match lookup {
-                Lookup::Open(entry) | Lookup::Full(entry) => !self.mshr.sectors_of(entry),
-                Lookup::Draining | Lookup::Free(_) | Lookup::None => !first,
-            };
-            Some(lookup)
+        std::array::from_fn(|sector| {
+            let sector = 1 << sector;
+            if left & sector == 0 {
+                return None;
+            }
+            let (Lookup::Open(entry) | Lookup::Full(entry)) = self.mshr.lookup(line, sector) else { return None };
+            left &= !self.mshr.sectors_of(entry);
+            Some(entry)
         })
     }
 
@@ -150,15 +150,9 @@ impl Cache {
 
     /// The lanes that name sectors on their way wait for them.
     fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
-        let mut left = waits;
-        while left != 0 {
-            let first = left & left.wrapping_neg();
-            left &= !first;
-            if let Lookup::Open(entry) = self.mshr.lookup(line, first) {
-                let of_entry = waits & self.mshr.sectors_of(entry);
-                self.mshr.at(tick).merge(entry, Waiter { slot, lanes: pending.lanes_in(slot, lanes, of_entry) });
-                left &= !of_entry;
-            }
+        for entry in self.entries_of(line, waits).into_iter().flatten() {
+            let lanes = pending.lanes_in(slot, lanes, waits & self.mshr.sectors_of(entry));
+            self.mshr.at(tick).merge(entry, Waiter { slot, lanes });
         }
     }
 
@@ -276,14 +270,8 @@ impl Cache {
 
     /// Entries that track some of the sectors take no waiter from now on.
     fn overtake_sectors(&mut self, tick: u64, line: u64, coming: u8, close: fn(&mut Mshr, u16)) {
-        let mut left = coming;
-        while left != 0 {
-            let first = left & left.wrapping_neg();
-            left &= !first;
-            if let Lookup::Open(entry) | Lookup::Full(entry) = self.mshr.lookup(line, first) {
-                close(self.mshr.at(tick), entry);
-                left &= !self.mshr.sectors_of(entry);
-            }
+        for entry in self.entries_of(line, coming).into_iter().flatten() {
+            close(self.mshr.at(tick), entry);
         }
     }
 
