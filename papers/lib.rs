@@ -21,6 +21,7 @@ pub mod sheet;
 pub mod store;
 mod structures;
 mod suite;
+mod volta;
 mod xie2013;
 
 use std::path::PathBuf;
@@ -74,6 +75,7 @@ pub fn figures() -> impl Iterator<Item = &'static Figure> {
         anssari2012::FIGURES,
         area::FIGURES,
         accelsim::FIGURES,
+        volta::FIGURES,
     ]
     .into_iter()
     .flatten()

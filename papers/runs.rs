@@ -19,7 +19,7 @@ use super::store::{Key, Store};
 use crate::progress::progress_bar;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
-use warpsieve::run::{Counters, Outcome, RunError, RunOptions, Verdict, run};
+use warpsieve::run::{Counters, Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,30 +125,37 @@ impl Runner {
     /// # Errors
     /// As [`Self::clocked`].
     pub fn clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<Clocked>, Halt> {
-        let options = RunOptions {
-            max_cycles: last,
-            interrupt: Arc::clone(&self.interrupt),
-            mode: Mode::FAST,
-            ..RunOptions::default()
-        };
+        let options = RunOptions { max_cycles: last, ..RunOptions::default() };
         let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
-        self.measure(&kind, points, &|launch, resolved| {
+        self.reports(&kind, points, &options, &|report| {
+            let is_checked = report.outcome == Outcome::Finished && report.verdict == Verdict::Passed;
+            Ok(Clocked { counters: report.counters, is_checked, warp_limits: report.warp_limits })
+        })
+    }
+
+    /// Runs points on the clocked machine, and keeps what `of` makes of each run; `kind` tells that from other results.
+    ///
+    /// # Errors
+    /// As [`Self::clocked`]; of a run that the options stop, what there is by then counts.
+    pub fn reports<T: Clone + Send + Serialize + DeserializeOwned>(
+        &self,
+        kind: &str,
+        points: &[Point],
+        options: &RunOptions,
+        of: &(dyn Fn(RunReport) -> Result<T, Trouble> + Sync),
+    ) -> Result<Vec<T>, Halt> {
+        let options = RunOptions { interrupt: Arc::clone(&self.interrupt), mode: Mode::FAST, ..options.clone() };
+        self.measure(kind, points, &|launch, resolved| {
             let report = run(launch, &resolved.config, &options, &mut |_| {})?;
-            match (report.outcome, report.verdict) {
+            match (&report.outcome, &report.verdict) {
                 (Outcome::Finished, Verdict::Failed(checks)) => {
                     Err(Trouble::Failed(format!("check failed:\n{}", checks.join("\n"))))
-                }
-                (Outcome::Finished, verdict) => {
-                    let is_checked = verdict == Verdict::Passed;
-                    Ok(Clocked { counters: report.counters, is_checked, warp_limits: report.warp_limits })
                 }
                 (Outcome::NoProgress(waiting), _) => {
                     Err(Trouble::Failed(format!("no progress: nothing can move any more\n{waiting}")))
                 }
-                (Outcome::CycleLimit(_), _) => {
-                    Ok(Clocked { counters: report.counters, is_checked: false, warp_limits: report.warp_limits })
-                }
                 (Outcome::Interrupted(_), _) => Err(Trouble::Interrupted),
+                (Outcome::Finished | Outcome::CycleLimit(_), _) => of(report),
             }
         })
     }

@@ -1,9 +1,8 @@
 //! # Round-robin arbiter
-//! Picks one of up to 128 request lines, first from the line behind the one granted last: every
+//! Picks one of up to 256 request lines, first from the line behind the one granted last: every
 //! requester is served before any is served twice.
 
-use num_traits::PrimInt;
-
+use super::lines::{Lines, Wide};
 use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// The pointer of one arbiter.
@@ -18,23 +17,24 @@ impl RoundRobin {
     /// An arbiter of `inputs` lines that looks at line 0 first.
     ///
     /// # Panics
-    /// If there are none or more than 128 lines: the machine's wiring is wrong.
+    /// If there are none or more than 256 lines: the machine's wiring is wrong.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
-        assert!((1..=128).contains(&inputs), "an arbiter of {inputs} lines, expected 1 to 128: one bit each");
+        let most = Wide::MOST;
+        assert!((1..=most).contains(&inputs), "an arbiter of {inputs} lines, expected 1 to {most}: one bit each");
         Self { next: 0, inputs }
     }
 
     /// The line that would be granted among the set bits of `requests`.
     #[must_use]
-    pub fn pick<M: PrimInt>(&self, requests: M) -> Option<u32> {
-        let behind = requests & (M::max_value() << self.next as usize);
-        let among = if behind.is_zero() { requests } else { behind };
-        (!among.is_zero()).then(|| among.trailing_zeros())
+    pub fn pick<M: Lines>(&self, requests: M) -> Option<u32> {
+        let behind = requests & M::all_from(self.next);
+        let among = if behind == M::NONE { requests } else { behind };
+        among.first()
     }
 
     /// Grants a line and makes it the last to be looked at.
-    pub fn grant<M: PrimInt>(&mut self, requests: M) -> Option<u32> {
+    pub fn grant<M: Lines>(&mut self, requests: M) -> Option<u32> {
         let line = self.pick(requests)?;
         self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
         Some(line)

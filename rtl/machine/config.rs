@@ -20,6 +20,10 @@ use crate::tracker::TrackerConfig;
 
 /// DRAM channels, or L2 banks, that share a word of the host.
 const MOST_CHANNELS: u32 = 64;
+/// The most SMs.
+const MOST_SMS: u32 = 128;
+// With a sharing tracker, L1s and L2 banks are inputs of one crossbar.
+const _: () = assert!(MOST_SMS + MOST_CHANNELS <= MOST_PORTS);
 
 /// A machine: SMs with L1s, two crossbars, memory partitions of an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,8 +116,8 @@ impl MachineConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
-        let why = "a grant mask holds one bit a port";
-        rules.range("num_sms", u64::from(self.num_sms), 1..=MOST_PORTS.into(), why);
+        let why = "a sharer mask holds one bit an SM";
+        rules.range("num_sms", u64::from(self.num_sms), 1..=MOST_SMS.into(), why);
         rules.range("num_partitions", u64::from(self.num_partitions), 1..=MOST_CHANNELS.into(), why);
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
         let why = "a line, and so a request, belongs to one partition";
@@ -194,14 +198,11 @@ impl MachineConfig {
     }
 
     fn validate_tracker(&self, rules: &mut Rules) {
-        let Self { num_sms, num_partitions, l1, l2, tracker, .. } = self;
+        let Self { num_sms, l1, l2, tracker, .. } = self;
         tracker.validate(*num_sms, rules);
         if !tracker.is_on() {
             return;
         }
-        let ports = num_sms.saturating_add(*num_partitions);
-        let why = "L1s and L2 banks share the reply crossbar, whose grant masks hold one bit a port";
-        rules.expect(ports <= MOST_PORTS, "scheme", "not off", "off with more than 128 SMs and partitions", why);
         let why = "a line that the L2 recalls must be gone from every L1, also from one that is being supplied";
         rules.expect(!l2.recalls(), "scheme", "not off", "off with l2.flow.coherence = \"sharers\"", why);
         let why = "lines of decoupled tags come and go without a miss that could tell of them";
@@ -221,7 +222,7 @@ impl MachineConfig {
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
         // A domain of more SMs than the first holds has the clock of the cores.
-        let more = std::iter::repeat_n(core_khz, num_groups(self.num_sms.min(MOST_PORTS)).saturating_sub(1));
+        let more = std::iter::repeat_n(core_khz, num_groups(self.num_sms.min(MOST_SMS)).saturating_sub(1));
         Clocks::new(&[core_khz, xbar_khz, l2_khz, dram_khz].into_iter().chain(more).collect::<Vec<_>>()).ok()
     }
 

@@ -24,11 +24,12 @@ mod switch;
 use switch::Switch;
 
 use super::packet::{LONGEST_PACKET, Packet};
+use crate::cells::lines::{Lines, Wide};
 use crate::config::Rules;
 use crate::kernel::{AnyEdge, Block, Describe, Edge, RxBank, Sleep, TxBank};
 
 /// The most inputs, and the most outputs.
-pub const MOST_PORTS: u32 = u128::BITS;
+pub const MOST_PORTS: u32 = Wide::MOST;
 
 /// Parameters of a crossbar.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -78,20 +79,26 @@ pub struct Xbar<P: Packet>(Size<P>);
 enum Size<P: Packet> {
     /// Up to 64 inputs and outputs.
     Small(Switch<P, u64>),
+    /// Up to 128.
     Large(Switch<P, u128>),
+    /// Up to [`MOST_PORTS`]: L1s that supply each other share the crossbar of the L2 banks.
+    Largest(Switch<P, Wide>),
 }
 
 impl<P: Packet> Xbar<P> {
     /// An empty crossbar.
     ///
     /// # Panics
-    /// If there are no or more than 128 inputs or outputs: the machine's wiring is wrong.
+    /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
     #[must_use]
     pub fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
-        Self(if inputs.max(outputs) <= u64::BITS {
+        let ports = inputs.max(outputs);
+        Self(if ports <= u64::BITS {
             Size::Small(Switch::new(path, config, inputs, outputs, shape))
-        } else {
+        } else if ports <= u128::BITS {
             Size::Large(Switch::new(path, config, inputs, outputs, shape))
+        } else {
+            Size::Largest(Switch::new(path, config, inputs, outputs, shape))
         })
     }
 
@@ -101,6 +108,7 @@ impl<P: Packet> Xbar<P> {
         match &self.0 {
             Size::Small(switch) => switch.stats(output),
             Size::Large(switch) => switch.stats(output),
+            Size::Largest(switch) => switch.stats(output),
         }
     }
 
@@ -110,6 +118,7 @@ impl<P: Packet> Xbar<P> {
         match &self.0 {
             Size::Small(switch) => switch.is_idle(),
             Size::Large(switch) => switch.is_idle(),
+            Size::Largest(switch) => switch.is_idle(),
         }
     }
 
@@ -118,6 +127,7 @@ impl<P: Packet> Xbar<P> {
         match &mut self.0 {
             Size::Small(switch) => switch.settle(cycle),
             Size::Large(switch) => switch.settle(cycle),
+            Size::Largest(switch) => switch.settle(cycle),
         }
     }
 }
@@ -129,6 +139,7 @@ impl<P: Packet + 'static> Xbar<P> {
         match &mut self.0 {
             Size::Small(switch) => switch.eval(io, at),
             Size::Large(switch) => switch.eval(io, at),
+            Size::Largest(switch) => switch.eval(io, at),
         }
     }
 }
@@ -144,6 +155,7 @@ impl<P: Packet + 'static> Block for Xbar<P> {
         match &self.0 {
             Size::Small(switch) => switch.describe(to),
             Size::Large(switch) => switch.describe(to),
+            Size::Largest(switch) => switch.describe(to),
         }
     }
 }

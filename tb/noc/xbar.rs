@@ -17,16 +17,24 @@ use rtl::noc::packet::{Packet, PacketShape, Request, RequestKind};
 use rtl::noc::xbar::{Xbar, XbarConfig, XbarIo};
 
 const SHAPE: PacketShape =
-    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 7, partition_bits: 7 };
+    PacketShape { tracked: false, line_bits: 25, line_bytes: 128, sm_bits: 8, partition_bits: 8 };
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 
+/// Sources, or sinks, of a clock domain; those beyond are in another one of the same clock.
+const OF_DOMAIN: usize = 100;
+
 fn source(i: usize) -> BlockId {
-    BlockId { domain: 1, slot: i as u8 }
+    BlockId { domain: 1 + 2 * (i / OF_DOMAIN) as u8, slot: (i % OF_DOMAIN) as u8 }
 }
 
 fn sink(o: usize) -> BlockId {
-    BlockId { domain: 2, slot: o as u8 }
+    BlockId { domain: 2 + 2 * (o / OF_DOMAIN) as u8, slot: (o % OF_DOMAIN) as u8 }
+}
+
+/// Place of a source among all sources, or of a sink among all sinks.
+fn place(block: BlockId) -> usize {
+    usize::from(block.slot) + if block.domain > 2 { OF_DOMAIN } else { 0 }
 }
 
 struct Rig {
@@ -42,6 +50,8 @@ impl Rig {
     /// A crossbar clocked every `periods[0]` ticks, one input for each script and one output for
     /// each sink.
     fn new(periods: [u32; 3], sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
+        let [xbar, source_period, sink_period] = periods;
+        let periods = [xbar, source_period, sink_period, source_period, sink_period];
         let from = (0..sources.len()).map(|i| link(&format!("from{i}"), 4, &periods, source(i), XBAR, SHAPE));
         let to = (0..sinks.len()).map(|o| link(&format!("to{o}"), 4, &periods, XBAR, sink(o), SHAPE));
         let config = XbarConfig { flit_bytes: 32, buffer_flits: 8 };
@@ -49,7 +59,7 @@ impl Rig {
             from: from.collect(),
             to: to.collect(),
             xbar: Xbar::new("xbar", &config, sources.len() as u32, sinks.len() as u32, &SHAPE),
-            periods: periods.to_vec(),
+            periods: periods.into(),
             sources,
             sinks,
         }
@@ -63,23 +73,25 @@ impl Rig {
 
 impl Blocks for Rig {
     fn population(&self) -> Vec<u8> {
-        vec![1, self.sources.len() as u8, self.sinks.len() as u8]
+        let of = |all: usize| (all.min(OF_DOMAIN) as u8, all.saturating_sub(OF_DOMAIN) as u8);
+        let ((sources, more_sources), (sinks, more_sinks)) = (of(self.sources.len()), of(self.sinks.len()));
+        vec![1, sources, sinks, more_sources, more_sinks]
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
-        let slot = usize::from(block.slot);
+        let slot = place(block);
         match block.domain {
             0 => self.xbar.eval(XbarIo { from: RxBank(&mut self.from), to: TxBank(&mut self.to) }, at),
-            1 => self.sources[slot].eval(self.from[slot].tx(), at),
+            1 | 3 => self.sources[slot].eval(self.from[slot].tx(), at),
             _ => self.sinks[slot].eval(self.to[slot].rx(), at),
         }
     }
 
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
-        let slot = usize::from(block.slot);
+        let slot = place(block);
         match block.domain {
             0 => to.part("xbar", |to| self.xbar.describe(to)),
-            1 => to.parts("source", slot as u32, |to| self.sources[slot].describe(to)),
+            1 | 3 => to.parts("source", slot as u32, |to| self.sources[slot].describe(to)),
             _ => to.parts("sink", slot as u32, |to| self.sinks[slot].describe(to)),
         }
     }
@@ -130,6 +142,12 @@ fn every_packet_arrives_once_unchanged_and_in_the_order_of_its_pair() {
 fn so_it_does_where_there_are_more_ports_than_64() {
     for_each_seed(3, |seed| every_packet_arrives(100, 6, seed));
     for_each_seed(3, |seed| every_packet_arrives(6, 100, seed));
+}
+
+#[test]
+fn so_it_does_where_there_are_more_than_128() {
+    for_each_seed(3, |seed| every_packet_arrives(190, 6, seed));
+    for_each_seed(3, |seed| every_packet_arrives(6, 190, seed));
 }
 
 /// Random traffic.

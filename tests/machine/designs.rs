@@ -54,7 +54,7 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
 /// Designs that a machine does not take. The Fermi hash is for 32 or 64 sets of 128-byte lines, lines that
 /// the L2 recalls are not supplied, the lines of half a warp do not tell whether it contends, and only the flow that
 /// overlaps has a choice of what a miss brings. Of the L1 of a V100, in four sets, shared memory takes ways that one of another
-/// shape does not have; its SMs and L2 banks are more than the network of a tracker has ports for.
+/// shape does not have.
 const DO_NOT_GO: [(&str, &[&str]); 3] = [
     (
         "southern-islands",
@@ -91,12 +91,6 @@ const DO_NOT_GO: [(&str, &[&str]); 3] = [
             "ways-64",
             "fetch-on-write",
             "frc-512",
-            "tracker",
-            "tracker-naive",
-            "tracker-2",
-            "tracker-4",
-            "tracker-last",
-            "tracker-exclusive",
         ],
     ),
 ];

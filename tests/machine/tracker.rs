@@ -30,6 +30,16 @@ fn every_result_is_right_with_each_tracker() {
     }
 }
 
+/// 80 L1s and 64 L2 banks are inputs of one crossbar.
+#[test]
+fn the_l1s_of_a_v100_supply_each_other() {
+    for kernel in ["bfs", "sgemm_cache", "btree"] {
+        let counters = Setup::checked().machine("volta").designs(&["tracker"]).passes(&launch(kernel, "small.toml"));
+        let TrackerStats { supplied, .. } = tracked(&counters.counters);
+        assert!(supplied > 0, "{kernel}");
+    }
+}
+
 /// Loads that contend go past the L1s: on caches of this size some, on caches of four lines nearly all.
 #[test]
 fn every_result_is_right_with_the_policy_and_each_tracker() {

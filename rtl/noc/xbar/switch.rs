@@ -1,28 +1,15 @@
 //! # Switch
-//! The crossbar for either number of ports: see [`Xbar`](super::Xbar).
-
-use std::ops::{BitAndAssign, BitOrAssign};
+//! The crossbar for any number of ports: see [`Xbar`](super::Xbar).
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
-use num_traits::PrimInt;
 
 use super::{MOST_PORTS, OutputStats, XbarConfig, XbarIo};
 use crate::cells::arbiter::RoundRobin;
+use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
 use crate::noc::buffer::InputBuffer;
 use crate::noc::packet::Packet;
-
-/// A word of the host with a bit for each port.
-pub(super) trait Ports: PrimInt + BitAndAssign + BitOrAssign + Into<u128> {
-    /// The bit of one.
-    fn bit(port: usize) -> Self {
-        Self::one() << port
-    }
-}
-
-impl Ports for u64 {}
-impl Ports for u128 {}
 
 /// No cycle ever comes to this.
 const NEVER: u64 = u64::MAX;
@@ -62,11 +49,11 @@ pub(super) struct Switch<P: Packet, M> {
     wanted: M,
 }
 
-impl<P: Packet, M: Ports> Switch<P, M> {
+impl<P: Packet, M: Lines> Switch<P, M> {
     /// An empty crossbar.
     ///
     /// # Panics
-    /// If there are no or more than 128 inputs or outputs: the machine's wiring is wrong.
+    /// If there are no or more than 256 inputs or outputs: the machine's wiring is wrong.
     pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         assert!(
             (1..=MOST_PORTS).contains(&outputs),
@@ -75,7 +62,7 @@ impl<P: Packet, M: Ports> Switch<P, M> {
         let input = |i| InputBuffer::new(format!("{path}.input{i}.flits"), config, shape.clone());
         let output = |_| Output {
             arbiter: RoundRobin::new(inputs),
-            requests: M::zero(),
+            requests: M::NONE,
             passing: Passing::default(),
             stats: OutputStats::default(),
             blocked_since: None,
@@ -85,9 +72,9 @@ impl<P: Packet, M: Ports> Switch<P, M> {
             flit_bytes: config.flit_bytes,
             inputs: (0..inputs).map(input).collect(),
             outputs: (0..outputs).map(output).collect(),
-            busy: M::zero(),
-            tails: [M::zero(); CALENDAR as usize],
-            wanted: M::zero(),
+            busy: M::NONE,
+            tails: [M::NONE; CALENDAR as usize],
+            wanted: M::NONE,
         }
     }
 
@@ -115,11 +102,10 @@ impl<P: Packet, M: Ports> Switch<P, M> {
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         // One pass without a branch finds the few inputs that have a packet outside.
         let ends = from.0.iter_mut().rev();
-        let mut outside =
-            ends.fold(M::zero(), |outside, end| outside << 1 | if end.rx().waiting(at) { M::one() } else { M::zero() });
-        while !outside.is_zero() {
-            let i = outside.trailing_zeros() as usize;
-            outside &= outside - M::one();
+        let mut outside = ends.fold(M::NONE, |outside, end| outside.shifted_in(end.rx().waiting(at)));
+        while let Some(i) = outside.first() {
+            let i = i as usize;
+            outside = outside.without_first();
             let input = &mut self.inputs[i];
             if input.wires_free() > at.cycle() {
                 edge.wake_at(input.wires_free());
@@ -137,12 +123,12 @@ impl<P: Packet, M: Ports> Switch<P, M> {
                         edge.wake_at(input.wires_free());
                     }
                     if new_head {
-                        edge.entered |= M::bit(i);
+                        edge.entered |= M::line(i as u32);
                         self.request(at.cycle(), i, output);
                     }
                 }
                 Some(cycle) => edge.wake_at(cycle),
-                None => edge.roomless |= M::bit(i),
+                None => edge.roomless |= M::line(i as u32),
             }
         }
     }
@@ -150,38 +136,38 @@ impl<P: Packet, M: Ports> Switch<P, M> {
     /// Grants outputs of `idle` that have room for a packet; those that are asked for by headers of
     /// earlier cycles.
     fn grant(&mut self, mut idle: M, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
-        while !idle.is_zero() {
-            let o = idle.trailing_zeros() as usize;
-            idle &= idle - M::one();
+        while let Some(o) = idle.first() {
+            let o = o as usize;
+            idle = idle.without_first();
             let output = &mut self.outputs[o];
             if !to.at(o).ready(at) {
                 output.blocked_since.get_or_insert(at.cycle());
-                edge.stuck |= M::bit(o);
+                edge.stuck |= M::line(o as u32);
                 continue;
             }
             let Some(i) = output.arbiter.grant(output.requests & !edge.entered) else { continue };
-            output.requests &= !M::bit(i as usize);
-            if output.requests.is_zero() {
-                self.wanted &= !M::bit(o);
+            output.requests &= !M::line(i);
+            if output.requests == M::NONE {
+                self.wanted &= !M::line(o as u32);
             }
-            self.busy |= M::bit(o);
+            self.busy |= M::line(o as u32);
             let tail_at = self.inputs[i as usize].leave(at.cycle());
             output.passing = Passing { input: i as u8, tail_at };
-            self.tails[(tail_at % CALENDAR) as usize] |= M::bit(o);
+            self.tails[(tail_at % CALENDAR) as usize] |= M::line(o as u32);
             if let Some(since) = output.blocked_since.take() {
                 output.stats.blocked += at.cycle() - since;
             }
-            edge.granted |= M::bit(i as usize);
+            edge.granted |= M::line(i);
         }
     }
 
     /// Sends the packets whose tails pass in this cycle.
     fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
-        let mut tails = std::mem::replace(&mut self.tails[(at.cycle() % CALENDAR) as usize], M::zero());
+        let mut tails = std::mem::replace(&mut self.tails[(at.cycle() % CALENDAR) as usize], M::NONE);
         self.busy &= !tails;
-        while !tails.is_zero() {
-            let o = tails.trailing_zeros() as usize;
-            tails &= tails - M::one();
+        while let Some(o) = tails.first() {
+            let o = o as usize;
+            tails = tails.without_first();
             let output = &mut self.outputs[o];
             let i = output.passing.input;
             let input = &mut self.inputs[usize::from(i)];
@@ -201,11 +187,11 @@ impl<P: Packet, M: Ports> Switch<P, M> {
 
     /// The next cycle in which a tail passes, or `NEVER`.
     fn next_tail(&self, cycle: u64) -> u64 {
-        if self.busy.is_zero() {
+        if self.busy == M::NONE {
             return NEVER;
         }
         let mut ahead = cycle + 1..cycle + CALENDAR;
-        ahead.find(|next| !self.tails[(next % CALENDAR) as usize].is_zero()).unwrap_or(NEVER)
+        ahead.find(|next| self.tails[(next % CALENDAR) as usize] != M::NONE).unwrap_or(NEVER)
     }
 
     /// Raises the request of a new head packet: the arbiter of its output sees it in the next cycle.
@@ -216,8 +202,8 @@ impl<P: Packet, M: Ports> Switch<P, M> {
             self.path,
             self.outputs.len()
         );
-        self.outputs[o].requests |= M::bit(i);
-        self.wanted |= M::bit(o);
+        self.outputs[o].requests |= M::line(i as u32);
+        self.wanted |= M::line(o as u32);
     }
 }
 
@@ -240,11 +226,11 @@ impl<M> Outcome<M> {
     }
 }
 
-impl<P: Packet + 'static, M: Ports> Switch<P, M> {
+impl<P: Packet + 'static, M: Lines> Switch<P, M> {
     /// One clock edge, checked or not.
     #[inline(never)]
     pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
-        let none = M::zero();
+        let none = M::NONE;
         let mut edge = Outcome { wake: NEVER, entered: none, roomless: none, granted: none, stuck: none };
         // Taking comes first: a packet must find the room of the start of the cycle. Whoever asks was
         // asking at the start of the cycle: a header must have arrived before it can ask.
@@ -265,7 +251,7 @@ impl<P: Packet + 'static, M: Ports> Switch<P, M> {
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // `wanted` only says which request registers are not zero.
         let Self { path: _, flit_bytes, inputs, outputs, busy, tails: _, wanted: _ } = self;
-        to.mask("busy", (*busy).into(), outputs.len() as u32);
+        busy.describe("busy", outputs.len() as u32, to);
         for (i, input) in inputs.iter().enumerate() {
             to.parts("input", i as u32, |to| input.describe(to));
         }
@@ -275,11 +261,11 @@ impl<P: Packet + 'static, M: Ports> Switch<P, M> {
     }
 }
 
-impl<M: Ports> Output<M> {
+impl<M: Lines> Output<M> {
     fn describe(&self, inputs: u32, flit_bits: u32, to: &mut dyn Describe) {
         let Self { arbiter, requests, passing: Passing { input, tail_at }, stats, blocked_since: _ } = self;
         to.part("arbiter", |to| arbiter.describe(to));
-        to.mask("requests", (*requests).into(), inputs);
+        requests.describe("requests", inputs, to);
         to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
         to.bits("tail_at", u3::masked_new(*tail_at));
         to.logic("flit", Logic::Mux { ways: inputs, width: flit_bits });

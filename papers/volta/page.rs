@@ -1,0 +1,416 @@
+//! The page.
+
+use ::area::Technology;
+use miette::{IntoDiagnostic, Report};
+
+use super::design::{BASELINE, FRC, TRANSIENT, refused};
+use super::measure::{Measured, NODE};
+use super::size::{Kernel, SIZES};
+use super::verdict::{KEPT, PAYS, Verdict};
+use super::{FERMI, Runs, VOLTA};
+use crate::Halt;
+use crate::chart::{Chart, Series};
+use crate::judge::{geometric_mean, mean};
+use crate::page::{Page, comma_separated};
+use crate::sheet::Sheet;
+use crate::structures::block;
+use warpsieve::run::ratio;
+use warpsieve::text::grouped;
+
+/// What was measured, the baseline's runs first.
+pub(super) struct Found {
+    pub num_sms: u32,
+    pub kernels: Vec<Kernel>,
+    /// Kernels of which no size is large enough.
+    pub left_out: Vec<String>,
+    pub runs: Vec<Runs>,
+}
+
+/// A speed-up that a kernel is named for.
+const NOTED: f64 = 1.05;
+/// Designs whose speed-ups are drawn for each kernel.
+const DRAWN: [&str; 5] = ["pric", "dwt-pric", "decoupled-dueling", FRC, "tracker + policy"];
+
+/// Which of the two machines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    Volta,
+    Fermi,
+}
+
+use On::{Fermi, Volta};
+
+impl Runs {
+    fn on(&self, on: On) -> &[Measured] {
+        match on {
+            Volta => &self.volta,
+            Fermi => &self.fermi,
+        }
+    }
+}
+
+impl Found {
+    fn named(&self, name: &str) -> Option<&Runs> {
+        self.runs.iter().find(|runs| runs.design.name == name)
+    }
+
+    /// What a number of each kernel becomes with a design, in parts of that of the baseline.
+    fn parts(&self, runs: &Runs, on: On, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+        let parts = runs.on(on).iter().zip(self.runs[0].on(on)).map(|(with, without)| (of(with), of(without)));
+        // What the baseline has nothing of says nothing of a design.
+        parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
+    }
+
+    fn speedups(&self, runs: &Runs, on: On) -> Vec<f64> {
+        self.parts(runs, on, |one| one.cycles as f64).into_iter().map(f64::recip).collect()
+    }
+
+    fn speedup(&self, runs: &Runs, on: On) -> f64 {
+        geometric(&self.speedups(runs, on))
+    }
+
+    fn verdict(&self, runs: &Runs) -> Verdict {
+        Verdict::of(self.speedup(runs, Fermi), self.speedup(runs, Volta))
+    }
+}
+
+fn geometric(values: &[f64]) -> f64 {
+    geometric_mean(values).unwrap_or(f64::NAN)
+}
+
+/// Loads that find their line in the L1 or on its way there, in percent: the mean of the kernels that load.
+fn hits(runs: &Runs, on: On) -> f64 {
+    let loading = runs.on(on).iter().filter(|one| one.loads > 0);
+    let percent: Vec<_> = loading.map(|one| 100.0 * ratio(one.found, one.loads)).collect();
+    mean(&percent).unwrap_or(f64::NAN)
+}
+
+pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, Halt> {
+    let mut page = Page::new("volta", is_quick, "The papers' designs on a V100");
+    page.text(&about(is_quick, found));
+    page.text(&format!("## The answer\n{}", answer(found)));
+    answers(&mut page, found);
+    page.text(&format!("## Where something gains\n{}", gains(found)));
+    kernels(&mut page, found);
+    memory(&mut page, found);
+    area(&mut page, found)?;
+    refusals(&mut page);
+    page.csv = numbers(found)?;
+    Ok(page)
+}
+
+fn about(is_quick: bool, found: &Found) -> String {
+    let Found { num_sms, kernels, left_out, .. } = found;
+    let which = if is_quick {
+        "The small sizes of all kernels, most of which fill few SMs: the page of the usual sizes is the one to believe."
+            .to_owned()
+    } else {
+        format!(
+            "Of each kernel of the suite the first of the sizes {} with a launch of a CTA for each of the {num_sms} SMs; launch files decide that, and\n\
+             no result. Left out, because no size has one: {}.",
+            SIZES.map(|size| format!("`{size}`")).join(", "),
+            listed(left_out)
+        )
+    };
+    format!(
+        "`{VOLTA}` is a V100 as Accel-Sim's QV100 configuration has it, `{FERMI}` the GTX 480 of li2015 and khairy2015. Both run the same {} launch files\n\
+         with each design, and their results are compared with those of the references. Ratios are to the machine without a design; means of\n\
+         ratios are geometric. {which}",
+        kernels.len()
+    )
+}
+
+fn listed(names: &[impl AsRef<str>]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// What becomes of the designs, in words.
+fn answer(found: &Found) -> String {
+    let ideas = || found.runs.iter().filter(|runs| !runs.design.paper.is_empty());
+    let percent = 100.0 * PAYS;
+    let mut text = format!(
+        "A design pays where its mean speed-up is {percent:.0} % or more. It survives with {:.0} % of its gain on `{FERMI}` or more, and shrinks with less.\n",
+        100.0 * KEPT
+    );
+    let paying = ideas().filter(|runs| found.speedup(runs, Fermi) >= 1.0 + PAYS).count();
+    text.push_str(&format!("Of the {} designs of the papers, {paying} pay on `{FERMI}`:\n\n", ideas().count()));
+    for verdict in [Verdict::Survives, Verdict::Shrinks, Verdict::Gone, Verdict::Costs, Verdict::Comes, Verdict::Never]
+    {
+        let of: Vec<_> = ideas().filter(|runs| found.verdict(runs) == verdict).collect();
+        if !of.is_empty() {
+            let shown = of.iter().map(|runs| {
+                let [old, new] = [Fermi, Volta].map(|on| found.speedup(runs, on));
+                format!("`{}` ({old:.3}, {new:.3})", runs.design.name)
+            });
+            text.push_str(&format!("- {}: {}\n", verdict.name(), shown.collect::<Vec<_>>().join(", ")));
+        }
+    }
+    text.push_str("\nIn brackets the speed-ups on the one and the other.\n");
+    let [old, new] = [Fermi, Volta].map(|on| hits(&found.runs[0], on));
+    text.push_str(&format!(
+        "Without a design the L1s of `{FERMI}` answer {old:.1} % of the loads of a kernel, those of `{VOLTA}` {new:.1} %.\n"
+    ));
+    if let (Some(frc), Some(transient)) = (found.named(FRC), found.named(TRANSIENT)) {
+        let over = |on| {
+            let cycles =
+                transient.on(on).iter().zip(frc.on(on)).map(|(without, with)| ratio(without.cycles, with.cycles));
+            geometric(&cycles.collect::<Vec<_>>())
+        };
+        text.push_str(&format!(
+            "candel2018 compares its `{FRC}` with an L2 whose lines leave from their ways (`{TRANSIENT}`): {:.3} on `{FERMI}`, {:.3} on `{VOLTA}`. Neither of the\n\
+             two has sectors: a miss fetches its whole line.\n",
+            over(Fermi),
+            over(Volta)
+        ));
+    }
+    let together: Vec<_> = found.runs.iter().filter(|runs| runs.design.parts.len() > 1).collect();
+    let best = |of: &[&Runs]| {
+        let of = of.iter().map(|runs| (runs.design.name, found.speedup(runs, Volta)));
+        of.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    };
+    if let (Some((all, most)), Some((one, single))) = (best(&together), best(&ideas().collect::<Vec<_>>())) {
+        text.push_str(&format!(
+            "The best of several together on `{VOLTA}` is `{all}` ({most:.3}), the best of a single paper `{one}` ({single:.3}).\n"
+        ));
+    }
+    text
+}
+
+/// The speed-ups of all designs.
+fn answers(page: &mut Page, found: &Found) {
+    let head = [
+        "design",
+        "paper",
+        "on `fermi`",
+        "on `volta`",
+        "gain 5 %, `fermi`",
+        "`volta`",
+        "lose 5 %, `fermi`",
+        "`volta`",
+        "",
+    ];
+    let compared = &found.runs[1..];
+    let rows = compared.iter().map(|runs| {
+        let counted = |on, is: fn(f64) -> bool| found.speedups(runs, on).into_iter().filter(|one| is(*one)).count();
+        let gain = |on| counted(on, |speedup| speedup >= NOTED).to_string();
+        let lose = |on| counted(on, |speedup| speedup <= NOTED.recip()).to_string();
+        let means = [Fermi, Volta].map(|on| format!("{:.3}", found.speedup(runs, on)));
+        let counts = [gain(Fermi), gain(Volta), lose(Fermi), lose(Volta)];
+        let [name, paper] = [runs.design.name, runs.design.paper].map(str::to_owned);
+        let verdict = found.verdict(runs).name().to_owned();
+        [name, paper].into_iter().chain(means).chain(counts).chain([verdict]).collect()
+    });
+    page.table(&head, rows.collect(), 2);
+    let chart = Chart::relative("Speed-up of the designs", "geometric mean of the kernels");
+    by_design(page, "", chart, compared, |runs, on| found.speedup(runs, on));
+    let settings = compared.iter().filter(|runs| !runs.design.on_volta.is_empty());
+    let settings: Vec<_> =
+        settings.map(|runs| format!("`{}` with `{}`", runs.design.name, runs.design.on_volta.join(" "))).collect();
+    if !settings.is_empty() {
+        page.text(&format!(
+            "Kernels that gain or lose 5 % are counted. So that tags are twice as many as lines, `{VOLTA}` runs {}.",
+            settings.join(", ")
+        ));
+    }
+}
+
+/// A chart with a group for each design, and both machines in it.
+fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: impl Fn(&Runs, On) -> f64) {
+    let groups = designs.iter().map(|runs| runs.design.name.to_owned()).collect();
+    let series = [(FERMI, Fermi), (VOLTA, Volta)];
+    let series = series.map(|(name, on)| Series::new(name, designs.iter().map(|runs| of(runs, on)))).into();
+    page.chart(suffix, &Chart { groups, series, ..chart });
+}
+
+/// The kernels for which a design makes a difference on either machine, and the best for each.
+fn gains(found: &Found) -> String {
+    let best = |at: usize, on| {
+        // Of several alike the first, which is the plainest.
+        let all = found.runs[1..].iter().rev().map(|runs| (runs.design.name, found.speedups(runs, on)[at]));
+        all.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or((BASELINE, 1.0))
+    };
+    let mut only = [Vec::new(), Vec::new(), Vec::new()];
+    for (at, kernel) in found.kernels.iter().enumerate() {
+        let [(old, most_old), (new, most_new)] = [Fermi, Volta].map(|on| best(at, on));
+        match (most_old >= NOTED, most_new >= NOTED) {
+            (true, true) => only[0].push(format!("{} (`{old}` {most_old:.2}, `{new}` {most_new:.2})", kernel.name)),
+            (true, false) => only[1].push(format!("{} (`{old}` {most_old:.2})", kernel.name)),
+            (false, true) => only[2].push(format!("{} (`{new}` {most_new:.2})", kernel.name)),
+            (false, false) => {}
+        }
+    }
+    let [both, fermi, volta] = only;
+    let line = |what: &str, kernels: Vec<String>| {
+        let named = if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") };
+        format!("- {what}, {}: {named}\n", kernels.len())
+    };
+    let percent = 100.0 * (NOTED - 1.0);
+    format!(
+        "Kernels of which some design gains {percent:.0} % or more, with the best for each:\n\n{}{}{}",
+        line("on both", both),
+        line(&format!("on `{FERMI}` only"), fermi),
+        line(&format!("on `{VOLTA}` only"), volta)
+    )
+}
+
+/// What each kernel does on the V100.
+fn kernels(page: &mut Page, found: &Found) {
+    page.text(&format!("## Kernels\nCycles and hits of the L1 without a design, then speed-ups on `{VOLTA}`."));
+    let compared = &found.runs[1..];
+    let speedups: Vec<_> = compared.iter().map(|runs| found.speedups(runs, Volta)).collect();
+    let head = ["kernel", "size", "cycles", "L1 %, `fermi`", "L1 %, `volta`"];
+    let head: Vec<_> = head.into_iter().chain(compared.iter().map(|runs| runs.design.name)).collect();
+    let hit = |one: &Measured| {
+        if one.loads > 0 { format!("{:.1}", 100.0 * ratio(one.found, one.loads)) } else { "-".to_owned() }
+    };
+    let base = &found.runs[0];
+    let rows = found.kernels.iter().enumerate().map(|(at, kernel)| {
+        let [name, size] = [&kernel.name, kernel.size].map(str::to_owned);
+        let measured = [grouped(base.volta[at].cycles), hit(&base.fermi[at]), hit(&base.volta[at])];
+        let speedups = speedups.iter().map(|of| format!("{:.3}", of[at]));
+        [name, size].into_iter().chain(measured).chain(speedups).collect()
+    });
+    page.table(&head, rows.collect(), 2);
+    let drawn: Vec<_> = compared.iter().filter(|runs| DRAWN.contains(&runs.design.name)).collect();
+    let columns = drawn.iter().map(|runs| (runs.design.name, found.speedups(runs, Volta)));
+    let sheet = Sheet::new(["kernel"], found.kernels.iter().map(|kernel| [kernel.name.as_str()])).columns(3, columns);
+    let chart = Chart::relative("Speed-up on volta", "times").logarithmic();
+    sheet.chart(page, "-kernels", chart, sheet.all());
+}
+
+/// Hits, traffic and energy.
+fn memory(page: &mut Page, found: &Found) {
+    page.text(&format!(
+        "## Hits, traffic, energy\n\
+         Loads that find their line in the L1 or on its way there: the mean of the kernels. Bytes over the DRAM's buses and energy at {} nm\n\
+         ([how](../area.md#energy-of-a-run)): in parts of the baseline's.",
+        NODE.nm()
+    ));
+    let dram = |runs: &Runs, on| geometric(&found.parts(runs, on, |one| one.dram_bytes as f64));
+    let energy = |runs: &Runs, on| geometric(&found.parts(runs, on, Measured::pj));
+    let head = ["design", "L1 %, `fermi`", "`volta`", "DRAM, `fermi`", "`volta`", "energy, `fermi`", "`volta`"];
+    let rows = found.runs.iter().map(|runs| {
+        let hits = [Fermi, Volta].map(|on| format!("{:.1}", hits(runs, on)));
+        let parts = [dram(runs, Fermi), dram(runs, Volta), energy(runs, Fermi), energy(runs, Volta)];
+        let parts = parts.map(|part| format!("{part:.3}"));
+        [runs.design.name.to_owned()].into_iter().chain(hits).chain(parts).collect()
+    });
+    page.table(&head, rows.collect(), 1);
+    by_design(page, "-hits", Chart::new("Hits of the L1", "percent"), &found.runs, hits);
+    let compared = &found.runs[1..];
+    by_design(page, "-dram", Chart::relative("Bytes to and from the DRAM", "relative to the baseline"), compared, dram);
+    by_design(page, "-energy", Chart::relative("Energy", "relative to the baseline"), compared, energy);
+}
+
+/// What the designs cost.
+fn area(page: &mut Page, found: &Found) -> Result<(), Report> {
+    let technology = Technology::built_in().into_diagnostic()?;
+    page.text(&format!(
+        "## Area\nWhat a machine with the design has more than one without, at {} nm, and that in parts of all L1s.",
+        NODE.nm()
+    ));
+    let mut rows: Vec<Vec<String>> = found.runs[1..].iter().map(|runs| vec![runs.design.name.to_owned()]).collect();
+    for machine in [FERMI, VOLTA] {
+        let base = block(&technology, machine, &[], &[])?;
+        for (row, runs) in rows.iter_mut().zip(&found.runs[1..]) {
+            let with = block(&technology, machine, runs.design.parts, runs.design.sets(machine))?;
+            let more = with.um2 - base.um2;
+            row.extend([format!("{:+.3}", more / 1e6), format!("{:+.2}", 100.0 * more / base.um2_of("l1"))]);
+        }
+    }
+    page.table(&["design", "mm2, `fermi`", "% of L1s", "mm2, `volta`", "% of L1s"], rows, 1);
+    Ok(())
+}
+
+/// The designs that the machine does not take.
+fn refusals(page: &mut Page) {
+    let refused = refused();
+    page.text("## What it refuses");
+    if refused.is_empty() {
+        page.text(&format!("`{VOLTA}` takes every design there is."));
+        return;
+    }
+    page.text(&format!(
+        "Of all designs that there are, and of those above that are several together, `{VOLTA}` refuses:"
+    ));
+    page.table(&["design", "why"], refused.into_iter().map(|(name, why)| vec![name, why]).collect(), 2);
+}
+
+/// All that was measured.
+fn numbers(found: &Found) -> Result<String, Report> {
+    let head =
+        ["machine", "design", "kernel", "size", "cycles", "loads", "found", "dram_bytes", "dynamic_pj", "leakage_pj"];
+    let mut rows = Vec::new();
+    for runs in &found.runs {
+        for (machine, on) in [(VOLTA, Volta), (FERMI, Fermi)] {
+            for (kernel, one) in found.kernels.iter().zip(runs.on(on)) {
+                let &Measured { cycles, loads, found, dram_bytes, dynamic_pj, leakage_pj } = one;
+                let names = [machine, runs.design.name, &kernel.name, kernel.size].map(str::to_owned);
+                let counts = [cycles, loads, found, dram_bytes].map(|count| count.to_string());
+                let energies = [dynamic_pj, leakage_pj].map(|pj| format!("{pj:.0}"));
+                rows.push(names.into_iter().chain(counts).chain(energies).collect());
+            }
+        }
+    }
+    comma_separated(&head, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::design::DESIGNS;
+    use super::*;
+
+    fn measured(cycles: u64) -> Measured {
+        Measured { cycles, loads: 100, found: 40, dram_bytes: 640, dynamic_pj: cycles as f64, leakage_pj: 0.0 }
+    }
+
+    /// Two kernels, and designs with so many cycles of each on the one and the other machine.
+    fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> Found {
+        let runs = of.iter().map(|(name, fermi, volta)| {
+            let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();
+            Runs { design, volta: volta.map(measured).into(), fermi: fermi.map(measured).into() }
+        });
+        let kernel = |name: &str| Kernel { name: name.to_owned(), size: "launch", path: PathBuf::new() };
+        let kernels = ["vadd", "syrk"].map(kernel).into();
+        Found { num_sms: 80, kernels, left_out: vec!["lud".to_owned()], runs: runs.collect() }
+    }
+
+    #[test]
+    fn the_answer_follows_from_the_runs() {
+        let found = found(&[
+            (BASELINE, [100, 100], [100, 100]),
+            ("pric", [100, 25], [100, 50]),
+            ("streaming", [100, 50], [100, 100]),
+            (TRANSIENT, [100, 100], [200, 200]),
+            (FRC, [100, 100], [100, 100]),
+            ("dwt-pric + frc", [100, 25], [100, 81]),
+        ]);
+        let answer = answer(&found);
+        assert!(answer.contains("Of the 3 designs of the papers, 2 pay on `fermi`"), "{answer}");
+        assert!(answer.contains("- shrinks: `pric` (2.000, 1.414)\n"), "{answer}");
+        assert!(answer.contains("- is gone: `streaming` (1.414, 1.000)\n"), "{answer}");
+        assert!(answer.contains("- pays on neither: `frc` (1.000, 1.000)\n"), "{answer}");
+        assert!(answer.contains("(`transient`): 1.000 on `fermi`, 2.000 on `volta`"), "{answer}");
+        assert!(answer.contains("`dwt-pric + frc` (1.111), the best of a single paper `pric` (1.414)"), "{answer}");
+        assert!(answer.contains("answer 40.0 % of the loads"), "{answer}");
+        let gains = gains(&found);
+        assert!(gains.contains("- on both, 1: syrk (`pric` 4.00, `pric` 2.00)\n"), "{gains}");
+        assert!(gains.contains("- on `volta` only, 0: none\n"), "{gains}");
+    }
+
+    #[test]
+    fn a_page_has_its_rule_its_charts_and_all_numbers() {
+        let found = found(&[(BASELINE, [100, 100], [100, 100]), ("pric", [100, 25], [100, 50])]);
+        let page = draw(false, &found).unwrap();
+        assert!(page.markdown.contains("Left out, because no size has one: `lud`."), "{}", page.markdown);
+        assert_eq!(page.csv.lines().count(), 1 + 2 * 2 * 2);
+        let suffixes: Vec<_> = page.charts.iter().map(|(suffix, _)| suffix.as_str()).collect();
+        assert_eq!(suffixes, ["", "-kernels", "-hits", "-dram", "-energy"]);
+        assert!(page.markdown.contains("| fetch-on-write "), "{}", page.markdown);
+    }
+}

@@ -1,0 +1,185 @@
+//! # Lines with a bit each
+//! Words of the host that hold a bit for each of some lines, of as many bits as the lines need: narrow ones are fast.
+
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
+
+use crate::kernel::{Describe, FieldsExt};
+
+/// A bit for each of up to [`Lines::MOST`] lines.
+pub trait Lines:
+    Copy + Eq + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> + BitAndAssign + BitOrAssign
+{
+    /// The lines that there may be.
+    const MOST: u32;
+    /// None of them.
+    const NONE: Self;
+
+    /// One of them.
+    fn line(line: u32) -> Self;
+    /// All from one on.
+    fn all_from(line: u32) -> Self;
+    /// The lowest of those in it.
+    fn first(self) -> Option<u32>;
+    /// Those in it but for the lowest; nothing of nothing.
+    fn without_first(self) -> Self;
+    /// Each of them one line higher, with line 0 as given.
+    fn shifted_in(self, bit: bool) -> Self;
+    /// Lists the first `lines` of them.
+    fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
+}
+
+macro_rules! lines {
+    ($($word:ty),*) => {
+        $(impl Lines for $word {
+            const MOST: u32 = Self::BITS;
+            const NONE: Self = 0;
+
+            #[inline(always)]
+            fn line(line: u32) -> Self {
+                1 << line
+            }
+
+            #[inline(always)]
+            fn all_from(line: u32) -> Self {
+                Self::MAX << line
+            }
+
+            #[inline(always)]
+            fn first(self) -> Option<u32> {
+                (self != 0).then(|| self.trailing_zeros())
+            }
+
+            #[inline(always)]
+            fn without_first(self) -> Self {
+                self & self.wrapping_sub(1)
+            }
+
+            #[inline(always)]
+            fn shifted_in(self, bit: bool) -> Self {
+                self << 1 | Self::from(bit)
+            }
+
+            fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe) {
+                to.mask(name, self.into(), lines);
+            }
+        })*
+    };
+}
+
+lines!(u64, u128);
+
+/// Up to 256 lines: the first 128, and the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wide(u128, u128);
+
+/// Lines of either half of a [`Wide`].
+const HALF: u32 = u128::BITS;
+
+impl Lines for Wide {
+    const MOST: u32 = 2 * HALF;
+    const NONE: Self = Self(0, 0);
+
+    fn line(line: u32) -> Self {
+        if line < HALF { Self(1 << line, 0) } else { Self(0, 1 << (line - HALF)) }
+    }
+
+    fn all_from(line: u32) -> Self {
+        if line < HALF { Self(u128::MAX << line, u128::MAX) } else { Self(0, u128::MAX << (line - HALF)) }
+    }
+
+    fn first(self) -> Option<u32> {
+        self.0.first().or_else(|| Some(self.1.first()? + HALF))
+    }
+
+    fn without_first(self) -> Self {
+        if self.0 == 0 { Self(0, self.1.without_first()) } else { Self(self.0.without_first(), self.1) }
+    }
+
+    fn shifted_in(self, bit: bool) -> Self {
+        Self(self.0.shifted_in(bit), self.1.shifted_in(self.0 >> (HALF - 1) != 0))
+    }
+
+    fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe) {
+        to.mask(name, self.0, lines.min(HALF));
+        if lines > HALF {
+            to.mask(name, self.1, lines - HALF);
+        }
+    }
+}
+
+impl BitAnd for Wide {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0, self.1 & other.1)
+    }
+}
+
+impl BitOr for Wide {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0, self.1 | other.1)
+    }
+}
+
+impl Not for Wide {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        Self(!self.0, !self.1)
+    }
+}
+
+impl BitAndAssign for Wide {
+    fn bitand_assign(&mut self, other: Self) {
+        *self = *self & other;
+    }
+}
+
+impl BitOrAssign for Wide {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of a word, found one by one.
+    fn lines<M: Lines>(mut word: M) -> Vec<u32> {
+        let mut found = Vec::new();
+        while let Some(line) = word.first() {
+            found.push(line);
+            word = word.without_first();
+        }
+        found
+    }
+
+    fn word_of<M: Lines>(lines: &[u32]) -> M {
+        lines.iter().fold(M::NONE, |word, line| word | M::line(*line))
+    }
+
+    fn holds_lines<M: Lines>() {
+        let some = [0, 1, M::MOST / 2 - 1, M::MOST / 2, M::MOST - 2, M::MOST - 1];
+        let word: M = word_of(&some);
+        assert_eq!(lines(word), some);
+        for (at, &from) in some.iter().enumerate() {
+            assert_eq!(lines(word & M::all_from(from)), some[at..]);
+            assert_eq!(lines(word & !M::all_from(from)), some[..at]);
+        }
+        // The top line goes, all others rise.
+        let risen: Vec<_> = some[..5].iter().map(|line| line + 1).collect();
+        assert_eq!(lines(word.shifted_in(false)), risen);
+        assert_eq!(lines(word.shifted_in(true)), [&[0], &risen[..]].concat());
+        assert!(M::NONE.first().is_none() && M::NONE.without_first() == M::NONE);
+    }
+
+    #[test]
+    fn words_of_any_width_hold_lines() {
+        holds_lines::<u64>();
+        holds_lines::<u128>();
+        holds_lines::<Wide>();
+    }
+}
