@@ -90,8 +90,9 @@ fn told(block: &Block, synthesis: &Synthesis) -> String {
         0.0 => "-".to_owned(),
         estimated => format!("{:.3}", of(synthesised) / estimated),
     };
-    let ratios = [|g: &Gates| g.flip_flops as f64, |g| g.flip_flop_um2, |g| g.logic_um2, Gates::um2].map(ratio);
-    let ratios = [vec!["ratio".to_owned()], ratios.to_vec()].concat();
+    let figures: [fn(&Gates) -> f64; 4] =
+        [|gates| gates.flip_flops as f64, |gates| gates.flip_flop_um2, |gates| gates.logic_um2, Gates::um2];
+    let ratios = [vec!["ratio".to_owned()], figures.map(ratio).to_vec()].concat();
     let table = columns(
         &["45 nm", "FLIP-FLOPS", "THEIR um2", "LOGIC um2", "um2"],
         &[row("synthesised", synthesised), row("estimated", estimated), ratios],
