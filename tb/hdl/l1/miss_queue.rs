@@ -51,7 +51,7 @@ impl Unit {
             Size::Fermi | Size::Synthesised => (8, 128),
             Size::Any => (2 + random.below(15) as u32, 32 << random.below(3)),
         };
-        let shape = LineShape { line_bits: LINE_BITS, line_bytes, judged: false };
+        let shape = LineShape { line_bits: LINE_BITS, line_bytes, judged: false, sectored: false };
         let line = random.below(1 << LINE_BITS);
         let mut lines: Vec<_> = (0..4).map(|_| line ^ 1 << random.below(LINE_BITS.into())).collect();
         lines.extend([line, line ^ 1]);
@@ -71,6 +71,7 @@ impl Unit {
             id: self.random.below(1 << 32) as u32,
             line: self.line(),
             ticket: self.random.below(1 << TICKET_BITS),
+            sectors: 0,
             atomic: AtomicOp::default(),
             byte_mask: byte_mask & (u128::MAX >> (128 - self.shape.line_bytes)),
             data,
