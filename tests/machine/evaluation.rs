@@ -90,6 +90,23 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     }
 }
 
+/// Of an FRC every line waits for the one set there is. Whether a line that found no way wakes once more for nothing depends on
+/// who is evaluated first.
+#[test]
+fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
+    let one_set = ["num_partitions=1", "l2.sets=1", "l2.line_bytes=32", "dram.bus_bits=128", "dram.burst_length=2"];
+    let frc = ["l2.flow.frc.entries=4", "l2.flow.frc.swap_latency=0", "l2.flow.frc.victim_bind=alloc"];
+    let setup = Setup::default().designs(&["frc"]).sets(&one_set).sets(&frc);
+    let setup = setup.sets(&["l2.flow.coherence=sharers", "clock.dram_khz=462000"]);
+    let run = |shuffle| {
+        let options =
+            RunOptions { structures: true, mode: Mode { shuffle, ..Mode::default() }, ..RunOptions::default() };
+        Setup { options, ..setup.clone() }.passes(&launch("sssp", "small.toml"))
+    };
+    let plain = run(None);
+    (1..4).for_each(|seed| assert_same_statistics(&run(Some(seed)), &plain, "sssp"));
+}
+
 /// A run in step and the same island by island, in one thread and in several; the machine must have been in islands for a
 /// while if it is `long` enough.
 #[track_caller]

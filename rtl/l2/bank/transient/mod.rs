@@ -30,7 +30,7 @@ use super::L2Io;
 use super::core::{Core, CoreShape, memory, tag_bits};
 use super::lines::{Place, Spot, put};
 use crate::dram::message::DramReply;
-use crate::kernel::{AnyEdge, Array, Describe, DescribeExt, Rx, RxBank, Sleep};
+use crate::kernel::{AnyEdge, Array, ArrayView, Describe, DescribeExt, FieldsExt, Rx, RxBank, Sleep};
 pub use config::{Coherence, FrcConfig, TransientConfig, VictimBind};
 use evictions::Evictions;
 use frc::{Frc, FrcShape};
@@ -52,6 +52,9 @@ pub(super) struct Transient {
     frc: Option<Frc>,
     /// The swap under way.
     swap: Option<Swap>,
+    /// The entry of the FRC that found no way last, and how often the tags had been written by then: until they are again, it
+    /// is not looked for, however often somebody wakes the bank.
+    blocked: Option<(u32, u64)>,
 }
 
 /// Reads and writes of the memories in a cycle: a line on its way out is read, and its state changes, beside the
@@ -103,6 +106,7 @@ impl Transient {
             sharers: (place.coherent_l1s > 0).then(sharers),
             frc: (frc.entries > 0).then(|| Frc::new(&format!("{path}.frc"), shape)),
             swap: None,
+            blocked: None,
         }
     }
 
@@ -205,8 +209,18 @@ impl Transient {
 
     /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { core, serves_leaving: _, swap_latency: _, binds_early: _, pending, evictions, sharers, frc, swap } =
-            self;
+        let Self {
+            core,
+            serves_leaving: _,
+            swap_latency: _,
+            binds_early: _,
+            pending,
+            evictions,
+            sharers,
+            frc,
+            swap,
+            blocked,
+        } = self;
         core.describe(to, |to| {
             to.part("pending", |to| pending.describe(to));
             to.part("evictions", |to| evictions.describe(to));
@@ -216,6 +230,7 @@ impl Transient {
             if let Some(frc) = frc {
                 to.part("frc", |to| frc.describe(to));
                 Swap::describe(swap.as_ref(), frc, to);
+                to.flag("swap_blocked", blocked.is_some_and(|(_, writes)| writes == core.tags.accesses().writes));
             }
         });
     }

@@ -13,7 +13,7 @@ use super::Transient;
 use super::evict::replace;
 use super::evictions::Leaving;
 use super::frc::{Frc, FrcEntry};
-use crate::kernel::{AnyEdge, Describe, FieldsExt};
+use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 
 /// A swap under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,8 +51,12 @@ impl Transient {
     /// it or the one of its set unused for longest, if that may give up its line. True if another could
     /// follow.
     pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
-        let Self { core, frc: Some(frc), swap: None, swap_latency, .. } = self else { return false };
+        let Self { core, frc: Some(frc), swap: None, swap_latency, blocked, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
+        let seen = (entry, core.tags.accesses().writes);
+        if *blocked == Some(seen) {
+            return frc.pass_over();
+        }
         let &FrcEntry { set, bound, .. } = frc.entry(entry);
         core.tags.take_reads(at, 1);
         core.recency.take_reads(at, 1);
@@ -62,7 +66,10 @@ impl Transient {
             None => core.victim(set),
         };
         // The lines of the other ways are being replaced, which needs no entry of the FRC.
-        let Some(way) = way else { return frc.pass_over() };
+        let Some(way) = way else {
+            *blocked = Some(seen);
+            return frc.pass_over();
+        };
         let swap = Swap { entry, way, at: at.cycle() + u64::from(*swap_latency) };
         frc.take_swap();
         if swap.at == at.cycle() {
