@@ -36,6 +36,7 @@ macro_rules! block {
 mod cells;
 mod index;
 mod l1;
+mod l2;
 mod lockstep;
 mod moods;
 mod ports;
