@@ -44,6 +44,7 @@ mod program;
 mod random;
 mod registers;
 mod synthesis;
+mod tracker;
 mod vectors;
 
 use rtl::kernel::{Describe, Edge};
