@@ -34,6 +34,7 @@ macro_rules! block {
 }
 
 mod cells;
+mod dram;
 mod index;
 mod l1;
 mod l2;
