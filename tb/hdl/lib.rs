@@ -44,6 +44,7 @@ mod ports;
 mod program;
 mod random;
 mod registers;
+mod sm;
 mod synthesis;
 mod tracker;
 mod vectors;
@@ -119,6 +120,11 @@ pub trait Bench {
     /// Lists the registers, as they are before the cycle.
     fn describe(&self, to: &mut dyn Describe) {
         let _ = to;
+    }
+
+    /// Bits described that never change, which synthesis drops.
+    fn constant_bits(&self) -> u64 {
+        0
     }
 
     /// Registers that the host keeps in another form, by name: they are not compared.
