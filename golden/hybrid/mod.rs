@@ -27,8 +27,7 @@ use crate::untimed::lines::Lines;
 use coherent::Coherent;
 pub use coherent::L2Config;
 pub use counts::{Counts, HEADER_BYTES};
-use tracker::Tracker;
-pub use tracker::{SharerList, TrackerConfig};
+pub use tracker::{SharerList, Tracker, TrackerConfig};
 
 /// Bytes of an L2 line, and of an access of the DRAM.
 pub const SECTOR_BYTES: usize = 32;

@@ -28,7 +28,7 @@ pub enum SharerList {
 
 /// One tracker; it numbers the compute units that it serves from 0.
 #[derive(Clone, Debug)]
-pub(super) struct Tracker {
+pub struct Tracker {
     list: SharerList,
     lines: Lines<Entry>,
 }
@@ -42,12 +42,14 @@ struct Entry {
 }
 
 impl Tracker {
-    pub(super) fn new(config: &TrackerConfig) -> Self {
+    /// A tracker that knows of no line.
+    #[must_use]
+    pub fn new(config: &TrackerConfig) -> Self {
         Self { list: config.list, lines: Lines::new(config.geometry) }
     }
 
     /// The L1 whose turn it is to supply a line to another.
-    pub(super) fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
+    pub fn supplier(&mut self, line: u64, to: usize) -> Option<usize> {
         let Entry { sharers, turn } = self.lines.find(line)?;
         let supplier = sharers.range(*turn..).chain(&*sharers).copied().find(|sharer| *sharer != to)?;
         *turn = supplier + 1;
@@ -55,7 +57,7 @@ impl Tracker {
     }
 
     /// An L1 has got a line.
-    pub(super) fn add(&mut self, line: u64, sharer: usize) {
+    pub fn add(&mut self, line: u64, sharer: usize) {
         match (self.lines.find(line), self.list) {
             (None, _) => {
                 self.lines.insert(line, Entry { sharers: BTreeSet::from([sharer]), turn: 0 });
@@ -68,7 +70,7 @@ impl Tracker {
     }
 
     /// An L1 does not hold a line any more.
-    pub(super) fn remove(&mut self, line: u64, sharer: usize) {
+    pub fn remove(&mut self, line: u64, sharer: usize) {
         let Some(entry) = self.lines.note(line) else { return };
         entry.sharers.remove(&sharer);
         if entry.sharers.is_empty() {
@@ -77,11 +79,12 @@ impl Tracker {
     }
 
     /// Nobody may supply a line any more.
-    pub(super) fn forget(&mut self, line: u64) {
+    pub fn forget(&mut self, line: u64) {
         self.lines.remove(line);
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Nobody may supply any line any more.
+    pub fn clear(&mut self) {
         self.lines.clear();
     }
 }

@@ -3,9 +3,11 @@
 //! cycles from which the next ones are legal in this bank; what banks owe each other is in
 //! [`timing`](super::timing).
 //!
+//! One command a cycle, of which RD and WR are two calls: `use_row` beside `read` or `write`, in any order.
+//!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
-//! Bench: its own tests and `tb/dram/mutants.rs`.
+//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` beside `hdl/dram/bank.sv`.
 
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt};

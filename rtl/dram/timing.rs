@@ -3,9 +3,12 @@
 //! data bus, the charge pumps (tRRD and the windows of 4 and 32 activates), the precharge spacing.
 //! [`Bank`] holds what a bank owes itself; a command is legal from the latest of the three.
 //!
+//! One cycle: one of `activate`, `precharge` and `refresh`, and one of `read` and `write`; on a single command bus, one of all. What is
+//! legal is asked before, and neither changes what the other depends on.
+//!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/rules.rs`.
-//! Bench: its own tests and `tb/dram/mutants.rs`.
+//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/timing.rs` beside `hdl/dram/timing.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u5, u6};

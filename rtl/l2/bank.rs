@@ -61,7 +61,7 @@ use core::Core;
 use overlapped::Overlapped;
 pub use overlapped::{FetchUnit, OverlappedConfig, WriteMiss};
 use transient::Transient;
-pub use transient::{Coherence, FrcConfig, TransientConfig, VictimBind};
+pub use transient::{Coherence, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, Leaving, TransientConfig, VictimBind};
 
 /// Channel ends of a bank.
 pub struct L2Io<'a> {

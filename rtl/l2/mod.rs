@@ -30,7 +30,8 @@ mod split;
 mod stats;
 
 pub use bank::{
-    Coherence, FetchUnit, FrcConfig, L2Bank, L2Io, OverlappedConfig, TransientConfig, VictimBind, WriteMiss,
+    Coherence, FetchUnit, Frc, FrcConfig, FrcEntry, FrcShape, FrcState, L2Bank, L2Io, Leaving, OverlappedConfig,
+    TransientConfig, VictimBind, WriteMiss,
 };
 pub use bypass::L2Bypass;
 pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};

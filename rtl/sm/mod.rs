@@ -40,6 +40,8 @@ pub use config::{
 };
 pub use dispatcher::{Dispatcher, DispatcherIo};
 pub use front::icache::{FetchOutcome, FetchWatch, InstructionStats, WatchedFetch};
+pub use front::scheduler::{Ages, Scheduler};
+pub use front::scoreboard::Scoreboard;
 pub use front::stall::StallReason;
 pub use host::fault::{AccessFault, Fault, FaultKind};
 pub use host::image::{KernelImage, LaunchError, occupancy};
@@ -47,6 +49,7 @@ pub use host::map::{AddressMap, MapError, NamedRange};
 pub use host::snapshot::WarpState;
 pub use message::{CtaDone, CtaLaunch};
 pub use trace::stream::CtaSource;
+pub use warp::simt_stack::{Entry as StackEntry, SimtStacks};
 
 /// Most warp slots of an SM: one bit each in the masks of the core.
 pub const MAX_WARPS: usize = 64;

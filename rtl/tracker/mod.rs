@@ -12,3 +12,4 @@ pub use bank::{Chosen, Seen, Tracker, TrackerIo, TrackerPlace};
 pub use config::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme};
 pub use message::{Answer, Forward, Found, SupplyIo, TrackShape};
 pub use stats::TrackerStats;
+pub use table::Table;

@@ -10,11 +10,11 @@
 //! | `remove`   | in  | line, SM | it does not hold it: an entry without sharers is free            |
 //! | `forget`   | in  | line     | nobody may supply it                                             |
 //!
-//! One of them a cycle: a read and a write of a set. SMs are numbered from the first that the tracker serves.
+//! One of them a cycle, which is checked: a read and a write of a set. `clear` is for all sets at once, between kernels. SMs are numbered from the first that the tracker serves.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: `golden/hybrid/tracker.rs`.
-//! Bench: `tb/tracker`.
+//! Bench: `tb/tracker`, and `tb/hdl/tracker/sharer_table.rs` beside `hdl/tracker/sharer_table.sv`.
 
 use super::config::SharerList;
 use crate::cells::lru::Recency;
@@ -72,7 +72,7 @@ struct Place {
 
 /// The table.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub struct Table {
     entries: Array<Entry>,
     recency: Array<Recency>,
     shape: EntryShape,
@@ -82,6 +82,7 @@ pub(super) struct Table {
 
 impl Table {
     /// An empty table at `path` for so many SMs, of lines whose numbers in the bank have `line_bits`.
+    #[must_use]
     pub fn new(path: &str, (sets, ways): (u32, u32), (sms, list): (u32, SharerList), line_bits: u32) -> Self {
         let memory = |name: &str, columns| ArraySpec {
             path: format!("{path}.{name}"),

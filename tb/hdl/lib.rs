@@ -34,15 +34,19 @@ macro_rules! block {
 }
 
 mod cells;
+mod dram;
 mod index;
 mod l1;
+mod l2;
 mod lockstep;
 mod moods;
 mod ports;
 mod program;
 mod random;
 mod registers;
+mod sm;
 mod synthesis;
+mod tracker;
 mod vectors;
 
 use rtl::kernel::{Describe, Edge};
@@ -121,6 +125,11 @@ pub trait Bench {
     /// Numbered scopes of which the module has a word each: its fields stand in it as in a cell of a memory.
     fn packed(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Bits described that never change, which synthesis drops.
+    fn constant_bits(&self) -> u64 {
+        0
     }
 
     /// Registers that the host keeps in another form, by name: they are not compared.

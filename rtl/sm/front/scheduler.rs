@@ -8,12 +8,15 @@
 //! No policy needs both orders, so here the age matrix holds that of the queue.
 //! A warp that spins on shared memory never waits in this sense and keeps its place.
 //!
+//! One cycle: `pick`, as often as the one picked finds its pipe or the result bus taken, `issued`, `launched` for each warp of a
+//! CTA that begins, and of the ages `renew` in the order of their slots; then one of `limit`, `block` and `refill`.
+//!
 //! A throttle narrows the warps down as the pool of a two-level scheduler does: to the oldest of those
 //! that can go on, or to those that may load.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests and `tb/sm/timing.rs`.
+//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` beside `hdl/sm/warp_scheduler.sv`.
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::{MAX_WARPS, SchedulerPolicy};
@@ -25,13 +28,15 @@ const POOL: u32 = 6;
 
 /// Order of all warps: by launch, or by when they joined the queue of a two-level scheduler.
 #[derive(Clone, Debug)]
-pub(in crate::sm) struct Ages {
+pub struct Ages {
     num_warps: u32,
     /// Bit `v` of row `w`: warp `v` is older than warp `w`.
     older: [u64; MAX_WARPS],
 }
 
 impl Ages {
+    /// The order of so many warps, none of which has been launched.
+    #[must_use]
     pub fn new(warps: usize) -> Self {
         Self { num_warps: warps as u32, older: [0; MAX_WARPS] }
     }
@@ -47,6 +52,7 @@ impl Ages {
     }
 
     /// The oldest of a set that is not empty.
+    #[must_use]
     pub fn oldest(&self, of: u64) -> u8 {
         let mut oldest = of.trailing_zeros() as usize;
         loop {
@@ -58,6 +64,7 @@ impl Ages {
         }
     }
 
+    /// Lists the registers and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, older } = self;
         let rows = older.iter().take(*num_warps as usize);
@@ -68,7 +75,7 @@ impl Ages {
 
 /// One scheduler.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sm) struct Scheduler {
+pub struct Scheduler {
     policy: SchedulerPolicy,
     /// Warps it serves.
     group: u64,
@@ -86,27 +93,33 @@ pub(in crate::sm) struct Scheduler {
 }
 
 impl Scheduler {
+    /// A scheduler of a group of warps that has issued nothing.
+    #[must_use]
     pub fn new(policy: SchedulerPolicy, group: u64) -> Self {
         let pool = if policy == SchedulerPolicy::TwoLevel { 0 } else { group };
         Self { policy, group, pool, throttled: false, in_charge: group, last: 0, greedy: 0 }
     }
 
     /// The same, with a pool that a throttle sets.
+    #[must_use]
     pub fn throttled(self) -> Self {
         Self { throttled: true, ..self }
     }
 
     /// Warps that it may issue.
+    #[must_use]
     pub fn pool(&self) -> u64 {
         self.pool
     }
 
     /// Warps whose states say why it issues nothing.
+    #[must_use]
     pub fn in_charge(&self) -> u64 {
         self.in_charge
     }
 
     /// The first of the warps that may issue, which are not none.
+    #[must_use]
     #[inline(always)]
     pub fn pick(&self, ready: u64, ages: &Ages) -> u8 {
         match self.policy {
@@ -165,6 +178,7 @@ impl Scheduler {
         self.in_charge = if self.pool == 0 { self.group } else { self.pool };
     }
 
+    /// Lists the registers and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
         if *policy == SchedulerPolicy::TwoLevel {

@@ -5,9 +5,12 @@
 //! The hazard bits are worked out again only when the warp issues, gets a result or gets a new
 //! head, so that a scheduler sees all its warps in one mask.
 //!
+//! One cycle: `reserve` by an issue, `release` by results, `show` of new heads. That behind the one issued may be shown
+//! before the results are, which is the same.
+//!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests and `tb/sm/timing.rs`.
+//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/scoreboard.rs` beside `hdl/sm/scoreboard.sv`.
 
 use isa::program::RegMask;
 
@@ -16,7 +19,7 @@ use crate::sm::MAX_WARPS;
 
 /// The scoreboards of all warps.
 #[derive(Clone, Debug)]
-pub(in crate::sm) struct Scoreboard {
+pub struct Scoreboard {
     num_warps: u32,
     /// Whether the kernel names no word beyond those of the first element of a mask.
     narrow: bool,
@@ -31,6 +34,8 @@ pub(in crate::sm) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// No write is on its way in so many warps.
+    #[must_use]
     pub fn new(warps: usize) -> Self {
         let none = [RegMask::default(); MAX_WARPS];
         Self { num_warps: warps as u32, narrow: false, pending: none, memory: none, hazard: 0, hazard_memory: 0 }
@@ -42,11 +47,13 @@ impl Scoreboard {
     }
 
     /// Warps whose head instruction must wait.
+    #[must_use]
     pub fn hazard(&self) -> u64 {
         self.hazard
     }
 
     /// Warps whose head instruction waits for device memory.
+    #[must_use]
     pub fn hazard_memory(&self) -> u64 {
         self.hazard_memory
     }
@@ -83,6 +90,7 @@ impl Scoreboard {
     }
 
     /// True if no write of the warp is on its way.
+    #[must_use]
     pub fn is_clear(&self, warp: u8) -> bool {
         self.pending[usize::from(warp) % MAX_WARPS].is_empty()
     }
@@ -99,6 +107,7 @@ impl Scoreboard {
         }
     }
 
+    /// Lists the registers and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, narrow: _, pending, memory, hazard, hazard_memory } = self;
         let warps = *num_warps;

@@ -12,9 +12,11 @@
 //! most two entries, and 32 lanes can be split 31 times: 63 entries hold any program, 127 with 64
 //! lanes. GPGPU-Sim's 33 are enough as long as branches nest no deeper than 16.
 //!
+//! A scheduler does one of `advance`, `branch` and `exit` a cycle, to a warp of its own; `start` is for warps that do not run.
+//!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests and `tb/sm/control.rs`.
+//! Bench: its own tests, `tb/sm/control.rs`, and `tb/hdl/sm/simt_stack.rs` beside `hdl/sm/simt_stack.sv`.
 
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Fields, FieldsExt, Logic, Payload, Storage,
@@ -24,7 +26,7 @@ use isa::program::NO_PC;
 
 /// One entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::sm) struct Entry {
+pub struct Entry {
     /// Next instruction of the lanes.
     pub pc: u32,
     /// Where the entry ends.
@@ -55,7 +57,7 @@ struct Stack {
 
 /// The stacks of all warps.
 #[derive(Clone, Debug)]
-pub(in crate::sm) struct SimtStacks {
+pub struct SimtStacks {
     /// Lanes of a warp.
     lanes: u32,
     stacks: [Stack; MAX_WARPS],
@@ -63,6 +65,8 @@ pub(in crate::sm) struct SimtStacks {
 }
 
 impl SimtStacks {
+    /// Stacks of so many warps, of which each scheduler changes one a cycle.
+    #[must_use]
     pub fn new(path: &str, warps: usize, lanes: u32, schedulers: u32) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.simt_stack"),
@@ -89,16 +93,19 @@ impl SimtStacks {
     }
 
     /// Next instruction of the warp.
+    #[must_use]
     pub fn pc(&self, warp: u8) -> u32 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.pc
     }
 
     /// Lanes that execute it.
+    #[must_use]
     pub fn active(&self, warp: u8) -> u64 {
         self.stacks[usize::from(warp) % MAX_WARPS].top.mask
     }
 
     /// Lanes that have not exited, and all entries, top first: without a port, for reports.
+    #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<Entry>) {
         let Stack { top, below, alive } = self.stacks[usize::from(warp) % MAX_WARPS];
         let below = &self.memory.row(warp.into())[..usize::from(below)];
@@ -106,12 +113,18 @@ impl SimtStacks {
     }
 
     /// Goes on to the next instruction.
+    ///
+    /// # Panics
+    /// If the warp has no lanes left.
     pub fn advance(&mut self, at: &impl AnyEdge, warp: u8) {
         let next = self.pc(warp) + 1;
         self.go(at, warp, next);
     }
 
     /// Takes a branch to `target` in the lanes of `taken`, part of the active ones.
+    ///
+    /// # Panics
+    /// If the stack is full.
     pub fn branch(&mut self, at: &impl AnyEdge, warp: u8, taken: u64, target: u32, reconverge: u32) {
         let Entry { pc, rpc, mask } = self.stacks[usize::from(warp) % MAX_WARPS].top;
         let next = pc + 1;
@@ -192,10 +205,12 @@ impl SimtStacks {
         panic!("cycle {}, {}: warp {warp} lost its lanes", at.cycle(), self.memory.spec().path);
     }
 
+    /// Starts to keep digests.
     pub fn record(&mut self) {
         self.memory.record();
     }
 
+    /// Lists the registers, the memory and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { lanes, stacks, memory } = self;
         to.array("entries", memory);

@@ -10,9 +10,14 @@
 //! | `free`     | out | set               | the lowest free entry of the set                     |
 //! | `allocate` | in  | entry, set, tag   | the entry is free and nothing holds the line         |
 //! | `fill`     | in  | entry, dirty      | it was fetching, and all that waited for it is served |
+//! | `written`  | in  | entry             | its line waits to be swapped                         |
 //! | `to_swap`  | out | entry             | the line that was here first                         |
 //! | `exchange` | in  | entry, old line   | it is the one to be swapped                          |
 //! | `release`  | in  | entry             | its old line is gone                                 |
+//!
+//! One cycle: an acknowledgement, one access of `allocate`, `fill` and `written`, the choice of a swap, an `exchange`, bursts
+//! to memory, a recall; each sees what those before it did. `write_back` and `release` are what becomes of an old line in
+//! the cycle in which nothing is left of the step before.
 //!
 //! ```text
 //! FREE ─allocate→ FETCH ─fill→ FILLED ─exchange→ VICT_INV → VICT_WB ─release→ FREE
@@ -24,7 +29,7 @@
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
-//! Bench: its own tests and `tb/l2/frc.rs`.
+//! Bench: its own tests, `tb/l2/frc.rs`, and `tb/hdl/l2/frc.rs` beside `hdl/l2/frc.sv`.
 
 use super::super::super::line::Tag;
 use super::super::super::mshr::bits_for;
@@ -33,6 +38,7 @@ use crate::cells::fifo::Fifo;
 use crate::cells::line::LineData;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+    Turn,
 };
 
 /// State of an entry.
@@ -119,6 +125,11 @@ impl Payload for Slot {
     }
 }
 
+/// What happens in a cycle, in order.
+const PORTS: &[&str] = &["access", "exchange"];
+const ACCESS: usize = 0;
+const EXCHANGE: usize = 1;
+
 /// The cache.
 #[derive(Clone, Debug)]
 pub struct Frc {
@@ -131,6 +142,7 @@ pub struct Frc {
     filled: Fifo<Slot>,
     /// The lines, a row a set.
     pub data: Array<LineData>,
+    turn: Turn,
 }
 
 impl Frc {
@@ -154,6 +166,7 @@ impl Frc {
             filled: Fifo::new(entries, bits_for(entries)),
             data: Array::new(data, shape.line_bytes).by_cell(),
             shape,
+            turn: Turn::new(PORTS),
         }
     }
 
@@ -215,6 +228,7 @@ impl Frc {
     /// # Panics
     /// If the entry is in use, or the line is in the FRC already.
     pub fn allocate(&mut self, at: &impl AnyEdge, entry: u32, (set, tag): (u32, u64), bound: Option<u8>, id: u32) {
+        self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Free, "allocated");
         assert!(
             self.find(set, tag).is_none(),
@@ -233,6 +247,7 @@ impl Frc {
     /// # Panics
     /// If the entry fetched nothing.
     pub fn fill(&mut self, at: &impl AnyEdge, entry: u32, dirty: bool) {
+        self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Fetch, "filled");
         self.entries[entry as usize].state = FrcState::Filled;
         self.entries[entry as usize].wr_pend = dirty;
@@ -244,6 +259,7 @@ impl Frc {
     /// # Panics
     /// If the entry holds no such line.
     pub fn written(&mut self, at: &impl AnyEdge, entry: u32) {
+        self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Filled, "written");
         self.entries[entry as usize].wr_pend = true;
     }
@@ -277,6 +293,7 @@ impl Frc {
     /// # Panics
     /// If the entry waits for no swap, or the old line is in the FRC already.
     pub fn exchange(&mut self, at: &impl AnyEdge, entry: u32, old: Tag, leaving: Leaving) -> FrcEntry {
+        self.take(at, EXCHANGE);
         self.expect(at, entry, FrcState::Filled, "swapped");
         let new = self.entries[entry as usize];
         assert!(
@@ -319,7 +336,7 @@ impl Frc {
 
     /// Lists registers, memory and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { path: _, shape, entries, used: _, filled, data } = self;
+        let Self { path: _, shape, entries, used: _, filled, data, turn: _ } = self;
         let count = |is_so: fn(FrcState) -> bool| entries.iter().filter(|entry| is_so(entry.state)).count() as u64;
         let width = bits_for(entries.len() as u32 + 1);
         to.probe_sized("num_fetching", count(|state| state == FrcState::Fetch), width);
@@ -331,6 +348,13 @@ impl Frc {
         to.logic("frc_match", Logic::Comparator { width, count: shape.ways });
         to.logic("frc_free", Logic::PriorityEncoder { inputs: shape.ways });
         to.logic("frc_way", Logic::Mux { ways: shape.ways, width: shape.line_bytes * 8 });
+    }
+
+    /// A port is used.
+    #[inline(always)]
+    fn take(&mut self, at: &impl AnyEdge, port: usize) {
+        self.turn.at(at.tick());
+        self.turn.take(port);
     }
 
     /// The set here of a set of the bank.

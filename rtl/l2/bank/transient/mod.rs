@@ -33,7 +33,8 @@ use crate::dram::message::DramReply;
 use crate::kernel::{AnyEdge, Array, ArrayView, Describe, DescribeExt, FieldsExt, Rx, RxBank, Sleep};
 pub use config::{Coherence, FrcConfig, TransientConfig, VictimBind};
 use evictions::Evictions;
-use frc::{Frc, FrcShape};
+pub use evictions::Leaving;
+pub use frc::{Frc, FrcEntry, FrcShape, FrcState};
 use pending::Pending;
 use swap::Swap;
 

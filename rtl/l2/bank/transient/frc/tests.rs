@@ -24,18 +24,18 @@ const CLEAN: Tag = Tag { tag: 3, state: LineState::Valid };
 /// Entry 0 of a small FRC holds line 9 of set 5, in the state of `steps` steps.
 fn after(steps: u32, then: impl Fn(&mut Frc, &Edge<'_>)) -> Frc {
     let (mut wake, mut frc) = (Wake::new(&[1]), frc(1, 4));
-    let at = Edge::new(7, 7, &mut wake);
     if steps > 0 {
-        frc.allocate(&at, 0, (5, 9), None, 77);
+        frc.allocate(&Edge::new(4, 4, &mut wake), 0, (5, 9), None, 77);
     }
     if steps > 1 {
-        frc.fill(&at, 0, true);
+        frc.fill(&Edge::new(5, 5, &mut wake), 0, true);
     }
     if steps > 2 {
         frc.take_swap();
-        frc.exchange(&at, 0, CLEAN, Leaving { dirty: true, ..Leaving::default() });
+        let old = Leaving { dirty: true, ..Leaving::default() };
+        frc.exchange(&Edge::new(6, 6, &mut wake), 0, CLEAN, old);
     }
-    then(&mut frc, &at);
+    then(&mut frc, &Edge::new(7, 7, &mut wake));
     frc
 }
 
@@ -94,6 +94,27 @@ fn a_line_that_comes_twice_is_a_breach() {
 #[should_panic(expected = "cycle 7, l2.frc: entry 0 is written in state VictInv, expected Filled")]
 fn a_write_to_a_line_on_its_way_out_is_a_breach() {
     after(3, |frc, at| frc.written(at, 0));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "tick 7: `access` after `access`")]
+fn a_second_access_in_a_cycle_is_a_breach() {
+    after(2, |frc, at| {
+        frc.written(at, 0);
+        frc.allocate(at, 1, (5, 8), None, 0);
+    });
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "tick 7: `access` after `exchange`")]
+fn an_access_behind_the_exchange_of_its_cycle_is_a_breach() {
+    after(2, |frc, at| {
+        frc.take_swap();
+        frc.exchange(at, 0, CLEAN, Leaving::default());
+        frc.allocate(at, 1, (5, 8), None, 0);
+    });
 }
 
 #[test]

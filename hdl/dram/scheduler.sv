@@ -1,0 +1,87 @@
+// # Command arbitration of a DRAM channel
+// Chooses the request that gets the command bus: first ready, first come.
+// 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
+// 2. Else the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no request hits it any more.
+// With DUAL rows have a bus of their own, and 2 is chosen without the "else". With FCFS there is only the oldest to choose from.
+//
+// | port                | contract                                                                                  |
+// |---------------------|-------------------------------------------------------------------------------------------|
+// | `occupied` `writes` | a bit a slot: holds a request, which writes                                                 |
+// | `hits` `blocked`    | its row is open; it waits for an older one to its burst                                      |
+// | `older`             | ENTRIES bits a slot, slot 0 lowest: those accepted before it                                 |
+// | `bank`              | its bank                                                                                    |
+// | `turn` `columns`    | may have commands at all; may have its column command                                       |
+// | `reads` `rows`      | there is room for the data of a read; rows may be opened and closed                           |
+// | `capped` `open`     | a bit a bank: its hits have overtaken others for long enough; its row is open                  |
+// | `col_legal`         | a bit a slot: its column command is legal, if it hits                                        |
+// | `row_legal`         | a bit a bank: ACT of a closed one, PRE of an open one is legal                                 |
+// | `col` `row`         | the command of the cycle, and its slot                                                       |
+//
+// A capped bank serves nothing until its row is closed. A bank with a request in turn has no row closed that another hits.
+// Latency: none. No registers.
+module scheduler #(
+    parameter int ENTRIES = 16,
+    parameter int BANKS = 16,
+    parameter bit FCFS = 0,
+    parameter bit DUAL = 0,
+    localparam int E_BITS = ENTRIES < 2 ? 1 : $clog2(ENTRIES),
+    localparam int B_BITS = BANKS < 2 ? 1 : $clog2(BANKS)
+) (
+    input  logic [ENTRIES-1:0]         occupied,
+    input  logic [ENTRIES-1:0]         writes,
+    input  logic [ENTRIES-1:0]         hits,
+    input  logic [ENTRIES-1:0]         blocked,
+    input  logic [ENTRIES*ENTRIES-1:0] older,
+    input  logic [ENTRIES*B_BITS-1:0]  bank,
+    input  logic [ENTRIES-1:0]         turn,
+    input  logic [ENTRIES-1:0]         columns,
+    input  logic                       reads,
+    input  logic                       rows,
+    input  logic [BANKS-1:0]           capped,
+    input  logic [BANKS-1:0]           open,
+    input  logic [ENTRIES-1:0]         col_legal,
+    input  logic [BANKS-1:0]           row_legal,
+    output logic                       col_valid,
+    output logic [E_BITS-1:0]          col_slot,
+    output logic                       row_valid,
+    output logic [E_BITS-1:0]          row_slot,
+    output logic                       row_is_pre
+);
+  // A bit a slot of which none of the set is older.
+  function automatic [ENTRIES-1:0] oldest(input [ENTRIES-1:0] set);
+    for (int s = 0; s < ENTRIES; s++) oldest[s] = set[s] && (older[s*ENTRIES+:ENTRIES] & set) == '0;
+  endfunction
+
+  function automatic [BANKS-1:0] banks_of(input [ENTRIES-1:0] set);
+    banks_of = '0;
+    for (int s = 0; s < ENTRIES; s++) if (set[s]) banks_of |= BANKS'(1) << bank[s*B_BITS+:B_BITS];
+  endfunction
+
+  function automatic [ENTRIES-1:0] slots_in(input [BANKS-1:0] set);
+    for (int s = 0; s < ENTRIES; s++) slots_in[s] = set[bank[s*B_BITS+:B_BITS]];
+  endfunction
+
+  function automatic [E_BITS-1:0] number_of(input [ENTRIES-1:0] one);
+    number_of = '0;
+    for (int s = 0; s < ENTRIES; s++) if (one[s]) number_of |= E_BITS'(s);
+  endfunction
+
+  wire [ENTRIES-1:0] in_turn = occupied & turn;
+  wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn) : in_turn;
+  // Out of turn, a request keeps no row open.
+  wire [BANKS-1:0]   hit_banks = banks_of(slots & hits);
+  wire [BANKS-1:0]   stopped = rows ? capped & hit_banks : '0;
+  wire [ENTRIES-1:0] served = slots & hits & ~slots_in(stopped);
+  wire [BANKS-1:0]   wanted = FCFS ? banks_of(slots & ~served) : banks_of(slots) & ~(hit_banks & ~stopped);
+
+  // 1: columns.
+  wire [ENTRIES-1:0] may_col = served & columns & ~blocked & col_legal & (reads ? '1 : writes);
+  assign col_valid = may_col != '0;
+  assign col_slot = number_of(oldest(may_col));
+
+  // 2: rows.
+  wire [ENTRIES-1:0] may_row = slots & slots_in(wanted & row_legal);
+  assign row_valid = rows && may_row != '0 && (DUAL || !col_valid);
+  assign row_slot = number_of(oldest(may_row));
+  assign row_is_pre = open[bank[32'(row_slot)*B_BITS+:B_BITS]];
+endmodule

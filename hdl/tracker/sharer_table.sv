@@ -1,0 +1,147 @@
+// # Table of a sharing tracker
+// The lines of a bank that L1s hold, and which L1s these are (anssari2012 section 3.1): set-associative, LRU. What it says is a
+// hint. It is `rtl/tracker/table.rs`, under another name because `table` is a word of the language.
+//
+// One thing a cycle, for `line` and `sm`, as `op` says:
+// * supplier (1): `supplier` is to send the line to `sm`, if `supplier_valid`. The sharers take turns, from the one behind the
+//   last; never `sm` itself.
+// * add (2): `sm` holds the line. Where it is new, the lowest free entry of its set takes it, else that used longest ago.
+// * remove (3): `sm` does not hold it; an entry without sharers is free.
+// * forget (4): nobody may supply it.
+// * clear (5): nobody may supply any line.
+//
+// The first two are uses of the entry. With LAST an entry has room for one sharer, the one added last. `supplier` has a
+// meaning with `supplier_valid`, which holds whatever `op` is.
+// Latency: none, outputs are combinational.
+// A row of `entries` has a cell {valid, tag, sharers, turn} a way, with LAST {valid, tag, sharer}, way 0 in the lowest bits. A row
+// of `recency` has the ways in the order of their use.
+module sharer_table #(
+    parameter int SETS = 128,
+    parameter int WAYS = 8,
+    parameter int SMS = 16,
+    parameter int LINE_BITS = 22,
+    parameter bit LAST = 0,
+    localparam int SM_BITS = SMS < 2 ? 1 : $clog2(SMS)
+) (
+    input  logic                 clk,
+    input  logic                 rst,
+    input  logic [2:0]           op,
+    input  logic [LINE_BITS-1:0] line,
+    input  logic [SM_BITS-1:0]   sm,
+    output logic                 supplier_valid,
+    output logic [SM_BITS-1:0]   supplier
+);
+  localparam logic [2:0] SUPPLIER = 1, ADD = 2, REMOVE = 3, FORGET = 4, CLEAR = 5;
+  localparam int W_BITS = WAYS < 2 ? 1 : $clog2(WAYS);
+  localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS);
+  localparam int TAG_BITS = LINE_BITS - $clog2(SETS);
+  // Where the fields of a cell begin, and places in a row of `recency`.
+  localparam int SHARERS = LAST ? 0 : SM_BITS, TAG = SHARERS + (LAST ? SM_BITS : SMS);
+  localparam int VALID = TAG + TAG_BITS, CELL = VALID + 1;
+  localparam bit UPWARDS = W_BITS == 4;
+
+  logic [WAYS*CELL-1:0]   entries [SETS];
+  logic [WAYS*W_BITS-1:0] recency [SETS];
+
+  wire [S_BITS-1:0]      set_index = S_BITS'(32'(line) % SETS);
+  wire [TAG_BITS-1:0]    tag = TAG_BITS'(line / LINE_BITS'(SETS));
+  wire [WAYS*CELL-1:0]   row = entries[set_index];
+  wire [WAYS*W_BITS-1:0] uses = recency[set_index];
+
+  // Search; else the way that a new line takes.
+  logic              hit, is_full;
+  logic [W_BITS-1:0] hit_way, free_way, way;
+  logic [W_BITS-1:0] used [WAYS];
+  always_comb begin
+    hit = 0;
+    hit_way = '0;
+    is_full = 1;
+    free_way = '0;
+    for (int w = WAYS - 1; w >= 0; w--) begin
+      used[w] = uses[(UPWARDS ? w : WAYS - 1 - w)*W_BITS+:W_BITS];
+      if (row[w*CELL+VALID] && row[w*CELL+TAG+:TAG_BITS] == tag) begin
+        hit = 1;
+        hit_way |= W_BITS'(w);
+      end
+      if (!row[w*CELL+VALID]) begin
+        is_full = 0;
+        free_way = W_BITS'(w);
+      end
+    end
+    way = hit ? hit_way : is_full ? used[WAYS-1] : free_way;
+  end
+
+  // The first sharer from `turn` on, else the first.
+  wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
+  wire [SMS-1:0]   self = SMS'(1) << sm;
+  logic [SMS-1:0]  sharers, others, behind, among;
+  logic [SM_BITS-1:0] turn;
+  if (LAST) begin : g_last
+    assign sharers = SMS'(1) << entry[SHARERS+:SM_BITS];
+    assign turn = '0;
+  end else begin : g_all
+    assign sharers = entry[SHARERS+:SMS];
+    assign turn = entry[SM_BITS-1:0];
+  end
+  always_comb begin
+    others = sharers & ~self;
+    behind = others & ({SMS{1'b1}} << turn);
+    among = behind != '0 ? behind : others;
+    supplier = '0;
+    for (int s = SMS - 1; s >= 0; s--) if (among[s]) supplier = SM_BITS'(s);
+    supplier_valid = hit && others != '0;
+  end
+
+  // The entry afterwards.
+  logic [CELL-1:0] next;
+  logic [SMS-1:0]  left;
+  always_comb begin
+    next = entry;
+    left = sharers & ~self;
+    case (op)
+      SUPPLIER: if (!LAST && supplier_valid) next[SM_BITS-1:0] = 32'(supplier) == SMS - 1 ? '0 : supplier + 1'b1;
+      ADD: begin
+        if (!hit) next = '0;
+        next[VALID] = 1;
+        next[TAG+:TAG_BITS] = tag;
+        if (LAST) next[SHARERS+:SM_BITS] = sm;
+        else next[SHARERS+:SMS] = next[SHARERS+:SMS] | self;
+      end
+      REMOVE: begin
+        next[VALID] = left != '0;
+        if (!LAST) next[SHARERS+:SMS] = left;
+        else if (left == '0) next[SHARERS+:SM_BITS] = '0;
+      end
+      FORGET: next[VALID] = 0;
+      default: ;
+    endcase
+  end
+  wire changes = op == ADD || hit && (op == SUPPLIER || op == REMOVE || op == FORGET);
+  wire touches = op == ADD || hit && op == SUPPLIER;
+
+  // The way goes to the front, and those before it move up by a place.
+  logic [WAYS*W_BITS-1:0] uses_next;
+  logic                   before_way;
+  always_comb begin
+    before_way = 1;
+    uses_next = uses;
+    for (int p = 0; p < WAYS; p++) begin
+      if (before_way) uses_next[(UPWARDS ? p : WAYS - 1 - p)*W_BITS+:W_BITS] = p == 0 ? way : used[(p+WAYS-1)%WAYS];
+      if (used[p] == way) before_way = 0;
+    end
+  end
+
+  for (genvar s = 0; s < SETS; s++) begin : g_set
+    always_ff @(posedge clk)
+      if (rst) begin
+        for (int w = 0; w < WAYS; w++) begin
+          entries[s][w*CELL+:CELL] <= '0;
+          recency[s][(UPWARDS ? w : WAYS - 1 - w)*W_BITS+:W_BITS] <= W_BITS'(w);
+        end
+      end else begin
+        if (op == CLEAR) for (int w = 0; w < WAYS; w++) entries[s][w*CELL+VALID] <= 0;
+        else if (changes && set_index == S_BITS'(s)) entries[s][32'(way)*CELL+:CELL] <= next;
+        if (touches && set_index == S_BITS'(s)) recency[s] <= uses_next;
+      end
+  end
+endmodule

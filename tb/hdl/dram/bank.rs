@@ -1,0 +1,187 @@
+//! # Lockstep of a DRAM bank
+//! | testpoint                                                  | where |
+//! |------------------------------------------------------------|-------|
+//! | commands in the first cycle in which they are legal, and later | `often` |
+//! | a late column command puts the precharge off, an early one does not | few cycles of tRAS |
+//! | precharge and refresh close in on tRC                       | drawn distances |
+//! | the count of overtaking hits begins again with each row      | `overtakes` |
+
+use rtl::dram::bank::Bank;
+use rtl::dram::config::DramTiming;
+use rtl::kernel::{Describe, Edge};
+
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("may_act = now >= act_from", "may_act = now > act_from"),
+        Mistake::new("later = a > b ? a : b", "later = b"),
+        Mistake::new("op == ACT ? RAS : op == RD ? RTP", "op == ACT ? RAS : op == WR ? RTP"),
+        Mistake::new("op == ACT || is_column) pre_from", "is_column) pre_from"),
+        Mistake::new("rd_from <= now + 64'(RCD_RD)", "rd_from <= now + 64'(RCD_WR)"),
+        Mistake::new("wr_from <= now + 64'(RCD_WR)", "wr_from <= later(wr_from, now)"),
+        Mistake::new("act_from <= now + 64'(RC);", ""),
+        Mistake::new("{open, row} <= '0;", "open <= 0;"),
+        Mistake::new("REF: act_from <= now", "REF: pre_from <= now"),
+        Mistake::new("{served, overtaken} <= '0;\n          rd", "served <= 0;\n          rd"),
+        Mistake::new("served <= 1;", "served <= op == RD;"),
+        Mistake::new("if (overtakes &&", "if ("),
+        Mistake::equivalent(
+            "act_from <= now + 64'(RC);",
+            "act_from <= later(act_from, now + 64'(RC));",
+            "an ACT is not legal before the cycle that is there",
+        ),
+    ]
+}
+
+const ROW_BITS: u32 = 12;
+
+struct Unit {
+    timing: DramTiming,
+    dut: Bank,
+    moods: Moods<2>,
+    random: Random,
+}
+
+/// The distances of khairy2015's GDDR5, as the checks of `rtl` have them, or short ones.
+pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
+    let gddr5 = DramTiming {
+        cl: 12,
+        wl: 4,
+        burst: 2,
+        rcd_rd: 12,
+        rcd_wr: 10,
+        rp: 12,
+        ras: 28,
+        rc: 40,
+        rrd_s: 6,
+        rrd_l: 6,
+        faw: 23,
+        aw32: 184,
+        ccd_s: 2,
+        ccd_l: 3,
+        rtp: 2,
+        wr: 12,
+        wtr_s: 5,
+        wtr_l: 5,
+        ppd: 1,
+        rfc: 61,
+        refi: 3604,
+    };
+    match size {
+        Size::Small => DramTiming {
+            rcd_rd: 3,
+            rcd_wr: 2,
+            rp: 3,
+            ras: 6,
+            rc: 8,
+            rrd_s: 1,
+            rrd_l: 2,
+            faw: 7,
+            aw32: 70,
+            ccd_l: 4,
+            rtp: 2,
+            wr: 1,
+            wtr_l: 7,
+            ppd: 2,
+            rfc: 11,
+            ..gddr5
+        },
+        Size::Fermi | Size::Synthesised => gddr5,
+        Size::Any => {
+            let mut few = || 1 + random.below(40) as u32;
+            let (rrd_s, ccd_s, wtr_s) = (few(), few(), few());
+            DramTiming {
+                cl: few(),
+                wl: few(),
+                burst: few(),
+                rcd_rd: few(),
+                rcd_wr: few(),
+                rp: few(),
+                ras: few(),
+                rc: few(),
+                rrd_s,
+                rrd_l: rrd_s + few(),
+                faw: 3 * few(),
+                aw32: 20 * few(),
+                ccd_s,
+                ccd_l: ccd_s + few(),
+                rtp: few(),
+                wr: few(),
+                wtr_s,
+                wtr_l: wtr_s + few(),
+                ppd: few(),
+                rfc: few(),
+                ..gddr5
+            }
+        }
+    }
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        Self { timing: timing(size, &mut random), dut: Bank::CLOSED, moods: Moods::default(), random }
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let t = &self.timing;
+        let distances = [
+            ("RCD_RD", t.rcd_rd),
+            ("RCD_WR", t.rcd_wr),
+            ("RAS", t.ras),
+            ("RC", t.rc),
+            ("RTP", t.rtp),
+            ("WR_TO_PRE", t.write_latency() + t.wr),
+            ("RP", t.rp),
+            ("RFC", t.rfc),
+        ];
+        let parameters = [("ROW_BITS", ROW_BITS)].into_iter().chain(distances);
+        parameters.map(|(name, value)| (name, value.to_string())).collect()
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let Self { timing: t, dut, moods, random } = self;
+        let now = at.cycle;
+        let [often, closes] = moods.next(random);
+        let [act, rd, wr, pre] = [dut.act_from(), dut.rd_from(), dut.wr_from(), dut.pre_from()].map(|from| now >= from);
+        let (row, overtakes) = (random.below(1 << ROW_BITS) as u32, random.percent(50));
+        let op: u32 = match dut.open() {
+            _ if !random.percent(often) => 0,
+            None if act => if random.percent(10) { 5 } else { 1 },
+            Some(_) if pre && random.percent(closes) => 4,
+            Some(_) if rd && random.percent(50) => 2,
+            Some(_) if wr => 3,
+            _ => 0,
+        };
+        ports.input("now", 64, now);
+        ports.input("op", 3, op);
+        ports.input("act_row", ROW_BITS, row);
+        ports.input("overtakes", 1, overtakes);
+        ports.output("is_open", 1, dut.open().is_some());
+        ports.output("open_row", ROW_BITS, dut.open().unwrap_or(0));
+        ports.output("is_served", 1, dut.served());
+        ports.output("num_overtaken", 16, dut.overtaken());
+        ports.output("may_act", 1, act);
+        ports.output("may_rd", 1, rd);
+        ports.output("may_wr", 1, wr);
+        ports.output("may_pre", 1, pre);
+        match op {
+            1 => dut.activate(now, row, t),
+            2 => dut.read(now, t),
+            3 => dut.write(now, t),
+            4 => dut.precharge(now, t),
+            5 => dut.refresh(now, t),
+            _ => {}
+        }
+        if matches!(op, 2 | 3) {
+            dut.use_row(overtakes);
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(ROW_BITS, to);
+    }
+}

@@ -1,0 +1,3 @@
+//! Parts of a DRAM channel.
+
+automod::dir!("dram");

@@ -1,0 +1,282 @@
+//! # Lockstep of the distances between DRAM banks
+//! | testpoint                                                    | where |
+//! |--------------------------------------------------------------|-------|
+//! | commands in the first cycle in which they are legal, and later | `often` |
+//! | activates so close that each of the windows holds one up       | few cycles of tRRD |
+//! | a row and a column command in one cycle                        | `cycle` |
+//! | reads and writes turn the bus round, in one group and in two   | `reads` |
+//! | what is legal follows from the commands that were sent         | `History` |
+
+use rtl::dram::bank::Bank;
+use rtl::dram::config::{
+    AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain,
+};
+use rtl::dram::timing::Timing;
+use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
+
+use super::bank::timing;
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("32'(row_bank) / BANKS_PER_GROUP", "32'(row_bank) % GROUPS"),
+        Mistake::new("act_from[g] <= now + 64'(RRD_L)", "act_from[g] <= now + 64'(RRD_S)"),
+        Mistake::new("RD: rd_from[g] <= now", "RD: wr_from[g] <= now"),
+        Mistake::new("rd_from[g] <= later(in_group, now + 64'(WR_TO_RD_L))", "rd_from[g] <= now + 64'(CCD_L)"),
+        Mistake::new("third = next_act - 5'd3", "third = next_act - 5'd4"),
+        Mistake::new("first = next_act + 5'd1", "first = next_act"),
+        Mistake::new("acts >= 6'd4 ?", "acts > 6'd4 ?"),
+        Mistake::new("acts == 6'd32 ? cycle", "num_acts == 6'd32 ? cycle"),
+        Mistake::new("num_acts == 6'd32 ? num_acts", "num_acts == 6'd31 ? num_acts"),
+        Mistake::new("later(after_four, after_all)", "after_four"),
+        Mistake::new("ref_from <= later(ref_from, now + 64'(RP))", "ref_from <= now + 64'(RP)"),
+        Mistake::new("later(channel.rd_from, groups.rd_from[col_group])", "channel.rd_from"),
+        Mistake::new("may_ref = now >= channel.ref_from", "may_ref = now >= channel.pre_from"),
+        Mistake::equivalent(
+            "wr_from <= later(wr_from, now + 64'(RD_TO_WR))",
+            "wr_from <= now + 64'(RD_TO_WR)",
+            "a read behind a write is later than the next write might have been, at the small size",
+        ),
+        Mistake::equivalent(
+            "pre_from <= now + 64'(PPD)",
+            "pre_from <= later(pre_from, now + 64'(PPD))",
+            "a PRE is not legal before the cycle that is there",
+        ),
+    ]
+}
+
+/// Commands that were sent, the last one last: cycle and bank.
+#[derive(Default)]
+struct History {
+    acts: Vec<(u64, u32)>,
+    reads: Vec<(u64, u32)>,
+    writes: Vec<(u64, u32)>,
+    precharge: Option<u64>,
+    refresh: Option<u64>,
+}
+
+struct Unit {
+    groups: u32,
+    banks_per_group: u32,
+    timing: DramTiming,
+    dut: Timing,
+    sent: History,
+    moods: Moods<4>,
+    random: Random,
+}
+
+/// A channel of khairy2015's, of so many banks.
+pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
+    DramConfig {
+        queue_entries: 16,
+        reply_entries: 16,
+        policy: Policy::FrFcfs,
+        hit_cap: 0,
+        write_drain: WriteDrain::None,
+        refresh: Refresh::Off,
+        command_bus: CommandBus::Single,
+        bus_bits: 64,
+        burst_length: 8,
+        bank_groups,
+        banks_per_group,
+        rows: 4096,
+        columns: 64,
+        mapping: AddressMapping::RowBankColumn,
+        group_bits: GroupBits::High,
+        timing,
+    }
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let (groups, banks_per_group) = match size {
+            Size::Small => (2, 4),
+            Size::Fermi | Size::Synthesised => (4, 4),
+            Size::Any => (1 << random.below(4), 1 << random.below(3)),
+        };
+        let timing = timing(size, &mut random);
+        let config = config(groups, banks_per_group, timing);
+        let (dut, sent) = (Timing::new(&config), History::default());
+        Self { groups, banks_per_group, timing, dut, sent, moods: Moods::default(), random }
+    }
+
+    /// Whether RD or WR may stand in a cycle behind the column commands that were sent.
+    fn column_fits(&self, write: bool, now: u64, bank: u32) -> bool {
+        let t = &self.timing;
+        let fits = |before: &[(u64, u32)], far: u32, near: u32| {
+            before.iter().all(|(then, other)| {
+                let same = other / self.banks_per_group == bank / self.banks_per_group;
+                now >= then + u64::from(if same { near.max(far) } else { far })
+            })
+        };
+        let (like, near) = (t.column_to_column(), t.ccd_l);
+        let turn = t.write_latency();
+        if write {
+            fits(&self.sent.writes, like, near) && fits(&self.sent.reads, t.read_to_write(), 0)
+        } else {
+            fits(&self.sent.reads, like, near) && fits(&self.sent.writes, turn + t.wtr_s, turn + t.wtr_l)
+        }
+    }
+
+    /// Whether ACT may.
+    fn act_fits(&self, now: u64, bank: u32) -> bool {
+        let (t, acts) = (&self.timing, &self.sent.acts);
+        let in_group = |(_, other): &&(u64, u32)| other / self.banks_per_group == bank / self.banks_per_group;
+        let far = |act: Option<&(u64, u32)>, distance: u32| act.is_none_or(|(then, _)| now >= then + u64::from(distance));
+        far(acts.last(), t.rrd_s)
+            && far(acts.iter().rev().find(in_group), t.rrd_l)
+            && far(acts.iter().nth_back(3), t.faw)
+            && far(acts.iter().nth_back(31), t.aw32)
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let t = &self.timing;
+        let values = [
+            ("GROUPS", self.groups),
+            ("BANKS_PER_GROUP", self.banks_per_group),
+            ("RRD_S", t.rrd_s),
+            ("RRD_L", t.rrd_l),
+            ("FAW", t.faw),
+            ("AW32", t.aw32),
+            ("RC", t.rc),
+            ("CCD_S", t.column_to_column()),
+            ("CCD_L", t.ccd_l),
+            ("RD_TO_WR", t.read_to_write()),
+            ("WR_TO_RD_S", t.write_latency() + t.wtr_s),
+            ("WR_TO_RD_L", t.write_latency() + t.wtr_l),
+            ("PPD", t.ppd),
+            ("RP", t.rp),
+            ("RFC", t.rfc),
+        ];
+        values.map(|(name, value)| (name, value.to_string())).into()
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let [rows, columns, others, reads] = self.moods.next(&mut self.random);
+        // At first the windows are filled as fast as may be.
+        let (rows, others) = if at.cycle < 100 { (100, 0) } else { (rows, others) };
+        let (now, banks) = (at.cycle, u64::from(self.groups * self.banks_per_group));
+        let [row_bank, col_bank] = [(); 2].map(|()| self.random.below(banks) as u32);
+        let bank_bits = (banks as u32).max(2).ilog2();
+        let (dut, closed) = (&self.dut, &Bank::CLOSED);
+        let (row_index, col_index) = (row_bank as usize, col_bank as usize);
+        let act = now >= dut.act_from(row_index, closed);
+        let pre = now >= dut.pre_from(closed);
+        let refresh = now >= dut.ref_from();
+        let [rd, wr] = [dut.rd_from(col_index, closed), dut.wr_from(col_index, closed)].map(|from| now >= from);
+        assert_eq!([rd, wr], [false, true].map(|write| self.column_fits(write, now, col_bank)), "cycle {now}");
+        assert_eq!(act, self.act_fits(now, row_bank), "cycle {now}");
+        assert_eq!(pre, self.sent.precharge.is_none_or(|then| now >= then + u64::from(self.timing.ppd)));
+        let row_op: u32 = match self.random.below(100) {
+            _ if !self.random.percent(rows) => 0,
+            chance if chance < others / 3 => if pre { 2 } else { 0 },
+            99 if refresh => 3,
+            _ => u32::from(act),
+        };
+        let col_op: u32 = match self.random.percent(reads) {
+            _ if !self.random.percent(columns) => 0,
+            true => u32::from(rd),
+            false => 2 * u32::from(wr),
+        };
+        ports.input("now", 64, now);
+        ports.input("row_op", 2, row_op);
+        ports.input("row_bank", bank_bits, row_bank);
+        ports.output("may_act", 1, act);
+        ports.output("may_pre", 1, pre);
+        ports.output("may_ref", 1, refresh);
+        ports.input("col_op", 2, col_op);
+        ports.input("col_bank", bank_bits, col_bank);
+        ports.output("may_rd", 1, rd);
+        ports.output("may_wr", 1, wr);
+        let Self { dut, sent, .. } = self;
+        match row_op {
+            1 => {
+                dut.activate(now, row_index);
+                sent.acts.push((now, row_bank));
+            }
+            2 => {
+                dut.precharge(now);
+                sent.precharge = Some(now);
+            }
+            3 => {
+                dut.refresh(now);
+                sent.refresh = Some(now);
+            }
+            _ => {}
+        }
+        match col_op {
+            1 => {
+                dut.read(now, col_index);
+                sent.reads.push((now, col_bank));
+            }
+            2 => {
+                dut.write(now, col_index);
+                sent.writes.push((now, col_bank));
+            }
+            _ => {}
+        }
+        for before in [&mut sent.acts, &mut sent.reads, &mut sent.writes] {
+            before.retain(|(then, _)| then + 1000 > now);
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(&mut Parted { to, depth: 0 });
+    }
+}
+
+/// Lists the registers of the channel and of the groups as two parts, because they have the same names.
+struct Parted<'a> {
+    to: &'a mut dyn Describe,
+    depth: u32,
+}
+
+impl Fields for Parted<'_> {
+    fn field(&mut self, field: Field) {
+        if self.depth == 0 {
+            self.to.enter("channel", None);
+        }
+        self.to.field(field);
+        if self.depth == 0 {
+            self.to.leave();
+        }
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        self.to.wide(name, bytes);
+    }
+}
+
+impl Describe for Parted<'_> {
+    fn enter(&mut self, name: &'static str, index: Option<u32>) {
+        if name == "group" {
+            self.to.enter("groups", None);
+        } else {
+            self.to.enter("ring", Some(u32::MAX));
+        }
+        self.to.enter(name, index);
+        self.depth += 1;
+    }
+    fn leave(&mut self) {
+        self.to.leave();
+        self.to.leave();
+        self.depth -= 1;
+    }
+    fn probe(&mut self, field: Field) {
+        self.to.probe(field);
+    }
+    fn stat(&mut self, name: &'static str, value: u64) {
+        self.to.stat(name, value);
+    }
+    fn array(&mut self, name: &'static str, array: &dyn ArrayView) {
+        self.to.array(name, array);
+    }
+    fn channel(&mut self, name: &'static str, depth: u32, width: u32) {
+        self.to.channel(name, depth, width);
+    }
+    fn logic(&mut self, name: &'static str, logic: Logic) {
+        self.to.logic(name, logic);
+    }
+}

@@ -1,0 +1,370 @@
+//! # Lockstep of the Fetch and Replacement Cache
+//! Acknowledgements, accesses, swaps, bursts to memory and recalls in one cycle, in every combination that the bank makes.
+//!
+//! | testpoint                                                              | where |
+//! |------------------------------------------------------------------------|-------|
+//! | a line is found from its allocation until it has gone to its way, and an old one from there until it is gone | `held` |
+//! | every search says the same, whether or not anything comes of it         | `find` |
+//! | an entry that comes free is allocated in the same cycle                  | `ack`, then `access` |
+//! | a line is swapped in the cycle in which it was filled or written          | `swap` behind `access` |
+//! | an old line that leaves out steps: no copies, nothing dirty, no line at all | `exchange` |
+//! | a line goes to memory in the cycle of its exchange or last acknowledgement  | `gone` |
+//! | a swap that finds no way lets the next one go first                      | `turn` of 2 |
+
+use std::collections::BTreeMap;
+
+use rtl::cells::line::LineData;
+use rtl::kernel::{Describe, Edge};
+use rtl::l2::{Frc, FrcEntry, FrcShape, FrcState, Leaving, LineState, Tag};
+use rtl::noc::packet::LINE_BYTES;
+
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("inv_left[e] == 1 && sharers[e] == '0", "inv_left[e] == 1"),
+        Mistake::new("state_1[e] = dirty[e] ? VICT_WB : FREE", "state_1[e] = VICT_WB"),
+        Mistake::new("state_1[e] != FREE && bank_set", "state[e] != FREE && bank_set"),
+        Mistake::new("bank_set[e] == find_set && tag[e] == find_tag", "tag[e] == find_tag"),
+        Mistake::new("state_1[e] == FREE && 32'(find_set)", "state[e] == FREE && 32'(find_set)"),
+        Mistake::new("acc_op == WRITE || fill && acc_dirty", "fill && acc_dirty"),
+        Mistake::new("(state_1[e] == FETCH || state_1[e] == FILLED)", "state_1[e] != FREE"),
+        Mistake::new("assign to_swap_valid = filled.level_3 != 0;", "assign to_swap_valid = filled.level != 0;"),
+        Mistake::new("turn == 2'd2 && level_3 > 1", "turn == 2'd2 && level > 1"),
+        Mistake::new("level_3 == LEVEL_BITS'(i + 1)", "level == LEVEL_BITS'(i + 1)"),
+        Mistake::new("exc_sharers = sharers_3[exc_entry]", "exc_sharers = sharers[exc_entry]"),
+        Mistake::new("old_sharers != '0 ? VICT_INV : old_dirty", "old_sharers != '0 ? VICT_INV : dirty[e]"),
+        Mistake::new("gone[e] ? FREE : state_5[e]", "gone[e] && state[e] == VICT_WB ? FREE : state_5[e]"),
+        Mistake::new("for (int k = L1S - 1; k >= 0; k--)", "for (int k = 0; k < L1S; k++)"),
+        Mistake::new("wr_pend_3[e] && !swaps[e]", "wr_pend_3[e]"),
+        Mistake::new("swaps[e] && old_here ? old_line", "swaps[e] ? old_line"),
+        Mistake::new("exc_line = line_3[exc_entry]", "exc_line = line[exc_entry]"),
+        Mistake::equivalent(
+            "sharers_3[e] = sharers[e];",
+            "sharers_3[e] = allocates[e] ? '0 : sharers[e];",
+            "a free entry has no sharers",
+        ),
+    ]
+}
+
+/// A line by the set of the bank and the tag.
+type Block = (u32, u64);
+
+struct Unit {
+    shape: FrcShape,
+    dut: Frc,
+    /// The entry of every line that is here.
+    held: BTreeMap<Block, u32>,
+    /// The entry whose swap is under way.
+    taken: Option<u32>,
+    moods: Moods<6>,
+    random: Random,
+}
+
+fn bits(values: u32) -> u32 {
+    values.max(2).next_power_of_two().ilog2()
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let fermi = FrcShape {
+            sets: 1,
+            ways: 8,
+            bank_sets: 64,
+            bank_ways: 16,
+            tag_bits: 17,
+            line_bytes: 128,
+            l1s: 15,
+            binds_early: false,
+            ports: (4, 4),
+        };
+        let shape = match size {
+            Size::Small => FrcShape {
+                sets: 2,
+                ways: 2,
+                bank_sets: 4,
+                bank_ways: 4,
+                tag_bits: 3,
+                line_bytes: 2,
+                l1s: 3,
+                binds_early: true,
+                ..fermi
+            },
+            Size::Fermi | Size::Synthesised => fermi,
+            Size::Any => {
+                let sets = 1 << random.below(3);
+                FrcShape {
+                    sets,
+                    ways: 1 << random.below(4),
+                    bank_sets: sets << random.below(4),
+                    bank_ways: 1 + random.below(16) as u32,
+                    line_bytes: 1 + random.below(32) as u32,
+                    l1s: 1 + random.below(32) as u32,
+                    binds_early: random.percent(50),
+                    ..fermi
+                }
+            }
+        };
+        let dut = Frc::new("frc", shape);
+        Self { shape, dut, held: BTreeMap::new(), taken: None, moods: Moods::default(), random }
+    }
+
+    fn entries(&self) -> u32 {
+        self.shape.sets * self.shape.ways
+    }
+
+    /// An entry that is as asked for, if there is one; else `None`.
+    fn any(&mut self, is_so: impl Fn(&FrcEntry) -> bool) -> Option<u32> {
+        let found: Vec<_> = (0..self.entries()).filter(|&entry| is_so(self.dut.entry(entry))).collect();
+        (!found.is_empty()).then(|| found[self.random.below(found.len() as u64) as usize])
+    }
+
+    fn tag(&mut self) -> u64 {
+        let few = if self.random.percent(50) { 4 } else { 1 << self.shape.tag_bits };
+        self.random.below(few)
+    }
+
+    fn line(&mut self) -> LineData {
+        let mut line = LineData::default();
+        line.0[..self.shape.line_bytes as usize].iter_mut().for_each(|byte| *byte = self.random.below(256) as u8);
+        line
+    }
+
+    fn line_of(&self, entry: u32) -> LineData {
+        let (row, column) = self.dut.cell(entry);
+        self.dut.data.row(row)[column as usize].clone()
+    }
+
+    /// The next step of an old line, after the last.
+    fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
+        let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
+        if leaving.is_shared() {
+            return;
+        }
+        if leaving.dirty {
+            self.dut.write_back(at, entry);
+        } else {
+            self.dut.release(at, entry);
+            self.held.retain(|block, holder| (*block, *holder) != ((set, tag), entry));
+        }
+    }
+
+    fn ack(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
+        let told = self.any(|entry| entry.leaving.inv_left > 0).filter(|_| self.random.percent(often));
+        ports.input("ack_valid", 1, told.is_some());
+        ports.input("ack_entry", bits(self.entries()), told.unwrap_or(0));
+        if let Some(entry) = told {
+            self.dut.leaving_mut(entry).inv_left -= 1;
+            self.step_out(at, entry);
+        }
+    }
+
+    /// A line is looked for.
+    fn find(&mut self, ports: &mut Ports) -> Block {
+        let FrcShape { bank_sets, tag_bits, ways, .. } = self.shape;
+        let here = (self.random.below(self.held.len().max(1) as u64) as usize, self.random.percent(50));
+        let held = self.held.keys().nth(here.0).copied().filter(|_| here.1);
+        let block = held.unwrap_or_else(|| (self.random.below(bank_sets.into()) as u32, self.tag()));
+        let (set, tag) = block;
+        let (hit, free) = (self.dut.find(set, tag), self.dut.free(set));
+        assert_eq!(hit.map(|way| self.dut.number(set, way)), self.held.get(&block).copied());
+        let state = hit.map(|way| self.dut.entry(self.dut.number(set, way)).state);
+        ports.input("find_set", bits(bank_sets), set);
+        ports.input("find_tag", tag_bits, tag);
+        ports.output("find_hit", 1, hit.is_some());
+        ports.output_if("find_way", bits(ways), hit);
+        ports.output_if("find_state", 3, state.map(|state| state as u8));
+        ports.output("free_valid", 1, free.is_some());
+        ports.output_if("free_way", bits(ways), free);
+        block
+    }
+
+    fn access(&mut self, at: &Edge<'_>, ports: &mut Ports, (set, tag): Block, often: u64) {
+        let FrcShape { bank_ways, l1s, .. } = self.shape;
+        let waiter = self.any(|entry| entry.state == FrcState::Fetch).filter(|_| self.random.percent(50));
+        let found = self.held.get(&(set, tag)).copied();
+        let (sm, dirty) = (self.random.below(l1s.into()) as u32, self.random.percent(50));
+        let way = self.random.percent(80).then(|| self.random.below(bank_ways.into()) as u8);
+        let id = self.random.below(1 << 32) as u32;
+        let (mut op, mut copies, mut who) = (0u32, false, 0);
+        if !self.random.percent(often) {
+            // Nobody has access.
+        } else if let Some(entry) = waiter {
+            (op, copies, who) = (2 * u32::from(self.random.percent(50)), self.random.percent(50), entry);
+        } else if let Some(entry) = found {
+            let writes = self.dut.entry(entry).state == FrcState::Filled && self.random.percent(40);
+            (op, copies, who) = (if writes { 3 } else { 0 }, !writes, entry);
+        } else if let Some(free) = self.dut.free(set) {
+            (op, who) = (1, self.dut.number(set, free));
+        }
+        ports.input("acc_op", 2, op);
+        ports.input("acc_entry", bits(self.entries()), who);
+        ports.input("acc_copies", 1, copies);
+        ports.input("acc_sm", bits(l1s), sm);
+        ports.input("acc_dirty", 1, dirty);
+        ports.input("acc_bound", 1, way.is_some());
+        ports.input("acc_way", bits(bank_ways), way.unwrap_or(0));
+        ports.input("acc_id", 32, id);
+        if copies && !self.dut.entry(who).state.is_leaving() {
+            self.dut.leaving_mut(who).sharers |= 1 << sm;
+        }
+        match op {
+            1 => {
+                let bound = way.filter(|_| self.shape.binds_early);
+                self.dut.allocate(at, who, (set, tag), bound, id);
+                self.held.insert((set, tag), who);
+            }
+            2 => self.dut.fill(at, who, dirty),
+            3 => self.dut.written(at, who),
+            _ => {}
+        }
+    }
+
+    /// Bytes of a line that is on its way or waits for its swap, and a line that is read.
+    fn put(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
+        let (line_bytes, entries) = (self.shape.line_bytes, self.entries());
+        let get = self.random.below(entries.into()) as u32;
+        ports.input("get_entry", bits(entries), get);
+        let is_here = |entry: &FrcEntry| matches!(entry.state, FrcState::Fetch | FrcState::Filled);
+        let put = self.any(is_here).filter(|_| self.random.percent(often));
+        let all = u128::MAX >> (LINE_BYTES as u32 - line_bytes);
+        let mask = all & (u128::MAX << self.random.below(line_bytes.into()));
+        let line = self.line();
+        let read = self.line_of(get);
+        ports.input("put_valid", 1, put.is_some());
+        ports.input("put_entry", bits(entries), put.unwrap_or(0));
+        ports.wide_input("put_mask", line_bytes, &mask.to_le_bytes());
+        ports.wide_input("put_line", line_bytes * 8, &line.0);
+        ports.wide_output("get_line", line_bytes * 8, Some(&read.0));
+        if let Some((row, column)) = put.map(|entry| self.dut.cell(entry)) {
+            self.dut.data.update(at, row, column, |old| old.merge(mask, &line.0));
+        }
+    }
+
+    fn swap(&mut self, ports: &mut Ports, often: u64) {
+        let FrcShape { bank_sets, bank_ways, binds_early, .. } = self.shape;
+        let next = self.dut.to_swap();
+        let FrcEntry { set, bound, .. } = next.map(|entry| *self.dut.entry(entry)).unwrap_or_default();
+        let may_turn = self.taken.is_none() && next.is_some() && self.random.percent(often);
+        let turn = if may_turn { 1 + u32::from(self.random.percent(30)) } else { 0 };
+        ports.input("turn", 2, turn);
+        ports.output("to_swap_valid", 1, next.is_some());
+        ports.output_if("to_swap", bits(self.entries()), next);
+        ports.output_if("to_swap_set", bits(bank_sets), next.map(|_| set));
+        ports.output_if("to_swap_bound", 1, next.map(|_| bound.is_some() && binds_early));
+        ports.output_if("to_swap_way", bits(bank_ways), bound.filter(|_| binds_early));
+        match turn {
+            1 => {
+                self.dut.take_swap();
+                self.taken = next;
+            }
+            2 => {
+                self.dut.pass_over();
+            }
+            _ => {}
+        }
+    }
+
+    fn exchange(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
+        let FrcShape { tag_bits, line_bytes, l1s, .. } = self.shape;
+        let swapped = self.taken.take_if(|_| self.random.percent(often));
+        let (tag, old_line) = (self.tag(), self.line());
+        let set = swapped.map_or(0, |entry| self.dut.entry(entry).set);
+        let state = match self.random.below(4) {
+            _ if self.held.contains_key(&(set, tag)) => LineState::Invalid,
+            0 => LineState::Invalid,
+            1 => LineState::Valid,
+            _ => LineState::Modified,
+        };
+        let (is_here, dirty) = (state.is_here(), state == LineState::Modified);
+        let is_shared = is_here && self.random.percent(60);
+        let sharers = if is_shared { self.random.below(1 << l1s) } else { 0 };
+        let new = swapped.map(|entry| (*self.dut.entry(entry), self.line_of(entry)));
+        ports.input("exc_valid", 1, swapped.is_some());
+        ports.input("exc_entry", bits(self.entries()), swapped.unwrap_or(0));
+        ports.input("old_here", 1, is_here);
+        ports.input("old_tag", tag_bits, tag);
+        ports.input("old_dirty", 1, dirty);
+        ports.input("old_sharers", l1s, sharers);
+        ports.wide_input("old_line", line_bytes * 8, &old_line.0);
+        ports.output_if("exc_tag", tag_bits, new.as_ref().map(|(new, _)| new.tag));
+        ports.output_if("exc_wr_pend", 1, new.as_ref().map(|(new, _)| new.wr_pend));
+        ports.output_if("exc_sharers", l1s, new.as_ref().map(|(new, _)| new.leaving.sharers as u64));
+        ports.wide_output("exc_line", line_bytes * 8, new.as_ref().map(|(_, line)| &line.0[..]));
+        let (Some(entry), Some((new, _))) = (swapped, new) else { return };
+        let leaving = Leaving { sharers: sharers.into(), dirty, ..new.leaving };
+        self.dut.exchange(at, entry, Tag { tag, state }, leaving);
+        self.held.remove(&(new.set, new.tag));
+        if is_here {
+            self.held.insert((new.set, tag), entry);
+            let (row, column) = self.dut.cell(entry);
+            self.dut.data.update(at, row, column, |line| *line = old_line);
+        }
+        self.step_out(at, entry);
+    }
+
+    fn gone(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
+        let (entries, line_bytes) = (self.entries(), self.shape.line_bytes);
+        let out = self.random.below(entries.into()) as u32;
+        ports.input("out_entry", bits(entries), out);
+        ports.wide_output("out_line", line_bytes * 8, Some(&self.line_of(out).0));
+        let old = self.dut.entry(out);
+        ports.output_if("out_id", 32, old.state.is_leaving().then_some(old.leaving.id));
+        let mut gone = 0u64;
+        for entry in 0..entries {
+            if self.dut.entry(entry).state == FrcState::VictWb && self.random.percent(often) {
+                gone |= 1 << entry;
+                self.dut.leaving_mut(entry).dirty = false;
+                self.step_out(at, entry);
+            }
+        }
+        ports.input("gone", entries, gone);
+    }
+
+    fn recall(&mut self, ports: &mut Ports, often: u64) {
+        let told = self.any(|entry| entry.state == FrcState::VictInv && entry.leaving.sharers != 0);
+        let told = told.filter(|_| self.random.percent(often));
+        let sm = told.map(|entry| self.dut.entry(entry).leaving.sharers.trailing_zeros());
+        ports.input("recall_valid", 1, told.is_some());
+        ports.input("recall_entry", bits(self.entries()), told.unwrap_or(0));
+        ports.output_if("recall_sm", bits(self.shape.l1s), sm);
+        if let Some(entry) = told {
+            let leaving = self.dut.leaving_mut(entry);
+            leaving.sharers &= leaving.sharers - 1;
+            leaving.inv_left += 1;
+        }
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let FrcShape { sets, ways, bank_sets, bank_ways, tag_bits, line_bytes, l1s, binds_early, ports: _ } = self.shape;
+        vec![
+            ("SETS", sets.to_string()),
+            ("WAYS", ways.to_string()),
+            ("BANK_SETS", bank_sets.to_string()),
+            ("BANK_WAYS", bank_ways.to_string()),
+            ("TAG_BITS", tag_bits.to_string()),
+            ("LINE_BYTES", line_bytes.to_string()),
+            ("L1S", l1s.to_string()),
+            ("BINDS_EARLY", u32::from(binds_early).to_string()),
+        ]
+    }
+
+    fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
+        let [acks, accesses, puts, swaps, bursts, recalls] = self.moods.next(&mut self.random);
+        self.ack(at, ports, acks);
+        let block = self.find(ports);
+        self.access(at, ports, block, accesses);
+        self.put(at, ports, puts);
+        self.swap(ports, swaps);
+        self.exchange(at, ports, swaps);
+        self.gone(at, ports, bursts);
+        self.recall(ports, recalls);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(to);
+    }
+}

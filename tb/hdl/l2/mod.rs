@@ -1,0 +1,3 @@
+//! Parts of the L2 bank.
+
+automod::dir!("l2");

@@ -1,0 +1,3 @@
+//! Parts of the core of an SM.
+
+automod::dir!("sm");

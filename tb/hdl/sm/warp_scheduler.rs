@@ -1,0 +1,118 @@
+//! # Lockstep of a warp scheduler
+//! | testpoint                                                      | where |
+//! |----------------------------------------------------------------|-------|
+//! | greedy-then-oldest; loose round robin                           | size drawn |
+//! | the warp issued last waits, is ready again, is another by now    | slots that are launched again |
+//! | several warps begin in one cycle, as those of a CTA              | `launch` |
+//! | an issue and a launch in one cycle                               | `cycle` |
+//! | the first of a list in the order of launches, or the next slot   | `expected` |
+
+use rtl::kernel::{Describe, Edge};
+use rtl::sm::{Ages, Scheduler, SchedulerPolicy};
+
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("if (greedy && (ready", "if ((ready"),
+        Mistake::new("(ready & WARPS'(1) << last) != '0) first", "ready != '0) first"),
+        Mistake::new("else first[w] = ready[w] && (older", "else first[w] = (older"),
+        Mistake::new("(older[w] & ready) == '0", "(older[w] & ~ready) == '0"),
+        Mistake::new("issued = pick_valid && issues", "issued = issues"),
+        Mistake::new("last_1 = issued ? pick : last", "last_1 = pick_valid ? pick : last"),
+        Mistake::new("greedy_1 = issued || greedy", "greedy_1 = issued"),
+        Mistake::new("WARPS'(1) << last_1) == '0", "WARPS'(1) << last) == '0"),
+        Mistake::new("greedy <= greedy_1 && (launch & WARPS'(1) << last_1) == '0", "greedy <= greedy_1"),
+        Mistake::new("OTHERS & ~(launch & ABOVE)", "OTHERS"),
+        Mistake::new("OTHERS & ~(launch & ABOVE)", "OTHERS & ~launch"),
+        Mistake::new("older[w] <= older[w] & ~launch;", "older[w] <= older[w];"),
+        Mistake::equivalent("issued = pick_valid && issues", "issued = ready != '0 && issues", "that is when there is a pick"),
+    ]
+}
+
+struct Unit {
+    warps: u32,
+    policy: SchedulerPolicy,
+    ages: Ages,
+    dut: Scheduler,
+    /// Warps that run, the one launched first in front.
+    running: Vec<u8>,
+    /// The warp issued last, and whether it is still the one in its slot.
+    last: (u8, bool),
+    moods: Moods<4>,
+    random: Random,
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let gto = SchedulerPolicy::GreedyThenOldest;
+        let (warps, policy) = match size {
+            Size::Small => (4, gto),
+            Size::Fermi | Size::Synthesised => (48, gto),
+            Size::Any if random.percent(50) => (1 + random.below(64) as u32, gto),
+            Size::Any => (1 + random.below(64) as u32, SchedulerPolicy::LooseRoundRobin),
+        };
+        let (ages, dut) = (Ages::new(warps as usize), Scheduler::new(policy, u64::MAX >> (64 - warps)));
+        Self { warps, policy, ages, dut, running: Vec::new(), last: (0, false), moods: Moods::default(), random }
+    }
+
+    fn expected(&self, ready: u64) -> u8 {
+        let is_ready = |warp: u8| ready >> warp & 1 != 0;
+        let (last, is_same) = self.last;
+        match self.policy {
+            SchedulerPolicy::GreedyThenOldest if is_same && is_ready(last) => last,
+            SchedulerPolicy::GreedyThenOldest => *self.running.iter().find(|warp| is_ready(**warp)).expect("one is ready"),
+            _ => (1..=64).map(|step| (last + step) % 64).find(|warp| is_ready(*warp)).expect("one is ready"),
+        }
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let is_gto = self.policy == SchedulerPolicy::GreedyThenOldest;
+        vec![("WARPS", self.warps.to_string()), ("GREEDY_THEN_OLDEST", u32::from(is_gto).to_string())]
+    }
+
+    fn cycle(&mut self, _: &Edge<'_>, ports: &mut Ports) {
+        let [waits, issues, ends, begins] = self.moods.next(&mut self.random);
+        let ready = self.running.iter().fold(0u64, |set, warp| set | u64::from(!self.random.percent(waits)) << warp);
+        let issues = self.random.percent(issues);
+        let pick = (ready != 0).then(|| self.dut.pick(ready, &self.ages));
+        assert_eq!(pick, (ready != 0).then(|| self.expected(ready)));
+        ports.input("ready", self.warps, ready);
+        ports.input("issues", 1, issues);
+        ports.output("pick_valid", 1, pick.is_some());
+        ports.output_if("pick", 6, pick);
+        if let Some(warp) = pick.filter(|_| issues) {
+            self.dut.issued(warp);
+            self.last = (warp, true);
+        }
+        // A warp that ends says so to nobody here: its slot may be taken in this cycle, unless it has just issued.
+        let issued = pick.filter(|_| issues);
+        let (random, running) = (&mut self.random, &mut self.running);
+        running.retain(|warp| Some(*warp) == issued || !random.percent(ends / 3));
+        let free: Vec<_> = (0..self.warps as u8).filter(|warp| !running.contains(warp)).collect();
+        let begins = if random.percent(begins) { begins } else { 0 };
+        let launched: Vec<_> = free.into_iter().filter(|_| random.percent(begins)).collect();
+        ports.input("launch", self.warps, launched.iter().fold(0u64, |set, warp| set | 1 << warp));
+        for warp in launched {
+            self.ages.renew(warp);
+            self.dut.launched(warp);
+            self.running.push(warp);
+            self.last.1 &= self.last.0 != warp;
+        }
+    }
+
+    /// No warp is older than itself.
+    fn constant_bits(&self) -> u64 {
+        self.warps.into()
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        if self.policy == SchedulerPolicy::GreedyThenOldest {
+            self.ages.describe(to);
+        }
+        self.dut.describe(to);
+    }
+}

@@ -1,0 +1,3 @@
+//! Parts of the sharing tracker.
+
+automod::dir!("tracker");
