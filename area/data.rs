@@ -89,7 +89,7 @@ pub struct Technology {
     pub(crate) sram: Sram,
     pub(crate) cam: CamData,
     pub(crate) cache: CacheData,
-    gates: Gates,
+    pub(crate) gates: Gates,
     chip: Chip,
     hop_mm: f64,
     table43: Table43,

@@ -93,6 +93,8 @@ struct Unit {
 
 #[derive(Debug)]
 pub(crate) struct Gates {
+    /// um2 of each cell.
+    cells: BTreeMap<String, f64>,
     /// Memories of no more words are flip-flops.
     pub most_words: u32,
     scale: ByNode<f64>,
@@ -125,6 +127,7 @@ impl Gates {
             Ok(unit)
         };
         Ok(Self {
+            cells: gates.cells.iter().map(|(name, [um2, _])| (name.clone(), *um2)).collect(),
             most_words: flops.most_words,
             scale: gates.scale.nand2,
             xor_input: unit(&logic.xor_input)?,
@@ -139,6 +142,10 @@ impl Gates {
             write_input: unit(&flops.write_input)?,
             energy: flops.energy.clone(),
         })
+    }
+
+    pub(crate) fn cell_um2(&self, name: &str) -> Option<f64> {
+        self.cells.get(name).copied()
     }
 
     fn cost(&self, node: Node, units: &[(Unit, u64)]) -> Cost {

@@ -14,6 +14,7 @@
 //! | `cache`  | a cache as data, tags and the box around both; the published ones         |
 //! | `errors` | how far interpolation is from points left out                             |
 //! | `cacti`  | the input file with which CACTI computes a memory again                   |
+//! | `liberty`| the cells as synthesis reads them                                         |
 
 mod cache;
 mod cacti;
@@ -21,6 +22,7 @@ mod cam;
 mod data;
 mod errors;
 mod gates;
+mod liberty;
 mod memory;
 mod sram;
 

@@ -96,6 +96,13 @@ const AREA_EXAMPLES: &str = "Examples:
 
 Estimates, from CACTI's memories and standard cells: README and docs/area.md say how, and how far off.";
 
+const HDL_EXAMPLES: &str = "Examples:
+  warpsieve hdl list
+  warpsieve hdl vectors l1/mshr -o mshr --cycles 1000
+  warpsieve hdl synth l1/mshr
+
+Modules come with the source tree, in hdl/; docs/hdl.md says how to use one. Gates need yosys.";
+
 const PTX_EXAMPLES: &str = "Examples:
   warpsieve ptx kernels/syrk/syrk.ptx
   warpsieve ptx mine.ptx --format json
@@ -164,6 +171,9 @@ pub(super) enum Command {
     /// Estimate area and leakage of a machine, block by block, from the structures it is built of
     #[command(after_help = AREA_EXAMPLES)]
     Area(AreaArguments),
+    /// Parts as SystemVerilog: what there is, test vectors, gates beside the estimate
+    #[command(after_help = HDL_EXAMPLES)]
+    Hdl(HdlArguments),
     /// Look into waveforms
     Waves(WavesArguments),
     /// Write a crate with a scheme of your own, whose binary is this command with the scheme in it
@@ -516,6 +526,43 @@ pub(super) struct SoakArguments {
     /// Seed of the first case; each case after it has the next number
     #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct HdlArguments {
+    #[command(subcommand)]
+    pub command: HdlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum HdlCommand {
+    /// The parts, with their size in the machine `fermi`
+    List,
+    /// Write random legal traffic of a part with the outputs that it must give, and a bench for any simulator
+    Vectors(VectorsArguments),
+    /// Map a part to standard cells and set them beside what `area` estimates
+    Synth {
+        /// A part from `hdl list`
+        block: String,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct VectorsArguments {
+    /// A part from `hdl list`
+    pub block: String,
+    /// Folder to write to: a bench and its rows
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Cycles
+    #[arg(long, value_name = "N", default_value_t = 10_000, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub cycles: u64,
+    /// Seed of the traffic
+    #[arg(long, value_name = "S", allow_negative_numbers = true, default_value_t = 1)]
+    pub seed: u64,
+    /// A part so small that everything meets, not that of `fermi`
+    #[arg(long)]
+    pub small: bool,
 }
 
 #[derive(Args, Debug)]

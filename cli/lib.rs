@@ -18,6 +18,7 @@ mod compare;
 pub mod dictionary;
 mod dram;
 mod files;
+mod hdl;
 mod interrupt;
 mod limit;
 mod list;
@@ -97,6 +98,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Trace(arguments) => trace::trace(arguments),
         Command::Dram(arguments) => dram::dram(arguments),
         Command::Area(arguments) => area::area(arguments),
+        Command::Hdl(arguments) => hdl::hdl(arguments),
         Command::Waves(arguments) => waves::waves(arguments),
         Command::New(arguments) => new::new(arguments),
     };

@@ -60,13 +60,15 @@ fn run(soak: &Soak, seed: u64, limits: Limits) -> Result<Exit, Report> {
     }
 }
 
-/// What was done; a soak of readers has no cycles.
+/// What was done; a soak of readers has no cycles, one of parts no instructions.
 fn told(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
     let mut text = format!("soak {}: {} cases, {} runs", soak.name, grouped(cases), grouped(runs));
     if cycles > 0 {
-        let [cycles, instructions] = [cycles, warp_instructions].map(grouped);
-        text.push_str(&format!(", {cycles} cycles, {instructions} warp instructions"));
+        text.push_str(&format!(", {} cycles", grouped(cycles)));
+    }
+    if warp_instructions > 0 {
+        text.push_str(&format!(", {} warp instructions", grouped(warp_instructions)));
     }
     text
 }

@@ -243,7 +243,10 @@ impl Block for Dueling {
         // The timer itself runs freely: where it stands follows from the cycle.
         to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
-        to.flag("decided", *decided);
+        // Leaders that keep their modes are compared for ever.
+        if config.leaders == Leaders::JoinOnce {
+            to.flag("decided", *decided);
+        }
         let products: &[_] = match config.margin_of {
             MarginOf::Points => &["m0_a1", "m1_a0", "a0_a1"],
             MarginOf::Misses => &["m0_a1", "m1_a0"],

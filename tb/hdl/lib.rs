@@ -12,6 +12,8 @@
 //! | `registers` | what a description lists, under the names that the module has for it          |
 //! | `program`   | the verilated program: how it is made, and the pipe to it                     |
 //! | `lockstep`  | a run of both, and what differs first                                         |
+//! | `vectors`   | traffic as a file, for any simulator                                          |
+//! | `synthesis` | gates by Yosys, beside the estimate of `area`                                 |
 //!
 //! `docs/hdl.md` says how to add a block.
 
@@ -40,12 +42,16 @@ mod ports;
 mod program;
 mod random;
 mod registers;
+mod synthesis;
+mod vectors;
 
 use rtl::kernel::{Describe, Edge};
 
 pub use lockstep::{Agreed, Differs, Lockstep, hdl_folder};
 pub use ports::Ports;
 pub use random::Random;
+pub use synthesis::{Gates, Synthesis};
+pub use vectors::Vectors;
 
 use moods::Moods;
 
@@ -68,6 +74,8 @@ pub enum Size {
     Small,
     /// That of the machine `fermi`, where it has one.
     Fermi,
+    /// The same with a single set: what is synthesised, for in the machine a memory holds the sets.
+    Synthesised,
     /// Drawn.
     Any,
 }
@@ -122,6 +130,13 @@ impl Block {
     pub fn path(&self) -> String {
         let (_, path) = self.bench.split_once("::").unwrap_or(("", self.bench));
         path.replace("::", "/")
+    }
+
+    /// Parameters of its module at a size, and bits of its registers.
+    #[must_use]
+    pub fn shape(&self, size: Size) -> (Vec<(&'static str, String)>, u64) {
+        let bench = (self.build)(size, Random::new(1));
+        (bench.parameters(), synthesis::described(&*bench).bits)
     }
 
     /// The name of its module: that of its file.

@@ -154,18 +154,18 @@ impl Lockstep {
 }
 
 /// Cycles that went through the twin in Rust.
-struct Batch {
+pub(super) struct Batch {
     first: u64,
     cycles: u64,
     /// Outputs that have a meaning.
     outputs: u64,
-    driven: Vec<u32>,
-    expected: Vec<u32>,
-    looked_at: Vec<u32>,
+    pub driven: Vec<u32>,
+    pub expected: Vec<u32>,
+    pub looked_at: Vec<u32>,
 }
 
 impl Batch {
-    fn draw(bench: &mut dyn Bench, first: u64, cycles: u64) -> Self {
+    pub fn draw(bench: &mut dyn Bench, first: u64, cycles: u64) -> Self {
         let (mut ports, mut wake) = (Ports::later(), Wake::new(&[1]));
         for cycle in first + 1..=first + cycles {
             let at = &Edge::new(cycle, cycle, &mut wake);

@@ -182,10 +182,10 @@ fn runtime() -> Result<Vec<PathBuf>, Report> {
     ["verilated.cpp", "verilated_threads.cpp"].into_iter().map(object).collect()
 }
 
-/// Runs a command to its end: what it printed.
-fn done(command: &mut Command) -> Result<String, Report> {
+/// Runs a tool to its end: what it printed.
+pub(super) fn done(command: &mut Command) -> Result<String, Report> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let missing = || format!("{name} is needed, and cannot be run: apt-get install verilator g++");
+    let missing = || format!("{name} is needed, and cannot be run: apt-get install {name}");
     let output = command.stdin(Stdio::null()).output().into_diagnostic().wrap_err_with(missing)?;
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     if output.status.success() { Ok(out) } else { Err(miette!("{name} failed:\n{out}{err}")) }

@@ -72,3 +72,40 @@ fn no_module_has_a_warning_of_verilator() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
+    let technology = area::Technology::built_in().unwrap();
+    for block in blocks() {
+        let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Small, &technology).unwrap();
+        assert_eq!(synthesised.flip_flops, estimated.flip_flops, "{}", block.path());
+        assert!(synthesised.logic_um2 > 0.0, "{}", block.path());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
+    let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let Vectors { bench, rows } = block.vectors(Size::Small, 1, 1000);
+    let file = hdl_folder().join("l1/mshr.sv");
+    fs::write(folder.path().join(&bench.0), &bench.1).unwrap();
+    let arguments = ["--binary", "-Wno-lint", "-Wno-style", "--top-module", "bench", "-CFLAGS", "-O0", "--Mdir", "."];
+    let mut verilator = Command::new("verilator");
+    let built =
+        verilator.args(arguments).args([Path::new(&bench.0), &file]).current_dir(folder.path()).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let played = |text: &str| {
+        fs::write(folder.path().join(&rows.0), text).unwrap();
+        let output = Command::new(folder.path().join("Vbench")).current_dir(folder.path()).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (passed, out) = played(&rows.1);
+    assert!(passed && out.contains("1000 cycles agree"), "{out}");
+    let wrong: Vec<_> = rows.1.lines().rev().collect();
+    let wrong = wrong.join("\n");
+    let (passed, out) = played(&wrong);
+    assert!(!passed && out.contains("expected"), "{out}");
+}

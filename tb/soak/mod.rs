@@ -4,6 +4,7 @@
 //! `soak NAME --seed S --count 1` repeats the case of seed `S` alone.
 
 mod frc;
+mod hdl;
 mod l1;
 mod machines;
 mod mutate;
@@ -103,6 +104,7 @@ pub fn soaks() -> &'static [Soak] {
             about: tracker::ABOUT,
             draw: |_, seed| Box::new(OfSeed { soak: "tracker", seed, run: tracker::run }),
         },
+        Soak { name: "hdl", about: hdl::ABOUT, draw: |_, seed| Box::new(OfSeed { soak: "hdl", seed, run: hdl::run }) },
         Soak { name: "traces", about: readers::ABOUT_TRACES, draw: readers::draw_traces },
         Soak { name: "ptx", about: readers::ABOUT_PTX, draw: readers::draw_ptx },
         Soak { name: "launch-files", about: readers::ABOUT_LAUNCH_FILES, draw: readers::draw_launch_files },

@@ -47,7 +47,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (period, miss_percent, min_accesses) = match size {
             Size::Small => (0, 50, 5),
-            Size::Fermi => (10_000, 90, 32),
+            Size::Fermi | Size::Synthesised => (10_000, 90, 32),
             Size::Any => {
                 let own = [0, 1 + random.below(1000) as u32];
                 (own[random.below(2) as usize], 1 + random.below(100) as u32, 1 + random.below(100) as u32)

@@ -7,7 +7,7 @@
 use golden::index::SetIndex;
 use rtl::index::i_poly::IPoly;
 use rtl::index::{IndexConfig, IndexUnit, polynomial_for};
-use rtl::kernel::Edge;
+use rtl::kernel::{Describe, Edge};
 use warpsieve::check::l1::set_index;
 
 use crate::{Bench, Mistake, Ports, Random, Size};
@@ -47,7 +47,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (bits, addr_bits, reversed, line_bits) = match size {
             Size::Small => (3, 15, false, 10),
-            Size::Fermi => (5, 32, false, 25),
+            Size::Fermi | Size::Synthesised => (5, 32, false, 25),
             Size::Any => {
                 let bits = 1 + random.below(12) as u32;
                 (bits, 7 + bits + random.below(u64::from(26 - bits)) as u32, random.percent(50), 25)
@@ -82,5 +82,9 @@ impl Bench for Unit {
         ports.output("index", unit.bits(), index);
         // All of them in turn; where they are many, in an order that reaches every bit soon.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.unit.describe(to);
     }
 }

@@ -10,7 +10,7 @@ use rtl::index::fermi::Fermi;
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit, polynomial_for};
-use rtl::kernel::Edge;
+use rtl::kernel::{Describe, Edge};
 use warpsieve::check::l1::set_index;
 
 use crate::{Bench, Mistake, Ports, Random, Size};
@@ -48,7 +48,7 @@ impl Unit {
         };
         let (config, sets, line_bits) = match size {
             Size::Small => (poly(8, 17, false), 8, 10),
-            Size::Fermi => (poly(32, 32, false), 32, 25),
+            Size::Fermi | Size::Synthesised => (poly(32, 32, false), 32, 25),
             Size::Any => match random.below(4) {
                 0 => (Linear {}.into(), 1 << (1 + random.below(12)), 25),
                 1 => (Fermi {}.into(), 32 << random.below(2), 25),
@@ -86,5 +86,9 @@ impl Bench for Unit {
         ports.output("index", unit.bits(), u64::from(index));
         // All of them in turn; where they are many, in an order that reaches every bit soon.
         *line = (*line + 0x9e3_7795) & ((1 << *line_bits) - 1);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.unit.describe(to);
     }
 }

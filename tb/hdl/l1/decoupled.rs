@@ -79,6 +79,7 @@ impl Unit {
             // Fewer tags than places: a line may have to go though a place is free.
             Size::Small => (2, 4, 3, 2, true, 4),
             Size::Fermi => (32, 4, 8, 2, false, 20),
+            Size::Synthesised => (1, 4, 8, 2, false, 20),
             Size::Any => {
                 let ways = 2 + random.below(7) as u32;
                 let (sets, tag_ways) = (1 << random.below(4), 2 + random.below(15) as u32);

@@ -56,10 +56,12 @@ fn links<T: Payload<Shape = ()>>(count: u32) -> Vec<Chan<T>> {
 
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
-        let li2015 = DuelingConfig { leaders: Leaders::Pinned, ..DuelingConfig::OFF };
+        let li2015 = DuelingConfig { leaders: Leaders::JoinOnce, ..DuelingConfig::OFF };
         let (num_sms, config) = match size {
-            Size::Small => (3, DuelingConfig { interval: 24, margin: 50, min_accesses: 5, ..li2015 }),
-            Size::Fermi => (15, li2015),
+            Size::Small => {
+                (3, DuelingConfig { leaders: Leaders::Pinned, interval: 24, margin: 50, min_accesses: 5, ..li2015 })
+            }
+            Size::Fermi | Size::Synthesised => (15, li2015),
             Size::Any => {
                 let interval = 2 + random.below(300) as u32;
                 let leaders = if random.percent(50) { Leaders::Pinned } else { Leaders::JoinOnce };

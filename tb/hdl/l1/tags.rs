@@ -63,6 +63,7 @@ impl Unit {
         let (sets, ways, tag_bits, policy): (u32, u32, u32, u32) = match size {
             Size::Small => (2, 3, 4, 2),
             Size::Fermi => (32, 4, 20, 0),
+            Size::Synthesised => (1, 4, 20, 0),
             Size::Any => (1 << random.below(4), 2 + random.below(15) as u32, 20, random.below(3) as u32),
         };
         let line_bits = tag_bits + sets.ilog2();

@@ -46,7 +46,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (lanes, lines) = match size {
             Size::Small => (4, 150),
-            Size::Fermi => (32, 128),
+            Size::Fermi | Size::Synthesised => (32, 128),
             Size::Any => (1 + random.below(32) as u32, 1 + random.below(1024) as u32),
         };
         Self { lanes, lines, dut: Contention::new(lines, LINE_BITS), random }

@@ -47,6 +47,7 @@ impl Unit {
         let (sets, ways, distance): (u32, u32, u32) = match size {
             Size::Small => (2, 3, 4),
             Size::Fermi => (32, 4, 16),
+            Size::Synthesised => (1, 4, 16),
             Size::Any => (1 << random.below(4), 2 + random.below(15) as u32, 1 + random.below(255) as u32),
         };
         let dut = Pdp::new(&Place { path: "l1", sets, ways }, &PdpConfig { distance });

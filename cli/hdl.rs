@@ -1,0 +1,105 @@
+//! `warpsieve hdl`: the parts that exist as SystemVerilog.
+
+use std::fs;
+use std::path::Path;
+
+use ::area::Technology;
+use ::hdl::{Block, Gates, Size, Synthesis, blocks, hdl_folder};
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use waves::part_file::PartFile;
+
+use super::args::{HdlArguments, HdlCommand, VectorsArguments};
+use super::output::{columns, grouped, wrote};
+use super::{Exit, output};
+use warpsieve::config::suggestion;
+
+pub(super) fn hdl(arguments: &HdlArguments) -> Result<Exit, Report> {
+    match &arguments.command {
+        HdlCommand::List => list(),
+        HdlCommand::Vectors(arguments) => vectors(arguments),
+        HdlCommand::Synth { block } => synth(block),
+    }
+}
+
+fn list() -> Result<Exit, Report> {
+    let row = |block: &&Block| {
+        let file = hdl_folder().join(block.path()).with_extension("sv");
+        let text = fs::read_to_string(&file).into_diagnostic().wrap_err_with(|| file.display().to_string())?;
+        let (parameters, bits) = block.shape(Size::Fermi);
+        let noticed = block.mistakes.iter().filter(|mistake| mistake.equivalent.is_none()).count();
+        Ok(vec![
+            block.path(),
+            text.lines().count().to_string(),
+            grouped(bits),
+            noticed.to_string(),
+            // The matrix of an index is long.
+            parameters
+                .iter()
+                .filter(|(_, value)| value.len() < 20)
+                .map(|(name, value)| format!("{name}={value} "))
+                .collect(),
+        ])
+    };
+    let rows = blocks().iter().map(row).collect::<Result<Vec<_>, Report>>()?;
+    output::print(&columns(&["BLOCK", "LINES", "REGISTER BITS", "MISTAKES NOTICED", "AS IN FERMI"], &rows))?;
+    Ok(Exit::Done)
+}
+
+fn named(name: &str) -> Result<&'static Block, Report> {
+    let blocks = blocks();
+    let names: Vec<_> = blocks.iter().map(|block| block.path()).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let found = blocks.iter().find(|block| block.path() == name).copied();
+    found.ok_or_else(|| miette!(help = suggestion(name, "blocks", &names), "there is no block `{name}` in hdl/"))
+}
+
+fn vectors(arguments: &VectorsArguments) -> Result<Exit, Report> {
+    let VectorsArguments { block, output: folder, cycles, seed, small } = arguments;
+    let size = if *small { Size::Small } else { Size::Fermi };
+    let vectors = named(block)?.vectors(size, *seed, *cycles);
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
+    let mut written = Vec::new();
+    for (name, text) in [vectors.bench, vectors.rows] {
+        written.push(kept(&folder.join(name), &text)?);
+    }
+    wrote(false, written)?;
+    Ok(Exit::Done)
+}
+
+fn kept(path: &Path, text: &str) -> Result<std::path::PathBuf, Report> {
+    let written = PartFile::create(path).into_diagnostic().and_then(|file| output::keep(file, text));
+    written.wrap_err_with(|| format!("{} cannot be written", path.display()))
+}
+
+fn synth(block: &str) -> Result<Exit, Report> {
+    let technology = Technology::built_in().into_diagnostic()?;
+    let block = named(block)?;
+    let synthesis = block.synthesise(Size::Synthesised, &technology)?;
+    output::print(&told(block, &synthesis))?;
+    Ok(Exit::Done)
+}
+
+fn told(block: &Block, synthesis: &Synthesis) -> String {
+    let Synthesis { parameters, cells, synthesised, estimated, pieces } = synthesis;
+    let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let row = |what: &str, gates: &Gates| {
+        let figures = [gates.flip_flop_um2, gates.logic_um2, gates.um2()].map(|um2| format!("{um2:.1}"));
+        [vec![what.to_owned(), grouped(gates.flip_flops)], figures.to_vec()].concat()
+    };
+    let ratio = |of: fn(&Gates) -> f64| match of(estimated) {
+        0.0 => "-".to_owned(),
+        estimated => format!("{:.3}", of(synthesised) / estimated),
+    };
+    let figures: [fn(&Gates) -> f64; 4] =
+        [|gates| gates.flip_flops as f64, |gates| gates.flip_flop_um2, |gates| gates.logic_um2, Gates::um2];
+    let ratios = [vec!["ratio".to_owned()], figures.map(ratio).to_vec()].concat();
+    let table = columns(
+        &["45 nm", "FLIP-FLOPS", "THEIR um2", "LOGIC um2", "um2"],
+        &[row("synthesised", synthesised), row("estimated", estimated), ratios],
+    );
+    let cells: Vec<_> = cells.iter().map(|(name, count)| format!("{} {name}", grouped(*count))).collect();
+    let piece =
+        |(name, (number, um2)): (&String, &(u32, f64))| vec![name.clone(), number.to_string(), format!("{um2:.1}")];
+    let pieces = columns(&["DESCRIBED LOGIC", "PIECES", "um2"], &pieces.iter().map(piece).collect::<Vec<_>>());
+    format!("{}.sv: {}\n{table}\ncells: {}\n\n{pieces}", block.path(), parameters.join(" "), cells.join(", "))
+}

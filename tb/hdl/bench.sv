@@ -1,0 +1,41 @@
+// Plays {cycles} cycles to hdl/{path}.sv: a row of {file} has the inputs of a cycle, its outputs, and which bits of these
+// have a meaning, the inputs in the lowest bits.
+module bench;
+  logic [{in}+2*{out}-1:0] rows [{cycles}];
+  logic [{in}-1:0]  in = '0;
+  wire  [{out}-1:0] out;
+  logic [{out}-1:0] expected, looked_at;
+  logic clk = 0, rst = 1;
+  int   cycle = 0, wrong = 0;
+
+  {module} #(
+      {parameters}
+  ) dut (
+      {pins}
+  );
+
+  task check(input string name, input int at, input int width);
+    for (int bit_at = at; bit_at < at + width; bit_at++)
+      if (looked_at[bit_at] && out[bit_at] !== expected[bit_at]) begin
+        $display("cycle %0d: bit %0d of %s is %b, expected %b", cycle, bit_at - at, name, out[bit_at], expected[bit_at]);
+        wrong++;
+      end
+  endtask
+
+  initial begin
+    $readmemh("{file}", rows);
+    #5 clk = 1;
+    #5 clk = 0;
+    rst = 0;
+    for (cycle = 0; cycle < {cycles}; cycle++) begin
+      {looked_at, expected, in} = rows[cycle];
+      #5;
+{checks}
+      clk = 1;
+      #5 clk = 0;
+    end
+    if (wrong != 0) $fatal(1, "%0d bits differ", wrong);
+    $display("%0d cycles agree", cycle);
+    $finish;
+  end
+endmodule

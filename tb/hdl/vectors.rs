@@ -1,0 +1,74 @@
+//! # Vectors
+//! The traffic of a bench as a file, and a plain SystemVerilog bench that plays it to a module in any simulator.
+
+use std::fmt::Write as _;
+
+use super::lockstep::Batch;
+use super::ports::{Signal, words};
+use super::{Block, Ports, Random, Size};
+use rtl::kernel::{Edge, Wake};
+
+/// Two files to be written side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vectors {
+    /// Name and text of the bench, whose module is `bench`.
+    pub bench: (String, String),
+    /// Name and text of the rows: inputs, outputs, and which of these have a meaning.
+    pub rows: (String, String),
+}
+
+/// The bench, with names in braces for what differs between modules.
+const BENCH: &str = include_str!("bench.sv");
+
+impl Block {
+    /// So many cycles of a seed.
+    #[must_use]
+    pub fn vectors(&self, size: Size, seed: u64, cycles: u64) -> Vectors {
+        let mut bench = (self.build)(size, Random::new(seed));
+        let parameters: Vec<_> = bench.parameters().iter().map(|(name, value)| format!(".{name}({value})")).collect();
+        let mut ports = Ports::default();
+        bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
+        let sum = |signals: &[Signal]| signals.iter().map(|signal| words(signal.width)).sum::<usize>();
+        let (inputs, outputs) = (sum(&ports.inputs), sum(&ports.outputs));
+
+        let mut bench = (self.build)(size, Random::new(seed));
+        let mut rows = String::new();
+        let mut is_clocked = false;
+        for cycle in 0..cycles {
+            let batch = Batch::draw(&mut *bench, cycle, 1);
+            // Registers come first, which another simulator has no names for.
+            let registers = batch.expected.len() - outputs;
+            is_clocked |= registers > 0;
+            let row = [&batch.driven, &batch.expected[registers..], &batch.looked_at[registers..]].concat();
+            rows.extend(row.iter().rev().map(|word| format!("{word:08x}")));
+            rows.push('\n');
+        }
+        let mut pins = if is_clocked { vec![".clk(clk)".to_owned(), ".rst(rst)".to_owned()] } else { Vec::new() };
+        let mut checks = String::new();
+        for (signals, row) in [(&ports.inputs, "in"), (&ports.outputs, "out")] {
+            let mut at = 0;
+            for Signal { name, width } in signals {
+                pins.push(format!(".{name}({row}[{at}+:{width}])"));
+                if row == "out" {
+                    let _ = writeln!(checks, "      check(\"{name}\", {at}, {width});");
+                }
+                at += words(*width) * 32;
+            }
+        }
+        let name = self.path().replace('/', "_");
+        let file = format!("{name}_rows.hex");
+        let fields = [
+            ("path", self.path()),
+            ("file", file.clone()),
+            ("cycles", cycles.to_string()),
+            ("in", (inputs * 32).to_string()),
+            ("out", (outputs * 32).to_string()),
+            ("module", self.module().to_owned()),
+            ("parameters", parameters.join(", ")),
+            ("pins", pins.join(",\n      ")),
+            ("checks", checks.trim_end().to_owned()),
+        ];
+        let fill = |text: String, (field, value): &(&str, String)| text.replace(&format!("{{{field}}}"), value);
+        Vectors { bench: (format!("{name}_bench.sv"), fields.iter().fold(BENCH.to_owned(), fill)), rows: (file, rows) }
+    }
+}
