@@ -118,6 +118,11 @@ pub trait Bench {
         let _ = to;
     }
 
+    /// Numbered scopes of which the module has a word each: its fields stand in it as in a cell of a memory.
+    fn packed(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Registers that the host keeps in another form, by name: they are not compared.
     fn other_form(&self) -> &'static [&'static str] {
         &[]

@@ -7,6 +7,7 @@
 //! | field `line` of the numbered scope `entry[3]` | `line[3]`                                             |
 //! | field `slot`, the second of five in that scope | `slot[3*5+1]`                                        |
 //! | field `count` of the part `fifo`       | `fifo.count`, of an instance of that name; a part of the module's own name is the module |
+//! | field `line` of the numbered scope `slot[3]`, where the bench has it packed | bits of the word `slot[3]`, as of a cell |
 //! | memory `tags` of 8 cells a row, field `status` of cell 2 of row 3 | bits of the word `tags[3]`: cell 0 lowest, the first field of a cell on top |
 
 use std::collections::BTreeMap;
@@ -28,12 +29,14 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
     let mut names = Names { module, ..Names::default() };
     bench.describe(&mut names);
     names.found.retain(|field| !bench.other_form().contains(&field.name));
+    names.found.iter_mut().for_each(|field| field.is_packed &= bench.packed().contains(&field.numbered));
+    pack(&mut names.found);
     let mut repeats = BTreeMap::new();
     for field in &names.found {
         *repeats.entry((field.scope.clone(), field.name)).or_insert(0u32) += 1;
     }
     let mut seen = BTreeMap::new();
-    let register = |Found { scope, instance, index, name, width, bits }: Found| {
+    let register = |Found { scope, instance, index, name, width, bits, .. }: Found| {
         let count = repeats[&(scope.clone(), name)];
         let nth = seen.entry((scope.clone(), name)).or_insert(0u32);
         let at = match (index, count) {
@@ -50,6 +53,20 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         Register { signal: Signal { name, width }, expression }
     };
     names.found.into_iter().map(register).collect()
+}
+
+/// Says of each field of a packed scope where in its word it stands: the last one lowest.
+fn pack(found: &mut [Found]) {
+    let mut scope = String::new();
+    let mut low = 0;
+    for field in found.iter_mut().rev().filter(|field| field.is_packed) {
+        if field.scope != scope {
+            (scope, low) = (field.scope.clone(), 0);
+        }
+        let word = format!("{}[{}]", field.numbered, field.index.unwrap_or(0));
+        field.bits = Some((word, format!("[{low}+:{}]", field.width)));
+        low += field.width;
+    }
 }
 
 /// The values of all registers, each in words of its own.
@@ -90,6 +107,9 @@ struct Found {
     /// The same of instances alone.
     instance: String,
     index: Option<u32>,
+    /// The numbered scope around it, or nothing.
+    numbered: &'static str,
+    is_packed: bool,
     name: &'static str,
     width: u32,
     /// Word and part select of a cell of a memory.
@@ -120,9 +140,11 @@ impl Names {
 
 impl Fields for Names {
     fn field(&mut self, field: Field) {
-        let index = self.scopes.iter().rev().find_map(|(_, index)| *index);
-        let (scope, instance) = (self.scope(), self.instance());
-        self.found.push(Found { scope, instance, index, name: field.name, width: field.width, bits: None });
+        let numbered = self.scopes.iter().rev().find(|(_, index)| index.is_some());
+        let &(numbered, index) = numbered.unwrap_or(&("", None));
+        let (scope, instance, is_packed) = (self.scope(), self.instance(), index.is_some());
+        let Field { name, width, .. } = field;
+        self.found.push(Found { scope, instance, index, numbered, is_packed, name, width, bits: None });
     }
     fn wide(&mut self, name: &'static str, bytes: &[u8]) {
         self.field(Field { name, width: bytes.len() as u32 * 8, value: 0, names: &[] });

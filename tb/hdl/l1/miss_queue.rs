@@ -1,0 +1,154 @@
+//! # Lockstep of the miss queue
+//! | testpoint                                                             | where |
+//! |-----------------------------------------------------------------------|-------|
+//! | none, one or two entries come as one leaves, of an empty and a full queue | `cycle` |
+//! | a search sees the entry that leaves, and not those that come           | `cycle` |
+//! | lines that differ in one bit, in entries of every kind                  | `entry` |
+
+use rtl::cells::atomic::AtomicOp;
+use rtl::kernel::{Describe, Edge, Field, Fields, FieldsExt, Payload};
+use rtl::l1::coalescer::LineShape;
+use rtl::l1::miss_queue::{MissEntry, MissKind, MissQueue};
+use rtl::noc::packet::{LINE_BYTES, TICKET_BITS};
+
+use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+
+block! {
+    |size, random| Box::new(Unit::new(size, random)),
+    [
+        Mistake::new("!= READ &&", "!= 1 &&"),
+        Mistake::new("&& slot[s][BITS-1-:3] != NOTICE", ""),
+        Mistake::new("slot[s][LINE+:LINE_BITS] == search_line", "slot[s][LINE+1+:LINE_BITS-1] == search_line[LINE_BITS-1:1]"),
+        Mistake::new("holds_write = |writes", "holds_write = |writes[DEPTH-1:1]"),
+        Mistake::new("head_valid = level != 0", "head_valid = level != DEPTH"),
+        Mistake::new("level_2 = level - L_BITS'(pop)", "level_2 = level"),
+        Mistake::new("L_BITS'(DEPTH) - level_2;", "L_BITS'(DEPTH) - level;"),
+        Mistake::new("+ L_BITS'(push && push_second)", "+ L_BITS'(push_second)"),
+        Mistake::new("assign behind = EMPTY;", "assign behind = '0;"),
+        Mistake::new("if (push && level_2 == L_BITS'(s))", "if (level_2 == L_BITS'(s))"),
+        Mistake::new("level_2 + 1'b1 == L_BITS'(s)", "level + 1'b1 == L_BITS'(s)"),
+        Mistake::new("else if (pop) slot[s] <= behind;", "else slot[s] <= behind;"),
+    ]
+}
+
+const LINE_BITS: u32 = 25;
+const KINDS: [MissKind; 6] =
+    [MissKind::Read, MissKind::Write, MissKind::WriteBack, MissKind::Atomic, MissKind::Reduce, MissKind::Notice];
+
+struct Unit {
+    depth: u32,
+    shape: LineShape,
+    dut: MissQueue,
+    lines: Vec<u64>,
+    moods: Moods<2>,
+    random: Random,
+}
+
+impl Unit {
+    fn new(size: Size, mut random: Random) -> Self {
+        let (depth, line_bytes) = match size {
+            Size::Small => (3, 8),
+            Size::Fermi | Size::Synthesised => (8, 128),
+            Size::Any => (2 + random.below(15) as u32, 32 << random.below(3)),
+        };
+        let shape = LineShape { line_bits: LINE_BITS, line_bytes, judged: false };
+        let line = random.below(1 << LINE_BITS);
+        let mut lines: Vec<_> = (0..4).map(|_| line ^ 1 << random.below(LINE_BITS.into())).collect();
+        lines.extend([line, line ^ 1]);
+        Self { depth, shape, dut: MissQueue::new(depth, shape), lines, moods: Moods::default(), random }
+    }
+
+    fn line(&mut self) -> u64 {
+        self.lines[self.random.below(self.lines.len() as u64) as usize]
+    }
+
+    fn entry(&mut self) -> MissEntry {
+        let mut data = [0; LINE_BYTES];
+        data[..self.shape.line_bytes as usize].fill_with(|| self.random.below(256) as u8);
+        let byte_mask = u128::from(self.random.below(u64::MAX)) | u128::from(self.random.below(u64::MAX)) << 64;
+        MissEntry {
+            kind: KINDS[self.random.below(KINDS.len() as u64) as usize],
+            id: self.random.below(1 << 32) as u32,
+            line: self.line(),
+            ticket: self.random.below(1 << TICKET_BITS),
+            atomic: AtomicOp::default(),
+            byte_mask: byte_mask & (u128::MAX >> (128 - self.shape.line_bytes)),
+            data,
+        }
+    }
+
+    /// An entry as the module has it, the least significant byte first.
+    fn word(&self, entry: &MissEntry) -> (u32, Vec<u8>) {
+        let mut bits = Bits::default();
+        entry.fields(&self.shape, &mut bits);
+        let mut bytes = vec![0; bits.0.len().div_ceil(8)];
+        for (at, bit) in bits.0.iter().rev().enumerate() {
+            bytes[at / 8] |= u8::from(*bit) << (at % 8);
+        }
+        (bits.0.len() as u32, bytes)
+    }
+}
+
+/// The bits of all fields, the top one of the first field first.
+#[derive(Default)]
+struct Bits(Vec<bool>);
+
+impl Fields for Bits {
+    fn field(&mut self, field: Field) {
+        self.0.extend((0..field.width).rev().map(|bit| field.value >> bit & 1 != 0));
+    }
+    fn wide(&mut self, name: &'static str, bytes: &[u8]) {
+        bytes.iter().rev().for_each(|byte| self.bits(name, *byte));
+    }
+}
+
+impl Bench for Unit {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("DEPTH", self.depth.to_string()),
+            ("LINE_BITS", LINE_BITS.to_string()),
+            ("LINE_BYTES", self.shape.line_bytes.to_string()),
+            ("TICKET_BITS", TICKET_BITS.to_string()),
+        ]
+    }
+
+    fn cycle(&mut self, _at: &Edge<'_>, ports: &mut Ports) {
+        let [pops, pushes] = self.moods.next(&mut self.random);
+        let search = self.line();
+        ports.input("search_line", LINE_BITS, search);
+        ports.output("holds_write", 1, self.dut.holds_write(search));
+        let head = self.dut.head().copied();
+        let bytes = head.map(|head| self.word(&head).1);
+        let pop = head.is_some() && self.random.percent(pops);
+        let [first, second] = [self.entry(), self.entry()];
+        let ((width, first_bytes), (_, second_bytes)) = (self.word(&first), self.word(&second));
+        ports.output("head_valid", 1, head.is_some());
+        ports.wide_output("head", width, bytes.as_deref());
+        ports.input("pop", 1, pop);
+        if pop {
+            self.dut.pop();
+        }
+        let room = self.dut.room();
+        let push = room > 0 && self.random.percent(pushes);
+        let push_second = room > 1 && self.random.percent(30);
+        ports.output("room", u32::BITS - self.depth.leading_zeros(), room);
+        ports.input("push", 1, push);
+        ports.input("push_second", 1, push_second);
+        ports.wide_input("first", width, &first_bytes);
+        ports.wide_input("second", width, &second_bytes);
+        if push {
+            self.dut.push_with(|slot| *slot = first);
+        }
+        if push && push_second {
+            self.dut.push_with(|slot| *slot = second);
+        }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.dut.describe(to);
+    }
+
+    fn packed(&self) -> &'static [&'static str] {
+        &["slot"]
+    }
+}
