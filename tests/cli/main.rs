@@ -9,6 +9,7 @@
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
 //! | kernels that never end, without time; what depends on an order   | `endless`   |
 //! | files: no output replaces another file, all written are listed   | `files`     |
+//! | parts in SystemVerilog: list, vectors, refusals                  | `hdl`       |
 //! | signals and limits of the system: nothing is left half-written   | `interrupt` |
 //! | a crate with a scheme of one's own                               | `new`       |
 //! | profiles, and figures as files                                  | `profile`   |
@@ -30,6 +31,7 @@ mod dram;
 mod endless;
 mod files;
 mod gtkwave;
+mod hdl;
 mod interrupt;
 mod new;
 mod optimize;

@@ -258,6 +258,11 @@ fn the_page_about_the_memory_system_shows_what_two_command_buses_bring() {
 }
 
 #[test]
+fn the_page_about_systemverilog_lists_the_modules() {
+    holds("docs/hdl.md", &[Part { name: "list", text: code_block(&printed(&["hdl", "list"])) }]);
+}
+
+#[test]
 fn the_page_of_results_counts_the_rows_that_hold() {
     let summary = code_block(&printed(&["reproduce", "--summary"]));
     holds("docs/results/README.md", &[Part { name: "summary", text: summary }]);

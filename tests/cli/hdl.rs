@@ -1,0 +1,45 @@
+//! `warpsieve hdl`: the list, vectors, and what is said of parts that are not there.
+
+use std::fs;
+
+use super::{Ended, warpsieve};
+
+#[test]
+fn every_part_is_listed_with_its_registers() {
+    let Ended { status, out, err } = warpsieve(&["hdl", "list"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let mshr = out.lines().find(|line| line.starts_with("l1/mshr ")).unwrap();
+    // 32 entries: 3 flags, line, place, count, head, order, and 8 waiters of 38 bits; and how many are ready.
+    assert!(mshr.contains("11,270") && mshr.contains("ENTRIES=32 MERGES=8"), "{mshr}");
+}
+
+#[test]
+fn vectors_are_a_bench_and_a_row_a_cycle_and_depend_on_the_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |seed: &str| {
+        let to = folder.path().join(seed);
+        let options = ["--cycles", "20", "--small", "--seed", seed];
+        let Ended { status, out, .. } =
+            warpsieve(&[&["hdl", "vectors", "l1/miss_queue", "-o", to.to_str().unwrap()], &options[..]].concat());
+        assert_eq!((status, out.lines().count()), (Some(0), 2), "{out}");
+        let bench = fs::read_to_string(to.join("l1_miss_queue_bench.sv")).unwrap();
+        assert!(bench.contains("miss_queue #("), "{bench}");
+        fs::read_to_string(to.join("l1_miss_queue_rows.hex")).unwrap()
+    };
+    let rows = written("1");
+    assert_eq!(rows.lines().count(), 20);
+    assert_ne!(rows, written("2"));
+}
+
+#[test]
+fn a_part_that_is_not_there_is_refused_with_one_that_is() {
+    for command in ["synth", "vectors"] {
+        let options: &[&str] = if command == "vectors" { &["-o", "nowhere"] } else { &[] };
+        let Ended { status, out, err } = warpsieve(&[&["hdl", command, "l1/mhsr"], options].concat());
+        assert_eq!((status, out.as_str()), (Some(2), ""));
+        assert!(
+            err.contains("there is no block `l1/mhsr` in hdl/") && err.contains("did you mean `l1/mshr`?"),
+            "{err}"
+        );
+    }
+}
