@@ -173,11 +173,6 @@ module mshr #(
       closed <= closed_3 | (overtakes ? acc_match & ~ready_3 : '0);
       ready_entries <= len_3;
     end
-    // Those behind the last one keep what they held.
-    for (int e = 0; e < ENTRIES; e++)
-      if (frees && L_BITS'(e) < len_3)
-        order[e] <= fill_go && L_BITS'(e + 1) == ready_entries ? fill_entry : order[(e+1)%ENTRIES];
-      else if (fill_go && L_BITS'(e) == ready_entries) order[e] <= fill_entry;
     if (pop_go) head[pop_entry] <= pop_next;
     if (misses) begin
       line[free_entry] <= acc_line;
@@ -189,5 +184,13 @@ module mshr #(
       slot[acc_entry*MERGES+32'(push_at)] <= acc_slot;
       lanes[acc_entry*MERGES+32'(push_at)] <= acc_lanes;
     end
+  end
+
+  // Those behind the last one keep what they held.
+  for (genvar e = 0; e < ENTRIES; e++) begin : g_order
+    always_ff @(posedge clk)
+      if (frees && L_BITS'(e) < len_3)
+        order[e] <= fill_go && L_BITS'(e + 1) == ready_entries ? fill_entry : order[(e+1)%ENTRIES];
+      else if (fill_go && L_BITS'(e) == ready_entries) order[e] <= fill_entry;
   end
 endmodule

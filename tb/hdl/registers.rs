@@ -4,6 +4,7 @@
 //! | described                              | in the module                                               |
 //! |----------------------------------------|-------------------------------------------------------------|
 //! | field `head`                           | `head`                                                       |
+//! | field `type`, or another keyword of SystemVerilog | `type_`                                          |
 //! | field `line` of the numbered scope `entry[3]` | `line[3]`                                             |
 //! | field `slot`, the second of five in that scope | `slot[3*5+1]`                                        |
 //! | field `count` of the part `fifo`       | `fifo.count`, of an instance of that name; a part of the module's own name is the module |
@@ -16,6 +17,9 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
 use super::Bench;
 use super::ports::{Signal, push};
+
+/// Names of registers that SystemVerilog has a meaning for.
+const KEYWORDS: [&str; 2] = ["function", "type"];
 
 /// A register: how the description calls it, and how the module does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +52,10 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         // A cell of a memory says where in its word it stands, and is named once.
         let (expression, name) = match bits {
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
-            None => (format!("{instance}{name}{at}"), format!("{scope}{name}{told}")),
+            None => {
+                let end = if KEYWORDS.contains(&name) { "_" } else { "" };
+                (format!("{instance}{name}{end}{at}"), format!("{scope}{name}{told}"))
+            }
         };
         Register { signal: Signal { name, width }, expression }
     };

@@ -26,23 +26,16 @@ use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("rc > steps ? rc - steps : '0", "rc - steps"),
         Mistake::new("fill_kept ? VALID : is_original ? EMPTY : CANDIDATE", "fill_kept ? VALID : CANDIDATE"),
         Mistake::new("fill_free = free[fill_set] + F_BITS'(!fill_kept)", "fill_free = free[fill_set]"),
         Mistake::new("row_free = same ? fill_free : free[set_index]", "row_free = free[set_index]"),
-        Mistake::new("row = forgets ? forgotten(read) : read", "row = read"),
-        Mistake::new("key = {rc[t], ~tlru[t]}", "key = {rc[t], tlru[t]}"),
-        Mistake::new("spare == '0 || key < least", "spare == '0 || key > least"),
         Mistake::new("if (empty != '0) spare = empty & (~empty + 1'b1);", "if (empty != '0) spare = empty;"),
         Mistake::new("found != '0 && count != '1", "found != '0"),
         Mistake::new("32'(count) < THRESHOLD", "32'(count) <= THRESHOLD"),
         Mistake::new("(found != '0 || !(&committed)) && row_free != 0", "row_free != 0"),
         Mistake::new("!victim_valid || rank[w] >= top", "!victim_valid || rank[w] <= top"),
-        Mistake::new("found != '0 ? found : spare", "spare"),
         Mistake::new("claims && victim_holds ? 6'd2", "claims ? 6'd2"),
         Mistake::new("if (claims) lines_next[w*LINE] = 0;", ""),
-        Mistake::new("tlru[t] < last", "tlru[t] > last"),
-        Mistake::new("rank[w] < rank[used_way]", "1"),
         Mistake::new("wire drops = op[1] && go && !stores && present;", "wire drops = op[1] && go && !stores && has_place;"),
         Mistake::new("entries[s] <= forgets ? forgotten(kept) : kept;", "entries[s] <= kept;"),
         Mistake::equivalent(

@@ -1,0 +1,164 @@
+// # Coalescer
+// Splits one warp memory instruction into line requests, one a cycle: the lowest lane that still waits names the line,
+// every waiting lane in that line joins.
+//
+// One cycle, in this order; each port at most once, and the second sees what the first did:
+//
+// | port     | contract                                                                                      |
+// |----------|-----------------------------------------------------------------------------------------------|
+// | 1 `emit` | the next line request, while lanes wait; it leaves where `emit_ready`                           |
+// | 2 `take` | an instruction with one lane or more, where `take_ready`: no lane is left of the one before     |
+//
+// Latency: an instruction taken in one cycle gives its first request in the next. Of two lanes of one store that write
+// the same byte the higher lane wins. No two lanes of an atomic's request name the same word: the lowest does, the others
+// wait. A compare-and-swap brings two operands a lane; a request serves lanes of one half of the line and carries
+// the values to compare in the other half. Constants: lanes that name one word, or one of 8 bytes, go together.
+// `emit_sectors` has a meaning for loads with BY_SECTOR, `emit_function` and `emit_type` for atomics and reductions.
+// Kinds: 0 load, 1 store, 2 atomic, 3 reduction. Space 2 is constant memory; function 7 is compare-and-swap.
+// `take_data` and `take_compare` hold the low words of all lanes, then the high words, lane 0 in the lowest bits.
+module coalescer #(
+    parameter int LINE_BITS = 25,
+    parameter int LINE_LOG2 = 7,
+    parameter bit BY_SECTOR = 0,
+    localparam int LANES = 32,
+    localparam int ADDR_BITS = LINE_BITS + LINE_LOG2,
+    localparam int LINE_BYTES = 1 << LINE_LOG2
+) (
+    input  logic                       clk,
+    input  logic                       rst,
+
+    input  logic                       emit_ready,
+    output logic                       emit_valid,
+    output logic [1:0]                 emit_kind,
+    output logic [1:0]                 emit_space,
+    output logic                       emit_uncached,
+    output logic [31:0]                emit_id,
+    output logic [5:0]                 emit_warp,
+    output logic [5:0]                 emit_slot,
+    output logic [LINE_BITS-1:0]       emit_line,
+    output logic [LANES-1:0]           emit_lanes,
+    output logic [3:0]                 emit_sectors,
+    output logic [3:0]                 emit_function,
+    output logic [3:0]                 emit_type,
+    output logic [LINE_BYTES-1:0]      emit_byte_mask,
+    output logic [8*LINE_BYTES-1:0]    emit_data,
+
+    output logic                       take_ready,
+    input  logic                       take_valid,
+    input  logic [1:0]                 take_kind,
+    input  logic [1:0]                 take_space,
+    input  logic                       take_uncached,
+    input  logic [5:0]                 take_warp,
+    input  logic [5:0]                 take_slot,
+    input  logic [1:0]                 take_size_log2,
+    input  logic [LANES-1:0]           take_mask,
+    input  logic [3:0]                 take_function,
+    input  logic [3:0]                 take_type,
+    input  logic [LANES*ADDR_BITS-1:0] take_address,
+    input  logic [64*LANES-1:0]        take_data,
+    input  logic [64*LANES-1:0]        take_compare
+);
+  localparam logic [1:0] LOAD = 0, CONST = 2;
+  localparam logic [3:0] SWAP = 7;
+  // A line in words of 8 bytes.
+  localparam int WORDS = LINE_BYTES / 8, WORD_BITS = LINE_LOG2 - 3;
+
+  logic [1:0]           kind, space, size_log2;
+  logic                 uncached;
+  logic [5:0]           warp, slot;
+  logic [LANES-1:0]     waiting;
+  logic [31:0]          next_id;
+  logic [ADDR_BITS-1:0] address [LANES];
+  logic [31:0]          data    [2*LANES];
+  logic [3:0]           function_, type_;
+  logic [31:0]          compare [2*LANES];
+
+  // 1: the first lane that waits, and those that go with it.
+  wire is_atomic = kind[1];
+  wire swaps = is_atomic && function_ == SWAP;
+  logic [ADDR_BITS-1:0] first, differs;
+  logic [LANES-1:0]     lanes;
+  always_comb begin
+    first = '0;
+    for (int l = LANES - 1; l >= 0; l--) if (waiting[l]) first = address[l];
+    for (int l = 0; l < LANES; l++) begin
+      differs = address[l] ^ first;
+      if (space == CONST && !is_atomic) lanes[l] = waiting[l] && differs[ADDR_BITS-1:2] == 0;
+      else lanes[l] = waiting[l] && differs[ADDR_BITS-1:LINE_LOG2] == 0 && !(swaps && differs[LINE_LOG2-1]);
+    end
+    if (is_atomic)
+      for (int l = 1; l < LANES; l++)
+        for (int j = 0; j < l; j++)
+          if (waiting[j] && address[j][LINE_LOG2-1:0] == address[l][LINE_LOG2-1:0] && lanes[j]) lanes[l] = 0;
+  end
+
+  // The bytes of the line, lane after lane.
+  logic [7:0]  enabled [WORDS];
+  logic [63:0] words   [WORDS];
+  logic [7:0]  enable;
+  logic [63:0] bits;
+  logic [WORD_BITS-1:0] at;
+  function automatic [63:0] repeated(input [63:0] value, input [1:0] log2);
+    case (log2)
+      2'd0: repeated = {8{value[7:0]}};
+      2'd1: repeated = {4{value[15:0]}};
+      2'd2: repeated = {2{value[31:0]}};
+      default: repeated = value;
+    endcase
+  endfunction
+  always_comb begin
+    for (int w = 0; w < WORDS; w++) {enabled[w], words[w]} = '0;
+    emit_sectors = '0;
+    for (int l = 0; l < LANES; l++) begin
+      at = address[l][LINE_LOG2-1:3];
+      enable = ((8'd1 << (4'd1 << size_log2)) - 8'd1) << address[l][2:0];
+      for (int b = 0; b < 8; b++) bits[b*8+:8] = {8{enable[b]}};
+      if (lanes[l] && kind != LOAD) begin
+        enabled[at] = enabled[at] | enable;
+        words[at] = words[at] & ~bits | repeated({data[LANES+l], data[l]}, size_log2) & bits;
+        at[WORD_BITS-1] = !at[WORD_BITS-1];
+        if (swaps) words[at] = words[at] & ~bits | repeated({compare[LANES+l], compare[l]}, size_log2) & bits;
+      end
+      for (int s = 0; s < LINE_BYTES / 32; s++)
+        emit_sectors[s] |= BY_SECTOR && lanes[l] && address[l][LINE_LOG2-1:5] == (LINE_LOG2-5)'(s);
+    end
+  end
+  for (genvar w = 0; w < WORDS; w++) begin : g_word
+    assign emit_byte_mask[w*8+:8] = enabled[w];
+    assign emit_data[w*64+:64] = words[w];
+  end
+
+  assign emit_valid = waiting != '0;
+  assign {emit_kind, emit_space, emit_uncached, emit_id} = {kind, space, uncached, next_id};
+  assign {emit_warp, emit_slot, emit_function, emit_type} = {warp, slot, function_, type_};
+  assign emit_line = first[ADDR_BITS-1:LINE_LOG2];
+  assign emit_lanes = lanes;
+  wire emits = emit_valid && emit_ready;
+  wire [LANES-1:0] waiting_1 = emits ? waiting & ~lanes : waiting;
+
+  // 2: an instruction is taken. Loads leave the data of an earlier one alone, all but atomics the other operands.
+  assign take_ready = waiting_1 == '0;
+  wire takes = take_valid && take_ready;
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      waiting <= '0;
+      next_id <= '0;
+      type_ <= 4'd2;
+    end else begin
+      waiting <= takes ? take_mask : waiting_1;
+      next_id <= next_id + 32'(emits);
+      if (takes && take_kind[1]) type_ <= take_type;
+    end
+    if (takes) {kind, space, uncached, warp, slot, size_log2} <= {take_kind, take_space, take_uncached, take_warp, take_slot, take_size_log2};
+    if (takes && take_kind[1]) function_ <= take_function;
+  end
+  for (genvar l = 0; l < LANES; l++) begin : g_lane
+    always_ff @(posedge clk) if (takes) address[l] <= take_address[l*ADDR_BITS+:ADDR_BITS];
+  end
+  for (genvar w = 0; w < 2 * LANES; w++) begin : g_operand
+    always_ff @(posedge clk) begin
+      if (takes && take_kind != LOAD) data[w] <= take_data[w*32+:32];
+      if (takes && take_kind[1]) compare[w] <= take_compare[w*32+:32];
+    end
+  end
+endmodule
