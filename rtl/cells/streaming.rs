@@ -5,6 +5,7 @@
 //! At the end of a period an open cache closes if more than `miss_percent` of the accesses missed, a closed
 //! one opens if fewer did. At equality, or with fewer than `min_accesses`, it stays as it is. Periods end
 //! at the multiples of their length, or where somebody else says, who may forbid to close.
+//! One cycle: the end of a period, then `count`, each at most once.
 //!
 //! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
 //! Twin: `golden/l1/streaming.rs`.

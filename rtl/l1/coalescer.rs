@@ -7,6 +7,7 @@
 //! | `take` | in  | `WarpAccess` | only while idle; at least one lane active                   |
 //! | `emit` | out | `LineAccess` | one a cycle while busy, first line first                    |
 //!
+//! One cycle: `emit`, then `take`, if no lane is left of the instruction before.
 //! Latency: an instruction taken in one cycle gives its first request in the next. Lines come in
 //! the order of their lowest lanes, so a store's bytes and a load's lanes are deterministic. Of two
 //! lanes of one store that write the same byte the higher lane wins.

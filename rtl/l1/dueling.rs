@@ -23,6 +23,7 @@
 //! compare. The paper has "all the SMs" follow (section 4.3), turns bypassing on or off "in all SMs" and
 //! sees no loss (section 6.1 (b)), which an SM that keeps the wrong mode to the end would cause; a first
 //! interval, on the other hand, compares two cold caches.
+//! One cycle: the modes, where an interval ends, then what the leaders see, which counts for the next.
 //! Latency: an access counts in the cycle after it was accepted, a mode is in force in the cycle
 //! after the decision. A sleeping block has nothing to count until its timer ends.
 //! Area order: four counters, two products.

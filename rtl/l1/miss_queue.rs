@@ -11,6 +11,7 @@
 //!
 //! `holds_write` compares a line with every queued store and atomic: a load on the bypass path must
 //! not pass one of its own line.
+//! One cycle: that search, then `pop`, then up to two pushes, for which there is the room that `pop` has left.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` knows what the core must get.

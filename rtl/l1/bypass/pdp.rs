@@ -9,7 +9,7 @@
 //! | `age`          | in  | set, way | an access was accepted: all lines age, that of `way` is renewed |
 //!
 //! An access is a load that the cache accepts or sends past; stores are none, for they allocate nothing,
-//! and a refused load changes nothing.
+//! and a refused load changes nothing. One cycle: the set is read, then it ages, each at most once.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
