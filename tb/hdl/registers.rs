@@ -6,6 +6,7 @@
 //! | field `head`                           | `head`                                                       |
 //! | field `type`, or another keyword of SystemVerilog | `type_`                                          |
 //! | field `line` of the numbered scope `entry[3]` | `line[3]`                                             |
+//! | field `entries` of the numbered scope `used[1]`, a mask of more than 64 | `used[64+:64]`                  |
 //! | field `slot`, the second of five in that scope | `slot[3*5+1]`                                        |
 //! | field `count` of the part `fifo`       | `fifo.count`, of an instance of that name; a part of the module's own name is the module |
 //! | field `line` of the numbered scope `slot[3]`, where the bench has it packed | bits of the word `slot[3]`, as of a cell |
@@ -18,6 +19,8 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 use super::Bench;
 use super::ports::{Signal, push};
 
+/// A field of this name in a numbered scope is a word of the mask that the scope is.
+const PART_OF_MASK: &str = "entries";
 /// Names of registers that SystemVerilog has a meaning for.
 const KEYWORDS: [&str; 2] = ["function", "type"];
 
@@ -40,7 +43,7 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         *repeats.entry((field.scope.clone(), field.name)).or_insert(0u32) += 1;
     }
     let mut seen = BTreeMap::new();
-    let register = |Found { scope, instance, index, name, width, bits, .. }: Found| {
+    let register = |Found { scope, instance, index, numbered, name, width, bits, .. }: Found| {
         let count = repeats[&(scope.clone(), name)];
         let nth = seen.entry((scope.clone(), name)).or_insert(0u32);
         let at = match (index, count) {
@@ -52,6 +55,10 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
         // A cell of a memory says where in its word it stands, and is named once.
         let (expression, name) = match bits {
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
+            None if name == PART_OF_MASK && index.is_some() => {
+                let first = u64::BITS * index.unwrap_or(0);
+                (format!("{instance}{numbered}[{first}+:{width}]"), format!("{scope}{name}"))
+            }
             None => {
                 let end = if KEYWORDS.contains(&name) { "_" } else { "" };
                 (format!("{instance}{name}{end}{at}"), format!("{scope}{name}{told}"))

@@ -112,3 +112,16 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     let (passed, out) = played(&wrong);
     assert!(!passed && out.contains("expected"), "{out}");
 }
+
+#[test]
+#[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+fn an_mshr_of_more_than_64_entries_agrees_in_all_its_masks() {
+    let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
+    let entries = |seed: u64| {
+        let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
+        parameters.into_iter().find(|(name, _)| *name == "ENTRIES").and_then(|(_, value)| value.parse::<u32>().ok())
+    };
+    let seed = (1..).find(|seed| entries(*seed).is_some_and(|entries| (65..80).contains(&entries))).unwrap();
+    let agreed = Lockstep::new(block, Size::Any, seed, &[]).unwrap().run(0, 5000).unwrap();
+    assert_eq!(agreed.map(|agreed| agreed.cycles), Ok(5000));
+}

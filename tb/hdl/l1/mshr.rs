@@ -67,7 +67,7 @@ impl Unit {
         let (entries, merges, recalls) = match size {
             Size::Small => (4, 2, true),
             Size::Fermi | Size::Synthesised => (32, 8, false),
-            Size::Any => (1 + random.below(64) as u32, 1 + random.below(32) as u32, random.percent(50)),
+            Size::Any => (1 + random.below(150) as u32, 1 + random.below(12) as u32, random.percent(50)),
         };
         let mut lines: Vec<_> = (0..=entries).map(|_| random.below(1 << LINE_BITS)).collect();
         lines.extend_from_within(..);
