@@ -242,3 +242,18 @@ fn technology_once() -> &'static Technology {
     static ONCE: std::sync::OnceLock<Technology> = std::sync::OnceLock::new();
     ONCE.get_or_init(technology)
 }
+
+#[test]
+fn the_cells_of_synthesis_are_those_of_the_estimate() {
+    let technology = technology();
+    let library = technology.liberty();
+    for (name, um2) in
+        [("inv", 0.532), ("nand2", 0.798), ("nor2", 0.798), ("xor2", 1.596), ("mux2", 1.862), ("dff", 4.522)]
+    {
+        assert_eq!(technology.cell_um2(name), Some(um2));
+        assert!(library.contains(&format!("cell({name}) {{ area: {um2};")), "{library}");
+    }
+    assert_eq!(technology.cell_um2("buf"), Some(1.064), "two inverters");
+    assert_eq!(technology.cell_um2("nand3"), None);
+    assert_eq!(technology.flops(Node::N45, 1).um2, 5.32, "a bit of state is estimated with its reset");
+}
