@@ -4,7 +4,8 @@
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
-//! Bench: its own tests and `tb/l2/atomics.rs`.
+//! Bench: its own tests, `tb/l2/atomics.rs`, and `tb/hdl/cells/atomic.rs` beside `hdl/cells/atomic.sv`, but for sums of
+//! floating-point numbers, which take no cycle more here.
 
 use isa::lanes::{AtomicFn, atomic};
 use isa::types::Type;

@@ -46,6 +46,7 @@ mod random;
 mod registers;
 mod sm;
 mod synthesis;
+mod throttle;
 mod tracker;
 mod vectors;
 

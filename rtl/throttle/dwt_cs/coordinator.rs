@@ -21,7 +21,7 @@
 //! Area: the sums, the best count, the memo.
 //!
 //! Twin: `golden/throttle/dwt_cs.rs`.
-//! Bench: `tb/throttle/coordinator.rs`.
+//! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` beside `hdl/throttle/coordinator.sv`.
 
 use arbitrary_int::{u27, u31};
 

@@ -9,12 +9,14 @@
 //! | `count`  | in  | counts     | what the core issued, what its L1D missed                        |
 //! | `admit`  | out | limit      | warps of each scheduler that may issue                           |
 //!
+//! One cycle: `tick`, `obey`, misses, what was issued, and the end of the kernel, each of which sees what those before it did.
+//!
 //! A period counts the instructions issued in its cycles. A miss is counted a cycle after it happened,
 //! which is when the core learns of it. The first period begins with the first cycle of the kernel.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/dwt_cs.rs`.
-//! Bench: its own tests and `tb/throttle/coordinator.rs`.
+//! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` beside `hdl/throttle/monitor.sv`.
 
 use arbitrary_int::traits::Integer;
 

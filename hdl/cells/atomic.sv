@@ -1,0 +1,91 @@
+// # Atomic unit
+// Reads, changes and writes words of a line in one pass: what an L2 bank does for an atomic request. An adder and a comparator
+// for each place of a word of 8 bytes do for two of 4 bytes as well.
+//
+// | port         | contract                                                                                      |
+// |--------------|-----------------------------------------------------------------------------------------------|
+// | `f`          | 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 exchange, 7 compare and swap, 8 increment, 9 decrement |
+// | `ty`         | a word as U32 (2), U64 (3), S32 (6), S64 (7), B32 (10) or B64 (11)                                |
+// | `byte_mask`  | whole words, each of them changed                                                             |
+// | `operands`   | that of a word at the word's own place; of compare and swap, what the word may get               |
+// | `line_next`  | the line afterwards; `changed` if any word is another than before                              |
+//
+// What compare and swap compares lies at the word's place in the other half of OPERAND_BYTES, which are 16 or more.
+// Increment becomes 0 from the operand on, decrement the operand at 0 and above the operand, both without sign.
+// Sums of floating-point numbers are not here: the Rust part lets them take the same cycle, which an adder of a machine
+// like this would not.
+// Latency: none. No registers.
+module atomic #(
+    parameter int LINE_BYTES = 128,
+    parameter int OPERAND_BYTES = LINE_BYTES
+) (
+    input  logic [3:0]              f,
+    input  logic [3:0]              ty,
+    input  logic [LINE_BYTES*8-1:0] line,
+    input  logic [LINE_BYTES-1:0]   byte_mask,
+    input  logic [LINE_BYTES*8-1:0] operands,
+    output logic [LINE_BYTES*8-1:0] line_next,
+    output logic                    changed
+);
+  localparam logic [3:0] ADD = 0, MIN = 1, MAX = 2, AND = 3, OR = 4, XOR = 5, EXCHANGE = 6, SWAP = 7, INCREMENT = 8;
+  localparam int PLACES = LINE_BYTES / 8;
+
+  wire wide = ty[0];
+  wire is_signed = ty[3:2] == 2'd1 && (f == MIN || f == MAX);
+
+  logic [PLACES-1:0] differs;
+  assign changed = differs != '0;
+  for (genvar p = 0; p < PLACES; p++) begin : g_place
+    wire [63:0] old = line[p*64+:64];
+    wire [63:0] operand = operands[p*64+:64];
+    wire [63:0] half = operands[((p*8)^(OPERAND_BYTES/2))*8+:64];
+
+    // Sum: two words, or one with a carry between its halves.
+    logic [63:0] addend;
+    always_comb
+      case (f)
+        ADD: addend = operand;
+        INCREMENT: addend = wide ? 64'd1 : {32'd1, 32'd1};
+        default: addend = '1;
+      endcase
+    wire [32:0] low_sum = {1'b0, old[31:0]} + {1'b0, addend[31:0]};
+    wire [31:0] high_sum = old[63:32] + addend[63:32] + 32'(wide && low_sum[32]);
+    wire [63:0] sum = {high_sum, low_sum[31:0]};
+
+    // Comparison: bit 0 of the low word, bit 1 of the high one, both of a wide one. A sign bit counts the other way.
+    wire [63:0] flip = {is_signed, 31'd0, is_signed && !wide, 31'd0};
+    wire [63:0] a = old ^ flip;
+    wire [63:0] b = operand ^ flip;
+    wire [1:0]  below = {a[63:32] < b[63:32], a[31:0] < b[31:0]};
+    wire [1:0]  same = {a[63:32] == b[63:32], a[31:0] == b[31:0]};
+    wire [1:0]  zero = {old[63:32] == '0, old[31:0] == '0};
+    wire [1:0]  equal = {old[63:32] == half[63:32], old[31:0] == half[31:0]};
+    wire [1:0]  is_below = wide ? {2{below[1] || same[1] && below[0]}} : below;
+    wire [1:0]  is_same = wide ? {2{&same}} : same;
+    wire [1:0]  is_zero = wide ? {2{&zero}} : zero;
+    wire [1:0]  is_equal = wide ? {2{&equal}} : equal;
+
+    for (genvar h = 0; h < 2; h++) begin : g_half
+      wire [31:0] was = old[h*32+:32];
+      wire [31:0] by = operand[h*32+:32];
+      logic [31:0] result;
+      always_comb
+        case (f)
+          ADD: result = sum[h*32+:32];
+          MIN: result = is_below[h] ? was : by;
+          MAX: result = is_below[h] ? by : was;
+          AND: result = was & by;
+          OR: result = was | by;
+          XOR: result = was ^ by;
+          EXCHANGE: result = by;
+          SWAP: result = is_equal[h] ? by : was;
+          INCREMENT: result = is_below[h] ? sum[h*32+:32] : '0;
+          default: result = is_zero[h] || !is_below[h] && !is_same[h] ? by : sum[h*32+:32];
+        endcase
+      wire chosen = byte_mask[p*8+(h==0?0:4)];
+      assign line_next[p*64+h*32+:32] = chosen ? result : was;
+    end
+    assign differs[p] = line_next[p*64+:64] != old;
+  end
+  wire unused = &{1'b0, byte_mask, ty};
+endmodule

@@ -1,0 +1,176 @@
+// # DWT-CS coordinator
+// Tells from the counts of all cores when the L1Ds thrash, lets every core try another number of warps, and gives all of them
+// the number with which a core got most done (khairy2015 section 4.2).
+//
+// One cycle, in this order:
+//
+// | port       | contract                                                                                     |
+// |------------|----------------------------------------------------------------------------------------------|
+// | 1 `report` | a bit a core: what it counted, in a sample or not; once before each order                       |
+// | 2 `order`  | once all have reported, perhaps: each tries its own `order_limits`, or keeps to it if `order_fixed` |
+// | 3 `load`   | a kernel comes, while none runs                                                               |
+//
+// Core i, counted from 1, tries i warps first. If the highest number tried wins, the next round goes on above it, while the
+// last core keeps to it. Of equal counts the fewer warps win; if nobody got anything done, nobody is held back.
+// A report of another kind than what is waited for comes too late, and counts for nothing.
+// TRIGGER tells whose misses count: of all together (0), of any core alone (1), of core COORDINATOR alone (2).
+// With PERSISTS the search goes on with the next launch of the same kernel.
+// Latency: the last report is answered in its cycle; reports of one cycle go through a chain of adders and comparators.
+module coordinator #(
+    parameter int CORES = 15,
+    parameter int MOST = 24,
+    parameter int MPKI = 10,
+    parameter int ABOVE = 3,
+    parameter int TRIGGER = 0,
+    parameter int COORDINATOR = 8,
+    parameter int MEMO = 8,
+    parameter bit PERSISTS = 0
+) (
+    input  logic                clk,
+    input  logic                rst,
+    input  logic [CORES-1:0]    report_valid,
+    input  logic [CORES-1:0]    report_sample,
+    input  logic [CORES*20-1:0] report_misses,
+    input  logic [CORES*24-1:0] report_instructions,
+    output logic                order_valid,
+    output logic                order_fixed,
+    output logic [CORES*7-1:0]  order_limits,
+    input  logic                load_valid,
+    input  logic [15:0]         load_key
+);
+  localparam logic [1:0] MONITOR = 0, SAMPLE = 1, FIXED = 2;
+
+  (* fsm_encoding = "none" *)
+  logic [1:0]       phase;
+  logic [15:0]      key;
+  logic [CORES-1:0] got;
+  logic [26:0]      misses;
+  logic [30:0]      instructions;
+  logic             hot;
+  logic [2:0]       streak;
+  logic [6:0]       base, best_limit;
+  logic [23:0]      best_count;
+
+  // What a core tries in a round that starts from a base.
+  function automatic [6:0] limit_in(input int core, input [6:0] from);
+    int up;
+    up = 32'(from) + core + 1;
+    if (from == 0) limit_in = core + 1 < MOST ? 7'(core + 1) : 7'(MOST);
+    else limit_in = up <= MOST && (core + 1 < CORES || CORES == 1) ? 7'(up) : from;
+  endfunction
+
+  // Misses per thousand instructions as a fraction in lowest terms, which takes the narrowest products.
+  function automatic int common(input int a, input int b);
+    common = 1;
+    for (int d = 2; d <= b; d++) if (a % d == 0 && b % d == 0) common = d;
+  endfunction
+  localparam int PER_MISS = 1000 / common(1000, MPKI), PER_INSTRUCTION = MPKI / common(1000, MPKI);
+
+  function automatic is_above(input [26:0] m, input [30:0] i);
+    is_above = 41'(PER_MISS) * 41'(m) > 41'(PER_INSTRUCTION) * 41'(i);
+  endfunction
+
+  // 1: reports, from the first core to the last.
+  logic [CORES-1:0] got_1;
+  logic [26:0]      misses_1;
+  logic [30:0]      instructions_1;
+  logic             hot_1;
+  logic [23:0]      best_count_1;
+  logic [6:0]       best_limit_1, highest;
+  always_comb begin
+    got_1 = got;
+    {misses_1, instructions_1, hot_1} = {misses, instructions, hot};
+    {best_count_1, best_limit_1} = {best_count, best_limit};
+    highest = '0;
+    for (int c = 0; c < CORES; c++) begin
+      if (limit_in(c, base) > highest) highest = limit_in(c, base);
+      if (report_valid[c] && report_sample[c] == (phase == SAMPLE)) begin
+        got_1[c] = 1;
+        if (phase == SAMPLE) begin
+          // Without a best one there is 0 in its place, and no limit is below.
+          if (report_instructions[c*24+:24] > best_count_1
+              || report_instructions[c*24+:24] == best_count_1 && limit_in(c, base) < best_limit_1)
+            {best_count_1, best_limit_1} = {report_instructions[c*24+:24], limit_in(c, base)};
+        end else begin
+          misses_1 = misses_1 + 27'(report_misses[c*20+:20]);
+          instructions_1 = instructions_1 + 31'(report_instructions[c*24+:24]);
+          if (TRIGGER == 1 || TRIGGER == 2 && c + 1 == COORDINATOR)
+            hot_1 |= is_above(27'(report_misses[c*20+:20]), 31'(report_instructions[c*24+:24]));
+        end
+      end
+    end
+  end
+
+  // 2: all have reported.
+  wire        all = &got_1;
+  wire        ends_sample = all && phase == SAMPLE;
+  wire        ends_period = all && phase != SAMPLE;
+  wire        found = best_count_1 != 0;
+  wire        goes_on = ends_sample && found && best_limit_1 == highest && highest < 7'(MOST);
+  wire        notes = ends_sample && found && !goes_on;
+  wire        above = hot_1 || TRIGGER == 0 && is_above(misses_1, instructions_1);
+  wire [2:0]  streak_1 = above ? streak + 1'b1 : '0;
+  wire        thrashes = ends_period && streak_1 >= 3'(ABOVE);
+  logic       is_known;
+  logic [6:0] known;
+  wire        samples = goes_on || thrashes && !is_known;
+  wire [6:0]  base_next = goes_on ? highest : thrashes ? (is_known ? known : '0) : found ? best_limit_1 : 7'(MOST);
+  assign order_valid = ends_sample || thrashes;
+  assign order_fixed = !samples;
+  always_comb
+    for (int c = 0; c < CORES; c++) order_limits[c*7+:7] = samples ? limit_in(c, base_next) : base_next;
+
+  // 3: a kernel.
+  wire forgets = load_valid && (!PERSISTS || load_key != key);
+  always_ff @(posedge clk) begin
+    if (rst || forgets) begin
+      phase <= MONITOR;
+      got <= '0;
+      {misses, instructions, hot} <= '0;
+      streak <= '0;
+      base <= '0;
+      {best_count, best_limit} <= '0;
+    end else begin
+      if (order_valid) {phase, base} <= {samples ? SAMPLE : FIXED, base_next};
+      got <= all ? '0 : got_1;
+      {misses, instructions, hot} <= all ? '0 : {misses_1, instructions_1, hot_1};
+      if (ends_period) streak <= thrashes ? '0 : streak_1;
+      {best_count, best_limit} <= samples && CORES > 1 ? '0 : {best_count_1, best_limit_1};
+    end
+    if (rst) key <= '0;
+    else if (load_valid) key <= load_key;
+  end
+
+  // The limits found for the kernels sampled last, first in first out. Its registers have names that are taken outside.
+  wire [15:0] noted_key = key;
+  // verilator lint_off VARHIDDEN
+  if (1) begin : memo
+    logic [5:0]      next;
+    logic [MEMO-1:0] valid;
+    logic [15:0]     key   [MEMO];
+    logic [6:0]      limit [MEMO];
+    always_comb begin
+      is_known = 0;
+      known = '0;
+      for (int e = MEMO - 1; e >= 0; e--)
+        if (valid[e] && key[e] == noted_key) begin
+          is_known = 1;
+          known = limit[e];
+        end
+    end
+    always_ff @(posedge clk)
+      if (rst) begin
+        next <= '0;
+        valid <= '0;
+        for (int e = 0; e < MEMO; e++) {key[e], limit[e]} <= '0;
+      end else if (notes) begin
+        next <= 32'(next) == MEMO - 1 ? '0 : next + 1'b1;
+        for (int e = 0; e < MEMO; e++)
+          if (next == 6'(e)) begin
+            valid[e] <= 1;
+            {key[e], limit[e]} <= {noted_key, best_limit_1};
+          end
+      end
+  end
+  // verilator lint_on VARHIDDEN
+endmodule

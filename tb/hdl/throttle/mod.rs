@@ -1,0 +1,3 @@
+//! What holds warps back.
+
+automod::dir!("throttle");
