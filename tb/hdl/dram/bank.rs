@@ -150,7 +150,13 @@ impl Bench for Unit {
         let (row, overtakes) = (random.below(1 << ROW_BITS) as u32, random.percent(50));
         let op: u32 = match dut.open() {
             _ if !random.percent(often) => 0,
-            None if act => if random.percent(10) { 5 } else { 1 },
+            None if act => {
+                if random.percent(10) {
+                    5
+                } else {
+                    1
+                }
+            }
             Some(_) if pre && random.percent(closes) => 4,
             Some(_) if rd && random.percent(50) => 2,
             Some(_) if wr => 3,

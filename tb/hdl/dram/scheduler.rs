@@ -156,7 +156,9 @@ impl Bench for Unit {
         let mut any = |open: u64| if self.random.percent(gates) { u64::MAX } else { self.random.below(open + 1) };
         let (turn, columns) = (any(u64::MAX - 1), any(u64::MAX - 1));
         let (reads, rows) = (self.random.percent(80), self.random.percent(80));
-        let open = (0..banks as usize).filter(|&bank| self.banks[bank].open().is_some()).fold(0, |set, bank| set | 1u64 << bank);
+        let open = (0..banks as usize)
+            .filter(|&bank| self.banks[bank].open().is_some())
+            .fold(0, |set, bank| set | 1u64 << bank);
         let capped = if self.random.percent(caps) { 0 } else { open & self.random.below(1 << 32) };
 
         let queue = &self.queue;
@@ -171,10 +173,13 @@ impl Bench for Unit {
         };
         let may_move = |index: usize| {
             let bank = &self.banks[index];
-            let from = if bank.open().is_some() { self.timing.pre_from(bank) } else { self.timing.act_from(index, bank) };
+            let from =
+                if bank.open().is_some() { self.timing.pre_from(bank) } else { self.timing.act_from(index, bank) };
             now >= from
         };
-        let mask = |count: u32, is_so: &dyn Fn(usize) -> bool| (0..count as usize).fold(0u64, |set, i| set | u64::from(is_so(i)) << i);
+        let mask = |count: u32, is_so: &dyn Fn(usize) -> bool| {
+            (0..count as usize).fold(0u64, |set, i| set | u64::from(is_so(i)) << i)
+        };
         let before = |slot: u64| {
             let older = self.accepted.iter().take_while(|other| **other as u64 != slot);
             older.fold(0u64, |set, other| set | 1 << other)

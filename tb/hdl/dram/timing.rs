@@ -8,9 +8,7 @@
 //! | what is legal follows from the commands that were sent         | `History` |
 
 use rtl::dram::bank::Bank;
-use rtl::dram::config::{
-    AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain,
-};
+use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain};
 use rtl::dram::timing::Timing;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
 
@@ -123,7 +121,8 @@ impl Unit {
     fn act_fits(&self, now: u64, bank: u32) -> bool {
         let (t, acts) = (&self.timing, &self.sent.acts);
         let in_group = |(_, other): &&(u64, u32)| other / self.banks_per_group == bank / self.banks_per_group;
-        let far = |act: Option<&(u64, u32)>, distance: u32| act.is_none_or(|(then, _)| now >= then + u64::from(distance));
+        let far =
+            |act: Option<&(u64, u32)>, distance: u32| act.is_none_or(|(then, _)| now >= then + u64::from(distance));
         far(acts.last(), t.rrd_s)
             && far(acts.iter().rev().find(in_group), t.rrd_l)
             && far(acts.iter().nth_back(3), t.faw)
@@ -172,7 +171,13 @@ impl Bench for Unit {
         assert_eq!(pre, self.sent.precharge.is_none_or(|then| now >= then + u64::from(self.timing.ppd)));
         let row_op: u32 = match self.random.below(100) {
             _ if !self.random.percent(rows) => 0,
-            chance if chance < others / 3 => if pre { 2 } else { 0 },
+            chance if chance < others / 3 => {
+                if pre {
+                    2
+                } else {
+                    0
+                }
+            }
             99 if refresh => 3,
             _ => u32::from(act),
         };

@@ -339,7 +339,8 @@ impl Unit {
 
 impl Bench for Unit {
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        let FrcShape { sets, ways, bank_sets, bank_ways, tag_bits, line_bytes, l1s, binds_early, ports: _ } = self.shape;
+        let FrcShape { sets, ways, bank_sets, bank_ways, tag_bits, line_bytes, l1s, binds_early, ports: _ } =
+            self.shape;
         vec![
             ("SETS", sets.to_string()),
             ("WAYS", ways.to_string()),

@@ -103,7 +103,8 @@ impl Bench for Unit {
         let [issues, results, shows] = self.moods.next(&mut self.random);
         let warp_bits = self.warps.max(2).next_power_of_two().ilog2();
         let expected: Vec<_> = (0..self.warps as u8).map(|warp| self.expected(warp)).collect();
-        let mask = |of: &dyn Fn(u8) -> bool| (0..self.warps as u8).fold(0u64, |set, warp| set | u64::from(of(warp)) << warp);
+        let mask =
+            |of: &dyn Fn(u8) -> bool| (0..self.warps as u8).fold(0u64, |set, warp| set | u64::from(of(warp)) << warp);
         let waiting = [mask(&|warp| expected[usize::from(warp)].0), mask(&|warp| expected[usize::from(warp)].1)];
         assert_eq!([self.dut.hazard(), self.dut.hazard_memory()], waiting);
         ports.output("must_wait", self.warps, self.dut.hazard());
@@ -121,7 +122,8 @@ impl Bench for Unit {
         ports.wide_input("reserve_writes", 288, &bytes(&writes));
         ports.input("reserve_memory", 1, memory);
         // A new head: of the warp that has issued, perhaps before a result comes.
-        let shown = if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
+        let shown =
+            if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
         let may_show = self.heads[usize::from(shown)].is_none() && self.random.percent(shows);
         let (reads, head_writes) = (self.registers(), self.registers());
         let mut uses = head_writes;

@@ -62,7 +62,9 @@ impl Unit {
         let (last, is_same) = self.last;
         match self.policy {
             SchedulerPolicy::GreedyThenOldest if is_same && is_ready(last) => last,
-            SchedulerPolicy::GreedyThenOldest => *self.running.iter().find(|warp| is_ready(**warp)).expect("one is ready"),
+            SchedulerPolicy::GreedyThenOldest => {
+                *self.running.iter().find(|warp| is_ready(**warp)).expect("one is ready")
+            }
             _ => (1..=64).map(|step| (last + step) % 64).find(|warp| is_ready(*warp)).expect("one is ready"),
         }
     }

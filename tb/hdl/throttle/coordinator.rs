@@ -11,11 +11,11 @@
 use golden::throttle::dwt_cs as twin;
 use golden::throttle::{Answer, Counts, Search};
 use rtl::kernel::{BlockId, Chan, ChanSpec, Describe, Edge, Payload, Wake};
+use rtl::throttle::Hub;
 use rtl::throttle::dwt_cs::coordinator::Coordinator;
 use rtl::throttle::dwt_cs::{DwtConfig, Persist, Trigger};
 use rtl::throttle::message::{Instructions, Misses, OrderKind, Report};
 use rtl::throttle::side::{HubLinks, SideBand};
-use rtl::throttle::Hub;
 
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
@@ -143,8 +143,11 @@ impl Unit {
             misses: u32::from(report.misses).into(),
             instructions: *instructions,
         });
-        let answer =
-            if self.sampling { self.golden.sampled(&instructions) } else { self.golden.period(&counts.collect::<Vec<_>>()) };
+        let answer = if self.sampling {
+            self.golden.sampled(&instructions)
+        } else {
+            self.golden.period(&counts.collect::<Vec<_>>())
+        };
         match answer {
             Answer::Nothing => None,
             Answer::Sample(limits) => Some((false, limits)),
@@ -225,7 +228,8 @@ impl Bench for Unit {
             if may && self.random.percent(reports) {
                 let (misses, instructions) = self.counts();
                 let sampled = self.sampling != is_late;
-                let report = Report { sampled, misses: Misses::new(misses), instructions: Instructions::new(instructions) };
+                let report =
+                    Report { sampled, misses: Misses::new(misses), instructions: Instructions::new(instructions) };
                 self.coming[core] = Some(report);
                 let Some(links) = &mut self.sides[core].hub else { continue };
                 links.reports.tx().push(&mut Edge::new(at.tick, at.cycle, &mut self.wake), report);

@@ -52,9 +52,7 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let khairy2015 = DwtConfig::KHAIRY2015;
         let (config, most) = match size {
-            Size::Small => {
-                (DwtConfig { period: 6, mpki: 500, sample: 2, persist: Persist::Kernel, ..khairy2015 }, 3)
-            }
+            Size::Small => (DwtConfig { period: 6, mpki: 500, sample: 2, persist: Persist::Kernel, ..khairy2015 }, 3),
             Size::Fermi | Size::Synthesised => (DwtConfig { period: 100, ..khairy2015 }, 24),
             Size::Any => {
                 let period = 1 + random.below(200) as u32;
