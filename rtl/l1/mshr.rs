@@ -523,24 +523,12 @@ mod tests {
     #[cfg(debug_assertions)]
     #[should_panic(expected = "tick 7: `fill` after `pop`, expected each of fill, recall, pop, access at most once")]
     fn a_fill_after_a_departure_of_the_same_cycle_is_refused() {
-        let mut mshr = Mshr::new(2, 2, 25, 7);
-        mshr.alloc(0, 10, 5, waiter(1));
-        mshr.alloc(1, 20, 6, waiter(2));
-        mshr.at(7).fill(10);
+        let mut mshr = Mshr::new(2, 2, SHAPE);
+        mshr.alloc(0, (10, WHOLE), 5, waiter(1));
+        mshr.alloc(1, (20, WHOLE), 6, waiter(2));
+        mshr.at(7).fill(10, WHOLE);
         mshr.at(7).pop();
-        mshr.at(7).fill(20);
-    }
-
-    #[test]
-    #[cfg(debug_assertions)]
-    #[should_panic(expected = "tick 7: `fill` after `pop`, expected each of fill, recall, pop, access at most once")]
-    fn a_fill_after_a_departure_of_the_same_cycle_is_refused() {
-        let mut mshr = Mshr::new(2, 2, 25, 7);
-        mshr.alloc(0, 10, 5, waiter(1));
-        mshr.alloc(1, 20, 6, waiter(2));
-        mshr.at(7).fill(10);
-        mshr.at(7).pop();
-        mshr.at(7).fill(20);
+        mshr.at(7).fill(20, WHOLE);
     }
 
     #[test]
