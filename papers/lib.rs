@@ -14,6 +14,7 @@ mod fingerprint;
 pub mod judge;
 mod khairy2015;
 mod li2015;
+pub mod measured;
 pub mod page;
 pub mod progress;
 pub mod runs;

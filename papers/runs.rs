@@ -3,10 +3,13 @@
 //! threads; what the store has is not measured again. The results come in the order of the points and do
 //! not depend on the number of threads.
 
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use indicatif::ProgressBar;
 use miette::{Context, IntoDiagnostic, Report};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rtl::kernel::Mode;
@@ -15,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Halt;
-use super::store::{Key, Store};
+use super::store::{Input, Key, Store};
 use crate::progress::progress_bar;
 use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
@@ -56,6 +59,17 @@ impl From<RunError> for Trouble {
     fn from(error: RunError) -> Self {
         Self::Input(error)
     }
+}
+
+/// A run that may be asked for.
+#[derive(Debug)]
+pub struct Job<W> {
+    /// What it is called in messages.
+    pub name: String,
+    /// What its result is kept under.
+    pub key: Key,
+    /// What runs.
+    pub what: W,
 }
 
 /// Measures points.
@@ -185,35 +199,40 @@ impl Runner {
         points: &[Point],
         work: &(dyn Fn(&Path, &Resolved) -> Result<T, Trouble> + Sync),
     ) -> Result<Vec<T>, Halt> {
-        let mut jobs: Vec<(Key, &Point, Resolved)> = Vec::new();
-        let mut numbers = FxHashMap::default();
+        let mut jobs: Vec<Job<(&Path, Resolved)>> = Vec::new();
+        let (mut numbers, mut inputs) = (FxHashMap::default(), FxHashMap::default());
         let mut wanted = Vec::new();
         for point in points {
             let resolved = Resolved::new(&point.request).map_err(Report::from)?;
-            let key = Key::new(kind, &point.launch, &resolved)?;
+            let input = match inputs.entry(&*point.launch) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(Input::launch(&point.launch)?),
+            };
+            let key = Key::new(kind, input, &resolved);
             wanted.push(*numbers.entry(key.clone()).or_insert_with(|| {
-                jobs.push((key, point, resolved));
+                jobs.push(Job { name: point.name(), key, what: (&point.launch, resolved) });
                 jobs.len() - 1
             }));
         }
         let bar = progress_bar(self.is_quiet, jobs.len());
-        let one = |(key, point, resolved): &(Key, &Point, Resolved)| {
-            let done = self.one(key, &point.launch, resolved, work);
-            bar.set_message(point.name());
-            bar.inc(1);
-            done
+        let done = Mutex::new(BTreeMap::new());
+        let ended = |number, result| {
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(number, result);
         };
-        // One job at a time goes to whoever is free: some take a thousand times longer than others.
-        let done: Vec<_> = self.pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
+        let all = self.each(&jobs, &bar, &|(launch, resolved)| work(launch, resolved), &ended);
         bar.finish_and_clear();
+        all?;
         if let signal @ 1.. = self.interrupt.load(Ordering::Relaxed) {
             return Err(Halt::Interrupted(signal));
         }
         let (mut results, mut failed) = (Vec::new(), Vec::new());
-        for (done, (_, point, _)) in done.into_iter().zip(&jobs) {
-            match done? {
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (done, job) in done.into_values().zip(&jobs) {
+            match done {
                 Ok(result) => results.push(result),
-                Err(why) => failed.push(format!("{}: {why}", point.name())),
+                Err(Trouble::Input(error)) => return Err(Halt::Input(error.into())),
+                Err(Trouble::Failed(why)) => failed.push(format!("{}: {why}", job.name)),
+                Err(Trouble::Interrupted) => failed.push(format!("{}: interrupted", job.name)),
             }
         }
         if !failed.is_empty() {
@@ -222,30 +241,51 @@ impl Runner {
         Ok(wanted.into_iter().map(|number| results[number].clone()).collect())
     }
 
-    /// One result, or why its run failed.
-    fn one<T: Serialize + DeserializeOwned>(
+    /// Runs all jobs, several at a time, but those whose results were kept; `ended` takes each result, with the number of
+    /// its job.
+    ///
+    /// # Errors
+    /// If a result cannot be kept.
+    pub fn each<W: Sync, T: Serialize + DeserializeOwned>(
         &self,
-        key: &Key,
-        launch: &Path,
-        resolved: &Resolved,
-        work: &(dyn Fn(&Path, &Resolved) -> Result<T, Trouble> + Sync),
-    ) -> Result<Result<T, String>, Report> {
-        if let Some(kept) = self.store.get(key) {
+        jobs: &[Job<W>],
+        bar: &ProgressBar,
+        work: &(dyn Fn(&W) -> Result<T, Trouble> + Sync),
+        ended: &(dyn Fn(usize, Result<T, Trouble>) + Sync),
+    ) -> Result<(), Report> {
+        let one = |(number, job): (usize, &Job<W>)| {
+            ended(number, self.one(job, work)?);
+            bar.set_message(job.name.clone());
+            bar.inc(1);
+            Ok(())
+        };
+        // One job at a time goes to whoever is free: some take a thousand times longer than others.
+        self.pool.install(|| jobs.par_iter().with_max_len(1).enumerate().map(one).collect())
+    }
+
+    /// The result of a job that was kept.
+    #[must_use]
+    pub fn kept<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        self.store.get(key)
+    }
+
+    /// One result, or why there is none.
+    fn one<W, T: Serialize + DeserializeOwned>(
+        &self,
+        job: &Job<W>,
+        work: &(dyn Fn(&W) -> Result<T, Trouble> + Sync),
+    ) -> Result<Result<T, Trouble>, Report> {
+        if let Some(kept) = self.store.get(&job.key) {
             return Ok(Ok(kept));
         }
-        let interrupted = || Ok(Err("interrupted".to_owned()));
         if self.interrupt.load(Ordering::Relaxed) != 0 {
-            return interrupted();
+            return Ok(Err(Trouble::Interrupted));
         }
-        match crash::caught(|| work(launch, resolved)) {
-            Ok(Ok(result)) => {
-                self.store.put(key, &result).into_diagnostic().wrap_err("a result cannot be kept")?;
-                Ok(Ok(result))
-            }
-            Ok(Err(Trouble::Input(error))) => Err(error.into()),
-            Ok(Err(Trouble::Interrupted)) => interrupted(),
-            Ok(Err(Trouble::Failed(why))) | Err(why) => Ok(Err(why)),
+        let done = crash::caught(|| work(&job.what)).unwrap_or_else(|why| Err(Trouble::Failed(why)));
+        if let Ok(result) = &done {
+            self.store.put(&job.key, result).into_diagnostic().wrap_err("a result cannot be kept")?;
         }
+        Ok(done)
     }
 }
 

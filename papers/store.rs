@@ -5,7 +5,9 @@
 //! be read as what it should be is no error but a run to be made again.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -23,6 +25,14 @@ const FINGERPRINT: &str = env!("FINGERPRINT");
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+}
+
+/// What runs, by the contents of all its files.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Of the files of its results, without what else they depend on.
+    name: String,
+    text: String,
 }
 
 /// What a result depends on.
@@ -45,34 +55,72 @@ struct Found<T> {
     value: T,
 }
 
-impl Key {
-    /// The key of what `kind` of result the launch file gives on a machine.
+impl Input {
+    /// A launch file, with the files that it names.
     ///
     /// # Errors
-    /// If the launch file, or a file that it names, cannot be read.
-    pub fn new(kind: &str, launch: &Path, resolved: &Resolved) -> Result<Self, Report> {
-        let mut text = format!("{kind}\nsources {FINGERPRINT}\nconfiguration {}\n", resolved.hash());
-        let context = |path: &Path| format!("{} cannot be read", path.display());
-        let content = fs::read_to_string(launch).into_diagnostic().wrap_err_with(|| context(launch))?;
-        let mut add = |name: &str, bytes: &[u8]| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name} {:016x} {}", fnv1a(bytes), bytes.len());
-        };
-        add("launch", content.as_bytes());
-        let folder = launch.parent().unwrap_or(Path::new(""));
-        let table: toml::Table = content.parse().into_diagnostic().wrap_err_with(|| context(launch))?;
+    /// If one of them cannot be read.
+    pub fn launch(path: &Path) -> Result<Self, Report> {
+        let context = || format!("{} cannot be read", path.display());
+        let content = fs::read_to_string(path).into_diagnostic().wrap_err_with(context)?;
+        let table: toml::Table = content.parse().into_diagnostic().wrap_err_with(context)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
         let mut named = Vec::new();
         table.values().for_each(|value| files(value, folder, &mut named));
         named.sort_unstable();
         named.dedup();
-        for name in named {
-            let path = folder.join(name);
-            add(name, &fs::read(&path).into_diagnostic().wrap_err_with(|| context(&path))?);
+        let named = named.into_iter().map(|name| (name.to_owned(), folder.join(name)));
+        Self::of(path, [("launch".to_owned(), path.to_owned())].into_iter().chain(named))
+    }
+
+    /// A trace: its list, if it has one, and its kernels.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn trace<'a>(mut files: impl Iterator<Item = &'a Path>) -> Result<Self, Report> {
+        let list = files.next().unwrap_or(Path::new(""));
+        let kernels = files.enumerate().map(|(number, path)| (format!("kernel {number}"), path.to_owned()));
+        Self::of(list, [("trace".to_owned(), list.to_owned())].into_iter().chain(kernels))
+    }
+
+    fn of(path: &Path, files: impl Iterator<Item = (String, PathBuf)>) -> Result<Self, Report> {
+        let mut text = String::new();
+        for (name, path) in files {
+            let digest = digest(&path).into_diagnostic();
+            let (hash, bytes) = digest.wrap_err_with(|| format!("{} cannot be read", path.display()))?;
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name} {hash:016x} {bytes}");
         }
         let part = |path: Option<&Path>| {
             path.and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
         };
-        Ok(Self { name: format!("{}-{}-{kind}", part(Some(folder)), part(Some(launch))), text })
+        Ok(Self { name: format!("{}-{}", part(path.parent()), part(Some(path))), text })
+    }
+}
+
+/// A hash of a file's content, and its length. Traces are too long to be held.
+fn digest(path: &Path) -> io::Result<(u64, usize)> {
+    let (mut file, mut hasher, mut bytes) =
+        (BufReader::with_capacity(1 << 16, File::open(path)?), DefaultHasher::new(), 0);
+    loop {
+        let some = file.fill_buf()?;
+        if some.is_empty() {
+            return Ok((hasher.finish(), bytes));
+        }
+        let read = some.len();
+        hasher.write(some);
+        file.consume(read);
+        bytes += read;
+    }
+}
+
+impl Key {
+    /// The key of what `kind` of result something gives on a machine.
+    #[must_use]
+    pub fn new(kind: &str, input: &Input, resolved: &Resolved) -> Self {
+        let Input { name, text } = input;
+        let text = format!("{kind}\nsources {FINGERPRINT}\nconfiguration {}\n{text}", resolved.hash());
+        Self { name: format!("{name}-{kind}"), text }
     }
 
     fn file(&self) -> String {
@@ -137,7 +185,7 @@ mod tests {
     fn key(launch: &Path, set: &str) -> Key {
         let sets = vec![set.to_owned()];
         let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets }).unwrap();
-        Key::new("test", launch, &resolved).unwrap()
+        Key::new("test", &Input::launch(launch).unwrap(), &resolved)
     }
 
     #[test]

@@ -40,7 +40,15 @@ impl ConfigError {
 }
 
 impl Problem {
-    fn line(&self) -> String {
+    /// The file or option that gives the value at fault, and the text of it.
+    #[must_use]
+    pub fn given(&self) -> (&str, &str) {
+        (self.text.name(), self.text.inner())
+    }
+
+    /// `file:line:column: message (help)`.
+    #[must_use]
+    pub fn line(&self) -> String {
         let text = self.text.inner();
         let before = &text[..self.span.offset().min(text.len())];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

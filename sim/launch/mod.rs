@@ -34,9 +34,9 @@ pub use model::{
     Action, Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Outside,
     Repeat, Sequence, Step, TextureShape,
 };
-pub use node::Place;
+pub use node::{Node, Place, Table};
 pub use npy::{NpyError, read_npy, write_npy};
-pub use problem::{LaunchError, Problem};
+pub use problem::{LaunchError, Problem, Problems};
 pub use structs::Field;
 pub use view::View;
 

@@ -1,4 +1,4 @@
-//! Values of a parsed launch file together with where they stand.
+//! Values of a parsed TOML file, a launch file or another, together with where they stand.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -22,15 +22,18 @@ pub struct Place {
 }
 
 /// A value of the file.
-pub(super) struct Node<'a> {
+pub struct Node<'a> {
+    /// Where it stands.
     pub place: Place,
     value: &'a DeValue<'a>,
     text: &'a str,
 }
 
 /// A table of the file.
-pub(super) struct Table<'a> {
+pub struct Table<'a> {
+    /// Its key path; empty for the whole file.
     pub path: String,
+    /// Byte range in the file.
     pub span: Range<usize>,
     entries: &'a DeTable<'a>,
     text: &'a str,
@@ -75,6 +78,16 @@ impl<'a> Node<'a> {
     /// Whether this is a table with such a key.
     pub fn has_key(&self, key: &str) -> bool {
         self.value.as_table().is_some_and(|t| t.contains_key(key))
+    }
+
+    /// Whether this is an array.
+    pub fn is_array(&self) -> bool {
+        self.value.is_array()
+    }
+
+    /// The value as the file has it.
+    pub fn written(&self) -> &'a str {
+        self.text.get(self.place.span.clone()).unwrap_or_default()
     }
 
     /// The string, if this is one.
@@ -186,6 +199,7 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// Refuses every key that is not among `keys`.
     pub fn refuse_unknown(&self, keys: &[&str], problems: &mut Problems<'_>) {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();

@@ -1,4 +1,4 @@
-//! What is wrong with a launch file, and where.
+//! What is wrong with a TOML file, a launch file or another, and where.
 
 use std::fmt::Display;
 use std::io;
@@ -75,7 +75,7 @@ fn counted(problems: usize) -> String {
 }
 
 /// Collects problems, so that one reading reports all of them.
-pub(super) struct Problems<'a> {
+pub struct Problems<'a> {
     path: &'a Path,
     text: &'a str,
     list: Vec<Found>,
@@ -89,6 +89,7 @@ struct Found {
 }
 
 impl<'a> Problems<'a> {
+    /// None yet, of a file and its text.
     pub fn new(path: &'a Path, text: &'a str) -> Self {
         let list = Vec::new();
         Self { path, text, list }

@@ -47,6 +47,8 @@ use golden::l1::reuse::Histograms;
 use miette::Diagnostic;
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
+use rtl::sm::occupancy;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use counters::{Counters, ratio};
@@ -148,7 +150,7 @@ pub struct Progress {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Outcome {
     /// All launches ran; the verdict says whether their results are right.
     Finished,
@@ -161,7 +163,7 @@ pub enum Outcome {
 }
 
 /// What the checks say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Verdict {
     /// Nothing was there to check against.
     Off,
@@ -173,8 +175,8 @@ pub enum Verdict {
     Failed(Vec<String>),
 }
 
-/// A run that came to an end of some kind.
-#[derive(Clone, Debug)]
+/// A run that came to an end of some kind. What is large, and what this host took, is not kept with the rest.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RunReport {
     /// How it ended.
     pub outcome: Outcome,
@@ -187,23 +189,31 @@ pub struct RunReport {
     /// What the blocks counted.
     pub counters: Counters,
     /// Of each load instruction of a program; none of a trace.
+    #[serde(skip)]
     pub loads: Vec<LoadCounters>,
     /// How the L1Ds' lines were asked for again, by all loads and by those that did not go past, if the
     /// golden models looked on.
+    #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
     /// What the machine is built of, if asked for.
+    #[serde(skip)]
     pub structures: Option<Structures>,
     /// Core cycles that were simulated in islands.
+    #[serde(skip)]
     pub cycles_apart: u64,
     /// The rounds between two meetings of the islands, if asked for.
+    #[serde(skip)]
     pub rounds: Vec<Round>,
     /// What the simulation took.
+    #[serde(skip)]
     pub simulating: HostTime,
     /// Files written, waveform and save file included.
+    #[serde(skip)]
     pub written: Vec<PathBuf>,
     /// What the user should know of these files, results that depend on the order of warps, and what is not checked.
     pub notes: Vec<String>,
     /// Digest of the state of all blocks and of every beat, if the mode asks for it.
+    #[serde(skip)]
     pub digests: Option<(u64, u64)>,
 }
 
@@ -289,6 +299,20 @@ pub fn run_file(
 ) -> Result<RunReport, RunError> {
     let prepared = prepare::prepare(launch, config)?;
     launches::run(&prepared, config, options, progress)
+}
+
+/// Whether a launch file can run on a machine, as far as that shows without running it.
+///
+/// # Errors
+/// As [`run`]'s, and if not even one CTA of a kernel fits an SM.
+pub fn fits(launch: &Path, config: &MachineConfig) -> Result<(), RunError> {
+    let prepared = prepare::prepare(open(launch, None)?, config)?;
+    for task in prepared.tasks.iter().flatten() {
+        if let prepare::Task::Launch(kernel) = task {
+            occupancy(&config.sm, &kernel.image).map_err(|error| RunError::input(launch, &error))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

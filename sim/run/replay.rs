@@ -6,7 +6,7 @@ use std::sync::Arc;
 use golden::memory::FlatMemory;
 use isa::recorded::Header;
 use rtl::machine::{Machine, MachineConfig};
-use rtl::sm::KernelImage;
+use rtl::sm::{KernelImage, occupancy};
 use trace::{Command, KernelTrace, KernelsList, Warning};
 
 use super::code::TracedCode;
@@ -92,6 +92,30 @@ impl Recording {
         u64::BITS - self.highest.leading_zeros()
     }
 
+    /// Whether a machine can run it, as far as that shows without running it.
+    ///
+    /// # Errors
+    /// As [`replay`]'s, and if not even one CTA of a kernel fits an SM.
+    pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
+        self.runs_on(config)?;
+        for path in &self.kernels {
+            let Opened { header, source } = open(path, config, 0)?;
+            let image = KernelImage::recorded(&header, &path.display().to_string(), source);
+            let image = image.map_err(|error| RunError::input(path, &error))?;
+            occupancy(&config.sm, &image).map_err(|error| RunError::input(path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// A trace has no values, by which it could be run ahead.
+    fn runs_on(&self, config: &MachineConfig) -> Result<(), RunError> {
+        if config.l1.bypass.profile().is_some() {
+            let reason = "a trace cannot be run ahead, as an l1.bypass of kind profiled asks for, expected another";
+            return Err(RunError::input(&self.path, &reason));
+        }
+        Ok(())
+    }
+
     /// What was odd so far.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
@@ -110,10 +134,7 @@ pub fn replay(
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RunReport, RunError> {
-    if config.l1.bypass.profile().is_some() {
-        let reason = "a trace cannot be run ahead, as an l1.bypass of kind profiled asks for, expected another";
-        return Err(RunError::input(&recording.path, &reason));
-    }
+    recording.runs_on(config)?;
     let mut machine = Machine::new(config);
     machine.record_memory();
     let shadow = || Shadow::new(FlatMemory::new(), config).map_err(|e| RunError::input(&recording.path, &e));
