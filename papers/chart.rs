@@ -2,6 +2,7 @@
 //! Groups of bars, or lines over the same groups, as SVG text. The same numbers give the same bytes: no
 //! font of the host is asked how wide a text is.
 
+use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
@@ -72,15 +73,25 @@ impl Series {
 }
 
 const HEIGHT: u32 = 420;
+/// Numbers beside the axis, at most, and their places after the point.
+const TICKS: usize = 9;
+const MOST_PLACES: usize = 6;
 /// Least and most width, and what a group adds.
 const WIDTH: (u32, u32, u32) = (640, 1600, 60);
-/// Room for the legend, beside the groups.
+/// Least room for the legend, beside the groups, and what is in it beside a name.
 const LEGEND: u32 = 150;
+const KEY: u32 = 42;
+/// What a series adds to the height of the legend, and what is above and below it.
+const LINE: u32 = 15;
+const ABOVE: u32 = 60;
 /// Room around the plot, and for the numbers of its axis.
 const AROUND: u32 = 10;
 const AXIS: u32 = 60;
-/// Room for the names of groups, which stand upright.
+/// Least room for the names of groups, which stand upright, and what is above them.
 const NAMES: u32 = 110;
+const GAP: u32 = 8;
+/// Room for a letter, of the names' size.
+const LETTER: u32 = 7;
 /// Part of a group's width that its bars take.
 const FILLED: f64 = 0.8;
 /// Colours that can be told apart without telling red from green.
@@ -109,9 +120,10 @@ impl Chart {
             assert_eq!(series.values.len(), self.groups.len(), "{}: a number for each group", series.name);
         }
         let (least, most, each) = WIDTH;
-        let width = (self.groups.len() as u32 * each).clamp(least, most) + LEGEND;
+        let width = (self.groups.len() as u32 * each).clamp(least, most) + self.legend_width();
+        let height = HEIGHT.max(self.series.len() as u32 * LINE + ABOVE + NAMES) + self.names_height() - NAMES;
         let mut text = String::new();
-        let drawn = self.draw(SVGBackend::with_string(&mut text, (width, HEIGHT)));
+        let drawn = self.draw(SVGBackend::with_string(&mut text, (width, height)));
         drawn.expect("text grows as it must");
         text
     }
@@ -122,25 +134,27 @@ impl Chart {
         let (bottom, top) = self.range();
         let groups = self.groups.len().max(1) as f64;
         let plot = f64::from(root.dim_in_pixel().0 - AXIS - 2 * AROUND);
-        let right = groups * plot / (plot - f64::from(LEGEND));
+        let right = groups * plot / (plot - f64::from(self.legend_width()));
         let mut chart = ChartBuilder::on(&root)
             .caption(&self.title, ("sans-serif", 18))
             .margin(AROUND)
-            .x_label_area_size(NAMES)
+            .x_label_area_size(self.names_height())
             .y_label_area_size(AXIS)
             .build_cartesian_2d(0.0..right, bottom..top)?;
-        let shown = |height: &f64| shown(self.unscaled(*height));
+        let ticks = RangedCoordf64::from(bottom..top).key_points(TICKS);
+        let of_all = if self.is_log { None } else { places(&ticks) };
+        let shown = |height: &f64| shown(self.unscaled(*height), of_all);
         let mut mesh = chart.configure_mesh();
         mesh.disable_x_mesh()
             .disable_x_axis()
             .y_desc(&self.unit)
             .y_label_formatter(&shown)
-            .y_labels(9)
+            .y_labels(TICKS)
             .max_light_lines(1)
             .draw()?;
         self.names(&root, &chart)?;
         for (number, series) in self.series.iter().enumerate() {
-            let colour = COLOURS[number % COLOURS.len()];
+            let colour = colour(number);
             match self.form {
                 Form::Bars => self.bars(&mut chart, number, colour)?,
                 Form::Lines => {
@@ -160,6 +174,14 @@ impl Chart {
             labels.draw()?;
         }
         root.present()
+    }
+
+    fn legend_width(&self) -> u32 {
+        LEGEND.max(widest(self.series.iter().map(|series| &series.name)) + KEY)
+    }
+
+    fn names_height(&self) -> u32 {
+        NAMES.max(widest(&self.groups) + GAP)
     }
 
     /// The names of the groups, upright below the axis.
@@ -223,13 +245,39 @@ impl Chart {
     }
 }
 
-/// A number beside the axis.
-fn shown(value: f64) -> String {
-    let places = match value.abs() {
-        0.0 => 0,
-        size if size < 0.1 => 3,
-        size if size < 10.0 => 2,
-        _ => 0,
+/// Room for the longest of some names.
+fn widest<'a>(names: impl IntoIterator<Item = &'a String>) -> u32 {
+    names.into_iter().map(|name| name.chars().count() as u32).max().unwrap_or(0) * LETTER
+}
+
+/// The colour of a series: of those beyond the named ones no two neighbours are near.
+fn colour(number: usize) -> RGBColor {
+    COLOURS.get(number).copied().unwrap_or_else(|| {
+        let further = (number - COLOURS.len()) as f64;
+        let (red, green, blue) = HSLColor((0.618 * further).fract(), 0.6, 0.3 + 0.15 * (further % 3.0)).rgb();
+        RGBColor(red, green, blue)
+    })
+}
+
+/// Places after the point for ticks some of which are large, or so near that two places do not tell them apart.
+fn places(ticks: &[f64]) -> Option<usize> {
+    let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
+    let is_exact = |tick: &f64, places: usize| {
+        format!("{tick:.places$}").parse().is_ok_and(|shown: f64| (shown - tick).abs() < step / 100.0)
+    };
+    let places = (0..MOST_PLACES).find(|&places| ticks.iter().all(|tick| is_exact(tick, places)));
+    let places = places.unwrap_or(MOST_PLACES);
+    (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
+}
+
+/// A number beside the axis, with as many places as all there, or as it needs by itself.
+fn shown(value: f64, of_all: Option<usize>) -> String {
+    let places = match (value.abs(), of_all) {
+        (0.0, _) => 0,
+        (_, Some(places)) => places,
+        (size, None) if size < 0.1 => 3,
+        (size, None) if size < 10.0 => 2,
+        (_, None) => 0,
     };
     format!("{value:.places$}")
 }
@@ -259,6 +307,33 @@ mod tests {
         // Background, plotting frame and legend have boxes of their own, hence the colour.
         let boxes = |colour: &str| svg.matches(&format!("fill=\"{colour}\"")).count();
         assert_eq!((boxes("#0072B2"), boxes("#E69F00")), (3 + 1, 1 + 1), "{svg}");
+    }
+
+    #[test]
+    fn no_two_series_of_a_chart_have_one_colour_and_no_two_ticks_one_number() {
+        let colours: Vec<_> = (0..40).map(colour).collect();
+        assert!(colours.iter().enumerate().all(|(at, colour)| !colours[..at].contains(colour)), "{colours:?}");
+        let texts = |ticks: &[f64]| ticks.iter().map(|tick| shown(*tick, places(ticks))).collect::<Vec<_>>();
+        assert_eq!(texts(&[0.0, 5.0, 10.0]), ["0", "5", "10"]);
+        assert_eq!(texts(&[10.0, 10.5, 11.0]), ["10.0", "10.5", "11.0"]);
+        assert_eq!(texts(&[0.0, 0.5, 1.0]), ["0", "0.50", "1.00"]);
+        assert_eq!(texts(&[1.001, 1.002]), ["1.001", "1.002"]);
+    }
+
+    #[test]
+    fn a_long_name_makes_room_for_itself() {
+        let mut long = chart(Form::Bars);
+        let size = |chart: &Chart| {
+            let svg = chart.svg();
+            let number = |key: &str| svg.split_once(key).unwrap().1.split('"').next().unwrap().parse::<u32>().unwrap();
+            (number(" width=\""), number(" height=\""))
+        };
+        let before = size(&long);
+        assert_eq!(before, (640 + 150, 420));
+        long.groups[0] = "kernels/a-folder/launch.toml".to_owned();
+        long.series[0].name = "bypass-all, 16 sets of 8 ways".to_owned();
+        let after = size(&long);
+        assert!(after.0 >= 640 + 29 * 7 && after.1 >= 420 - 110 + 28 * 7, "{after:?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod candel2018;
 pub mod chart;
 #[cfg(test)]
 mod fingerprint;
+pub mod heat;
 pub mod judge;
 mod khairy2015;
 mod li2015;
