@@ -50,7 +50,18 @@ const COMPARE_EXAMPLES: &str = "Examples:
   warpsieve compare kernels/*/launch.toml --format markdown --output suite.md
 
 Each launch file runs once for every design of --design-set and every combination of the values in
---set; speed-up is against the first of them.";
+--set; speed-up is against the first of them. Runs are kept below --cache, as those of `sweep` are, which this is
+the short form of.";
+
+const SWEEP_EXAMPLES: &str = "Examples:
+  warpsieve sweep docs/example/sweep.toml
+  warpsieve sweep mine.toml --csv mine.csv --json mine.jsonl --plot mine.svg
+  warpsieve sweep mine.toml --shard 2/4
+  warpsieve sweep slurm mine.toml --shards 16 --cache /shared/runs
+  warpsieve sweep gather mine.toml --cache /shared/runs --csv mine.csv
+
+docs/sweep.md has the keys of the file and the columns of the results. Every run is kept below --cache by what
+decides its result: the same command goes on where it was interrupted, and makes only runs that are new.";
 
 const PROFILE_EXAMPLES: &str = "Examples:
   warpsieve profile kernels/syrk/launch.toml
@@ -143,6 +154,9 @@ pub(super) enum Command {
     /// Run launch files on several designs or configurations and put the results side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Run everything that a file asks for, launch files and traces on machines, designs and settings, and tabulate it
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArguments),
     /// Run a launch file on caches without time and print what each load asks for and finds
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(ProfileArguments),
@@ -362,6 +376,9 @@ pub(super) struct CompareArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    /// Folder to keep results of runs in, instead of the user's folder for such things
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,
@@ -371,6 +388,128 @@ pub(super) struct CompareArguments {
     /// Print no progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct SweepArguments {
+    #[command(subcommand)]
+    pub command: Option<SweepCommand>,
+    #[command(flatten)]
+    pub here: SweepHereArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SweepCommand {
+    /// Have the runs made by a job array of Slurm
+    Slurm(SlurmArguments),
+    /// Join the results that shards have kept, without a run
+    Gather(GatherArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SweepHereArguments {
+    /// Sweep file: what is run on what
+    #[arg(value_name = "SWEEP.toml", required = true)]
+    pub file: Option<PathBuf>,
+    /// Leave out what a machine refuses, which else stops everything before the first run
+    #[arg(long)]
+    pub leave_out_refused: bool,
+    /// Make only every N-th run, beginning with number I
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// Runs at the same time; one a processor if left out
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Folder to keep results of runs in, instead of the user's folder for such things
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: SweepOutput,
+    /// Print no progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// What is written of a sweep besides the table on stdout.
+#[derive(Args, Debug)]
+pub(super) struct SweepOutput {
+    /// Write a row a run and a column a parameter or counter, in full precision (CSV); now and then with what is complete
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Option<PathBuf>,
+    /// Write the same as JSON, an object a line
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub json: Option<PathBuf>,
+    /// Draw it: bars by design, lines over a parameter of numbers, a heat map over two
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// The column that is drawn
+    #[arg(long, value_name = "COLUMN", requires = "plot", default_value = "speedup")]
+    pub plot_of: String,
+    /// The parameters of numbers that it is drawn over, one or two; the first two that vary if left out
+    #[arg(long, value_name = "KEY,...", requires = "plot", value_delimiter = ',')]
+    pub plot_over: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct SlurmArguments {
+    /// Sweep file: what is run on what
+    #[arg(value_name = "SWEEP.toml")]
+    pub file: PathBuf,
+    /// Jobs of the array, each of which makes an equal share of the runs
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub shards: u16,
+    /// Runs at the same time in a job, with a processor each
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
+    /// Folder to keep results of runs in, which all nodes see
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: PathBuf,
+    /// Script to write; SWEEP.sbatch beside the sweep file if left out
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// An option of sbatch for the script, such as --sbatch=--time=2:00:00; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+    /// Leave out what a machine refuses, which else stops everything before the first run
+    #[arg(long)]
+    pub leave_out_refused: bool,
+    /// Write the script and do not submit it
+    #[arg(long)]
+    pub write_only: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct GatherArguments {
+    /// Sweep file: what is run on what
+    #[arg(value_name = "SWEEP.toml")]
+    pub file: PathBuf,
+    /// Folder that results were kept in, instead of the user's folder for such things; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Vec<PathBuf>,
+    /// Leave out what a machine refuses, as the shards did
+    #[arg(long)]
+    pub leave_out_refused: bool,
+    #[command(flatten)]
+    pub output: SweepOutput,
+}
+
+/// A share of the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shard {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+fn shard(text: &str) -> Result<Shard, &'static str> {
+    let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+    let shard = numbers.map(|(number, of)| Shard { number, of });
+    shard.filter(|shard| (1..=shard.of).contains(&shard.number)).ok_or("expected I/N with I from 1 to N, such as 2/4")
 }
 
 #[derive(Args, Debug)]

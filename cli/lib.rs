@@ -33,6 +33,7 @@ mod run;
 mod soak;
 pub mod stats;
 mod summary;
+mod sweep;
 mod trace;
 mod waves;
 
@@ -88,6 +89,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
+        Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Profile(arguments) => profile::profile(arguments),
         Command::Optimize(arguments) => optimize::optimize(arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(arguments),

@@ -13,7 +13,7 @@ use warpsieve::crash;
 use warpsieve::kernels::kernels_folder;
 
 use super::args::ReproduceArguments;
-use super::compare::worse;
+use super::sweep::runs::worse;
 use super::{Exit, interrupt, output};
 
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> {

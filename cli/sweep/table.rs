@@ -1,7 +1,5 @@
 //! The table: a row a run, in the formats that people and programs read.
 
-use std::path::Path;
-
 use comfy_table::{CellAlignment, Table, presets};
 use miette::{IntoDiagnostic, Report};
 use rtl::sm::StallReason;
@@ -12,13 +10,13 @@ use super::super::args::TableFormat;
 use super::super::output::{columns, grouped};
 use warpsieve::run::{Counters, Outcome, RunReport, Verdict, ratio};
 
-/// One run. Rates are parts of one; `null` where there was nothing to divide by.
-#[derive(Debug, Serialize)]
-pub(super) struct Row {
+/// One run: what the blocks counted, below its names and its speed-up. Rates are parts of one; `null` where there was nothing to divide by.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
     launch: String,
     variant: String,
-    cycles: u64,
-    /// Cycles of the first variant on this launch file by cycles of this one.
+    pub cycles: u64,
+    /// Cycles of the run that it is held against by cycles of this one.
     speedup: Option<f64>,
     warp_instructions: u64,
     ipc: f64,
@@ -35,17 +33,18 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(launch: &Path, variant: &str, report: &RunReport, first: Option<u64>) -> Self {
+    /// What a run counted.
+    pub fn new(report: &RunReport) -> Self {
         let counters = &report.counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
         let part = |part, whole| (whole > 0).then(|| ratio(part, whole));
         let (l1_accesses, l2_reads) = (l1(|unit| unit.accesses), l2(|unit| unit.accesses));
         Self {
-            launch: launch.display().to_string(),
-            variant: variant.to_owned(),
+            launch: String::new(),
+            variant: String::new(),
             cycles: counters.cycles,
-            speedup: first.map(|first| ratio(first, counters.cycles)),
+            speedup: None,
             warp_instructions: counters.warp_instructions(),
             ipc: counters.ipc(),
             l1_accesses,
@@ -66,6 +65,11 @@ impl Row {
                 (Outcome::Finished, Verdict::Off) => "off",
             },
         }
+    }
+
+    /// The same with names and a speed-up.
+    pub fn named(&self, launch: &str, variant: &str, speedup: Option<f64>) -> Self {
+        Self { launch: launch.to_owned(), variant: variant.to_owned(), speedup, ..self.clone() }
     }
 
     /// The cells of a table; `count` writes whole numbers.
@@ -117,7 +121,7 @@ fn head() -> Vec<String> {
 }
 
 /// The table as text.
-pub(super) fn render(rows: &[Row], format: TableFormat) -> Result<String, Report> {
+pub fn render(rows: &[Row], format: TableFormat) -> Result<String, Report> {
     let cells = |count| rows.iter().map(move |row: &Row| row.cells(count));
     match format {
         TableFormat::Table => {

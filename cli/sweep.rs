@@ -1,0 +1,167 @@
+//! `warpsieve sweep`: everything that a file asks for, kept run by run, as tables and pictures.
+
+mod file;
+pub(super) mod plan;
+mod plot;
+pub(super) mod runs;
+mod slurm;
+pub(super) mod table;
+pub(super) mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use papers::runs::{Job, Runner};
+use waves::part_file::PartFile;
+
+use super::args::{GatherArguments, SweepArguments, SweepCommand, SweepHereArguments, SweepOutput, TableFormat};
+use super::files::Files;
+use super::{Exit, output};
+use file::SweepFile;
+use plan::{Id, Plan, Run};
+use plot::Plot;
+use runs::{Done, How, Record, Results};
+use tidy::Tidy;
+
+pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
+    match &arguments.command {
+        None => here(&arguments.here),
+        Some(SweepCommand::Gather(arguments)) => gather(arguments),
+        Some(SweepCommand::Slurm(arguments)) => {
+            let mut files = Files::default();
+            let (_, plan) = read(&arguments.file, arguments.leave_out_refused, &mut files)?;
+            files.writes("the script", Some(&slurm::script_of(arguments)));
+            files.check()?;
+            let runners = [runs::runner(Some(&arguments.cache), None, true)?];
+            let jobs = accepted(&runners, plan.jobs()?, arguments.leave_out_refused)?;
+            slurm::submit(arguments, jobs.len())
+        }
+    }
+}
+
+/// Makes the runs of this process.
+fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
+    let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
+    let mut files = Files::default();
+    // Only a command goes without.
+    let path = arguments.file.as_deref().unwrap_or(Path::new(""));
+    let (file, plan) = read(path, *leave_out_refused, &mut files)?;
+    let outputs = Outputs::new(output, &plan, files)?;
+    let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
+    let jobs = accepted(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
+    let how = How { check: file.check, max_cycles: file.max_cycles, is_quiet: *quiet };
+    let show = |results: &Results, is_last: bool| {
+        if is_last {
+            runs::told(results, &jobs);
+            return outputs.write(&plan, results);
+        }
+        outputs.write_csv(&Tidy::new(&plan, results)).map(drop)
+    };
+    // Now is the time to find out that it cannot be written.
+    show(&Results::new(), false)?;
+    let done = runs::run(&runners[0], &jobs, &how, &show)?;
+    ended(&outputs, &plan, &jobs, done)
+}
+
+/// Joins what shards have kept.
+fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
+    let GatherArguments { cache, leave_out_refused, output, .. } = arguments;
+    let mut files = Files::default();
+    let (_, plan) = read(&arguments.file, *leave_out_refused, &mut files)?;
+    let outputs = Outputs::new(output, &plan, files)?;
+    let folders =
+        if cache.is_empty() { vec![None] } else { cache.iter().map(|folder| Some(folder.as_path())).collect() };
+    let mut runners = Vec::new();
+    for folder in folders {
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(miette!("`--cache` is {}, expected a folder", folder.display()));
+        }
+        runners.push(runs::runner(folder, None, true)?);
+    }
+    let jobs = accepted(&runners, plan.jobs()?, *leave_out_refused)?;
+    let done = runs::gather(&runners, &jobs)?;
+    ended(&outputs, &plan, &jobs, done)
+}
+
+fn ended(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: Done) -> Result<Exit, Report> {
+    outputs.write(plan, &done.results)?;
+    done.judge(jobs)
+}
+
+/// Reads a sweep file, and finds out which machines it asks for there cannot be.
+fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, Plan), Report> {
+    files.reads("the sweep file", path);
+    let file = SweepFile::read(path)?;
+    let (plan, refused) = Plan::of(&file, files)?;
+    if !refused.is_empty() {
+        let refusal = file.refusal(&refused);
+        if !leaves_out {
+            return Err(refusal.into());
+        }
+        runs::left_out(&refusal.lines(), leaves_out)?;
+    }
+    Ok((file, plan))
+}
+
+/// The jobs that machines do not refuse.
+///
+/// # Errors
+/// If there are others, and they are not to be left out.
+fn accepted<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Vec<Job<Run<'a>>>, Report> {
+    let (fit, refused) = runs::accepted(runners, jobs);
+    runs::left_out(&refused, leaves_out)?;
+    Ok(fit)
+}
+
+/// What is written.
+struct Outputs<'a> {
+    options: &'a SweepOutput,
+    plot: Option<(&'a Path, Plot)>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Refuses outputs that would take the place of what is read, or of one another.
+    fn new(options: &'a SweepOutput, plan: &Plan, mut files: Files) -> Result<Self, Report> {
+        let SweepOutput { csv, json, plot, .. } = options;
+        for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", plot)] {
+            files.writes(option, path.as_deref());
+        }
+        files.check()?;
+        let plot = plot.as_deref().map(|path| Ok::<_, Report>((path, Plot::new(options, plan)?))).transpose()?;
+        Ok(Self { options, plot })
+    }
+
+    /// Writes all there is, and prints the table.
+    fn write(&self, plan: &Plan, results: &Results) -> Result<(), Report> {
+        let tidy = Tidy::new(plan, results);
+        let mut written: Vec<PathBuf> = self.write_csv(&tidy)?.into_iter().collect();
+        if let Some(path) = &self.options.json {
+            written.push(keep(path, &tidy.json_lines()?)?);
+        }
+        if let Some((path, plot)) = &self.plot {
+            written.push(keep(path, &plot.svg(plan, &tidy))?);
+        }
+        output::print(&table::render(&rows(plan, results), TableFormat::Table)?)?;
+        written.iter().try_for_each(|path| output::print(&format!("wrote {}\n", path.display())))
+    }
+
+    /// Writes the rows that there are, in their order, in place of those that there were.
+    fn write_csv(&self, tidy: &Tidy) -> Result<Option<PathBuf>, Report> {
+        self.options.csv.as_ref().map(|path| keep(path, &tidy.csv()?)).transpose()
+    }
+}
+
+/// The rows of the table on the terminal.
+pub(super) fn rows(plan: &Plan, results: &Results) -> Vec<table::Row> {
+    let row = |(id, record): (&Id, &Arc<Record>)| {
+        let (workload, variant) = (&plan.workloads[id.0], &plan.variants[id.1]);
+        record.row.named(&workload.name, &variant.label, tidy::speedup(plan, results, *id))
+    };
+    results.iter().map(row).collect()
+}
+
+fn keep(path: &Path, text: &str) -> Result<PathBuf, Report> {
+    let part = PartFile::create(path).into_diagnostic();
+    part.and_then(|part| output::keep(part, text)).wrap_err("the results cannot be written")
+}

@@ -1,0 +1,433 @@
+//! The sweep file: what is run on what, read from TOML with every broken rule reported.
+
+use std::path::{Path, PathBuf};
+
+use miette::{IntoDiagnostic, Report, WrapErr};
+use serde_json::Value;
+use toml::de::DeTable;
+
+use super::super::dictionary::COUNTERS;
+use warpsieve::config::{ConfigError, Problem};
+use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
+
+/// Keys of the file.
+const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
+/// Most core cycles of a run, as on the command line.
+const MOST_CYCLES: i128 = 1_000_000_000_000_000;
+/// Most runs: those of a year.
+const MOST_RUNS: usize = 1_000_000;
+/// The parameter that a table of a `together` is named by.
+const NAME: &str = "name";
+
+/// A sweep file.
+pub struct SweepFile {
+    pub launches: Vec<Named<PathBuf>>,
+    pub traces: Vec<Named<PathBuf>>,
+    /// The parameters of the machine, in order: machine, design, those that go together, single settings.
+    pub parameters: Vec<Parameter>,
+    pub check: bool,
+    pub max_cycles: Option<u64>,
+    path: PathBuf,
+    text: String,
+}
+
+/// Something with a name of its own, or the one it has anyway.
+pub struct Named<T> {
+    pub name: String,
+    pub of: T,
+}
+
+/// A parameter of the machine.
+pub struct Parameter {
+    pub name: String,
+    pub choices: Vec<Choice>,
+    /// The choice that speed-ups are against, by number; that of the run itself if there is none.
+    pub baseline: Option<usize>,
+}
+
+/// A value of a parameter, and what it stands for.
+pub struct Choice {
+    /// As it stands in tables.
+    pub value: Value,
+    pub machine: Option<String>,
+    pub designs: Vec<String>,
+    /// Keys, what they are set to, and how that is written.
+    pub sets: Vec<Set>,
+    pub place: Place,
+}
+
+/// A setting.
+#[derive(Clone)]
+pub struct Set {
+    pub key: String,
+    pub value: Value,
+    pub text: String,
+}
+
+impl SweepFile {
+    /// Reads a sweep file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or with every rule that it breaks.
+    pub fn read(path: &Path) -> Result<Self, Report> {
+        let text = std::fs::read_to_string(path).into_diagnostic();
+        let text = text.wrap_err_with(|| format!("{}: cannot read the sweep file", path.display()))?;
+        Ok(Self::parse(path, text)?)
+    }
+
+    fn parse(path: &Path, text: String) -> Result<Self, LaunchError> {
+        let mut problems = Problems::new(path, &text);
+        let (document, errors) = DeTable::parse_recoverable(&text);
+        if !errors.is_empty() {
+            for error in errors {
+                problems.add(error.span().unwrap_or_default(), format!("not TOML: {}", error.message()), None);
+            }
+            return problems.or(None);
+        }
+        let root = Table::root(&document, &text);
+        root.refuse_unknown(&KEYS, &mut problems);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let launches = files(&root, "launch", folder, &mut problems);
+        let traces = files(&root, "trace", folder, &mut problems);
+        if [&launches, &traces].iter().all(|files| files.is_empty())
+            && ["launch", "trace"].iter().all(|key| root.get(key).is_none())
+        {
+            problems.add(0..0, "the file has neither `launch` nor `trace`, of which it needs one".to_owned(), None);
+        }
+        let mut parameters = vec![machines(&root, folder, &mut problems), designs(&root, folder, &mut problems)];
+        parameters.extend(together(&root, &mut problems));
+        let mut sets = Vec::new();
+        if let Some(node) = root.get("set") {
+            match node.any_table() {
+                Some(table) => settings(&table, "", &mut problems, &mut sets),
+                None => problems.refuse(&node.place, "a table of settings, such as [set] with l1.sets = [16, 32]"),
+            }
+        }
+        parameters.extend(sets);
+        once(&parameters, &mut problems);
+        baselines(&root, &mut parameters, &mut problems);
+        let check = root.get("check").and_then(|node| node.flag(&mut problems)).unwrap_or(false);
+        let max_cycles = root.get("max_cycles");
+        let max_cycles =
+            max_cycles.and_then(|node| node.integer(1..=MOST_CYCLES, "core cycles of a run", &mut problems));
+        let runs =
+            parameters.iter().fold(launches.len() + traces.len(), |runs, p| runs.saturating_mul(p.choices.len()));
+        if runs > MOST_RUNS {
+            problems.add(0..0, format!("the file asks for {runs} runs, expected {MOST_RUNS} at most"), None);
+        }
+        problems.or(Some(()))?;
+        let max_cycles = max_cycles.map(|cycles| cycles as u64);
+        Ok(Self { launches, traces, parameters, check, max_cycles, path: path.to_owned(), text })
+    }
+
+    /// What is wrong with machines that the file asks for, each problem once, at the value that is at fault.
+    pub fn refusal(&self, refused: &[(String, ConfigError)]) -> LaunchError {
+        let mut problems = Problems::new(&self.path, &self.text);
+        let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
+        for (label, problem) in refused.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
+            match known.iter_mut().find(|(other, _)| other.line() == problem.line() && other.given() == problem.given())
+            {
+                Some((_, labels)) => labels.push(label),
+                None => known.push((problem, vec![label])),
+            }
+        }
+        for (problem, labels) in known {
+            let [first, others @ ..] = labels.as_slice() else { continue };
+            let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            let (option, text) = problem.given();
+            let place =
+                self.choices().find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
+            let message = if place.is_some() { problem.to_string() } else { problem.line() };
+            problems.add(place.unwrap_or_default(), format!("on {first}{more}: {message}"), problem.help.clone());
+        }
+        match problems.or::<()>(None) {
+            Err(error) => error,
+            Ok(()) => unreachable!("what is refused has a problem"),
+        }
+    }
+
+    fn choices(&self) -> impl Iterator<Item = &Choice> {
+        self.parameters.iter().flat_map(|parameter| &parameter.choices)
+    }
+}
+
+/// The elements of a list, or what stands alone in its place.
+fn listed<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'_>) -> Vec<Node<'a>> {
+    let Some(node) = root.get(key) else { return Vec::new() };
+    if !node.is_array() {
+        return vec![node];
+    }
+    let elements = node.elements(what, problems).unwrap_or_default();
+    if elements.is_empty() {
+        problems.refuse(&node.place, format!("{what}, one or more"));
+    }
+    elements
+}
+
+/// What an element of the list `key` is called, and what it consists of: `"a"`, or `{ name = "b", key = "a" }`.
+fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
+    if !node.is_table() {
+        return Some((None, node));
+    }
+    let table = node.table(&[NAME, key], problems)?;
+    let name = table.require(NAME, problems).and_then(|node| node.text("a name", problems));
+    Some((Some(name?.to_owned()), table.require(key, problems)?))
+}
+
+/// Files by name or pattern, in the order of the list; those of a pattern in the order of their names. They are called what
+/// the file calls them, from wherever the command is run.
+fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<Named<PathBuf>> {
+    let what = "names or patterns of files";
+    let mut found: Vec<Named<PathBuf>> = Vec::new();
+    for node in listed(root, key, what, problems) {
+        let Some((name, node)) = named(node, key, problems) else { continue };
+        let Some(text) = node.text("the name or pattern of a file", problems) else { continue };
+        let paths = match matching(folder, text) {
+            Ok(paths) => paths,
+            Err(why) => {
+                problems.refuse(&node.place, why);
+                continue;
+            }
+        };
+        if name.is_some() && paths.len() > 1 {
+            problems
+                .refuse(&node.place, format!("the name of one file where there is a `{NAME}`, not of {}", paths.len()));
+            continue;
+        }
+        for path in paths {
+            let own = path.strip_prefix(folder).unwrap_or(&path).display();
+            let name = name.clone().unwrap_or_else(|| own.to_string());
+            if found.iter().any(|other| other.name == name) {
+                problems.add(node.place.span.clone(), format!("`{name}` is given twice in `{key}`"), None);
+            }
+            found.push(Named { name, of: path });
+        }
+    }
+    found
+}
+
+/// The files of a name or pattern, or why there are none.
+fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
+    if !text.contains(['*', '?', '[']) {
+        let path = folder.join(text);
+        return if path.exists() { Ok(vec![path]) } else { Err(format!("a file: {} is none", path.display())) };
+    }
+    let pattern = PathBuf::from(glob::Pattern::escape(&folder.display().to_string())).join(text);
+    let paths = glob::glob(&pattern.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
+    let paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(|error| format!("files that can be read: {error}"))?;
+    if paths.is_empty() {
+        Err(format!("a pattern with files: none is {}", folder.join(text).display()))
+    } else {
+        Ok(paths)
+    }
+}
+
+/// A machine or design: files are beside the sweep file.
+fn beside(folder: &Path, name: &str) -> String {
+    let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
+    if is_file { folder.join(name).display().to_string() } else { name.to_owned() }
+}
+
+fn machines(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Parameter {
+    let mut choices = Vec::new();
+    for node in listed(root, "machine", "machines", problems) {
+        let Some((name, node)) = named(node, "machine", problems) else { continue };
+        let Some(text) = node.text("the name of a machine, or a TOML file", problems) else { continue };
+        let machine = Some(beside(folder, text));
+        let value = name.unwrap_or_else(|| text.to_owned()).into();
+        choices.push(Choice { value, machine, designs: Vec::new(), sets: Vec::new(), place: node.place });
+    }
+    let fermi = || Choice { machine: Some("fermi".to_owned()), ..Choice::nothing("fermi") };
+    Parameter::new("machine", choices, fermi)
+}
+
+fn designs(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Parameter {
+    let what = "the name of a design or a TOML file, or a list of those that go on one another";
+    let mut choices = Vec::new();
+    for node in listed(root, "design", "designs", problems) {
+        let Some((name, node)) = named(node, "design", problems) else { continue };
+        let place = node.place.clone();
+        let nodes = if node.is_array() { node.elements(what, problems).unwrap_or_default() } else { vec![node] };
+        let texts: Option<Vec<_>> = nodes.iter().map(|node| node.text(what, problems)).collect();
+        let Some(texts) = texts else { continue };
+        let designs = texts.iter().map(|text| beside(folder, text)).collect();
+        let value = name.unwrap_or_else(|| texts.join("+")).into();
+        choices.push(Choice { value, machine: None, designs, sets: Vec::new(), place });
+    }
+    let baseline = || Choice { designs: vec!["baseline".to_owned()], ..Choice::nothing("baseline") };
+    Parameter::new("design", choices, baseline)
+}
+
+/// Settings that go together: lists of tables, each list by the name of its parameter.
+fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
+    let what = "tables of settings that go together, such as [{ name = \"small\", l1.sets = 16, l1.ways = 2 }]";
+    let Some(node) = root.get("together") else { return Vec::new() };
+    let Some(table) = node.any_table() else {
+        problems.refuse(&node.place, format!("names with lists of {what}"));
+        return Vec::new();
+    };
+    let mut parameters = Vec::new();
+    for (name, node) in table.entries() {
+        let mut choices = Vec::new();
+        for element in node.elements(what, problems).unwrap_or_default() {
+            let Some(table) = element.any_table() else {
+                problems.refuse(&element.place, what);
+                continue;
+            };
+            let chosen = table.get(NAME).and_then(|node| node.text("a name", problems));
+            let mut sets = Vec::new();
+            leaves(&table, "", &mut |key, node| {
+                if key != NAME {
+                    sets.push(Set::new(key, &node));
+                }
+            });
+            let texts: Vec<_> = sets.iter().map(|set| set.text.as_str()).collect();
+            let value = chosen.map_or_else(|| texts.join(" "), str::to_owned).into();
+            choices.push(Choice { value, machine: None, designs: Vec::new(), sets, place: element.place });
+        }
+        if choices.is_empty() {
+            problems.refuse(&node.place, format!("{what}, one or more"));
+        }
+        if COUNTERS.iter().any(|counter| counter.key == name) {
+            problems.add(
+                node.place.span.clone(),
+                format!("`{name}` is a column of the results, expected another name"),
+                None,
+            );
+        }
+        parameters.push(Parameter { name: name.to_owned(), choices, baseline: None });
+    }
+    parameters
+}
+
+/// Single settings: each key is a parameter, with a value or a list of them.
+fn settings(table: &Table<'_>, above: &str, problems: &mut Problems<'_>, parameters: &mut Vec<Parameter>) {
+    leaves(table, above, &mut |key, node| {
+        let nodes = match node.is_array() {
+            true => node.elements("values", problems).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        if node.is_array() && nodes.is_empty() {
+            problems.refuse(&node.place, "a value, or a list of one or more");
+        }
+        let choice = |node: Node<'_>| {
+            let set = Set::new(key, &node);
+            let value = set.value.clone();
+            Choice { value, machine: None, designs: Vec::new(), sets: vec![set], place: node.place }
+        };
+        let choices = if node.is_array() { nodes.into_iter().map(choice).collect() } else { vec![choice(node)] };
+        parameters.push(Parameter { name: key.to_owned(), choices, baseline: None });
+    });
+}
+
+/// Visits what tables hold, with dotted keys.
+fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<'a>)) {
+    for (key, node) in table.entries() {
+        let key = if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
+        match node.any_table() {
+            Some(inner) => leaves(&inner, &key, visit),
+            None => visit(&key, node),
+        }
+    }
+}
+
+/// Refuses a parameter or a value that is given twice: rows would have the same name.
+fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
+    for (at, parameter) in parameters.iter().enumerate() {
+        let Parameter { name, choices, .. } = parameter;
+        let is_taken = ["launch", "trace", "speedup"].contains(&name.as_str());
+        if is_taken || parameters[..at].iter().any(|other| other.name == *name) {
+            if let Some(first) = choices.first() {
+                problems.add(
+                    first.place.span.clone(),
+                    format!("`{name}` is the name of two columns, expected another"),
+                    None,
+                );
+            }
+        }
+        for (at, choice) in choices.iter().enumerate() {
+            if choices[..at].iter().any(|other| other.value == choice.value) {
+                let value = text_of(&choice.value);
+                problems.add(choice.place.span.clone(), format!("`{value}` is given twice in `{name}`"), None);
+            }
+        }
+    }
+}
+
+/// The choices that speed-ups are against: those of `[baseline]`, or the first of each parameter but the machine.
+fn baselines(root: &Table<'_>, parameters: &mut [Parameter], problems: &mut Problems<'_>) {
+    let Some(node) = root.get("baseline") else {
+        parameters.iter_mut().skip(1).for_each(|parameter| parameter.baseline = Some(0));
+        return;
+    };
+    let names: Vec<_> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let Some(table) = node.any_table() else {
+        problems.refuse(&node.place, format!("a table of {}", names.join(", ")));
+        return;
+    };
+    leaves(&table, "", &mut |key, node| {
+        let Some(parameter) = parameters.iter_mut().find(|parameter| parameter.name == key) else {
+            let message = format!("`{key}` is no parameter of this sweep, expected one of {}", names.join(", "));
+            problems.add(node.place.span.clone(), message, None);
+            return;
+        };
+        let wanted = value_of(&node);
+        parameter.baseline = parameter.choices.iter().position(|choice| choice.value == wanted);
+        if parameter.baseline.is_none() {
+            let legal: Vec<_> = parameter.choices.iter().map(|choice| text_of(&choice.value)).collect();
+            problems.refuse(&node.place, format!("a value of `{key}`: {}", legal.join(", ")));
+        }
+    });
+}
+
+impl Parameter {
+    fn new(name: &str, choices: Vec<Choice>, default: impl FnOnce() -> Choice) -> Self {
+        let choices = if choices.is_empty() { vec![default()] } else { choices };
+        Self { name: name.to_owned(), choices, baseline: None }
+    }
+}
+
+impl Choice {
+    /// What a file that says nothing means.
+    fn nothing(value: &str) -> Self {
+        let place = Place { path: String::new(), value: value.to_owned(), span: 0..0 };
+        Self { value: value.into(), machine: None, designs: Vec::new(), sets: Vec::new(), place }
+    }
+}
+
+impl Choice {
+    /// Whether this is what an option of the command line would give.
+    fn gives(&self, option: &str, text: &str) -> bool {
+        match option {
+            "--machine" => self.machine.as_deref() == Some(text),
+            "--design" => self.designs.iter().any(|design| design == text),
+            "--set" => self.sets.iter().any(|set| set.text == text),
+            _ => false,
+        }
+    }
+}
+
+impl Set {
+    fn new(key: &str, node: &Node<'_>) -> Self {
+        Self { key: key.to_owned(), value: value_of(node), text: format!("{key}={}", node.written()) }
+    }
+}
+
+/// A value as tables have it: a number or a text; what is neither as it is written.
+fn value_of(node: &Node<'_>) -> Value {
+    let number = || match node.number()? {
+        Number::Integer(integer) => i64::try_from(integer).ok().map(Value::from),
+        Number::Real(real) => Some(real.into()),
+    };
+    let text = || node.as_text().unwrap_or_else(|| node.written()).to_owned();
+    number().unwrap_or_else(|| text().into())
+}
+
+/// A value without quotes.
+pub fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

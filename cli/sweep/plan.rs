@@ -1,0 +1,258 @@
+//! What is run: everything that runs on every machine there is to run it on.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use miette::Report;
+use papers::measured::Subject;
+use papers::runs::Job;
+use papers::store::{Input, Key};
+use serde_json::Value;
+
+use super::super::{files::Files, output};
+use super::file::{Choice, Named, Parameter, SweepFile, text_of};
+use warpsieve::config::{ConfigError, Request, Resolved};
+use warpsieve::run::{Recording, RunError};
+
+/// Everything to run.
+pub struct Plan {
+    /// Parameters in the order of their columns: that of what runs, then those of the machine.
+    pub columns: Vec<Column>,
+    pub workloads: Vec<Workload>,
+    pub variants: Vec<Variant>,
+    /// What decides a result besides these: the kind under which it is kept.
+    pub kind: String,
+}
+
+/// A parameter.
+pub struct Column {
+    pub name: String,
+    /// The columns of settings that go together have one number, others one each.
+    pub group: usize,
+}
+
+/// What runs.
+pub struct Workload {
+    pub name: String,
+    pub subject: Subject,
+    input: Input,
+}
+
+/// A machine of the sweep.
+pub struct Variant {
+    /// What sets it apart from the others.
+    pub label: String,
+    /// Its cells below the columns.
+    pub values: Vec<Value>,
+    /// The variant that its speed-up is against, by number.
+    pub baseline: usize,
+    pub request: Request,
+    /// Its configuration, unless that is refused.
+    pub resolved: Option<Arc<Resolved>>,
+}
+
+/// A run: what, on which variant, by number.
+pub type Id = (usize, usize);
+
+/// A run with its configuration. Two that are the same under different names are one.
+pub struct Run<'a> {
+    pub ids: Vec<Id>,
+    pub workload: &'a Workload,
+    pub resolved: Arc<Resolved>,
+}
+
+/// The kind of results: what of the options decides them.
+pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
+    let until = max_cycles.map(|last| format!("-until-{last}")).unwrap_or_default();
+    format!("measured{}{until}", if check { "-check" } else { "" })
+}
+
+impl Workload {
+    /// A launch file; it is read to find out now what is wrong with it.
+    pub fn launch(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
+        files.reads_launch(&warpsieve::run::open(path, None)?);
+        Self::of(name, Subject::Launch(path.to_owned()))
+    }
+
+    fn trace(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
+        let recording = Recording::open(path)?;
+        output::warn(recording.warnings());
+        recording.files().for_each(|path| files.reads("the trace", path));
+        Self::of(name, Subject::Trace(recording))
+    }
+
+    fn of(name: &str, subject: Subject) -> Result<Self, Report> {
+        let input = subject.input()?;
+        Ok(Self { name: name.to_owned(), subject, input })
+    }
+}
+
+impl Plan {
+    /// What a sweep file asks for. Configurations that are refused have none, and are problems beside the plan, each with
+    /// the label of a variant.
+    pub fn of(file: &SweepFile, files: &mut Files) -> Result<(Self, Vec<(String, ConfigError)>), Report> {
+        let mut workloads = Vec::new();
+        for Named { name, of } in &file.launches {
+            workloads.push(Workload::launch(name, of, files)?);
+        }
+        for Named { name, of } in &file.traces {
+            workloads.push(Workload::trace(name, of, files)?);
+        }
+        let (mut variants, mut refused) = (variants(&file.parameters), Vec::new());
+        for variant in &mut variants {
+            match Resolved::new(&variant.request) {
+                Ok(resolved) => {
+                    files.reads_machine(&resolved);
+                    variant.resolved = Some(Arc::new(resolved));
+                }
+                Err(error) => refused.push((variant.label.clone(), error)),
+            }
+        }
+        let kind = kind(file.check, file.max_cycles);
+        Ok((Self { columns: columns(&file.parameters), workloads, variants, kind }, refused))
+    }
+
+    /// Every run whose configuration there is, in order: all variants of the first thing that runs, then of the next.
+    pub fn jobs(&self) -> Result<Vec<Job<Run<'_>>>, Report> {
+        let mut jobs: Vec<Job<Run<'_>>> = Vec::new();
+        let mut known: HashMap<Key, usize> = HashMap::new();
+        for (w, workload) in self.workloads.iter().enumerate() {
+            let mut wider = BTreeMap::new();
+            for (v, variant) in self.variants.iter().enumerate() {
+                let Some(resolved) = &variant.resolved else { continue };
+                let resolved = match &workload.subject {
+                    Subject::Trace(recording) => widened(recording, variant, resolved, &mut wider)?,
+                    Subject::Launch(_) => Arc::clone(resolved),
+                };
+                let name = format!("{} on {}", workload.name, variant.label);
+                let key = Key::new(&self.kind, &workload.input, &resolved);
+                match known.entry(key.clone()) {
+                    Entry::Occupied(same) => jobs[*same.get()].what.ids.push((w, v)),
+                    Entry::Vacant(new) => {
+                        new.insert(jobs.len());
+                        jobs.push(Job { name, key, what: Run { ids: vec![(w, v)], workload, resolved } });
+                    }
+                }
+            }
+            for ((given, needed), variants) in wider {
+                let name = &workload.name;
+                let on = output::counted(variants, "machine", "machines");
+                output::complain(&format!(
+                    "{name}: addr_bits is {needed} instead of {given} on {on}: the trace has addresses of so many bits"
+                ));
+            }
+        }
+        Ok(jobs)
+    }
+
+    /// The cells of a run below the columns.
+    pub fn values(&self, (w, v): Id) -> impl Iterator<Item = Value> {
+        [Value::from(self.workloads[w].name.as_str())].into_iter().chain(self.variants[v].values.iter().cloned())
+    }
+
+    /// The run that the speed-up of a run is against.
+    pub fn baseline(&self, (w, v): Id) -> Id {
+        (w, self.variants[v].baseline)
+    }
+}
+
+/// The machine of a variant with as many address bits as a trace needs; `wider` counts those that had fewer.
+fn widened(
+    recording: &Recording,
+    variant: &Variant,
+    resolved: &Arc<Resolved>,
+    wider: &mut BTreeMap<(u32, u32), u64>,
+) -> Result<Arc<Resolved>, Report> {
+    let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
+    if needed <= given {
+        return Ok(Arc::clone(resolved));
+    }
+    *wider.entry((given, needed)).or_default() += 1;
+    let mut request = variant.request.clone();
+    request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
+    request.sets.push(format!("addr_bits={needed}"));
+    Ok(Arc::new(Resolved::new(&request)?))
+}
+
+/// The columns of parameters; a key that several set is one column.
+fn columns(parameters: &[Parameter]) -> Vec<Column> {
+    let mut columns = vec![Column { name: "launch".to_owned(), group: 0 }];
+    for (at, parameter) in parameters.iter().enumerate() {
+        let keys = parameter.choices.iter().flat_map(|choice| choice.sets.iter().map(|set| set.key.clone()));
+        for name in [parameter.name.clone()].into_iter().chain(keys) {
+            if columns.iter().all(|column| column.name != name) {
+                columns.push(Column { name, group: at + 1 });
+            }
+        }
+    }
+    columns
+}
+
+/// Every combination of choices, those of the last parameter changing fastest.
+fn variants(parameters: &[Parameter]) -> Vec<Variant> {
+    let columns = columns(parameters);
+    let all: usize = parameters.iter().map(|parameter| parameter.choices.len()).product();
+    let numbers = |mut number: usize| {
+        let mut chosen: Vec<usize> = parameters
+            .iter()
+            .rev()
+            .map(|parameter| {
+                let choice = number % parameter.choices.len();
+                number /= parameter.choices.len();
+                choice
+            })
+            .collect();
+        chosen.reverse();
+        chosen
+    };
+    let variant = |number| {
+        let chosen = numbers(number);
+        let with = || parameters.iter().zip(&chosen).map(|(parameter, &at)| (parameter, &parameter.choices[at]));
+        let baseline = with().zip(&chosen).fold(0, |number, ((parameter, _), &at)| {
+            number * parameter.choices.len() + parameter.baseline.unwrap_or(at)
+        });
+        let sets = || with().flat_map(|(_, choice)| &choice.sets);
+        let value = |column: &Column| {
+            let own = with().find(|(parameter, _)| parameter.name == column.name).map(|(_, choice)| &choice.value);
+            let set = || sets().find(|set| set.key == column.name).map(|set| &set.value);
+            own.or_else(set).cloned().unwrap_or_default()
+        };
+        let request = Request {
+            machine: with().find_map(|(_, choice)| choice.machine.clone()).unwrap_or_default(),
+            designs: with().flat_map(|(_, choice)| choice.designs.clone()).collect(),
+            sets: sets().map(|set| set.text.clone()).collect(),
+        };
+        Variant {
+            label: label(with()),
+            values: columns.iter().skip(1).map(value).collect(),
+            baseline,
+            request,
+            resolved: None,
+        }
+    };
+    (0..all).map(variant).collect()
+}
+
+/// The design, and of the other parameters those that are swept; settings with their keys.
+fn label<'a>(chosen: impl Iterator<Item = (&'a Parameter, &'a Choice)>) -> String {
+    let part = |(at, (parameter, choice)): (usize, (&Parameter, &Choice))| {
+        let value = text_of(&choice.value);
+        match at {
+            1 => Some(value),
+            _ if parameter.choices.len() < 2 => None,
+            0 => Some(value),
+            _ => Some(format!("{}={value}", parameter.name)),
+        }
+    };
+    chosen.enumerate().filter_map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// Why a run is refused, in one line where it fits.
+pub fn why(error: &RunError) -> String {
+    match error {
+        RunError::Launch(error) => error.lines().join("\n"),
+        other => other.to_string(),
+    }
+}

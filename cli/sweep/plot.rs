@@ -1,0 +1,185 @@
+//! The results as a picture: bars, lines over a parameter of numbers, or heat maps over two.
+
+use miette::{Report, miette};
+use papers::chart::{Chart, Form, Series};
+use papers::heat::HeatMaps;
+use serde_json::{Map, Value};
+
+use super::super::args::SweepOutput;
+use super::file::text_of;
+use super::plan::Plan;
+use super::tidy::{SPEEDUP, Tidy, is_column};
+
+/// What is drawn over what.
+pub struct Plot {
+    of: String,
+    over: Vec<String>,
+}
+
+/// From here on an axis counts millions.
+const MILLIONS: f64 = 1e7;
+
+impl Plot {
+    /// What the options ask for.
+    ///
+    /// # Errors
+    /// If they name what the results cannot have, or what is no parameter of numbers.
+    pub fn new(options: &SweepOutput, plan: &Plan) -> Result<Self, Report> {
+        let (of, over) = (&options.plot_of, &options.plot_over);
+        if !is_column(of) {
+            return Err(miette!(
+                "`--plot-of` is {of}, expected speedup, area.mm2, energy.BLOCK or a key of `list counters`"
+            ));
+        }
+        let numeric = numeric(plan);
+        let is_wrong = |key: &&String| !numeric.iter().any(|(name, _)| name == *key);
+        if let Some(wrong) = over.iter().find(is_wrong) {
+            let names: Vec<_> = numeric.iter().map(|(name, _)| name.as_str()).collect();
+            let legal = if names.is_empty() { "none has".to_owned() } else { format!("they are {}", names.join(", ")) };
+            return Err(miette!("`--plot-over` is {wrong}, expected a parameter with several numbers: {legal}"));
+        }
+        if over.len() > 2 || over.len() == 2 && over[0] == over[1] {
+            return Err(miette!("`--plot-over` is {}, expected one parameter or two", over.join(",")));
+        }
+        let mut over = over.clone();
+        if over.is_empty() {
+            over.extend(numeric.into_iter().filter(|(_, is_axis)| *is_axis).map(|(name, _)| name).take(2));
+        }
+        Ok(Self { of: of.clone(), over })
+    }
+
+    /// The picture.
+    pub fn svg(&self, plan: &Plan, tidy: &Tidy) -> String {
+        let value = |row: &Map<String, Value>| row.get(&self.of).and_then(Value::as_f64);
+        let rows: Vec<_> = tidy.rows.iter().map(|(_, row)| row).collect();
+        let over: Vec<Vec<Value>> = self.over.iter().map(|name| numbers(&rows, name)).collect();
+        let groups = self.over.iter().filter_map(|name| plan.columns.iter().find(|column| column.name == *name));
+        let groups: Vec<_> = groups.map(|column| column.group).collect();
+        // What tells the runs apart that stand at one place.
+        let is_told = |name: &&String| distinct(&rows, name).len() > 1;
+        let others = plan.columns.iter().filter(|column| !groups.contains(&column.group));
+        let others: Vec<_> =
+            firsts(others.map(|column| (column.group, &column.name))).into_iter().filter(is_told).collect();
+        let at = |row: &Map<String, Value>, place: &[&Value], name: &str, names: &[&String]| {
+            self.over.iter().zip(place).all(|(key, value)| row.get(key) == Some(value)) && called(row, names) == name
+        };
+        let find = |place: &[&Value], name: &str, names: &[&String]| {
+            rows.iter().find(|row| at(row, place, name, names)).and_then(|row| value(row))
+        };
+        let shown = |values: &[Value]| values.iter().map(text_of).collect::<Vec<_>>();
+        match over.as_slice() {
+            [across, down, ..] => {
+                let maps = names(&rows, &others).into_iter().map(|name| {
+                    let fields = down.iter().flat_map(|y| across.iter().map(move |x| [x, y]));
+                    let values = fields.map(|place| find(&place, &name, &others)).collect();
+                    (name, values)
+                });
+                HeatMaps {
+                    title: self.of.clone(),
+                    across: (self.over[0].clone(), shown(across)),
+                    down: (self.over[1].clone(), shown(down)),
+                    maps: maps.collect(),
+                }
+                .svg()
+            }
+            [across] => {
+                let series = names(&rows, &others).into_iter().map(|name| {
+                    let values = across.iter().map(|x| find(&[x], &name, &others)).collect();
+                    Series { name, values }
+                });
+                let title = format!("{} over {}", self.of, self.over[0]);
+                self.chart(title, shown(across), series.collect(), Form::Lines)
+            }
+            [] => {
+                let launch = vec![&plan.columns[0].name];
+                let rest: Vec<_> = others.iter().copied().filter(|name| *name != launch[0]).collect();
+                let groups = names(&rows, &launch);
+                let series = names(&rows, &rest).into_iter().map(|name| {
+                    let is_of = |row: &&&Map<String, Value>, group: &str| {
+                        called(row, &launch) == group && called(row, &rest) == name
+                    };
+                    let found = groups.iter().map(|group| rows.iter().find(|row| is_of(row, group)));
+                    let values = found.map(|row| row.and_then(|row| value(row))).collect();
+                    Series { name: name.clone(), values }
+                });
+                let series = series.collect();
+                self.chart(self.of.clone(), groups, series, Form::Bars)
+            }
+        }
+    }
+
+    fn chart(&self, title: String, groups: Vec<String>, mut series: Vec<Series>, form: Form) -> String {
+        let mut values: Vec<_> = series.iter_mut().flat_map(|series| series.values.iter_mut().flatten()).collect();
+        let is_large = values.iter().any(|value| **value >= MILLIONS);
+        if is_large {
+            values.iter_mut().for_each(|value| **value /= 1e6);
+        }
+        let unit = if is_large { format!("{} (millions)", self.of) } else { self.of.clone() };
+        let neutral = (self.of == SPEEDUP).then_some(1.0);
+        Chart { title, unit, groups, series, form, neutral, ..Chart::default() }.svg()
+    }
+}
+
+/// The parameters with several values that are numbers, and whether each is one of its own and not set by another.
+fn numeric(plan: &Plan) -> Vec<(String, bool)> {
+    let column =
+        |at: usize| plan.variants.iter().filter(|variant| variant.resolved.is_some()).map(move |v| &v.values[at - 1]);
+    let is_numeric = |at: usize| {
+        let first = column(at).next();
+        column(at).all(Value::is_number) && column(at).any(|value| Some(value) != first)
+    };
+    let columns = plan.columns.iter().enumerate().skip(1).filter(|&(at, _)| is_numeric(at));
+    let is_axis = |group: usize| plan.columns.iter().filter(|column| column.group == group).count() == 1;
+    columns.map(|(_, column)| (column.name.clone(), is_axis(column.group))).collect()
+}
+
+/// The first column of each group: what names what is set with it.
+fn firsts<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<&'a String> {
+    let mut seen = Vec::new();
+    let mut is_new = |group: usize| {
+        let is_new = !seen.contains(&group);
+        seen.push(group);
+        is_new
+    };
+    columns.filter(|(group, _)| is_new(*group)).map(|(_, name)| name).collect()
+}
+
+/// The values of a column, each once, in the order of the rows.
+fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
+    let mut values = Vec::new();
+    for value in rows.iter().filter_map(|row| row.get(name)) {
+        if !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    values
+}
+
+/// The same in the order of numbers.
+fn numbers(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
+    let mut values = distinct(rows, name);
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+    values.sort_by(|one, other| number(one).total_cmp(&number(other)));
+    values
+}
+
+/// What a row is called by some of its columns.
+fn called(row: &Map<String, Value>, names: &[&String]) -> String {
+    let part = |name: &&String| {
+        let value = row.get(*name).map(text_of).unwrap_or_default();
+        if ["launch", "machine", "design"].contains(&name.as_str()) { value } else { format!("{name}={value}") }
+    };
+    names.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+/// The names of all rows, each once.
+fn names(rows: &[&Map<String, Value>], columns: &[&String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows {
+        let name = called(row, columns);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}

@@ -1,0 +1,256 @@
+//! Makes the runs of a plan, or finds those that were kept.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use miette::{Report, miette};
+use papers::measured::Measured;
+use papers::progress::progress_bar;
+use papers::runs::{Job, Runner, Trouble};
+use papers::store::Store;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rtl::kernel::Mode;
+use serde_json::Value;
+
+use super::super::args::Shard;
+use super::super::{Exit, interrupt, limit, output};
+use super::plan::{Id, Run, why};
+use super::table::Row;
+use super::tidy;
+use warpsieve::config::Resolved;
+use warpsieve::run::{Outcome, RunOptions, Verdict};
+
+/// What there is of the runs of a plan.
+pub type Results = BTreeMap<Id, Arc<Record>>;
+
+/// Time between two looks of the user at what is complete, at least.
+const SHOW_EVERY: Duration = Duration::from_secs(2);
+
+/// What came of a run.
+pub struct Record {
+    /// What it is in a table.
+    pub row: Row,
+    /// Its columns, in order, those that it has.
+    pub cells: Vec<(String, Value)>,
+    /// What the user should know.
+    notes: Vec<String>,
+    exit: Exit,
+}
+
+/// How the runs of a plan are made.
+pub struct How {
+    pub check: bool,
+    pub max_cycles: Option<u64>,
+    pub is_quiet: bool,
+}
+
+/// What came of a plan.
+#[derive(Default)]
+pub struct Done {
+    pub results: Results,
+    /// Why runs were not made, or not to their end, by number.
+    failed: BTreeMap<usize, Trouble>,
+}
+
+/// Takes the jobs of this shard.
+pub fn share<'a>(jobs: Vec<Job<Run<'a>>>, shard: Option<Shard>) -> Vec<Job<Run<'a>>> {
+    let is_ours = |number: usize| shard.is_none_or(|shard| number % shard.of == shard.number - 1);
+    jobs.into_iter().enumerate().filter(|(number, _)| is_ours(*number)).map(|(_, job)| job).collect()
+}
+
+/// The jobs without those that a machine refuses to run, and why it does. Only those that were not kept are looked at.
+pub fn accepted<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> (Vec<Job<Run<'a>>>, Vec<String>) {
+    let is_kept = |job: &Job<Run<'_>>| runners.iter().any(|runner| runner.kept::<Measured>(&job.key).is_some());
+    let look = |job: &Job<Run<'_>>| match is_kept(job) {
+        true => Ok(()),
+        false => job.what.workload.subject.fits(&job.what.resolved.config),
+    };
+    let looked_at: Vec<_> = runners[0].pool().install(|| jobs.par_iter().map(look).collect());
+    let (mut fit, mut refused) = (Vec::new(), Vec::new());
+    for (job, found) in jobs.into_iter().zip(looked_at) {
+        match found {
+            Ok(()) => fit.push(job),
+            Err(error) => refused.push(format!("{}: {}", job.name, why(&error))),
+        }
+    }
+    (fit, refused)
+}
+
+/// Names runs or machines that are refused.
+///
+/// # Errors
+/// If there are any and they are not to be left out.
+pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
+    if leaves_out {
+        limit::lines(refused, "refusal").iter().for_each(|line| output::complain(&format!("left out: {line}")));
+    } else if !refused.is_empty() {
+        let lines = limit::lines(refused, "refusal").join("\n");
+        return Err(miette!("nothing was run, because not everything can be:\n{lines}"));
+    }
+    Ok(())
+}
+
+/// Makes the runs that were not kept, several at a time. `show` is called now and then with what is complete; if the
+/// process is told to end, that is the last it does.
+///
+/// # Errors
+/// If a result cannot be kept.
+pub fn run(
+    runner: &Runner,
+    jobs: &[Job<Run<'_>>],
+    how: &How,
+    show: &(dyn Fn(&Results, bool) -> Result<(), Report> + Sync),
+) -> Result<Done, Report> {
+    let asked = interrupt::listen()?;
+    let (check, max_cycles) = (how.check, how.max_cycles);
+    let options = RunOptions { check, max_cycles, mode: Mode::FAST, ..RunOptions::default() };
+    let work = |run: &Run<'_>| Measured::of(&run.workload.subject, &run.resolved.config, &options);
+    let done = Mutex::new(Done::default());
+    let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
+    let shown = Mutex::new(Instant::now());
+    let show = |is_last| {
+        let complete = lock().results.clone();
+        if let Err(report) = show(&complete, is_last) {
+            output::print_report(&report);
+        }
+        complete
+    };
+    let ended = |number: usize, result: Result<Measured, Trouble>| {
+        match result {
+            Ok(measured) => lock().take(&jobs[number].what, &measured),
+            Err(trouble) => drop(lock().failed.insert(number, trouble)),
+        }
+        // If somebody else shows what is complete, this is soon shown too.
+        if let Ok(mut last) = shown.try_lock()
+            && last.elapsed() >= SHOW_EVERY
+        {
+            show(false);
+            *last = Instant::now();
+        }
+    };
+    let bar = progress_bar(how.is_quiet, jobs.len());
+    interrupt::guarded(
+        &asked,
+        || runner.each(jobs, &bar, &work, &ended),
+        || {
+            bar.finish_and_clear();
+            let complete = show(true);
+            let runs = jobs.iter().filter(|job| complete.contains_key(&job.what.ids[0])).count();
+            let all = jobs.len();
+            output::complain(&format!("interrupted: {runs} of {all} runs are complete, the others are missing"));
+        },
+    )??;
+    bar.finish_and_clear();
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The results of all jobs from runners that have kept them, without a run.
+///
+/// # Errors
+/// If one is missing, or two runners have different ones.
+pub fn gather(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<Done, Report> {
+    let mut done = Done::default();
+    let (mut missing, mut contradictory) = (Vec::new(), Vec::new());
+    for job in jobs {
+        let kept: Vec<Value> = runners.iter().filter_map(|runner| runner.kept(&job.key)).collect();
+        let found: Option<Measured> = runners.iter().find_map(|runner| runner.kept(&job.key));
+        match found {
+            _ if kept.windows(2).any(|two| two[0] != two[1]) => contradictory.push(job.name.clone()),
+            Some(measured) => done.take(&job.what, &measured),
+            None => missing.push(job.name.clone()),
+        }
+    }
+    let told = |what: &str, names: &[String]| {
+        let lines = limit::lines(names, "run").join("\n");
+        (!names.is_empty()).then(|| format!("{} of {} runs {what}:\n{lines}", names.len(), jobs.len()))
+    };
+    let problems: Vec<_> = [told("are missing", &missing), told("have more than one result", &contradictory)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if problems.is_empty() { Ok(done) } else { Err(miette!("{}", problems.join("\n"))) }
+}
+
+impl Done {
+    fn take(&mut self, run: &Run<'_>, measured: &Measured) {
+        let record = Arc::new(Record::of(&run.resolved, measured));
+        self.results.extend(run.ids.iter().map(|id| (*id, Arc::clone(&record))));
+    }
+
+    /// Says on stderr what the user should know of each run; how the command ends.
+    ///
+    /// # Errors
+    /// If the input of a run was at fault: of the first of them.
+    pub fn judge(self, jobs: &[Job<Run<'_>>]) -> Result<Exit, Report> {
+        let mut exit = told(&self.results, jobs);
+        let mut at_fault = None;
+        for (number, trouble) in self.failed {
+            let name = &jobs[number].name;
+            match trouble {
+                Trouble::Input(error) => {
+                    output::complain(&format!("{name}: {}", why(&error)));
+                    at_fault.get_or_insert(error);
+                }
+                Trouble::Failed(why) => {
+                    output::complain(&format!("{name}: {why}"));
+                    exit = worse(exit, Exit::CheckFailed);
+                }
+                Trouble::Interrupted => output::complain(&format!("{name}: interrupted")),
+            }
+        }
+        at_fault.map_or(Ok(exit), |error| Err(error.into()))
+    }
+}
+
+/// Says on stderr what the user should know of the runs that are complete, and weighs how they ended.
+pub fn told(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
+    let mut exit = Exit::Done;
+    for job in jobs {
+        let Some(record) = results.get(&job.what.ids[0]) else { continue };
+        record.notes.iter().for_each(|note| output::complain(&format!("{}: {note}", job.name)));
+        exit = worse(exit, record.exit);
+    }
+    exit
+}
+
+impl Record {
+    fn of(resolved: &Resolved, measured: &Measured) -> Self {
+        let report = &measured.report;
+        let mut notes = report.notes.clone();
+        let exit = match (&report.outcome, &report.verdict) {
+            (Outcome::NoProgress(waiting), _) => {
+                notes.push(format!("no progress: nothing can move any more\n{waiting}"));
+                Exit::NoProgress
+            }
+            (Outcome::CycleLimit(limit), _) => {
+                notes.push(format!("stopped after {} cycles (`--max-cycles`)", output::grouped(*limit)));
+                Exit::NoProgress
+            }
+            (Outcome::Finished, Verdict::Failed(checks)) => {
+                notes.push(format!("check failed:\n{}", checks.join("\n")));
+                Exit::CheckFailed
+            }
+            (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
+            (Outcome::Finished, Verdict::Off | Verdict::Passed | Verdict::OrderDependent) => Exit::Done,
+        };
+        Self { row: Row::new(report), cells: tidy::cells(resolved, measured), notes, exit }
+    }
+}
+
+/// A wrong result outweighs a run that did not end, and that one a run that did.
+pub fn worse(one: Exit, other: Exit) -> Exit {
+    let weight = |exit| match exit {
+        Exit::Done => 0,
+        Exit::NoProgress => 1,
+        Exit::CheckFailed => 2,
+        Exit::Interrupted(_) => 3,
+    };
+    if weight(other) > weight(one) { other } else { one }
+}
+
+/// A runner for a folder of results.
+pub fn runner(cache: Option<&Path>, jobs: Option<u16>, is_quiet: bool) -> Result<Runner, Report> {
+    Runner::new(Store::new(cache)?, jobs.unwrap_or(0), is_quiet, Arc::default())
+}

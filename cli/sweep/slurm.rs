@@ -1,0 +1,83 @@
+//! `warpsieve sweep slurm`: a job array of which each job makes a share of the runs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+use waves::part_file::PartFile;
+
+use super::super::args::SlurmArguments;
+use super::super::{Exit, output};
+
+/// Writes the script of a sweep with so many runs, and submits it if it is to be.
+pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
+    let SlurmArguments { file, cache, .. } = arguments;
+    let script = script_of(arguments);
+    let text = text(arguments, runs)?;
+    let part = PartFile::create(&script).into_diagnostic();
+    let script = part.and_then(|part| output::keep(part, &text)).wrap_err("the script cannot be written")?;
+    output::print(&format!("wrote {}\n", script.display()))?;
+    if arguments.write_only {
+        return Ok(Exit::Done);
+    }
+    let submitted = Command::new("sbatch").arg(&script).output().into_diagnostic();
+    let submitted = submitted.wrap_err("sbatch cannot be run, expected it where `--write-only` is not given")?;
+    let [said, why] =
+        [submitted.stdout, submitted.stderr].map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+    if !submitted.status.success() {
+        return Err(miette!("sbatch refuses {}: {why}", script.display()));
+    }
+    let [file, cache] = [file, cache].map(|path| quoted(&path.display().to_string()));
+    output::print(&format!("{said}\nonce its jobs are done: warpsieve sweep gather {file} --cache {cache}\n"))?;
+    Ok(Exit::Done)
+}
+
+/// Where the script is written.
+pub fn script_of(arguments: &SlurmArguments) -> PathBuf {
+    arguments.script.clone().unwrap_or_else(|| arguments.file.with_extension("sbatch"))
+}
+
+fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
+    let SlurmArguments { file, shards, jobs, cache, sbatch, leave_out_refused, .. } = arguments;
+    let command = std::env::current_exe().into_diagnostic().wrap_err("this command cannot be found")?;
+    let [file, cache] = [file, cache].map(|path| absolute(path));
+    let [command, file, cache] =
+        [Ok(command), file, cache].map(|path| Ok::<_, Report>(quoted(&path?.display().to_string())));
+    let (command, file, cache) = (command?, file?, cache?);
+    // More jobs than runs would have nothing to do.
+    let shards = usize::from(*shards).min(runs.max(1));
+    let name = arguments.file.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "-");
+    let given: String = sbatch.iter().map(|option| format!("#SBATCH {option}\n")).collect();
+    let leave_out = if *leave_out_refused { " --leave-out-refused" } else { "" };
+    Ok(format!(
+        "#!/bin/bash\n\
+         # {runs} runs in {shards} jobs. What a job has done is kept: submitted again, it goes on where it was.\n\
+         #SBATCH --job-name={name}\n\
+         #SBATCH --array=1-{shards}\n\
+         #SBATCH --cpus-per-task={jobs}\n\
+         {given}\
+         exec {command} sweep {file} --cache {cache} --jobs {jobs} --shard \"$SLURM_ARRAY_TASK_ID/{shards}\" --quiet{leave_out}\n"
+    ))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Report> {
+    std::path::absolute(path).into_diagnostic().wrap_err_with(|| format!("{} has no place", path.display()))
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_shell_keeps_its_blanks_and_quotes() {
+        assert_eq!(quoted("/a/b-c.toml"), "/a/b-c.toml");
+        assert_eq!(quoted("my 'runs'"), r"'my '\''runs'\'''");
+        assert_eq!(quoted(""), "''");
+    }
+}

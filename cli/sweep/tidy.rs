@@ -1,0 +1,122 @@
+//! The results as a table for programs: a row a run, a column a parameter or a counter, in full precision.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use miette::{IntoDiagnostic, Report};
+use papers::measured::{Measured, Part};
+use serde_json::{Map, Value};
+
+use super::super::dictionary::COUNTERS;
+use super::super::stats::Stats;
+use super::file::text_of;
+use super::plan::{Id, Plan};
+use super::runs::{Record, Results};
+use warpsieve::config::Resolved;
+use warpsieve::run::ratio;
+
+/// The column of cycles of the baseline by cycles of the run.
+pub const SPEEDUP: &str = "speedup";
+/// The column of the machine's area.
+const AREA: &str = "area.mm2";
+/// What all columns of energy begin with.
+const ENERGY: &str = "energy.";
+/// What the statistics say of the host.
+const HOST: &str = "host";
+
+/// The columns of a run that has them: every number and word of its statistics, then area and energy.
+pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
+    let mut cells = Vec::new();
+    let statistics = serde_json::to_value(Stats::new(resolved, &measured.report, None));
+    // Numbers, words, lists and tables with words as keys are always JSON.
+    flatten(String::new(), statistics.unwrap_or_default(), &mut cells);
+    cells.push((AREA.to_owned(), measured.mm2.into()));
+    for Part { block, dynamic_pj, leakage_pj } in &measured.energy {
+        let path = if block.is_empty() { ENERGY.to_owned() } else { format!("{ENERGY}{block}.") };
+        cells.push((format!("{path}dynamic_pj"), (*dynamic_pj).into()));
+        cells.push((format!("{path}leakage_pj"), (*leakage_pj).into()));
+    }
+    cells.sort_by_cached_key(|(name, _)| (place(name), name.clone()));
+    cells
+}
+
+/// Lists are of single units or loads.
+fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members.into_iter().filter(|(key, _)| key != HOST) {
+                flatten(if path.is_empty() { key } else { format!("{path}.{key}") }, value, cells);
+            }
+        }
+        Value::Null | Value::Array(_) => {}
+        value => cells.push((path, value)),
+    }
+}
+
+/// Where the statistics have a key, or what it stands in; the rest comes after them.
+fn place(name: &str) -> usize {
+    let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+    let listed = ends.filter_map(|end| COUNTERS.iter().position(|counter| counter.key == &name[..end]));
+    listed.last().unwrap_or(COUNTERS.len())
+}
+
+/// Whether there can be a column of this name.
+pub fn is_column(name: &str) -> bool {
+    [SPEEDUP, AREA].contains(&name) || name.starts_with(ENERGY) || place(name) < COUNTERS.len()
+}
+
+/// All rows under one head.
+pub struct Tidy {
+    pub head: Vec<String>,
+    pub rows: Vec<(Id, Map<String, Value>)>,
+}
+
+/// Cycles of the run that a run is held against by its own.
+pub fn speedup(plan: &Plan, results: &Results, id: Id) -> Option<f64> {
+    let [own, other] = [results.get(&id)?, results.get(&plan.baseline(id))?].map(|record| record.row.cycles);
+    (own > 0).then(|| ratio(other, own))
+}
+
+impl Tidy {
+    pub fn new(plan: &Plan, results: &Results) -> Self {
+        let parameters: Vec<_> = plan.columns.iter().map(|column| column.name.clone()).collect();
+        let columns: BTreeSet<_> = results.values().flat_map(|record| &record.cells).map(|(name, _)| name).collect();
+        let mut columns: Vec<_> = columns.into_iter().collect();
+        columns.sort_by_cached_key(|name| place(name));
+        let columns = columns.into_iter().filter(|name| !parameters.contains(name)).cloned();
+        let row = |(id, record): (&Id, &Arc<Record>)| {
+            let mut row: Map<_, _> = record.cells.iter().cloned().collect();
+            row.insert(SPEEDUP.to_owned(), speedup(plan, results, *id).into());
+            row.extend(parameters.iter().cloned().zip(plan.values(*id)));
+            (*id, row)
+        };
+        let rows = results.iter().map(row).collect();
+        let head = parameters.iter().cloned().chain([SPEEDUP.to_owned()]).chain(columns).collect();
+        Self { head, rows }
+    }
+
+    /// As comma-separated values; what a run has not is empty.
+    pub fn csv(&self) -> Result<String, Report> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&self.head).into_diagnostic()?;
+        for (_, row) in &self.rows {
+            let cells = self.head.iter().map(|name| row.get(name).map(text_of).unwrap_or_default());
+            writer.write_record(cells).into_diagnostic()?;
+        }
+        String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
+    }
+
+    /// As JSON, an object a line; what a run has not is `null`.
+    pub fn json_lines(&self) -> Result<String, Report> {
+        let mut text = String::new();
+        for (_, row) in &self.rows {
+            let cell = |name: &String| {
+                let value = row.get(name).unwrap_or(&Value::Null);
+                Ok(format!("{}:{value}", serde_json::to_string(name).into_diagnostic()?))
+            };
+            let cells = self.head.iter().map(cell).collect::<Result<Vec<_>, Report>>()?;
+            text += &format!("{{{}}}\n", cells.join(","));
+        }
+        Ok(text)
+    }
+}
