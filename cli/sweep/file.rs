@@ -7,6 +7,7 @@ use serde_json::Value;
 use toml::de::DeTable;
 
 use super::super::dictionary::COUNTERS;
+use super::tidy::SPEEDUP;
 use warpsieve::config::{ConfigError, Problem};
 use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 
@@ -335,15 +336,11 @@ fn leaves<'a>(table: &Table<'a>, above: &str, visit: &mut impl FnMut(&str, Node<
 fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
     for (at, parameter) in parameters.iter().enumerate() {
         let Parameter { name, choices, .. } = parameter;
-        let is_taken = ["launch", "trace", "speedup"].contains(&name.as_str());
-        if is_taken || parameters[..at].iter().any(|other| other.name == *name) {
-            if let Some(first) = choices.first() {
-                problems.add(
-                    first.place.span.clone(),
-                    format!("`{name}` is the name of two columns, expected another"),
-                    None,
-                );
-            }
+        let is_taken = ["launch", "trace", SPEEDUP].contains(&name.as_str());
+        let is_another = parameters[..at].iter().any(|other| other.name == *name);
+        if let Some(first) = choices.first().filter(|_| is_taken || is_another) {
+            let message = format!("`{name}` is the name of two columns, expected another");
+            problems.add(first.place.span.clone(), message, None);
         }
         for (at, choice) in choices.iter().enumerate() {
             if choices[..at].iter().any(|other| other.value == choice.value) {

@@ -55,9 +55,9 @@ fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
 
 /// Where the statistics have a key, or what it stands in; the rest comes after them.
 fn place(name: &str) -> usize {
-    let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
-    let listed = ends.filter_map(|end| COUNTERS.iter().position(|counter| counter.key == &name[..end]));
-    listed.last().unwrap_or(COUNTERS.len())
+    let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
+    let listed = ends.find_map(|end| COUNTERS.iter().position(|counter| counter.key == &name[..end]));
+    listed.unwrap_or(COUNTERS.len())
 }
 
 /// Whether there can be a column of this name.

@@ -7,7 +7,10 @@ use super::warpsieve;
 const SMALL: &str = "kernels/syrk/small.toml";
 
 fn rows(arguments: &[&str]) -> Vec<Value> {
-    let ended = warpsieve(&[&["compare", "--format", "json"], arguments].concat());
+    // What was kept of earlier runs would say nothing of this one.
+    let cache = tempfile::tempdir().unwrap();
+    let ended =
+        warpsieve(&[&["compare", "--format", "json", "--cache", cache.path().to_str().unwrap()], arguments].concat());
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     serde_json::from_str(&ended.out).unwrap()
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Ended, root};
+use super::{CACHE, Ended, root};
 
 /// Counts up to its second parameter.
 const PTX: &str = "
@@ -57,7 +57,8 @@ struct Running(Child);
 impl Running {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-        command.args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(arguments).current_dir(folder).env("XDG_CACHE_HOME", CACHE);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 

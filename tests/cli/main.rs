@@ -16,7 +16,9 @@
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
 //! | what is printed by `list` and `config`                           | `print`     |
+//! | a sweep by a job array of Slurm                                   | `slurm`     |
 //! | short soaks, and their list                                      | `soak`      |
+//! | sweeps: kept runs, kills, shards, tables, pictures, refusals      | `sweep`     |
 //! | figures: kept runs, charts, judged rows, summary                  | `reproduce` |
 //! | traces replayed, and written                                      | `replay`    |
 //! | traces: figures known beforehand, JSON, warnings, bad files      | `trace`     |
@@ -42,7 +44,9 @@ mod ptx;
 mod replay;
 mod reproduce;
 mod run;
+mod slurm;
 mod soak;
+mod sweep;
 mod trace;
 mod waves;
 
@@ -56,8 +60,12 @@ fn root() -> PathBuf {
 
 /// The command with these arguments, in the folder of the workspace.
 fn warpsieve(arguments: &[&str]) -> Ended {
-    Ended::of(Command::new(assert_cmd::cargo::cargo_bin!("warpsieve")).args(arguments).current_dir(root()))
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
+    Ended::of(command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", CACHE))
 }
+
+/// Where runs are kept instead of the user's folder.
+const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// How a command ended.
 #[derive(Debug)]

@@ -36,7 +36,8 @@ fn root() -> PathBuf {
 /// What the command prints with these arguments, in the folder of the workspace.
 fn printed(arguments: &[&str]) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    let ended = command.args(arguments).current_dir(root()).output().unwrap();
+    command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    let ended = command.output().unwrap();
     assert!(ended.status.success(), "{arguments:?}: {ended:?}");
     String::from_utf8(ended.stdout).unwrap()
 }
@@ -200,6 +201,17 @@ fn the_walk_through_shows_the_files_and_what_the_commands_print() {
         Part { name: "example-profile", text: code_block(&printed(&["profile", EXAMPLE])) },
     ];
     holds("docs/own-kernel.md", &parts);
+}
+
+#[test]
+fn the_page_about_sweeps_shows_the_example_and_its_table() {
+    const SWEEP: &str = "docs/example/sweep.toml";
+    let table = printed(&["sweep", SWEEP, "--quiet"]);
+    let parts = [
+        Part { name: "example", text: shown(SWEEP, "toml") },
+        Part { name: "table", text: code_block(&first_columns(&table)) },
+    ];
+    holds("docs/sweep.md", &parts);
 }
 
 #[test]
