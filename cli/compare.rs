@@ -11,7 +11,7 @@ use waves::part_file::PartFile;
 use super::args::CompareArguments;
 use super::files::Files;
 use super::sweep::plan::{Column, Plan, Variant, Workload, kind};
-use super::sweep::runs::{self, How, Results};
+use super::sweep::runs::{self, How, Looked, Results};
 use super::sweep::{rows, table};
 use super::{Exit, output};
 use variants::variants;
@@ -41,7 +41,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let columns = vec![Column { name: "launch".to_owned(), group: 0 }];
     let plan = Plan { columns, workloads, variants: variants.collect(), kind: kind(*check, *max_cycles) };
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
-    let (jobs, refused) = runs::accepted(&runners, plan.jobs()?);
+    let Looked { jobs, done, refused } = runs::look(&runners, plan.jobs()?);
     runs::left_out(&refused, false)?;
     // Opened ahead of the runs: a name that cannot be written is found out now, not hours later.
     let file = Mutex::new(output.map(open).transpose()?);
@@ -63,7 +63,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         tabulate(results)
     };
     let how = How { check: *check, max_cycles: *max_cycles, is_quiet: *quiet };
-    let done = runs::run(&runners[0], &jobs, &how, &show)?;
+    let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     if !done.results.is_empty() {
         tabulate(&done.results)?;
     }

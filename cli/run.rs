@@ -13,7 +13,7 @@ use super::progress::ProgressLine;
 use super::stats::Stats;
 use super::summary::Summary;
 use super::{Exit, interrupt, output};
-use warpsieve::config::Resolved;
+use warpsieve::config::{Request, Resolved};
 use warpsieve::crash;
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{
@@ -36,22 +36,26 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let ReplayArguments { trace, simulation } = arguments;
     let options = options(simulation)?;
-    let mut request = simulation.machine.request();
-    let mut resolved = Resolved::new(&request)?;
+    let mut resolved = Resolved::new(&simulation.machine.request())?;
     let recording = Recording::open(trace)?;
     output::warn(recording.warnings());
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
         output::complain(&format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits"));
-        request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
-        request.sets.push(format!("addr_bits={needed}"));
-        resolved = Resolved::new(&request)?;
+        resolved = Resolved::new(&widened(simulation.machine.request(), needed))?;
     }
     let mut files = Files::of(&resolved);
     recording.files().for_each(|path| files.reads("the trace", path));
     simulate(simulation, files, trace, &resolved, |progress| {
         warpsieve::run::replay(&recording, &resolved.config, &options, progress)
     })
+}
+
+/// The same machine with as many address bits as a trace needs.
+pub(super) fn widened(mut request: Request, needed: u32) -> Request {
+    request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
+    request.sets.push(format!("addr_bits={needed}"));
+    request
 }
 
 /// Where statistics go.

@@ -21,7 +21,7 @@ use super::{Exit, output};
 use file::SweepFile;
 use plan::{Id, Plan, Run};
 use plot::Plot;
-use runs::{Done, How, Record, Results};
+use runs::{Done, How, Looked, Record, Results};
 use tidy::Tidy;
 
 pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
@@ -34,8 +34,8 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
             files.writes("the script", Some(&slurm::script_of(arguments)));
             files.check()?;
             let runners = [runs::runner(Some(&arguments.cache), None, true)?];
-            let jobs = accepted(&runners, plan.jobs()?, arguments.leave_out_refused)?;
-            slurm::submit(arguments, jobs.len())
+            let looked = looked(&runners, plan.jobs()?, arguments.leave_out_refused)?;
+            slurm::submit(arguments, looked.jobs.len())
         }
     }
 }
@@ -47,9 +47,9 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     // Only a command goes without.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
-    let outputs = Outputs::new(output, &plan, files)?;
+    let outputs = Outputs::new(output, *quiet, &plan, files)?;
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
-    let jobs = accepted(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
+    let Looked { jobs, done, .. } = looked(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
     let how = How { check: file.check, max_cycles: file.max_cycles, is_quiet: *quiet };
     let show = |results: &Results, is_last: bool| {
         if is_last {
@@ -59,8 +59,8 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
         outputs.write_csv(&Tidy::new(&plan, results)).map(drop)
     };
     // Now is the time to find out that it cannot be written.
-    show(&Results::new(), false)?;
-    let done = runs::run(&runners[0], &jobs, &how, &show)?;
+    show(&done.results, false)?;
+    let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     ended(&outputs, &plan, &jobs, done)
 }
 
@@ -69,7 +69,7 @@ fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
     let GatherArguments { cache, leave_out_refused, output, .. } = arguments;
     let mut files = Files::default();
     let (_, plan) = read(&arguments.file, *leave_out_refused, &mut files)?;
-    let outputs = Outputs::new(output, &plan, files)?;
+    let outputs = Outputs::new(output, false, &plan, files)?;
     let folders =
         if cache.is_empty() { vec![None] } else { cache.iter().map(|folder| Some(folder.as_path())).collect() };
     let mut runners = Vec::new();
@@ -79,8 +79,8 @@ fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
         }
         runners.push(runs::runner(folder, None, true)?);
     }
-    let jobs = accepted(&runners, plan.jobs()?, *leave_out_refused)?;
-    let done = runs::gather(&runners, &jobs)?;
+    let Looked { jobs, done, .. } = looked(&runners, plan.jobs()?, *leave_out_refused)?;
+    runs::gathered(&runners, &jobs)?;
     ended(&outputs, &plan, &jobs, done)
 }
 
@@ -108,28 +108,29 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 ///
 /// # Errors
 /// If there are others, and they are not to be left out.
-fn accepted<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Vec<Job<Run<'a>>>, Report> {
-    let (fit, refused) = runs::accepted(runners, jobs);
-    runs::left_out(&refused, leaves_out)?;
-    Ok(fit)
+fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Looked<'a>, Report> {
+    let looked = runs::look(runners, jobs);
+    runs::left_out(&looked.refused, leaves_out)?;
+    Ok(looked)
 }
 
 /// What is written.
 struct Outputs<'a> {
     options: &'a SweepOutput,
+    is_quiet: bool,
     plot: Option<(&'a Path, Plot)>,
 }
 
 impl<'a> Outputs<'a> {
     /// Refuses outputs that would take the place of what is read, or of one another.
-    fn new(options: &'a SweepOutput, plan: &Plan, mut files: Files) -> Result<Self, Report> {
+    fn new(options: &'a SweepOutput, is_quiet: bool, plan: &Plan, mut files: Files) -> Result<Self, Report> {
         let SweepOutput { csv, json, plot, .. } = options;
         for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", plot)] {
             files.writes(option, path.as_deref());
         }
         files.check()?;
         let plot = plot.as_deref().map(|path| Ok::<_, Report>((path, Plot::new(options, plan)?))).transpose()?;
-        Ok(Self { options, plot })
+        Ok(Self { options, is_quiet, plot })
     }
 
     /// Writes all there is, and prints the table.
@@ -143,7 +144,7 @@ impl<'a> Outputs<'a> {
             written.push(keep(path, &plot.svg(plan, &tidy))?);
         }
         output::print(&table::render(&rows(plan, results), TableFormat::Table)?)?;
-        written.iter().try_for_each(|path| output::print(&format!("wrote {}\n", path.display())))
+        output::wrote(self.is_quiet, written)
     }
 
     /// Writes the rows that there are, in their order, in place of those that there were.

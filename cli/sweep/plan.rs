@@ -11,7 +11,8 @@ use papers::runs::Job;
 use papers::store::{Input, Key};
 use serde_json::Value;
 
-use super::super::{files::Files, output};
+use super::super::files::Files;
+use super::super::{output, run};
 use super::file::{Choice, Named, Parameter, SweepFile, text_of};
 use warpsieve::config::{ConfigError, Request, Resolved};
 use warpsieve::run::{Recording, RunError};
@@ -170,10 +171,7 @@ fn widened(
         return Ok(Arc::clone(resolved));
     }
     *wider.entry((given, needed)).or_default() += 1;
-    let mut request = variant.request.clone();
-    request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
-    request.sets.push(format!("addr_bits={needed}"));
-    Ok(Arc::new(Resolved::new(&request)?))
+    Ok(Arc::new(Resolved::new(&run::widened(variant.request.clone(), needed))?))
 }
 
 /// The columns of parameters; a key that several set is one column.

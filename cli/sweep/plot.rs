@@ -1,5 +1,7 @@
 //! The results as a picture: bars, lines over a parameter of numbers, or heat maps over two.
 
+use std::collections::HashMap;
+
 use miette::{Report, miette};
 use papers::chart::{Chart, Form, Series};
 use papers::heat::HeatMaps;
@@ -50,71 +52,58 @@ impl Plot {
 
     /// The picture.
     pub fn svg(&self, plan: &Plan, tidy: &Tidy) -> String {
-        let value = |row: &Map<String, Value>| row.get(&self.of).and_then(Value::as_f64);
         let rows: Vec<_> = tidy.rows.iter().map(|(_, row)| row).collect();
-        let over: Vec<Vec<Value>> = self.over.iter().map(|name| numbers(&rows, name)).collect();
-        let groups = self.over.iter().filter_map(|name| plan.columns.iter().find(|column| column.name == *name));
-        let groups: Vec<_> = groups.map(|column| column.group).collect();
+        let launch = [plan.columns[0].name.clone()];
+        let axes = if self.over.is_empty() { &launch[..] } else { &self.over };
+        let places: Vec<Vec<Value>> = axes.iter().map(|name| distinct(&rows, name)).collect();
         // What tells the runs apart that stand at one place.
-        let is_told = |name: &&String| distinct(&rows, name).len() > 1;
-        let others = plan.columns.iter().filter(|column| !groups.contains(&column.group));
-        let others: Vec<_> =
-            firsts(others.map(|column| (column.group, &column.name))).into_iter().filter(is_told).collect();
-        let at = |row: &Map<String, Value>, place: &[&Value], name: &str, names: &[&String]| {
-            self.over.iter().zip(place).all(|(key, value)| row.get(key) == Some(value)) && called(row, names) == name
+        let is_axis =
+            |group: usize| plan.columns.iter().any(|column| column.group == group && axes.contains(&column.name));
+        let others = plan.columns.iter().filter(|column| !is_axis(column.group));
+        let others = firsts(others.map(|column| (column.group, &column.name)));
+        let others: Vec<_> = others.into_iter().filter(|name| distinct(&rows, name).len() > 1).collect();
+        let (mut names, mut values) = (Vec::new(), HashMap::new());
+        for row in &rows {
+            let name = called(row, &others);
+            if !names.contains(&name) {
+                names.push(name.clone());
+            }
+            let place: Vec<_> = axes.iter().filter_map(|axis| row.get(axis)).map(text_of).collect();
+            values.insert((name, place), row.get(&self.of).and_then(Value::as_f64));
+        }
+        let at = |name: &str, place: &[&String]| {
+            let place = place.iter().map(|&text| text.clone()).collect();
+            values.get(&(name.to_owned(), place)).copied().flatten()
         };
-        let find = |place: &[&Value], name: &str, names: &[&String]| {
-            rows.iter().find(|row| at(row, place, name, names)).and_then(|row| value(row))
-        };
-        let shown = |values: &[Value]| values.iter().map(text_of).collect::<Vec<_>>();
-        match over.as_slice() {
+        let places: Vec<Vec<String>> = places.iter().map(|values| values.iter().map(text_of).collect()).collect();
+        match places.as_slice() {
             [across, down, ..] => {
-                let maps = names(&rows, &others).into_iter().map(|name| {
-                    let fields = down.iter().flat_map(|y| across.iter().map(move |x| [x, y]));
-                    let values = fields.map(|place| find(&place, &name, &others)).collect();
-                    (name, values)
-                });
-                HeatMaps {
-                    title: self.of.clone(),
-                    across: (self.over[0].clone(), shown(across)),
-                    down: (self.over[1].clone(), shown(down)),
-                    maps: maps.collect(),
-                }
-                .svg()
+                let fields = |name: &str| down.iter().flat_map(|y| across.iter().map(|x| at(name, &[x, y]))).collect();
+                let maps = names.into_iter().map(|name| (name.clone(), fields(&name))).collect();
+                let [across, down] =
+                    [(0, across), (1, down)].map(|(axis, values)| (axes[axis].clone(), values.clone()));
+                HeatMaps { title: self.of.clone(), across, down, maps }.svg()
             }
-            [across] => {
-                let series = names(&rows, &others).into_iter().map(|name| {
-                    let values = across.iter().map(|x| find(&[x], &name, &others)).collect();
-                    Series { name, values }
-                });
-                let title = format!("{} over {}", self.of, self.over[0]);
-                self.chart(title, shown(across), series.collect(), Form::Lines)
+            [groups, ..] => {
+                let values = |name: &str| groups.iter().map(|group| at(name, &[group])).collect();
+                let series = names.into_iter().map(|name| Series { values: values(&name), name }).collect();
+                self.chart(groups.clone(), series)
             }
-            [] => {
-                let launch = vec![&plan.columns[0].name];
-                let rest: Vec<_> = others.iter().copied().filter(|name| *name != launch[0]).collect();
-                let groups = names(&rows, &launch);
-                let series = names(&rows, &rest).into_iter().map(|name| {
-                    let is_of = |row: &&&Map<String, Value>, group: &str| {
-                        called(row, &launch) == group && called(row, &rest) == name
-                    };
-                    let found = groups.iter().map(|group| rows.iter().find(|row| is_of(row, group)));
-                    let values = found.map(|row| row.and_then(|row| value(row))).collect();
-                    Series { name: name.clone(), values }
-                });
-                let series = series.collect();
-                self.chart(self.of.clone(), groups, series, Form::Bars)
-            }
+            [] => String::new(),
         }
     }
 
-    fn chart(&self, title: String, groups: Vec<String>, mut series: Vec<Series>, form: Form) -> String {
+    fn chart(&self, groups: Vec<String>, mut series: Vec<Series>) -> String {
         let mut values: Vec<_> = series.iter_mut().flat_map(|series| series.values.iter_mut().flatten()).collect();
         let is_large = values.iter().any(|value| **value >= MILLIONS);
         if is_large {
             values.iter_mut().for_each(|value| **value /= 1e6);
         }
         let unit = if is_large { format!("{} (millions)", self.of) } else { self.of.clone() };
+        let (title, form) = match self.over.first() {
+            Some(over) => (format!("{} over {over}", self.of), Form::Lines),
+            None => (self.of.clone(), Form::Bars),
+        };
         let neutral = (self.of == SPEEDUP).then_some(1.0);
         Chart { title, unit, groups, series, form, neutral, ..Chart::default() }.svg()
     }
@@ -144,7 +133,7 @@ fn firsts<'a>(columns: impl Iterator<Item = (usize, &'a String)>) -> Vec<&'a Str
     columns.filter(|(group, _)| is_new(*group)).map(|(_, name)| name).collect()
 }
 
-/// The values of a column, each once, in the order of the rows.
+/// The values of a column, each once: numbers in their order, others in that of the rows.
 fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
     let mut values = Vec::new();
     for value in rows.iter().filter_map(|row| row.get(name)) {
@@ -152,14 +141,10 @@ fn distinct(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
             values.push(value.clone());
         }
     }
-    values
-}
-
-/// The same in the order of numbers.
-fn numbers(rows: &[&Map<String, Value>], name: &str) -> Vec<Value> {
-    let mut values = distinct(rows, name);
-    let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
-    values.sort_by(|one, other| number(one).total_cmp(&number(other)));
+    if values.iter().all(Value::is_number) {
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+        values.sort_by(|one, other| number(one).total_cmp(&number(other)));
+    }
     values
 }
 
@@ -170,16 +155,4 @@ fn called(row: &Map<String, Value>, names: &[&String]) -> String {
         if ["launch", "machine", "design"].contains(&name.as_str()) { value } else { format!("{name}={value}") }
     };
     names.iter().map(part).collect::<Vec<_>>().join(" ")
-}
-
-/// The names of all rows, each once.
-fn names(rows: &[&Map<String, Value>], columns: &[&String]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for row in rows {
-        let name = called(row, columns);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

@@ -60,22 +60,35 @@ pub fn share<'a>(jobs: Vec<Job<Run<'a>>>, shard: Option<Shard>) -> Vec<Job<Run<'
     jobs.into_iter().enumerate().filter(|(number, _)| is_ours(*number)).map(|(_, job)| job).collect()
 }
 
-/// The jobs without those that a machine refuses to run, and why it does. Only those that were not kept are looked at.
-pub fn accepted<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> (Vec<Job<Run<'a>>>, Vec<String>) {
-    let is_kept = |job: &Job<Run<'_>>| runners.iter().any(|runner| runner.kept::<Measured>(&job.key).is_some());
-    let look = |job: &Job<Run<'_>>| match is_kept(job) {
-        true => Ok(()),
-        false => job.what.workload.subject.fits(&job.what.resolved.config),
+/// What is known of jobs before the first run.
+pub struct Looked<'a> {
+    /// Those whose results were kept, and those that can be run.
+    pub jobs: Vec<Job<Run<'a>>>,
+    /// What was kept.
+    pub done: Done,
+    /// What the others are refused for.
+    pub refused: Vec<String>,
+}
+
+/// Finds the jobs that were kept, and of the others those that a machine refuses to run.
+pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
+    let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.kept(&job.key));
+    let record = |job: &Job<Run<'_>>| match kept(job) {
+        Some(measured) => Ok(Some(Arc::new(Record::of(&job.what.resolved, &measured)))),
+        None => job.what.workload.subject.fits(&job.what.resolved.config).map(|()| None),
     };
-    let looked_at: Vec<_> = runners[0].pool().install(|| jobs.par_iter().map(look).collect());
-    let (mut fit, mut refused) = (Vec::new(), Vec::new());
-    for (job, found) in jobs.into_iter().zip(looked_at) {
+    let found: Vec<_> = runners[0].pool().install(|| jobs.par_iter().map(record).collect());
+    let mut looked = Looked { jobs: Vec::new(), done: Done::default(), refused: Vec::new() };
+    for (job, found) in jobs.into_iter().zip(found) {
         match found {
-            Ok(()) => fit.push(job),
-            Err(error) => refused.push(format!("{}: {}", job.name, why(&error))),
+            Ok(record) => {
+                record.into_iter().for_each(|record| looked.done.take(&job.what, &record));
+                looked.jobs.push(job);
+            }
+            Err(error) => looked.refused.push(format!("{}: {}", job.name, why(&error))),
         }
     }
-    (fit, refused)
+    looked
 }
 
 /// Names runs or machines that are refused.
@@ -92,7 +105,7 @@ pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     Ok(())
 }
 
-/// Makes the runs that were not kept, several at a time. `show` is called now and then with what is complete; if the
+/// Makes the runs that are not done, several at a time. `show` is called now and then with what is complete; if the
 /// process is told to end, that is the last it does.
 ///
 /// # Errors
@@ -100,6 +113,7 @@ pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
 pub fn run(
     runner: &Runner,
     jobs: &[Job<Run<'_>>],
+    done: Done,
     how: &How,
     show: &(dyn Fn(&Results, bool) -> Result<(), Report> + Sync),
 ) -> Result<Done, Report> {
@@ -107,7 +121,7 @@ pub fn run(
     let (check, max_cycles) = (how.check, how.max_cycles);
     let options = RunOptions { check, max_cycles, mode: Mode::FAST, ..RunOptions::default() };
     let work = |run: &Run<'_>| Measured::of(&run.workload.subject, &run.resolved.config, &options);
-    let done = Mutex::new(Done::default());
+    let done = Mutex::new(done);
     let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
     let shown = Mutex::new(Instant::now());
     let show = |is_last| {
@@ -119,7 +133,11 @@ pub fn run(
     };
     let ended = |number: usize, result: Result<Measured, Trouble>| {
         match result {
-            Ok(measured) => lock().take(&jobs[number].what, &measured),
+            Ok(measured) => {
+                let Job { what, .. } = &jobs[number];
+                let record = Arc::new(Record::of(&what.resolved, &measured));
+                lock().take(what, &record);
+            }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
         // If somebody else shows what is complete, this is soon shown too.
@@ -146,37 +164,32 @@ pub fn run(
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The results of all jobs from runners that have kept them, without a run.
+/// Whether runners have kept every job, and the same of it.
 ///
 /// # Errors
-/// If one is missing, or two runners have different ones.
-pub fn gather(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<Done, Report> {
-    let mut done = Done::default();
+/// If one is missing, or two runners have different results of it.
+pub fn gathered(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report> {
     let (mut missing, mut contradictory) = (Vec::new(), Vec::new());
     for job in jobs {
         let kept: Vec<Value> = runners.iter().filter_map(|runner| runner.kept(&job.key)).collect();
-        let found: Option<Measured> = runners.iter().find_map(|runner| runner.kept(&job.key));
-        match found {
-            _ if kept.windows(2).any(|two| two[0] != two[1]) => contradictory.push(job.name.clone()),
-            Some(measured) => done.take(&job.what, &measured),
-            None => missing.push(job.name.clone()),
+        if kept.is_empty() {
+            missing.push(job.name.clone());
+        } else if kept.windows(2).any(|two| two[0] != two[1]) {
+            contradictory.push(job.name.clone());
         }
     }
     let told = |what: &str, names: &[String]| {
         let lines = limit::lines(names, "run").join("\n");
         (!names.is_empty()).then(|| format!("{} of {} runs {what}:\n{lines}", names.len(), jobs.len()))
     };
-    let problems: Vec<_> = [told("are missing", &missing), told("have more than one result", &contradictory)]
-        .into_iter()
-        .flatten()
-        .collect();
-    if problems.is_empty() { Ok(done) } else { Err(miette!("{}", problems.join("\n"))) }
+    let problems = [told("are missing", &missing), told("have more than one result", &contradictory)];
+    let problems: Vec<_> = problems.into_iter().flatten().collect();
+    if problems.is_empty() { Ok(()) } else { Err(miette!("{}", problems.join("\n"))) }
 }
 
 impl Done {
-    fn take(&mut self, run: &Run<'_>, measured: &Measured) {
-        let record = Arc::new(Record::of(&run.resolved, measured));
-        self.results.extend(run.ids.iter().map(|id| (*id, Arc::clone(&record))));
+    fn take(&mut self, run: &Run<'_>, record: &Arc<Record>) {
+        self.results.extend(run.ids.iter().map(|id| (*id, Arc::clone(record))));
     }
 
     /// Says on stderr what the user should know of each run; how the command ends.
@@ -225,7 +238,7 @@ impl Record {
                 Exit::NoProgress
             }
             (Outcome::CycleLimit(limit), _) => {
-                notes.push(format!("stopped after {} cycles (`--max-cycles`)", output::grouped(*limit)));
+                notes.push(format!("stopped after {} cycles, before the kernels were done", output::grouped(*limit)));
                 Exit::NoProgress
             }
             (Outcome::Finished, Verdict::Failed(checks)) => {

@@ -214,8 +214,8 @@ size = '16 KB'
             let same = match &json[name] {
                 Value::Null => cell.is_empty(),
                 Value::String(text) => text == cell,
-                Value::Number(number) if number.is_f64() => number.as_f64() == Some(cell.parse().unwrap()),
-                other => other.to_string() == *cell,
+                Value::Number(number) => serde_json::from_str::<serde_json::Number>(cell).unwrap() == *number,
+                other => panic!("{name}: {other}"),
             };
             assert!(same, "{name}: {cell} and {}", json[name]);
         }
