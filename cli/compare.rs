@@ -67,7 +67,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     if !done.results.is_empty() {
         tabulate(&done.results)?;
     }
-    done.judge(&jobs)
+    Ok(done.judge(&jobs))
 }
 
 fn open(path: &Path) -> Result<PartFile, Report> {

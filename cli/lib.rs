@@ -53,6 +53,8 @@ enum Exit {
     Done,
     CheckFailed,
     NoProgress,
+    /// The input of some runs was at fault.
+    BadInput,
     /// By the signal of this number.
     Interrupted(u8),
 }
@@ -62,14 +64,12 @@ impl Exit {
         match self {
             Self::Done => 0,
             Self::CheckFailed => 1,
+            Self::BadInput => 2,
             Self::NoProgress => 3,
             Self::Interrupted(signal) => interrupt::STATUS_BASE + signal,
         }
     }
 }
-
-/// Exit status of a command that could not use its input.
-const BAD_INPUT: u8 = 2;
 
 /// Runs the command of this process.
 #[must_use]
@@ -109,7 +109,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Err(report) => {
             output::print_report(&report);
             let is_stuck = matches!(report.downcast_ref(), Some(RunError::NoProgress(_)));
-            ExitCode::from(if is_stuck { Exit::NoProgress.status() } else { BAD_INPUT })
+            ExitCode::from(if is_stuck { Exit::NoProgress } else { Exit::BadInput }.status())
         }
     }
 }

@@ -58,7 +58,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
         }
         outputs.write_csv(&Tidy::new(&plan, results)).map(drop)
     };
-    // Now is the time to find out that it cannot be written.
+    // What was kept is there at once.
     show(&done.results, false)?;
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     ended(&outputs, &plan, &jobs, done)
@@ -86,7 +86,7 @@ fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
 
 fn ended(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: Done) -> Result<Exit, Report> {
     outputs.write(plan, &done.results)?;
-    done.judge(jobs)
+    Ok(done.judge(jobs))
 }
 
 /// Reads a sweep file, and finds out which machines it asks for there cannot be.
@@ -129,6 +129,8 @@ impl<'a> Outputs<'a> {
             files.writes(option, path.as_deref());
         }
         files.check()?;
+        // Now is the time to find out that one cannot be written, not hours later.
+        [csv, json, plot].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
         let plot = plot.as_deref().map(|path| Ok::<_, Report>((path, Plot::new(options, plan)?))).transpose()?;
         Ok(Self { options, is_quiet, plot })
     }
@@ -162,7 +164,10 @@ pub(super) fn rows(plan: &Plan, results: &Results) -> Vec<table::Row> {
     results.iter().map(row).collect()
 }
 
+fn begin(path: &Path) -> Result<PartFile, Report> {
+    PartFile::create(path).into_diagnostic().wrap_err("the results cannot be written")
+}
+
 fn keep(path: &Path, text: &str) -> Result<PathBuf, Report> {
-    let part = PartFile::create(path).into_diagnostic();
-    part.and_then(|part| output::keep(part, text)).wrap_err("the results cannot be written")
+    output::keep(begin(path)?, text).wrap_err("the results cannot be written")
 }

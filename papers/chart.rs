@@ -254,7 +254,7 @@ fn widest<'a>(names: impl IntoIterator<Item = &'a String>) -> u32 {
 fn colour(number: usize) -> RGBColor {
     COLOURS.get(number).copied().unwrap_or_else(|| {
         let further = (number - COLOURS.len()) as f64;
-        let (red, green, blue) = HSLColor((0.618 * further).fract(), 0.6, 0.3 + 0.15 * (further % 3.0)).rgb();
+        let (red, green, blue) = HSLColor((0.25 + 0.47 * further).fract(), 0.6, 0.3 + 0.15 * (further % 3.0)).rgb();
         RGBColor(red, green, blue)
     })
 }

@@ -20,7 +20,7 @@ use super::plan::{Id, Run, why};
 use super::table::Row;
 use super::tidy;
 use warpsieve::config::Resolved;
-use warpsieve::run::{Outcome, RunOptions, Verdict};
+use warpsieve::run::{Outcome, RunError, RunOptions, Verdict};
 
 /// What there is of the runs of a plan.
 pub type Results = BTreeMap<Id, Arc<Record>>;
@@ -193,27 +193,19 @@ impl Done {
     }
 
     /// Says on stderr what the user should know of each run; how the command ends.
-    ///
-    /// # Errors
-    /// If the input of a run was at fault: of the first of them.
-    pub fn judge(self, jobs: &[Job<Run<'_>>]) -> Result<Exit, Report> {
+    pub fn judge(self, jobs: &[Job<Run<'_>>]) -> Exit {
         let mut exit = told(&self.results, jobs);
-        let mut at_fault = None;
         for (number, trouble) in self.failed {
-            let name = &jobs[number].name;
-            match trouble {
-                Trouble::Input(error) => {
-                    output::complain(&format!("{name}: {}", why(&error)));
-                    at_fault.get_or_insert(error);
-                }
-                Trouble::Failed(why) => {
-                    output::complain(&format!("{name}: {why}"));
-                    exit = worse(exit, Exit::CheckFailed);
-                }
-                Trouble::Interrupted => output::complain(&format!("{name}: interrupted")),
-            }
+            let (ended, why) = match trouble {
+                Trouble::Input(error @ RunError::NoProgress(_)) => (Exit::NoProgress, why(&error)),
+                Trouble::Input(error) => (Exit::BadInput, why(&error)),
+                Trouble::Failed(why) => (Exit::CheckFailed, why),
+                Trouble::Interrupted => continue,
+            };
+            output::complain(&format!("{}: {why}", jobs[number].name));
+            exit = worse(exit, ended);
         }
-        at_fault.map_or(Ok(exit), |error| Err(error.into()))
+        exit
     }
 }
 
@@ -252,13 +244,14 @@ impl Record {
     }
 }
 
-/// A wrong result outweighs a run that did not end, and that one a run that did.
+/// Bad input outweighs a wrong result, that one a run that did not end, and that one a run that did.
 pub fn worse(one: Exit, other: Exit) -> Exit {
     let weight = |exit| match exit {
         Exit::Done => 0,
         Exit::NoProgress => 1,
         Exit::CheckFailed => 2,
-        Exit::Interrupted(_) => 3,
+        Exit::BadInput => 3,
+        Exit::Interrupted(_) => 4,
     };
     if weight(other) > weight(one) { other } else { one }
 }

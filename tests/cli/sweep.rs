@@ -384,7 +384,9 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
     folder.runs("sweep s.toml --shard 3/2").refused(&["expected I/N with I from 1 to N"]);
     folder.runs("sweep s.toml --csv s.toml").refused(&["`--csv` is s.toml, expected another file than the sweep file"]);
     folder.runs("sweep s.toml --csv a --json a").refused(&["`--json` is a, expected another file than `--csv`, a"]);
-    folder.runs("sweep s.toml --csv no/a.csv --cache c").refused(&["no/a.csv: cannot create"]);
+    for output in ["csv", "json", "plot"] {
+        folder.runs(&format!("sweep s.toml --{output} no/a --cache c")).refused(&["no/a: cannot create"]);
+    }
     folder.runs("sweep s.toml --plot a.svg --plot-of cyclez").refused(&["`--plot-of` is cyclez, expected speedup"]);
     folder.runs("sweep s.toml --plot a.svg --plot-over l1.ways").refused(&["`--plot-over` is l1.ways", "none has"]);
     assert_eq!(folder.kept("c").len(), 0);
@@ -460,4 +462,34 @@ fn the_example_is_a_sweep_that_runs() {
     let ended = warpsieve(&["sweep", "docs/example/sweep.toml", "--cache", cache.path().to_str().unwrap()]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     assert!(Path::new(&root()).join("docs/example/sweep.toml").is_file());
+}
+
+/// Stores to an address that nobody has.
+const FAULT: &str = "
+.version 6.4
+.target sm_30
+.address_size 64
+.visible .entry fault()
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    mov.u64 %rd1, 16;
+    mov.u32 %r1, 1;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+";
+
+#[test]
+fn a_kernel_at_fault_is_named_and_the_other_runs_are_written() {
+    let folder = Folder::new("launch = ['fault.toml', 'KERNELS/vadd/small.toml']");
+    let launch =
+        "ptx = 'fault.ptx'\n[[step]]\n[[step.launch]]\nkernel = 'fault'\ngrid = [1]\nblock = [32]\nargs = []\n";
+    fs::write(folder.path("fault.ptx"), FAULT).unwrap();
+    fs::write(folder.path("fault.toml"), launch).unwrap();
+    let ended = folder.runs("sweep s.toml --cache c --csv a.csv");
+    assert_eq!(ended.status, Some(2), "{ended:?}");
+    assert!(ended.err.starts_with("fault.toml on baseline: ") && ended.err.contains("0x10"), "{ended:?}");
+    let rows = rows(&folder.read("a.csv"));
+    assert!(rows.len() == 1 && rows[0]["launch"].ends_with("vadd/small.toml"), "{rows:?}");
 }
