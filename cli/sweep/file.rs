@@ -95,6 +95,11 @@ impl SweepFile {
         {
             problems.add(0..0, "the file has neither `launch` nor `trace`, of which it needs one".to_owned(), None);
         }
+        let is_both = |trace: &&Named<PathBuf>| launches.iter().any(|launch| launch.name == trace.name);
+        if let Some(Named { name, .. }) = traces.iter().find(is_both) {
+            let message = format!("`{name}` is the name of a launch file and of a trace, expected two names");
+            problems.add(0..0, message, None);
+        }
         let mut parameters = vec![machines(&root, folder, &mut problems), designs(&root, folder, &mut problems)];
         parameters.extend(together(&root, &mut problems));
         let mut sets = Vec::new();

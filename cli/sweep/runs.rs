@@ -20,6 +20,7 @@ use super::plan::{Id, Run, why};
 use super::table::Row;
 use super::tidy;
 use warpsieve::config::Resolved;
+use warpsieve::crash;
 use warpsieve::run::{Outcome, RunError, RunOptions, Verdict};
 
 /// What there is of the runs of a plan.
@@ -73,9 +74,13 @@ pub struct Looked<'a> {
 /// Finds the jobs that were kept, and of the others those that a machine refuses to run.
 pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
     let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.kept(&job.key));
+    let fits = |run: &Run<'_>| match crash::caught(|| run.workload.subject.fits(&run.resolved.config)) {
+        Ok(fits) => fits.map_err(|error| why(&error)),
+        Err(internal) => Err(internal),
+    };
     let record = |job: &Job<Run<'_>>| match kept(job) {
         Some(measured) => Ok(Some(Arc::new(Record::of(&job.what.resolved, &measured)))),
-        None => job.what.workload.subject.fits(&job.what.resolved.config).map(|()| None),
+        None => fits(&job.what).map(|()| None),
     };
     let found: Vec<_> = runners[0].pool().install(|| jobs.par_iter().map(record).collect());
     let mut looked = Looked { jobs: Vec::new(), done: Done::default(), refused: Vec::new() };
@@ -85,7 +90,7 @@ pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
                 record.into_iter().for_each(|record| looked.done.take(&job.what, &record));
                 looked.jobs.push(job);
             }
-            Err(error) => looked.refused.push(format!("{}: {}", job.name, why(&error))),
+            Err(why) => looked.refused.push(format!("{}: {why}", job.name)),
         }
     }
     looked

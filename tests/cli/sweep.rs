@@ -336,6 +336,10 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
     let with = |text: &str| format!("{launch}{text}");
     refused("", &["the file has neither `launch` nor `trace`"]);
     refused("launch = [", &["s.toml", "not TOML"]);
+    refused(
+        "launch = { name = 'a', launch = 's.toml' }\ntrace = { name = 'a', trace = 's.toml' }\n",
+        &["`a` is the name of a launch file and of a trace"],
+    );
     refused("launch = []", &["`launch` is [], expected names or patterns of files, one or more"]);
     refused(
         "launch = ['no.toml', '*.no', 3]",
