@@ -114,15 +114,32 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
+/// A seed of the MSHR whose entries, of those drawn, are as asked for.
+fn seed_of_mshr(block: &Block, is_so: impl Fn(u32) -> bool) -> u64 {
+    let entries = |seed: u64| {
+        let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
+        parameters.into_iter().find(|(name, _)| *name == "ENTRIES").and_then(|(_, value)| value.parse().ok())
+    };
+    (1..).find(|seed| entries(*seed).is_some_and(&is_so)).unwrap()
+}
+
 #[test]
 #[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
 fn an_mshr_of_more_than_64_entries_agrees_in_all_its_masks() {
     let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
-    let entries = |seed: u64| {
-        let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
-        parameters.into_iter().find(|(name, _)| *name == "ENTRIES").and_then(|(_, value)| value.parse::<u32>().ok())
-    };
-    let seed = (1..).find(|seed| entries(*seed).is_some_and(|entries| (65..80).contains(&entries))).unwrap();
+    let seed = seed_of_mshr(block, |entries| (65..80).contains(&entries));
     let agreed = Lockstep::new(block, Size::Any, seed, &[]).unwrap().run(0, 5000).unwrap();
     assert_eq!(agreed.map(|agreed| agreed.cycles), Ok(5000));
+}
+
+#[test]
+fn the_largest_mshr_drawn_has_a_place_for_every_line_on_its_way() {
+    let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
+    let seed = seed_of_mshr(block, |entries| entries > 140);
+    let mut bench = (block.build)(Size::Any, Random::new(seed));
+    let (mut ports, mut wake) = (Ports::later(), rtl::kernel::Wake::new(&[1]));
+    // A bench that looks for a place where there is none does not end.
+    for cycle in 1..=20_000 {
+        bench.cycle(&Edge::new(cycle, cycle, &mut wake), &mut ports);
+    }
 }
