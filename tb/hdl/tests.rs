@@ -50,7 +50,40 @@ fn modules(folder: &Path) -> BTreeSet<String> {
 #[test]
 fn every_module_has_a_bench_and_every_bench_a_module() {
     let benches: BTreeSet<_> = blocks().iter().map(|block| block.path()).collect();
-    assert_eq!(modules(&hdl_folder()), benches);
+    let is_module = |path: &String| !path.starts_with("proofs/");
+    assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
+}
+
+#[test]
+fn every_file_of_a_property_is_proven() {
+    let paths: BTreeSet<_> = proofs().iter().map(|proof| format!("proofs/{}", proof.path())).collect();
+    let is_property = |path: &String| path.starts_with("proofs/");
+    assert_eq!(modules(&hdl_folder()).into_iter().filter(is_property).collect::<BTreeSet<_>>(), paths);
+    proofs().iter().for_each(|proof| assert!(!proof.property().unwrap().is_empty()));
+}
+
+/// Proves a property at the sizes that are quick, and has each of its mistakes break it.
+pub(super) fn check_proof(bench: &str) {
+    let proof = proofs().into_iter().find(|proof| proof.bench == bench).expect("a bench is in the list of proofs");
+    let sizes = (proof.sizes)();
+    for size in &sizes[..proof.quick] {
+        let found = proof.prove(size, None).unwrap();
+        assert!(found.is_ok(), "{} at {size}: {:?}", proof.path(), found.map_err(|found| (found.broken, found.cycles)));
+    }
+    assert!(proof.mistakes.len() >= 2, "{}: expected two mistakes or more", proof.path());
+    let unbroken =
+        |Mistake { instead_of, is, .. }: &Mistake| format!("`{is}` instead of `{instead_of}` breaks nothing");
+    let problem = |mistake: &Mistake| match proof.prove(&sizes[0], Some(mistake)) {
+        Ok(Ok(_)) => Some(unbroken(mistake)),
+        // A time for each edge of the clock.
+        Ok(Err(CounterExample { cycles, waveform, .. })) => {
+            let times = waveform.lines().filter(|line| line.starts_with('#')).count();
+            (times < 2 * cycles as usize).then(|| format!("{times} times of {cycles} cycles"))
+        }
+        Err(report) => Some(format!("{report:?}")),
+    };
+    let problems: Vec<_> = proof.mistakes.iter().filter_map(problem).collect();
+    assert!(problems.is_empty(), "{}:\n{}", proof.path(), problems.join("\n"));
 }
 
 #[test]
@@ -77,7 +110,7 @@ fn no_module_has_a_warning_of_verilator() {
 const LARGE: [&str; 1] = ["l1/coalescer"];
 
 #[test]
-#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+#[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
 fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     let technology = area::Technology::built_in().unwrap();
     for block in blocks().into_iter().filter(|block| !LARGE.contains(&block.path().as_str())) {

@@ -47,6 +47,21 @@ block! {
     ]
 }
 
+proof! {
+    || ["ENTRIES=2 MERGES=2", "ENTRIES=2 MERGES=3 LINE_BITS=3", "ENTRIES=3 MERGES=2"].map(String::from).into(),
+    1 in tests,
+    [
+        Mistake::new("assign fill_blocked = |fill_drains;", "assign fill_blocked = 0;"),
+        Mistake::new("assign pop_last = pop_next == count[pop_entry]", "assign pop_last = pop_next >= C_BITS'(MERGES)"),
+        Mistake::new("ready_entries == 0 ? fill_entry : order[0]", "order[0]"),
+        Mistake::new("L_BITS'(e + 1) == ready_entries ? fill_entry", "L_BITS'(e) == ready_entries ? fill_entry"),
+        Mistake::new("acc_free = has_free && !acc_draining", "acc_free = has_free"),
+        Mistake::new("head[free_entry] <= '0;", ""),
+        Mistake::new("wire is_full = count[match_entry] == C_BITS'(MERGES) || ", "wire is_full = "),
+        Mistake::new("wire [ENTRIES-1:0] used_3 = used & ~freed;", "wire [ENTRIES-1:0] used_3 = used;"),
+    ]
+}
+
 const LINE_BITS: u32 = 25;
 
 struct Unit {
