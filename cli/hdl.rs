@@ -141,9 +141,12 @@ fn verdict(found: &Result<Proven, CounterExample>) -> String {
     match found {
         Ok(Proven { clauses: 0, .. }) => "proven of every input".to_owned(),
         Ok(Proven { clauses, register_bits }) => {
-            format!("proven for all time, by {clauses} clauses on {register_bits} bits of registers")
+            format!(
+                "proven for all time, by {} clauses on {register_bits} bits of registers",
+                grouped((*clauses).into())
+            )
         }
-        Err(CounterExample { broken, cycles, .. }) => format!("NOT SO, `{broken}` is broken in cycle {cycles}"),
+        Err(CounterExample { broken, cycles, .. }) => format!("NOT SO, cycle {cycles} breaks {}", broken.join(", ")),
     }
 }
 

@@ -41,8 +41,8 @@ pub struct Proven {
 /// A shortest way to break the property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterExample {
-    /// The assertion, by its label.
-    pub broken: String,
+    /// The assertions, by label.
+    pub broken: Vec<String>,
     /// Cycles from reset, the last of them that in which it is broken.
     pub cycles: u32,
     /// All signals, in the format VCD.
@@ -72,6 +72,19 @@ impl Proof {
         let text = read(&self.file())?;
         let property = text.lines().next().and_then(|line| line.strip_prefix("// # Proof: "));
         property.map(str::to_owned).ok_or_else(|| miette!("{}: expected `// # Proof: ...`", self.file().display()))
+    }
+
+    /// What its assertions are called.
+    ///
+    /// # Errors
+    /// If its file cannot be read.
+    pub fn labels(&self) -> Result<Vec<String>, Report> {
+        let text = read(&self.file())?;
+        let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
+        let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
+        // What follows the last is none.
+        labels.pop();
+        Ok(labels)
     }
 
     fn file(&self) -> PathBuf {
@@ -151,8 +164,8 @@ fn proven(told: &str) -> Option<Proven> {
     Some(Proven { clauses: numbers.next()?, register_bits: numbers.next()? })
 }
 
-/// Plays the steps that ABC has found to the design: the assertion that breaks, and the waveform.
-fn played(folder: &Path) -> Result<(String, String), Report> {
+/// Plays the steps that ABC has found to the design: the assertions that break in the last, and the waveform.
+fn played(folder: &Path) -> Result<(Vec<String>, String), Report> {
     let steps = read(&folder.join("steps.aiw"))?;
     // The end is marked behind the last step, in its line.
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
@@ -160,8 +173,13 @@ fn played(folder: &Path) -> Result<(String, String), Report> {
         folder,
         "read_rtlil design.il\nsim -clock clk -r steps.aiw -map inputs.aim -vcd steps.vcd -timescale 1ns",
     )?;
-    let broken = told.split_once("Assert ").and_then(|(_, rest)| rest.split_whitespace().next());
-    let broken = broken.and_then(|name| name.rsplit('.').next());
-    let broken = broken.ok_or_else(|| miette!("the steps of the counter-example break nothing:\n{told}"))?;
-    Ok((broken.to_owned(), read(&folder.join("steps.vcd"))?))
+    // Warning: Assert mshr_proof.filled (...) failed.
+    let labels = told.split("Assert ").skip(1).filter_map(|rest| rest.split_whitespace().next()?.rsplit('.').next());
+    let mut broken: Vec<_> = labels.map(str::to_owned).collect();
+    broken.sort();
+    broken.dedup();
+    if broken.is_empty() {
+        return Err(miette!("the steps of the counter-example break nothing:\n{told}"));
+    }
+    Ok((broken, read(&folder.join("steps.vcd"))?))
 }

@@ -104,7 +104,7 @@ module mshr_proof #(
     if (is_followed) assume (state == NOT_YET);
     if (!rst) begin
       once : assert (!(pop_valid && pop_slot[0]) || is_filled);
-      if (leaves) filled : assert (is_filled && pop_line == line && pop_place == place && pop_lanes == 32'(lanes));
+      if (leaves) filled : assert (pop_line == line && pop_place == place && pop_lanes == 32'(lanes));
       if (acc_line == line && state == PENDING && !is_filled) tracked_before : assert (acc_open || acc_full);
       if (acc_line == line && is_filled && !leaves) tracked_behind : assert (acc_draining);
       if (is_filled) in_time : assert (pop_valid && left_since < ENTRIES * MERGES);

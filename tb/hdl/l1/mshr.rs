@@ -54,11 +54,12 @@ proof! {
         Mistake::new("assign fill_blocked = |fill_drains;", "assign fill_blocked = 0;"),
         Mistake::new("assign pop_last = pop_next == count[pop_entry]", "assign pop_last = pop_next >= C_BITS'(MERGES)"),
         Mistake::new("ready_entries == 0 ? fill_entry : order[0]", "order[0]"),
-        Mistake::new("L_BITS'(e + 1) == ready_entries ? fill_entry", "L_BITS'(e) == ready_entries ? fill_entry"),
         Mistake::new("acc_free = has_free && !acc_draining", "acc_free = has_free"),
-        Mistake::new("head[free_entry] <= '0;", ""),
         Mistake::new("wire is_full = count[match_entry] == C_BITS'(MERGES) || ", "wire is_full = "),
-        Mistake::new("wire [ENTRIES-1:0] used_3 = used & ~freed;", "wire [ENTRIES-1:0] used_3 = used;"),
+        Mistake::new("if (pop_go) head[pop_entry] <= pop_next;", ""),
+        Mistake::new("assign acc_draining = |(acc_match & ready_3);", "assign acc_draining = 0;"),
+        Mistake::new("assign pop_valid = len_1 != 0;", "assign pop_valid = ready_entries != 0;"),
+        Mistake::new("has_free = 0;", "has_free = 1;"),
     ]
 }
 

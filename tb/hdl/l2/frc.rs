@@ -52,6 +52,7 @@ proof! {
     || ["L1S=2 BANK_WAYS=2", "WAYS=3 L1S=2 BANK_WAYS=2"].map(String::from).into(),
     1 in tests,
     [
+        Mistake::new("put_entry == E_BITS'(e) && put_mask[b]", "put_entry == E_BITS'(e) && !put_mask[b]"),
         Mistake::new("exc_line = line_3[exc_entry]", "exc_line = line[exc_entry]"),
         Mistake::new("acc_op == WRITE || fill && acc_dirty", "fill && acc_dirty"),
         Mistake::new("inv_left[e] == 1 && sharers[e] == '0", "inv_left[e] == 1"),
