@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ::area::Technology;
-use ::hdl::{Block, CounterExample, Gates, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs};
+use ::hdl::{Block, CounterExample, Gates, Mistake, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
@@ -157,7 +157,11 @@ fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
             output::print(&format!("  at {size}\n"))?;
         }
         for (number, mistake) in (1..).zip(proof.mistakes) {
-            output::print(&format!("  mistake {number}: `{}` instead of `{}`\n", mistake.is, mistake.instead_of))?;
+            let told = match mistake {
+                Mistake { instead_of, is: "", .. } => format!("without `{instead_of}`"),
+                Mistake { instead_of, is, .. } => format!("`{is}` instead of `{instead_of}`"),
+            };
+            output::print(&format!("  mistake {number}: {told}\n"))?;
         }
     }
     Ok(Exit::Done)

@@ -86,7 +86,9 @@ module sharer_table_proof #(
         sm_of[row] <= sm;
       end
       if (passes) used[row] <= 0;
-      for (int r = 0; r < ROWS; r++) if (writes && line_of[r] == line) poisoned[r] <= 1;
+      for (int r = 0; r < ROWS; r++) begin
+        if (writes && line_of[r] == line) poisoned[r] <= 1;
+      end
 
       copy <= copy & ~drops;
       if (is_followed && loads) begin
