@@ -111,8 +111,9 @@ const HDL_EXAMPLES: &str = "Examples:
   warpsieve hdl list
   warpsieve hdl vectors l1/mshr -o mshr --cycles 1000
   warpsieve hdl synth l1/mshr
+  warpsieve hdl prove tracker/sharer_table --waves broken
 
-Modules come with the source tree, in hdl/; docs/hdl.md says how to use one. Gates need yosys.";
+Modules come with the source tree, in hdl/; docs/hdl.md says how to use one. Gates and proofs need yosys.";
 
 const PTX_EXAMPLES: &str = "Examples:
   warpsieve ptx kernels/syrk/syrk.ptx
@@ -684,6 +685,20 @@ pub(super) enum HdlCommand {
         /// A part from `hdl list`
         block: String,
     },
+    /// Prove what holds for all time, whatever happens at the ports of a part
+    Prove(ProveArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ProveArguments {
+    /// A part from `hdl prove --list`; all of them if left out
+    pub block: Option<String>,
+    /// List what can be proven, at which sizes, and which mistakes are found
+    #[arg(long)]
+    pub list: bool,
+    /// Folder for a waveform of each mistake, with the shortest way to break the property
+    #[arg(short, long, value_name = "FOLDER")]
+    pub waves: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use ::area::Technology;
-use ::hdl::{Block, Gates, Size, Synthesis, blocks, hdl_folder};
+use ::hdl::{Block, CounterExample, Gates, Mistake, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::PartFile;
 
-use super::args::{HdlArguments, HdlCommand, VectorsArguments};
+use super::args::{HdlArguments, HdlCommand, ProveArguments, VectorsArguments};
 use super::output::{columns, grouped, wrote};
 use super::{Exit, output};
 use warpsieve::config::suggestion;
@@ -18,6 +19,7 @@ pub(super) fn hdl(arguments: &HdlArguments) -> Result<Exit, Report> {
         HdlCommand::List => list(),
         HdlCommand::Vectors(arguments) => vectors(arguments),
         HdlCommand::Synth { block } => synth(block),
+        HdlCommand::Prove(arguments) => prove(arguments),
     }
 }
 
@@ -102,4 +104,80 @@ fn told(block: &Block, synthesis: &Synthesis) -> String {
         |(name, (number, um2)): (&String, &(u32, f64))| vec![name.clone(), number.to_string(), format!("{um2:.1}")];
     let pieces = columns(&["DESCRIBED LOGIC", "PIECES", "um2"], &pieces.iter().map(piece).collect::<Vec<_>>());
     format!("{}.sv: {}\n{table}\ncells: {}\n\n{pieces}", block.path(), parameters.join(" "), cells.join(", "))
+}
+
+fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {
+    let ProveArguments { block, list, waves } = arguments;
+    let mut proofs = proofs();
+    if let Some(name) = block {
+        let names: Vec<_> = proofs.iter().map(|proof| proof.path()).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let unknown =
+            || miette!(help = suggestion(name, "proofs", &names), "nothing of `{name}` is proven in hdl/proofs/");
+        let at = names.iter().position(|known| known == name).ok_or_else(unknown)?;
+        proofs = vec![proofs[at]];
+    }
+    if *list {
+        return list_proofs(&proofs);
+    }
+    let mut is_proven = true;
+    for proof in &proofs {
+        output::print(&format!("{}: {}\n", proof.path(), proof.property()?))?;
+        for size in (proof.sizes)() {
+            let started = Instant::now();
+            let found = proof.prove(&size, None)?;
+            let seconds = started.elapsed().as_secs_f64();
+            is_proven &= found.is_ok();
+            output::print(&format!("  {size}: {}, {seconds:.1} s\n", verdict(&found)))?;
+        }
+        if let Some(folder) = waves {
+            write_broken(proof, folder)?;
+        }
+    }
+    Ok(if is_proven { Exit::Done } else { Exit::CheckFailed })
+}
+
+fn verdict(found: &Result<Proven, CounterExample>) -> String {
+    match found {
+        Ok(Proven { clauses: 0, .. }) => "proven of every input".to_owned(),
+        Ok(Proven { clauses, register_bits }) => {
+            format!(
+                "proven for all time, by {} clauses on {register_bits} bits of registers",
+                grouped((*clauses).into())
+            )
+        }
+        Err(CounterExample { broken, cycles, .. }) => format!("NOT SO, cycle {cycles} breaks {}", broken.join(", ")),
+    }
+}
+
+fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
+    for proof in proofs {
+        output::print(&format!("{}: {}\n", proof.path(), proof.property()?))?;
+        for size in (proof.sizes)() {
+            output::print(&format!("  at {size}\n"))?;
+        }
+        for (number, mistake) in (1..).zip(proof.mistakes) {
+            let told = match mistake {
+                Mistake { instead_of, is: "", .. } => format!("without `{instead_of}`"),
+                Mistake { instead_of, is, .. } => format!("`{is}` instead of `{instead_of}`"),
+            };
+            output::print(&format!("  mistake {number}: {told}\n"))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A waveform of each mistake of a proof, which shows how it breaks the property.
+fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
+    fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
+    let first = (proof.sizes)().into_iter().next().unwrap_or_default();
+    for (number, mistake) in (1..).zip(proof.mistakes) {
+        let found = proof.prove(&first, Some(mistake))?;
+        output::print(&format!("  mistake {number}: {}\n", verdict(&found)))?;
+        if let Err(CounterExample { waveform, .. }) = found {
+            let path = folder.join(format!("{}_{number}.vcd", proof.path().replace('/', "_")));
+            wrote(false, vec![kept(&path, &waveform)?])?;
+        }
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ fn main() {
     if has("verilator") && has("g++") {
         println!("cargo:rustc-cfg=has_verilator");
     }
-    if has("yosys") {
+    if has("yosys") && has("yosys-abc") {
         println!("cargo:rustc-cfg=has_yosys");
     }
     // Once a tool is installed or gone, its folder has changed.

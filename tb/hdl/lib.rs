@@ -13,6 +13,7 @@
 //! | `program`   | the verilated program: how it is made, and the pipe to it                     |
 //! | `lockstep`  | a run of both, and what differs first                                         |
 //! | `vectors`   | traffic as a file, for any simulator                                          |
+//! | `proofs`    | properties that hold whatever the traffic is                                  |
 //! | `synthesis` | gates by Yosys, beside the estimate of `area`                                 |
 //!
 //! `docs/hdl.md` says how to add a block.
@@ -33,6 +34,22 @@ macro_rules! block {
     };
 }
 
+/// States what is proven of the module of a bench: sizes, the first of which a test proves, and mistakes that break it.
+macro_rules! proof {
+    ($sizes:expr, $quick:literal in tests, [$($mistake:expr),+ $(,)?]) => {
+        inventory::submit! {
+            $crate::Proof { bench: module_path!(), sizes: $sizes, quick: $quick, mistakes: &[$($mistake),+] }
+        }
+
+        #[cfg(test)]
+        #[test]
+        #[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
+        fn the_property_is_proven_and_each_mistake_breaks_it() {
+            $crate::tests::check_proof(module_path!());
+        }
+    };
+}
+
 mod cells;
 mod dram;
 mod index;
@@ -42,6 +59,7 @@ mod lockstep;
 mod moods;
 mod ports;
 mod program;
+mod proofs;
 mod random;
 mod registers;
 mod sm;
@@ -54,6 +72,7 @@ use rtl::kernel::{Describe, Edge};
 
 pub use lockstep::{Agreed, Differs, Lockstep, hdl_folder};
 pub use ports::Ports;
+pub use proofs::{CounterExample, Proof, Proven, proofs};
 pub use random::Random;
 pub use synthesis::{Gates, Synthesis};
 pub use vectors::Vectors;
@@ -143,8 +162,7 @@ impl Block {
     /// Its path in `hdl/`, without the ending: `l1/mshr`.
     #[must_use]
     pub fn path(&self) -> String {
-        let (_, path) = self.bench.split_once("::").unwrap_or(("", self.bench));
-        path.replace("::", "/")
+        path_of(self.bench)
     }
 
     /// Parameters of its module at a size, and bits of its registers.
@@ -157,8 +175,19 @@ impl Block {
     /// The name of its module: that of its file.
     #[must_use]
     pub fn module(&self) -> &'static str {
-        self.bench.rsplit("::").next().unwrap_or(self.bench)
+        module_of(self.bench)
     }
+}
+
+/// The path in `hdl/` of the module of a bench.
+fn path_of(bench: &str) -> String {
+    let (_, path) = bench.split_once("::").unwrap_or(("", bench));
+    path.replace("::", "/")
+}
+
+/// The name of the module of a bench.
+fn module_of(bench: &'static str) -> &'static str {
+    bench.rsplit("::").next().unwrap_or(bench)
 }
 
 /// Every block, by path.

@@ -189,7 +189,8 @@ fn hexadecimal(words: &[u32]) -> String {
     format!("0x{}", if digits.is_empty() { "0" } else { digits })
 }
 
-fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Report> {
+/// The text of a module with a mistake in it.
+pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Report> {
     match text.matches(mistake.instead_of).count() {
         1 => Ok(text.replacen(mistake.instead_of, mistake.is, 1)),
         count => Err(miette!("`{}` stands there {count} times, expected once", mistake.instead_of)),

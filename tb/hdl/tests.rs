@@ -50,7 +50,40 @@ fn modules(folder: &Path) -> BTreeSet<String> {
 #[test]
 fn every_module_has_a_bench_and_every_bench_a_module() {
     let benches: BTreeSet<_> = blocks().iter().map(|block| block.path()).collect();
-    assert_eq!(modules(&hdl_folder()), benches);
+    let is_module = |path: &String| !path.starts_with("proofs/");
+    assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
+}
+
+#[test]
+fn every_file_of_a_property_is_proven() {
+    let paths: BTreeSet<_> = proofs().iter().map(|proof| format!("proofs/{}", proof.path())).collect();
+    let is_property = |path: &String| path.starts_with("proofs/");
+    assert_eq!(modules(&hdl_folder()).into_iter().filter(is_property).collect::<BTreeSet<_>>(), paths);
+    proofs().iter().for_each(|proof| assert!(!proof.property().unwrap().is_empty()));
+}
+
+/// Proves a property at the sizes that are quick, and has each of its mistakes break it.
+pub(super) fn check_proof(bench: &str) {
+    let proof = proofs().into_iter().find(|proof| proof.bench == bench).expect("a bench is in the list of proofs");
+    let sizes = (proof.sizes)();
+    for size in &sizes[..proof.quick] {
+        let found = proof.prove(size, None).unwrap();
+        assert!(found.is_ok(), "{} at {size}: {:?}", proof.path(), found.map_err(|found| (found.broken, found.cycles)));
+    }
+    let mut labels: BTreeSet<_> = proof.labels().unwrap().into_iter().collect();
+    for mistake in proof.mistakes {
+        let Err(CounterExample { cycles, waveform, broken }) = proof.prove(&sizes[0], Some(mistake)).unwrap() else {
+            panic!("{}: `{}` instead of `{}` breaks nothing", proof.path(), mistake.is, mistake.instead_of)
+        };
+        // A time for each edge of the clock.
+        let times = waveform.lines().filter(|line| line.starts_with('#')).count();
+        assert!(times >= 2 * cycles as usize, "{}: {times} times of {cycles} cycles", proof.path());
+        for label in broken {
+            labels.remove(&label);
+        }
+    }
+    assert!(labels.is_empty(), "{}: no mistake breaks {labels:?}", proof.path());
+    assert!(proof.mistakes.len() >= 2, "{}: expected two mistakes or more", proof.path());
 }
 
 #[test]
@@ -77,7 +110,7 @@ fn no_module_has_a_warning_of_verilator() {
 const LARGE: [&str; 1] = ["l1/coalescer"];
 
 #[test]
-#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+#[cfg_attr(not(has_yosys), ignore = "yosys or yosys-abc is not installed")]
 fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
     let technology = area::Technology::built_in().unwrap();
     for block in blocks().into_iter().filter(|block| !LARGE.contains(&block.path().as_str())) {
@@ -114,15 +147,32 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
+/// A seed of the MSHR whose entries, of those drawn, are as asked for.
+fn seed_of_mshr(block: &Block, is_so: impl Fn(u32) -> bool) -> u64 {
+    let entries = |seed: u64| {
+        let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
+        parameters.into_iter().find(|(name, _)| *name == "ENTRIES").and_then(|(_, value)| value.parse().ok())
+    };
+    (1..).find(|seed| entries(*seed).is_some_and(&is_so)).unwrap()
+}
+
 #[test]
 #[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
 fn an_mshr_of_more_than_64_entries_agrees_in_all_its_masks() {
     let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
-    let entries = |seed: u64| {
-        let parameters = (block.build)(Size::Any, Random::new(seed)).parameters();
-        parameters.into_iter().find(|(name, _)| *name == "ENTRIES").and_then(|(_, value)| value.parse::<u32>().ok())
-    };
-    let seed = (1..).find(|seed| entries(*seed).is_some_and(|entries| (65..80).contains(&entries))).unwrap();
+    let seed = seed_of_mshr(block, |entries| (65..80).contains(&entries));
     let agreed = Lockstep::new(block, Size::Any, seed, &[]).unwrap().run(0, 5000).unwrap();
     assert_eq!(agreed.map(|agreed| agreed.cycles), Ok(5000));
+}
+
+#[test]
+fn the_largest_mshr_drawn_has_a_place_for_every_line_on_its_way() {
+    let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
+    let seed = seed_of_mshr(block, |entries| entries > 140);
+    let mut bench = (block.build)(Size::Any, Random::new(seed));
+    let (mut ports, mut wake) = (Ports::later(), rtl::kernel::Wake::new(&[1]));
+    // A bench that looks for a place where there is none does not end.
+    for cycle in 1..=20_000 {
+        bench.cycle(&Edge::new(cycle, cycle, &mut wake), &mut ports);
+    }
 }

@@ -1,4 +1,4 @@
-//! `warpsieve hdl`: the list, vectors, and what is said of parts that are not there.
+//! `warpsieve hdl`: the lists, vectors, and what is said of parts that are not there.
 
 use std::fs;
 
@@ -29,6 +29,17 @@ fn vectors_are_a_bench_and_a_row_a_cycle_and_depend_on_the_seed() {
     let rows = written("1");
     assert_eq!(rows.lines().count(), 20);
     assert_ne!(rows, written("2"));
+}
+
+#[test]
+fn proofs_are_listed_with_sizes_and_mistakes_and_others_refused() {
+    let Ended { status, out, err } = warpsieve(&["hdl", "prove", "l1/mshr", "--list"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(out.starts_with("l1/mshr: every waiter of the MSHR leaves once, after the fill of its line\n"), "{out}");
+    assert!(out.contains("\n  at ENTRIES=2 MERGES=2\n") && out.contains("\n  mistake 1: `"), "{out}");
+    let Ended { status, err, .. } = warpsieve(&["hdl", "prove", "l1/mhsr"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("nothing of `l1/mhsr` is proven") && err.contains("did you mean `l1/mshr`?"), "{err}");
 }
 
 #[test]

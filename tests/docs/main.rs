@@ -270,8 +270,9 @@ fn the_page_about_the_memory_system_shows_what_two_command_buses_bring() {
 }
 
 #[test]
-fn the_page_about_systemverilog_lists_the_modules() {
-    holds("docs/hdl.md", &[Part { name: "list", text: code_block(&printed(&["hdl", "list"])) }]);
+fn the_page_about_systemverilog_lists_modules_and_proofs() {
+    let part = |name, arguments| Part { name, text: code_block(&printed(arguments)) };
+    holds("docs/hdl.md", &[part("list", &["hdl", "list"]), part("proofs", &["hdl", "prove", "--list"])]);
 }
 
 #[test]

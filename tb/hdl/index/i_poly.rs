@@ -33,6 +33,20 @@ block! {
     ]
 }
 
+proof! {
+    || (1..=12).rev().map(|bits| {
+        let polynomial = polynomial_for(1 << bits).unwrap_or_default();
+        // Some of the address takes no part, and every other index is reversed.
+        format!("INDEX_BITS={bits} POLYNOMIAL={polynomial} ADDR_BITS={} REVERSED={}", 19 + bits, bits % 2)
+    }).collect(),
+    12 in tests,
+    [
+        Mistake::new("k + OFFSET_BITS < ADDR_BITS", "k + OFFSET_BITS <= ADDR_BITS"),
+        Mistake::new("if (power[INDEX_BITS])", "if (power[INDEX_BITS-1])"),
+        Mistake::new("power = power << 1;", "power = {power[INDEX_BITS-1:0], 1'b1};"),
+    ]
+}
+
 const LINE_BYTES: u32 = 128;
 
 struct Unit {

@@ -21,6 +21,7 @@ use rtl::l1::replacement::Source;
 use rtl::l1::replacement::lru::Lru;
 use rtl::l1::tags::{Probe, Use};
 
+use super::fills::{self, Reserved};
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
 block! {
@@ -60,7 +61,7 @@ struct Unit {
     golden: Filter,
     /// Lines with a place, as the golden filter is told of them.
     standing: BTreeMap<u64, Standing>,
-    reserved: Vec<(u32, u32, u64)>,
+    reserved: Vec<Reserved>,
     tags: Vec<u64>,
     moods: Moods<3>,
     random: Random,
@@ -109,21 +110,16 @@ impl Unit {
     }
 
     fn fill(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) -> Option<u32> {
-        let fills = !self.reserved.is_empty() && self.random.percent(often);
-        let filled = fills.then(|| self.reserved.swap_remove(self.random.below(self.reserved.len() as u64) as usize));
-        let (set_bits, way_bits) = self.bits();
-        let (set, way, line) = filled.unwrap_or_default();
-        let kept = filled.map(|_| self.dut.fill(at, set, way));
-        match kept {
-            Some(true) => self.standing.extend([(line, Standing::Clean)]),
-            Some(false) => self.lose(set, line),
-            None => {}
+        let bits = self.bits();
+        let Self { dut, reserved, random, .. } = self;
+        let filled = fills::drive(ports, bits, reserved, random, often, |set, way| dut.fill(at, set, way));
+        let ((set, _, line), kept) = filled?;
+        if kept {
+            self.standing.insert(line, Standing::Clean);
+        } else {
+            self.lose(set, line);
         }
-        ports.input("fill_valid", 1, fills);
-        ports.input("fill_set", set_bits, set);
-        ports.input("fill_way", way_bits, way);
-        ports.output_if("fill_kept", 1, kept);
-        filled.map(|_| set)
+        Some(set)
     }
 
     fn lose(&mut self, set: u32, line: u64) {

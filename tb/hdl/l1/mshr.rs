@@ -47,12 +47,28 @@ block! {
     ]
 }
 
+proof! {
+    || ["ENTRIES=2 MERGES=2", "ENTRIES=2 MERGES=3 LINE_BITS=3", "ENTRIES=3 MERGES=2"].map(String::from).into(),
+    1 in tests,
+    [
+        Mistake::new("assign fill_blocked = |fill_drains;", "assign fill_blocked = 0;"),
+        Mistake::new("assign pop_last = pop_next == count[pop_entry]", "assign pop_last = pop_next >= C_BITS'(MERGES)"),
+        Mistake::new("ready_entries == 0 ? fill_entry : order[0]", "order[0]"),
+        Mistake::new("acc_free = has_free && !acc_draining", "acc_free = has_free"),
+        Mistake::new("wire is_full = count[match_entry] == C_BITS'(MERGES) || ", "wire is_full = "),
+        Mistake::new("if (pop_go) head[pop_entry] <= pop_next;", ""),
+        Mistake::new("assign acc_draining = |(acc_match & ready_3);", "assign acc_draining = 0;"),
+        Mistake::new("assign pop_valid = len_1 != 0;", "assign pop_valid = ready_entries != 0;"),
+        Mistake::new("has_free = 0;", "has_free = 1;"),
+    ]
+}
+
 const LINE_BITS: u32 = 25;
-const PLACE_BITS: u32 = 7;
 
 struct Unit {
     entries: u32,
     merges: u32,
+    place_bits: u32,
     recalls: bool,
     dut: Mshr,
     golden: twin::Mshr<u32>,
@@ -75,11 +91,15 @@ impl Unit {
         let mut lines: Vec<_> = (0..=entries).map(|_| random.below(1 << LINE_BITS)).collect();
         lines.extend_from_within(..);
         lines[..=entries as usize].iter_mut().for_each(|line| *line ^= 1 << random.below(LINE_BITS.into()));
+        // A line on its way has a place to itself: were all taken, nobody would find a free one.
+        let place_bits = (2 * entries).next_power_of_two().ilog2().max(7);
+        let shape = MshrShape { line_bits: LINE_BITS, set_way_bits: place_bits, sectors: 1 };
         Self {
             entries,
             merges,
+            place_bits,
             recalls,
-            dut: Mshr::new(entries, merges, MshrShape { line_bits: LINE_BITS, set_way_bits: PLACE_BITS, sectors: 1 }),
+            dut: Mshr::new(entries, merges, shape),
             golden: twin::Mshr::new(entries as usize, merges as usize),
             places: BTreeMap::new(),
             waiters: Vec::new(),
@@ -110,7 +130,7 @@ impl Unit {
         ports.input("fill_valid", 1, valid);
         ports.input("fill_line", LINE_BITS, line);
         ports.output("fill_hit", 1, place.is_some());
-        ports.output_if("fill_place", PLACE_BITS, place);
+        ports.output_if("fill_place", self.place_bits, place);
         ports.output_if("fill_blocked", 1, blocked);
         if valid && blocked == Some(false) {
             self.dut.fill(line, WHOLE);
@@ -140,7 +160,7 @@ impl Unit {
             self.golden.head().map(|Replay { line, waiter, last }| (line, self.waiters[waiter as usize], last));
         let place = offered.map(|(line, ..)| self.places[&line]);
         ports.output_if("pop_line", LINE_BITS, offered.map(|(line, ..)| line));
-        ports.output_if("pop_place", PLACE_BITS, place);
+        ports.output_if("pop_place", self.place_bits, place);
         ports.output_if("pop_slot", 6, offered.map(|(_, waiter, _)| waiter.slot));
         ports.output_if("pop_lanes", 32, offered.map(|(_, waiter, _)| waiter.lanes));
         ports.output_if("pop_last", 1, offered.map(|(.., last)| last));
@@ -173,7 +193,7 @@ impl Unit {
         ports.input("acc_op", 2, op as u32);
         ports.input("acc_go", 1, go);
         ports.input("acc_line", LINE_BITS, line);
-        ports.input("acc_place", PLACE_BITS, place);
+        ports.input("acc_place", self.place_bits, place);
         ports.input("acc_slot", 6, waiter.slot);
         ports.input("acc_lanes", 32, waiter.lanes);
         ports.output("acc_open", 1, matches!(lookup, Lookup::Open(_)));
@@ -211,7 +231,7 @@ impl Unit {
     /// A place that no line on its way will fill; waiters of one that has arrived may still read it.
     fn free_place(&mut self) -> u32 {
         loop {
-            let place = self.random.below(u64::from(2 * self.entries).min(1 << PLACE_BITS)) as u32;
+            let place = self.random.below((2 * self.entries).into()) as u32;
             if self.golden.pending_lines().all(|line| self.places[&line] != place) {
                 return place;
             }
@@ -232,7 +252,7 @@ impl Bench for Unit {
             ("ENTRIES", self.entries.to_string()),
             ("MERGES", self.merges.to_string()),
             ("LINE_BITS", LINE_BITS.to_string()),
-            ("PLACE_BITS", PLACE_BITS.to_string()),
+            ("PLACE_BITS", self.place_bits.to_string()),
             ("RECALLS", u32::from(self.recalls).to_string()),
         ]
     }

@@ -20,6 +20,7 @@ use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::replacement::{ReplacementConfig, Source};
 use rtl::l1::tags::{Probe, Tags, Use};
 
+use super::fills::{self, Reserved};
 use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 
 block! {
@@ -52,7 +53,7 @@ struct Unit {
     golden: Box<dyn twin::Replacement>,
     /// Lines of each set that are here or on their way, the one used longest ago first.
     uses: Vec<Vec<u64>>,
-    reserved: Vec<(u32, u32, u64)>,
+    reserved: Vec<Reserved>,
     tags: Vec<u64>,
     moods: Moods<2>,
     random: Random,
@@ -97,19 +98,14 @@ impl Unit {
     }
 
     fn fill(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) -> Option<u32> {
-        let fills = !self.reserved.is_empty() && self.random.percent(often);
-        let filled = fills.then(|| self.reserved.swap_remove(self.random.below(self.reserved.len() as u64) as usize));
-        let (set_bits, way_bits) = self.bits();
-        let (set, way, line) = filled.unwrap_or_default();
-        let kept = filled.map(|_| self.dut.fill(at, set, way));
-        if kept == Some(false) {
+        let bits = self.bits();
+        let Self { dut, reserved, random, .. } = self;
+        let filled = fills::drive(ports, bits, reserved, random, often, |set, way| dut.fill(at, set, way));
+        let ((set, _, line), kept) = filled?;
+        if !kept {
             self.leave(set, line);
         }
-        ports.input("fill_valid", 1, fills);
-        ports.input("fill_set", set_bits, set);
-        ports.input("fill_way", way_bits, way);
-        ports.output_if("fill_kept", 1, kept);
-        filled.map(|_| set)
+        Some(set)
     }
 
     fn leave(&mut self, set: u32, line: u64) {

@@ -48,6 +48,22 @@ block! {
     ]
 }
 
+proof! {
+    || ["L1S=2 BANK_WAYS=2", "WAYS=3 L1S=2 BANK_WAYS=2"].map(String::from).into(),
+    1 in tests,
+    [
+        Mistake::new("put_entry == E_BITS'(e) && put_mask[b]", "put_entry == E_BITS'(e) && !put_mask[b]"),
+        Mistake::new("exc_line = line_3[exc_entry]", "exc_line = line[exc_entry]"),
+        Mistake::new("acc_op == WRITE || fill && acc_dirty", "fill && acc_dirty"),
+        Mistake::new("inv_left[e] == 1 && sharers[e] == '0", "inv_left[e] == 1"),
+        Mistake::new("state_1[e] = dirty[e] ? VICT_WB : FREE", "state_1[e] = FREE"),
+        Mistake::new("tag[e] <= old_tag;", ""),
+        Mistake::new("exc_sharers = sharers_3[exc_entry]", "exc_sharers = sharers[exc_entry]"),
+        Mistake::new("gone[e] ? FREE : state_5[e]", "state_5[e]"),
+        Mistake::new("swaps[e] && old_here ? old_line", "0 ? old_line"),
+    ]
+}
+
 /// A line by the set of the bank and the tag.
 type Block = (u32, u64);
 

@@ -40,6 +40,23 @@ block! {
     ]
 }
 
+proof! {
+    || [
+        "SMS=3",
+        "SETS=2 WAYS=2 SMS=3 LINE_BITS=3 ROWS=3",
+        "SMS=3 LAST=1",
+        "SETS=2 WAYS=4 SMS=8 LINE_BITS=4 ROWS=4",
+    ].map(String::from).into(),
+    3 in tests,
+    [
+        Mistake::new("if (writes && line_of[r] == line) poisoned[r] <= 1;", ""),
+        Mistake::new("FORGET: next[VALID] = 0;", "FORGET: ;"),
+        Mistake::new("row[w*CELL+VALID] && row", "row"),
+        Mistake::new("others = sharers & ~self", "others = sharers"),
+        Mistake::new("if (!hit) next = '0;", ""),
+    ]
+}
+
 struct Unit {
     sets: u32,
     ways: u32,

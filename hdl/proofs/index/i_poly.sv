@@ -1,0 +1,33 @@
+// # Proof: the index is the remainder of a long division
+// For every line address, as one divides on paper: from the top bit down, wherever the leading bit of what is left is
+// set, the polynomial is taken away from it. No mask and no power of x is worked out. `clk` is there for waveforms alone.
+module i_poly_proof #(
+    parameter int LINE_BITS = 25,
+    parameter int OFFSET_BITS = 7,
+    parameter int ADDR_BITS = 32,
+    parameter int INDEX_BITS = 5,
+    parameter int POLYNOMIAL = 37,
+    parameter bit REVERSED = 0
+) (
+    input logic                 clk,
+    input logic [LINE_BITS-1:0] line
+);
+  logic [INDEX_BITS-1:0] index;
+  i_poly #(
+      .LINE_BITS(LINE_BITS), .OFFSET_BITS(OFFSET_BITS), .ADDR_BITS(ADDR_BITS), .INDEX_BITS(INDEX_BITS),
+      .POLYNOMIAL(POLYNOMIAL), .REVERSED(REVERSED)
+  ) dut (.*);
+
+  // Bits of the address from ADDR_BITS on take no part.
+  localparam int OVER = OFFSET_BITS + LINE_BITS > ADDR_BITS ? OFFSET_BITS + LINE_BITS - ADDR_BITS : 0;
+  logic [LINE_BITS-1:0]  left;
+  logic [INDEX_BITS-1:0] remainder;
+  always_comb begin
+    left = line << OVER >> OVER;
+    for (int k = LINE_BITS - 1; k >= INDEX_BITS; k--)
+      if (left[k]) left = left ^ LINE_BITS'(POLYNOMIAL) << (k - INDEX_BITS);
+    for (int j = 0; j < INDEX_BITS; j++)
+      remainder[REVERSED ? INDEX_BITS-1-j : j] = left[j];
+    is_remainder : assert (index == remainder);
+  end
+endmodule

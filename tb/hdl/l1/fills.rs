@@ -1,0 +1,27 @@
+//! The port through which lines come to a tag store.
+
+use crate::{Ports, Random};
+
+/// Set, way and line of a place that waits for its line.
+pub(super) type Reserved = (u32, u32, u64);
+
+/// Drives the port, in `often` of a hundred cycles, with a line on its way; `fill` is the device, which says whether the line stays.
+/// Returns the place and what was said.
+pub(super) fn drive(
+    ports: &mut Ports,
+    (set_bits, way_bits): (u32, u32),
+    reserved: &mut Vec<Reserved>,
+    random: &mut Random,
+    often: u64,
+    fill: impl FnOnce(u32, u32) -> bool,
+) -> Option<(Reserved, bool)> {
+    let fills = !reserved.is_empty() && random.percent(often);
+    let filled = fills.then(|| reserved.swap_remove(random.below(reserved.len() as u64) as usize));
+    let (set, way, _) = filled.unwrap_or_default();
+    let kept = filled.map(|_| fill(set, way));
+    ports.input("fill_valid", 1, fills);
+    ports.input("fill_set", set_bits, set);
+    ports.input("fill_way", way_bits, way);
+    ports.output_if("fill_kept", 1, kept);
+    filled.zip(kept)
+}

@@ -1,0 +1,185 @@
+//! # Proofs
+//! `hdl/proofs/PATH.sv` stands around a module of `hdl/PATH.sv`, assumes of its inputs what the contract says, and asserts what must
+//! hold. Yosys turns both into gates, and ABC, which comes with it, looks for an invariant that has the assertions hold for
+//! all time (`pdr`), or for the shortest way to break one (`bmc3`), which is shown as a waveform.
+//!
+//! Registers begin at 0, as in `rtl`. A proof is of the sizes that it names, and says nothing of others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use miette::{IntoDiagnostic, Report, WrapErr, miette};
+
+use super::lockstep::with_mistake;
+use super::program::done;
+use super::{Mistake, hdl_folder};
+
+/// A property of a module, at sizes small enough to be proven.
+pub struct Proof {
+    /// `module_path!()` of the bench of its module.
+    pub bench: &'static str,
+    /// Sizes to prove it at, as `NAME=VALUE NAME=VALUE`; mistakes are looked for at the first.
+    pub sizes: fn() -> Vec<String>,
+    /// How many of them, from the first, a test proves: the others take longer.
+    pub quick: usize,
+    /// Mistakes of the module, or of what stands around it, that break the property.
+    pub mistakes: &'static [Mistake],
+}
+
+inventory::collect!(Proof);
+
+/// What makes the property hold for all time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proven {
+    /// Clauses of the invariant; none where the module has no registers.
+    pub clauses: u32,
+    /// Bits of registers that they speak of.
+    pub register_bits: u32,
+}
+
+/// A shortest way to break the property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterExample {
+    /// The assertions, by label.
+    pub broken: Vec<String>,
+    /// Cycles from reset, the last of them that in which it is broken.
+    pub cycles: u32,
+    /// All signals, in the format VCD.
+    pub waveform: String,
+}
+
+/// Every proof, by path.
+#[must_use]
+pub fn proofs() -> Vec<&'static Proof> {
+    let mut proofs: Vec<_> = inventory::iter::<Proof>.into_iter().collect();
+    proofs.sort_by_key(|proof| proof.bench);
+    proofs
+}
+
+impl Proof {
+    /// Its path in `hdl/proofs/`, without the ending, which is that of its module in `hdl/`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        super::path_of(self.bench)
+    }
+
+    /// What is proven, as the first line of its file says.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or begins with something else.
+    pub fn property(&self) -> Result<String, Report> {
+        let text = read(&self.file())?;
+        let property = text.lines().next().and_then(|line| line.strip_prefix("// # Proof: "));
+        property.map(str::to_owned).ok_or_else(|| miette!("{}: expected `// # Proof: ...`", self.file().display()))
+    }
+
+    /// What its assertions are called.
+    ///
+    /// # Errors
+    /// If its file cannot be read.
+    pub fn labels(&self) -> Result<Vec<String>, Report> {
+        let text = read(&self.file())?;
+        let label = |before: &str| before.rsplit([' ', '\n']).next().map(str::to_owned);
+        let mut labels: Vec<_> = text.split(" : assert (").filter_map(label).collect();
+        // What follows the last is none.
+        labels.pop();
+        Ok(labels)
+    }
+
+    fn file(&self) -> PathBuf {
+        hdl_folder().join("proofs").join(self.path()).with_extension("sv")
+    }
+
+    /// Proves the property at a size, or finds how to break it, of the module as it is or with a mistake.
+    ///
+    /// # Errors
+    /// If Yosys is missing or refuses the module, or the text of the mistake does not stand there once.
+    pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Proven, CounterExample>, Report> {
+        let folder = tempfile::tempdir().into_diagnostic()?;
+        let folder = folder.path();
+        self.gates(size, mistake, folder)?;
+        let told = abc(folder, "scleanup; scorr; dc2; pdr")?;
+        if let Some(proven) = proven(&told) {
+            return Ok(Ok(proven));
+        }
+        // What `pdr` finds is seldom the shortest.
+        let told = abc(folder, "bmc3 -F 100; write_cex -a steps.aiw")?;
+        let cycles = told.split_once("was asserted in frame ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
+        let cycles = cycles.and_then(|frame| frame.parse::<u32>().ok());
+        let cycles = cycles.ok_or_else(|| miette!("{}: neither proven nor broken:\n{told}", self.path()))?;
+        let (broken, waveform) = played(folder)?;
+        Ok(Err(CounterExample { broken, cycles, waveform }))
+    }
+
+    /// Writes the gates of module and property to a folder: `proof.aig`, what its inputs are called, and the design before.
+    fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
+        let module = hdl_folder().join(self.path()).with_extension("sv");
+        let texts = [read(&self.file())?, read(&module)?];
+        // A mistake is in one of the two.
+        let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
+        if mistake.is_some() && !texts.iter().any(stands_in) {
+            return Err(miette!("{}: no text for a mistake to stand in", self.path()));
+        }
+        for (text, name) in texts.iter().zip(["proof.sv", "module.sv"]) {
+            let text = match mistake.filter(|_| stands_in(text)) {
+                Some(mistake) => with_mistake(text, mistake)?,
+                None => text.clone(),
+            };
+            fs::write(folder.join(name), text).into_diagnostic()?;
+        }
+        let top = format!("{}_proof", super::module_of(self.bench));
+        let sizes = size.split_whitespace().filter_map(|one| one.split_once('='));
+        let sizes = sizes.map(|(name, value)| format!("chparam -set {name} {value} {top}"));
+        let commands = ["read_verilog -formal -sv proof.sv module.sv".to_owned()].into_iter().chain(sizes).chain([
+            format!("hierarchy -check -libdir {} -top {top}", module.with_file_name("").display()),
+            "proc; flatten; opt_clean; memory_map; setundef -init -zero; opt -fast".to_owned(),
+            "async2sync; dffunmap; opt_clean; write_rtlil design.il".to_owned(),
+            "formalff -clk2ff; setundef -anyseq -undriven; simplemap; techmap; abc -g AND -fast; opt_clean".to_owned(),
+            "write_aiger -L -zinit -map inputs.aim proof.aig".to_owned(),
+        ]);
+        yosys(folder, &commands.collect::<Vec<_>>().join("\n")).map(drop)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Report> {
+    fs::read_to_string(path).into_diagnostic().wrap_err_with(|| path.display().to_string())
+}
+
+fn yosys(folder: &Path, script: &str) -> Result<String, Report> {
+    fs::write(folder.join("script.ys"), script).into_diagnostic()?;
+    done(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))
+}
+
+/// What ABC says of the gates; assumptions are folded into them.
+fn abc(folder: &Path, commands: &str) -> Result<String, Report> {
+    let commands = format!("read_aiger proof.aig; fold; strash; {commands}");
+    done(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
+}
+
+fn proven(told: &str) -> Option<Proven> {
+    // Invariant F[9] : 419 clauses with 53 flops (out of 60) ...
+    let (_, invariant) = told.split_once("Invariant F[").filter(|_| told.contains("Property proved."))?;
+    let mut numbers = invariant.split_whitespace().filter_map(|word| word.parse().ok());
+    Some(Proven { clauses: numbers.next()?, register_bits: numbers.next()? })
+}
+
+/// Plays the steps that ABC has found to the design: the assertions that break in the last, and the waveform.
+fn played(folder: &Path) -> Result<(Vec<String>, String), Report> {
+    let steps = read(&folder.join("steps.aiw"))?;
+    // The end is marked behind the last step, in its line.
+    fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
+    let told = yosys(
+        folder,
+        "read_rtlil design.il\nsim -clock clk -r steps.aiw -map inputs.aim -vcd steps.vcd -timescale 1ns",
+    )?;
+    // Warning: Assert mshr_proof.filled (...) failed.
+    let labels = told.split("Assert ").skip(1).filter_map(|rest| rest.split_whitespace().next()?.rsplit('.').next());
+    let mut broken: Vec<_> = labels.map(str::to_owned).collect();
+    broken.sort();
+    broken.dedup();
+    if broken.is_empty() {
+        return Err(miette!("the steps of the counter-example break nothing:\n{told}"));
+    }
+    Ok((broken, read(&folder.join("steps.vcd"))?))
+}
