@@ -92,12 +92,7 @@ module coalescer #(
           if (waiting[j] && address[j][LINE_LOG2-1:0] == address[l][LINE_LOG2-1:0] && lanes[j]) lanes[l] = 0;
   end
 
-  // The bytes of the line, lane after lane.
-  logic [7:0]  enabled [WORDS];
-  logic [63:0] words   [WORDS];
-  logic [7:0]  enable;
-  logic [63:0] bits;
-  logic [WORD_BITS-1:0] at;
+  // The bytes of the line, lane after lane: what a lane has for a word, and for which of its bytes.
   function automatic [63:0] repeated(input [63:0] value, input [1:0] log2);
     case (log2)
       2'd0: repeated = {8{value[7:0]}};
@@ -106,26 +101,42 @@ module coalescer #(
       default: repeated = value;
     endcase
   endfunction
-  always_comb begin
-    for (int w = 0; w < WORDS; w++) {enabled[w], words[w]} = '0;
-    emit_sectors = '0;
-    for (int l = 0; l < LANES; l++) begin
-      at = address[l][LINE_LOG2-1:3];
-      enable = ((8'd1 << (4'd1 << size_log2)) - 8'd1) << address[l][2:0];
-      for (int b = 0; b < 8; b++) bits[b*8+:8] = {8{enable[b]}};
-      if (lanes[l] && kind != LOAD) begin
-        enabled[at] = enabled[at] | enable;
-        words[at] = words[at] & ~bits | repeated({data[LANES+l], data[l]}, size_log2) & bits;
-        at[WORD_BITS-1] = !at[WORD_BITS-1];
-        if (swaps) words[at] = words[at] & ~bits | repeated({compare[LANES+l], compare[l]}, size_log2) & bits;
-      end
-      for (int s = 0; s < LINE_BYTES / 32; s++)
-        emit_sectors[s] |= BY_SECTOR && lanes[l] && address[l][LINE_LOG2-1:5] == (LINE_LOG2-5)'(s);
+  logic [WORD_BITS-1:0] at       [LANES];
+  logic [7:0]           enable   [LANES];
+  logic [63:0]          bits     [LANES], operand [LANES], compared [LANES];
+  wire  [LANES-1:0]     stores = kind == LOAD ? '0 : lanes;
+  for (genvar l = 0; l < LANES; l++) begin : g_bytes
+    assign at[l] = address[l][LINE_LOG2-1:3];
+    assign enable[l] = ((8'd1 << (4'd1 << size_log2)) - 8'd1) << address[l][2:0];
+    for (genvar b = 0; b < 8; b++) begin : g_byte
+      assign bits[l][b*8+:8] = {8{enable[l][b]}};
     end
+    assign operand[l] = repeated({data[LANES+l], data[l]}, size_log2) & bits[l];
+    assign compared[l] = repeated({compare[LANES+l], compare[l]}, size_log2) & bits[l];
   end
   for (genvar w = 0; w < WORDS; w++) begin : g_word
-    assign emit_byte_mask[w*8+:8] = enabled[w];
-    assign emit_data[w*64+:64] = words[w];
+    logic [7:0]  enabled;
+    logic [63:0] word;
+    // The values to compare with are in the other half of the line.
+    always_comb begin
+      enabled = '0;
+      word = '0;
+      for (int l = 0; l < LANES; l++) begin
+        if (stores[l] && at[l] == WORD_BITS'(w)) begin
+          enabled |= enable[l];
+          word = word & ~bits[l] | operand[l];
+        end
+        if (stores[l] && swaps && at[l] == WORD_BITS'(w ^ WORDS / 2)) word = word & ~bits[l] | compared[l];
+      end
+    end
+    assign emit_byte_mask[w*8+:8] = enabled;
+    assign emit_data[w*64+:64] = word;
+  end
+  always_comb begin
+    emit_sectors = '0;
+    for (int l = 0; l < LANES; l++)
+      for (int s = 0; s < LINE_BYTES / 32; s++)
+        emit_sectors[s] |= BY_SECTOR && lanes[l] && address[l][LINE_LOG2-1:5] == (LINE_LOG2-5)'(s);
   end
 
   assign emit_valid = waiting != '0;

@@ -140,7 +140,8 @@ module sharer_table #(
         end
       end else begin
         if (op == CLEAR) for (int w = 0; w < WAYS; w++) entries[s][w*CELL+VALID] <= 0;
-        else if (changes && set_index == S_BITS'(s)) entries[s][32'(way)*CELL+:CELL] <= next;
+        else if (changes && set_index == S_BITS'(s))
+          for (int w = 0; w < WAYS; w++) if (way == W_BITS'(w)) entries[s][w*CELL+:CELL] <= next;
         if (touches && set_index == S_BITS'(s)) recency[s] <= uses_next;
       end
   end
