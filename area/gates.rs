@@ -34,9 +34,14 @@ pub(crate) struct LogicData {
     pub source: String,
     xor_input: Recipe,
     compared_bit: Recipe,
+    less_bit: Recipe,
     encoder_input: Recipe,
     mux_input: Recipe,
+    decoder_output: Recipe,
+    gate: Recipe,
     adder_bit: Recipe,
+    counter_bit: Recipe,
+    multiplier_bit: Recipe,
     divider_bit: Recipe,
 }
 
@@ -100,9 +105,14 @@ pub(crate) struct Gates {
     scale: ByNode<f64>,
     xor_input: Unit,
     compared_bit: Unit,
+    less_bit: Unit,
     encoder_input: Unit,
     mux_input: Unit,
+    decoder_output: Unit,
+    gate: Unit,
     adder_bit: Unit,
+    counter_bit: Unit,
+    multiplier_bit: Unit,
     divider_bit: Unit,
     state_bit: Unit,
     memory_bit: Unit,
@@ -132,9 +142,14 @@ impl Gates {
             scale: gates.scale.nand2,
             xor_input: unit(&logic.xor_input)?,
             compared_bit: unit(&logic.compared_bit)?,
+            less_bit: unit(&logic.less_bit)?,
             encoder_input: unit(&logic.encoder_input)?,
             mux_input: unit(&logic.mux_input)?,
+            decoder_output: unit(&logic.decoder_output)?,
+            gate: unit(&logic.gate)?,
             adder_bit: unit(&logic.adder_bit)?,
+            counter_bit: unit(&logic.counter_bit)?,
+            multiplier_bit: unit(&logic.multiplier_bit)?,
             divider_bit: unit(&logic.divider_bit)?,
             state_bit: unit(&flops.state_bit)?,
             memory_bit: unit(&flops.memory_bit)?,
@@ -175,9 +190,21 @@ impl Gates {
         let units = match logic {
             Logic::XorTree { fan_in } => (self.xor_input, u64::from(fan_in.saturating_sub(1))),
             Logic::Comparator { width, count } => (self.compared_bit, product(width, count)),
+            Logic::Less { width, count } => (self.less_bit, product(width, count)),
             Logic::PriorityEncoder { inputs } => (self.encoder_input, inputs.into()),
+            Logic::Decoder { outputs } => (self.decoder_output, outputs.into()),
+            Logic::Gates { count } => (self.gate, count.into()),
             Logic::Mux { ways, width } => (self.mux_input, product(ways.saturating_sub(1), width)),
             Logic::Adder { width } => (self.adder_bit, width.into()),
+            Logic::Counter { width } => (self.counter_bit, width.into()),
+            // A tree of adders: each takes three bits and leaves two.
+            Logic::Population { inputs } => (self.adder_bit, u64::from(inputs.saturating_sub(1))),
+            Logic::Multiplier { width, by } => (self.multiplier_bit, product(width, by)),
+            // An adder for each further bit that is set, on average half as much wider as the constant has bits.
+            Logic::ConstantMultiplier { width, factor } => {
+                let half = (u32::BITS - factor.leading_zeros()) / 2;
+                (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
+            }
             Logic::ConstantDivider { width, divisor } => {
                 // A remainder is below the divisor, and one bit is brought down to it.
                 let row = u32::BITS - divisor.saturating_sub(1).leading_zeros() + 1;

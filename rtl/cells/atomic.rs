@@ -91,13 +91,17 @@ impl AtomicOp {
         changed
     }
 
-    /// Lists the logic for a line: an adder and a comparator for each place of a word of 8 bytes, which
-    /// do for two of 4 bytes.
+    /// Lists the logic for a line, integers only: for each place of a word of 8 bytes what does for two of 4 bytes.
     pub fn describe_logic(line_bytes: u32, to: &mut dyn Describe) {
         for _ in 0..line_bytes / 8 {
+            to.logic("atomic_addend", Logic::Mux { ways: 3, width: 64 });
             to.logic("atomic_sum", Logic::Adder { width: 64 });
+            to.logic("atomic_less", Logic::Less { width: 64, count: 1 });
+            // The operands alike, the word the same as the value to compare with, the word 0, the word changed.
+            to.logic("atomic_equal", Logic::Comparator { width: 64, count: 4 });
+            to.logic("atomic_bits", Logic::Gates { count: 3 * 64 });
+            to.logic("atomic_result", Logic::Mux { ways: 8, width: 64 });
         }
-        to.logic("atomic_compare", Logic::Comparator { width: 64, count: line_bytes / 8 });
     }
 }
 

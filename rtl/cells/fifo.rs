@@ -4,7 +4,7 @@
 //! order in which they are called: popping first lets a full queue take a new entry in the cycle
 //! in which it gives one away.
 
-use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 
 /// The queue: a ring of slots that are written in place, because entries may be large.
 #[derive(Clone, Debug)]
@@ -113,7 +113,13 @@ impl<T: Payload> Fifo<T> {
         if slot < self.slots.len() { slot } else { slot - self.slots.len() }
     }
 
-    /// Lists the level and every slot, the oldest entry as slot 0.
+    /// Bits of an entry.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        width_of::<T>(&self.shape)
+    }
+
+    /// Lists the level, every slot, the oldest entry as slot 0, and what moves them.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The entries shift as they leave: where the ring begins is no state.
         let Self { slots, head: _, tail: _, level, shape, empty } = self;
@@ -122,6 +128,11 @@ impl<T: Payload> Fifo<T> {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);
         });
+        // Each slot takes the entry behind it or a new one.
+        let places = slots.len() as u32;
+        to.logic("shift", Logic::Mux { ways: 2, width: places * self.width() });
+        to.logic("place", Logic::Decoder { outputs: places });
+        to.logic("level", Logic::Counter { width: usize::BITS - slots.len().leading_zeros() });
     }
 }
 

@@ -152,16 +152,26 @@ impl Streaming {
 
     /// Lists the registers.
     pub fn describe(&self, to: &mut dyn Describe) {
-        let Self { config: _, accesses, misses, closed, ends, closings } = self;
+        let Self { config, accesses, misses, closed, ends, closings } = self;
         to.flag("closed", *closed);
         to.bits("accesses", *accesses);
         to.bits("misses", *misses);
         if let Some(end) = ends {
             // The timer counts to where the host has noted its end.
             to.bits("timer", Count::masked_new(*end));
-            to.logic("timer", Logic::Adder { width: bits_of::<Count>() });
+            to.logic("timer", Logic::Counter { width: bits_of::<Count>() });
         }
-        to.logic("rate", Logic::Adder { width: bits_of::<Count>() + bits_of::<Percent>() });
+        // Misses in percent against the bound, and accesses against the least; at equality nothing changes.
+        let count = bits_of::<Count>();
+        let width = count + bits_of::<Percent>();
+        to.logic("rate", Logic::ConstantMultiplier { width: count, factor: 100 });
+        to.logic("bound", Logic::ConstantMultiplier { width: count, factor: config.miss_percent });
+        to.logic("above", Logic::Less { width, count: 1 });
+        to.logic("equal", Logic::Comparator { width, count: 1 });
+        to.logic("enough", Logic::Less { width: count, count: 1 });
+        for _ in 0..2 {
+            to.logic("count", Logic::Counter { width: count });
+        }
         to.stat("closings", *closings);
     }
 }

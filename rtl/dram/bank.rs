@@ -10,7 +10,7 @@
 //! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` beside `hdl/dram/bank.sv`.
 
 use super::config::DramTiming;
-use crate::kernel::{Describe, FieldsExt};
+use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// State of one bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,17 @@ impl Bank {
         to.bits("rd_from", *rd_from);
         to.bits("wr_from", *wr_from);
         to.bits("pre_from", *pre_from);
+        let width = u64::BITS;
+        to.logic("may", Logic::Less { width, count: 4 });
+        // PRE and what keeps a row open put off what was put off before.
+        to.logic("later", Logic::Less { width, count: 2 });
+        to.logic("later_of", Logic::Mux { ways: 3, width });
+        // ACT imposes four distances, PRE, REF and the columns one each.
+        for _ in 0..6 {
+            to.logic("from", Logic::Counter { width });
+        }
+        to.logic("act_from", Logic::Mux { ways: 3, width });
+        to.logic("overtaken", Logic::Counter { width: u16::BITS });
     }
 }
 

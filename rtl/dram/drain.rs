@@ -98,7 +98,7 @@ impl Drain {
         if let Some(Marks { high, .. }) = marks {
             to.flag("draining", *draining);
             to.bits("quiet_since", *quiet_since);
-            to.logic("level", Logic::Comparator { width: u32::BITS - high.leading_zeros(), count: 2 });
+            to.logic("level", Logic::Less { width: u32::BITS - high.leading_zeros(), count: 2 });
         }
     }
 }

@@ -441,6 +441,9 @@ impl Queue {
         to.probe_sized("blocked", *blocked, num_slots);
         to.probe_sized("banks", *banks, num_banks);
         to.probe_sized("hit_banks", *hit_banks, num_banks);
+        // The slots whose column and row are commanded; one that leaves is older than none.
+        to.table_ports(2, num_slots, 32 + u16::BITS + burst_bits);
+        to.logic("older", Logic::Gates { count: 2 * num_slots * num_slots });
         to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });
         to.logic("same_row", Logic::Comparator { width: mapping.row_bits(), count: num_slots });
     }

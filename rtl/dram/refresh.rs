@@ -13,7 +13,7 @@ use super::command::CommandKind;
 use super::config::{DramConfig, Refresh};
 use super::queue::Queue;
 use super::timing::Timing;
-use crate::kernel::{Describe, FieldsExt};
+use crate::kernel::{Describe, FieldsExt, Logic};
 
 /// When the next refresh is due and how far it has come.
 #[derive(Clone, Debug)]
@@ -105,5 +105,6 @@ impl Refresher {
         to.bits("due", *due);
         to.flag("draining", *draining);
         to.sized("last", *last, num_slots);
+        to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
     }
 }

@@ -9,7 +9,7 @@
 
 use super::config::DramConfig;
 use super::message::{DramReply, DramShape};
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Storage, TxBank};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage, TxBank};
 use crate::noc::interleave::Interleave;
 
 /// Places of the largest ring: registers are kept for all of them, see [`MAX`](super::queue::MAX).
@@ -118,6 +118,8 @@ impl Replies {
         let Self { bursts, due, first_due: _, entries, head, count } = self;
         to.array("bursts", bursts);
         to.entries("due", due.iter().take(*entries as usize), |due, to| to.bits("cycle", *due));
+        to.table_ports(1, *entries, u64::BITS);
+        to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
         to.sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
         to.sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
     }

@@ -258,8 +258,20 @@ impl Scheduler {
     /// Lists the logic.
     pub fn describe(&self, entries: u32, banks: u32, to: &mut dyn Describe) {
         let Self { policy: _, hit_cap } = self;
-        to.logic("oldest_column", Logic::PriorityEncoder { inputs: entries });
-        to.logic("oldest_row", Logic::PriorityEncoder { inputs: entries });
+        // Each entry against all that are older: one for columns, one for rows.
+        for oldest in ["oldest_column", "oldest_row"] {
+            to.logic(oldest, Logic::Comparator { width: entries, count: entries });
+            to.logic(oldest, Logic::Gates { count: entries * entries.ilog2() });
+        }
+        // Banks with hits, banks with anything, and what concerns the bank of an entry: stopped, or legal for its row.
+        for _ in 0..entries {
+            to.logic("bank", Logic::Decoder { outputs: banks });
+            to.logic("of_bank", Logic::Mux { ways: banks, width: 2 });
+        }
+        to.logic("banks", Logic::Gates { count: 2 * entries * banks });
+        to.logic("row_bank", Logic::Mux { ways: entries, width: banks.ilog2() });
+        to.logic("row_is_open", Logic::Mux { ways: banks, width: 1 });
+        to.logic("may", Logic::Gates { count: 10 * entries });
         if *hit_cap != 0 {
             to.part("cap", |to| to.logic("reached", Logic::Comparator { width: u16::BITS, count: banks }));
         }

@@ -15,7 +15,7 @@ use arbitrary_int::{u5, u6};
 
 use super::bank::Bank;
 use super::config::{DramConfig, DramTiming};
-use crate::kernel::{Describe, DescribeExt, FieldsExt};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 
 /// Activates of the long window.
 const WINDOW: usize = 32;
@@ -220,6 +220,24 @@ impl Timing {
         to.entries("act", acts.iter(), |act, to| to.bits("cycle", *act));
         to.bits("next_act", *next_act);
         to.bits("num_acts", *num_acts);
+        let width = u64::BITS;
+        let ways = *num_groups;
+        // Of a group: when it takes its next ACT, RD and WR, the second for the update as well.
+        to.logic("of_group", Logic::Mux { ways, width: 3 * width });
+        to.logic("may", Logic::Less { width, count: 8 });
+        // ACTs of before for the windows of 4 and 32, and what is written to the ring.
+        to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
+        to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
+        // The windows against each other and the least distance; REF, RD and WR against what was imposed before.
+        to.logic("later", Logic::Less { width, count: 7 });
+        to.logic("later_of", Logic::Mux { ways: 8, width });
+        // Of ACT five distances, of RD and WR three each, of PRE two, of REF one.
+        for _ in 0..14 {
+            to.logic("from", Logic::Counter { width });
+        }
+        // What RD, WR, PRE and REF impose on the same register.
+        to.logic("imposed", Logic::Mux { ways: 5, width });
+        to.logic("imposed_on_group", Logic::Mux { ways: 2, width: ways * width });
     }
 }
 

@@ -374,6 +374,12 @@ impl<T: Payload> Array<T> {
         &self.spec
     }
 
+    /// The widths of a cell.
+    #[must_use]
+    pub fn cell_shape(&self) -> &T::Shape {
+        &self.shape
+    }
+
     #[inline(always)]
     fn index(&self, row: u32, column: u32) -> usize {
         row as usize * self.spec.columns as usize + column as usize

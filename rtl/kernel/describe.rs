@@ -215,6 +215,13 @@ pub enum Logic {
         /// How many.
         count: u32,
     },
+    /// `count` comparators that say which of two numbers of `width` bits is less.
+    Less {
+        /// Bits compared.
+        width: u32,
+        /// How many.
+        count: u32,
+    },
     /// First set bit of `inputs`.
     PriorityEncoder {
         /// Request lines.
@@ -227,10 +234,44 @@ pub enum Logic {
         /// Bits of each.
         width: u32,
     },
-    /// Adder, subtractor or counter.
+    /// One line of `outputs`, by its number.
+    Decoder {
+        /// Lines.
+        outputs: u32,
+    },
+    /// `count` gates that no other piece has.
+    Gates {
+        /// How many, of two inputs.
+        count: u32,
+    },
+    /// Adder or subtractor.
     Adder {
         /// Bits.
         width: u32,
+    },
+    /// Adds or takes away one.
+    Counter {
+        /// Bits.
+        width: u32,
+    },
+    /// How many of `inputs` bits are set.
+    Population {
+        /// Bits counted.
+        inputs: u32,
+    },
+    /// Multiplier.
+    Multiplier {
+        /// Bits of one factor.
+        width: u32,
+        /// Bits of the other.
+        by: u32,
+    },
+    /// Multiplier by a constant.
+    ConstantMultiplier {
+        /// Bits of the other factor.
+        width: u32,
+        /// The constant.
+        factor: u32,
     },
     /// Divider by a constant.
     ConstantDivider {
@@ -316,6 +357,15 @@ pub trait DescribeExt: Describe {
                 self.parts(name, index, |to| describe(entry, to));
             }
         }
+    }
+
+    /// The logic around a table of registers: so many of its entries are read at a time, `width` bits of each, and one is
+    /// written.
+    fn table_ports(&mut self, reads: u32, entries: u32, width: u32) {
+        for _ in 0..reads {
+            self.logic("read", Logic::Mux { ways: entries, width });
+        }
+        self.logic("write", Logic::Decoder { outputs: entries });
     }
 
     /// Several statistics.

@@ -348,8 +348,17 @@ impl Coalescer {
         to.lanes("data", access.data.as_flattened().iter().copied());
         access.atomic.fields(&(), to);
         to.lanes("compare", access.compare.as_flattened().iter().copied());
-        to.logic("same_line", Logic::Comparator { width: *line_bits, count: LANES as u32 });
-        to.logic("leader", Logic::PriorityEncoder { inputs: LANES as u32 });
+        let lanes = LANES as u32;
+        to.logic("leader", Logic::PriorityEncoder { inputs: lanes });
+        to.logic("first", Logic::Mux { ways: lanes, width: addr_bits });
+        to.logic("same_line", Logic::Comparator { width: addr_bits - 2, count: lanes });
+        // Atomics of one word go one after another.
+        to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
+        // The bytes of the line, each from the last lane that writes it: data, and values to compare.
+        let line_bytes = 1 << *line_log2;
+        to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
+        to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });
+        to.logic("compared", Logic::Mux { ways: 2, width: lanes * line_bytes * 8 });
         if let Some(contention) = contention {
             to.flag("contends", *contends);
             to.part("contention", |to| contention.describe(to));

@@ -35,11 +35,13 @@
 mod config;
 mod entry;
 
-use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source};
+use super::replacement::{Newcomer, Replacement, ReplacementConfig, Source, describe_ranks};
 use super::tags::{Probe, Use, Victim};
 use crate::choice::Place;
 use crate::index::IndexUnit;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of};
+use crate::kernel::{
+    Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of,
+};
 
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
@@ -395,15 +397,34 @@ impl Decoupled {
         to.flag("original", *original);
         replacement.describe(to);
         to.part("index", |to| index.describe(to));
-        to.logic("hit", Logic::Comparator { width: *line_bits - index.bits(), count: tag_ways });
-        to.logic("owner", Logic::Comparator { width: ways.next_power_of_two().ilog2().max(1), count: tag_ways });
+        let (tag, count) = (*line_bits - index.bits(), bits_of::<Count>());
+        let [place, age] = [ways, tag_ways].map(|ways| ways.next_power_of_two().ilog2().max(1));
+        to.logic("hit", Logic::Comparator { width: tag, count: tag_ways });
+        // What the tag that hits says, and whether it is admitted with one use more.
+        to.logic("of_hit", Logic::Mux { ways: tag_ways, width: count + place + 3 });
+        to.logic("count", Logic::Counter { width: count });
+        to.logic("admitted", Logic::Less { width: count, count: 1 });
+        // Each place against the tags that may own it: the victim, and its tag.
+        to.logic("owner", Logic::Comparator { width: place, count: tag_ways * ways });
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
-        to.logic("least_count", Logic::Comparator { width: bits_of::<Count>(), count: tag_ways });
+        to.logic("victim_tag", Logic::Mux { ways: tag_ways, width: tag });
+        describe_ranks(ways, lines.cell_shape().bits, to);
+        // The tag that a new line takes: counted least, of equals the oldest.
+        to.logic("least", Logic::Less { width: count + age, count: tag_ways - 1 });
+        to.logic("least_count", Logic::Mux { ways: tag_ways, width: count + age });
         to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
-        to.logic("admitted", Logic::Comparator { width: bits_of::<Count>(), count: 1 });
-        for _ in 0..tag_ways {
-            to.logic("age", Logic::Adder { width: bits_of::<Count>() });
+        to.part("tag_age", |to| describe_ranks(tag_ways, age, to));
+        // A fill and an access take uses from all tags.
+        for _ in 0..2 * tag_ways {
+            to.logic("age", Logic::Adder { width: count });
         }
+        // The access sees the row that the fill of the same cycle leaves, without candidates where the mode changes, and
+        // changes it: a new tag, another count, another status.
+        let row = tag_ways * tags.cell_bits();
+        to.logic("filled", Logic::Mux { ways: 2, width: row });
+        to.logic("forgotten", Logic::Gates { count: 2 * tag_ways * (count + 3) });
+        to.logic("changed", Logic::Mux { ways: 2, width: row });
+        to.logic("counted", Logic::Mux { ways: 3, width: tag_ways * (count + 3) });
         to.stat("promotions", moves.promotions);
         to.stat("demotions", moves.demotions);
     }

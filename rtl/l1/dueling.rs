@@ -253,8 +253,19 @@ impl Block for Dueling {
             MarginOf::Misses => &["m0_a1", "m1_a0"],
         };
         for product in products {
-            // A product a cycle would do; shift and add, as there is an interval of time.
-            to.logic(product, Logic::Adder { width: 2 * bits });
+            to.logic(product, Logic::Multiplier { width: bits, by: bits });
+        }
+        // Both sides in percent, the margin on one of them.
+        for _ in 0..2 {
+            to.logic("percent", Logic::ConstantMultiplier { width: 2 * bits, factor: 100 });
+        }
+        to.logic("margin", Logic::ConstantMultiplier { width: 2 * bits, factor: config.margin });
+        let width = 2 * bits + 8;
+        to.logic("with_margin", Logic::Adder { width });
+        to.logic("wins", Logic::Less { width, count: 1 });
+        to.logic("enough", Logic::Less { width: bits, count: 2 });
+        for _ in 0..5 {
+            to.logic("count", Logic::Counter { width: bits });
         }
     }
 }

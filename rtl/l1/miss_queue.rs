@@ -20,7 +20,7 @@
 use super::coalescer::LineShape;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
-use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload};
+use crate::kernel::{Describe, Encoding, Fields, FieldsExt, Logic, Payload, width_of};
 use crate::noc::packet::{LINE_BYTES, SECTORS, TICKET_BITS};
 
 /// What memory is asked.
@@ -168,6 +168,8 @@ impl MissQueue {
         let Self { entries, depth, shape } = self;
         entries.describe(to);
         to.logic("same_line", Logic::Comparator { width: shape.line_bits, count: *depth });
+        // A miss that evicts a modified line brings a second entry.
+        to.logic("second", Logic::Mux { ways: 2, width: *depth * width_of::<MissEntry>(shape) });
     }
 }
 

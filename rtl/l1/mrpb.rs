@@ -276,6 +276,9 @@ impl Buffer {
         for (number, queue) in (0..).zip(queues) {
             to.parts("queue", number, |to| queue.describe(to));
         }
-        to.logic("select", Logic::PriorityEncoder { inputs: queues.len() as u32 });
+        let inputs = queues.len() as u32;
+        to.logic("select", Logic::PriorityEncoder { inputs });
+        let width = queues.first().map_or(0, Fifo::width);
+        to.logic("selected", Logic::Mux { ways: inputs, width });
     }
 }

@@ -390,12 +390,30 @@ impl Mshr {
                 to.bits("lanes", *lanes);
             }
         });
-        to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
-        if *num_sectors > 1 {
-            to.logic("overlap", Logic::Comparator { width: *num_sectors, count: entries });
+        // A fill and an access look for a line and for readers of a place in the same cycle.
+        for port in ["fill", "access"] {
+            to.part(port, |to| {
+                to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
+                if *num_sectors > 1 {
+                    to.logic("overlap", Logic::Comparator { width: *num_sectors, count: entries });
+                }
+                to.logic("drains", Logic::Comparator { width: *set_way_bits, count: entries });
+            });
         }
-        to.logic("drains", Logic::Comparator { width: *set_way_bits, count: entries });
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
+        to.logic("fill_place", Logic::Mux { ways: entries, width: *set_way_bits });
+        // The entry and the waiter that leave, and what the access says of its own entry.
+        let places = entries * u32::from(*merges);
+        let entry_bits = entries.max(2).next_power_of_two().ilog2();
+        to.logic("oldest", Logic::Mux { ways: entries, width: line_bits + set_way_bits + 2 * count_bits });
+        to.logic("waiter", Logic::Mux { ways: places, width: 6 + u32::BITS });
+        to.logic("open", Logic::Mux { ways: entries, width: count_bits });
+        to.logic("full", Logic::Comparator { width: count_bits, count: 2 });
+        // Which registers take what comes.
+        to.logic("entry_of", Logic::Decoder { outputs: 3 * entries });
+        to.logic("place_of", Logic::Decoder { outputs: places });
+        to.logic("shift", Logic::Mux { ways: 2, width: entries * entry_bits });
+        to.logic("state", Logic::Gates { count: 8 * entries });
     }
 
     fn push(&mut self, e: usize, waiter: Waiter) {

@@ -232,6 +232,13 @@ impl Pending {
         });
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
         to.logic("done_row", Logic::PriorityEncoder { inputs: n });
+        // The row that is answered, whole, and where the lanes lie of that which gets bytes.
+        let lanes = LANES as u32;
+        let words = rows.first().map_or(0, |row| row.data.as_flattened().len() as u32);
+        to.table_ports(1, n, shape.pc_bits + 3 * lanes + lanes * offset_bits + u32::BITS * words);
+        to.logic("lanes", Logic::Mux { ways: n, width: lanes * offset_bits });
+        // A lane takes any word of the line.
+        to.logic("words", Logic::Mux { ways: (1 << *offset_bits) / 4, width: lanes * u32::BITS });
     }
 
     fn finish(&mut self, slot: u8, lanes: u32) {

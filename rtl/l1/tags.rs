@@ -18,11 +18,12 @@
 //! Twin: `golden/l1/cache.rs`.
 //! Bench: `tb/l1/lsu.rs` and `tb/l1/streams.rs`.
 
-use super::replacement::{Newcomer, RankShape, Ranked, Replacement, ReplacementConfig, Source};
+use super::replacement::{Newcomer, RankShape, Ranked, Replacement, ReplacementConfig, Source, describe_ranks};
 use crate::choice::Place;
 use crate::index::IndexUnit;
 use crate::kernel::{
-    AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload, Storage,
+    AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload,
+    Storage,
 };
 
 /// State of a way.
@@ -385,8 +386,17 @@ impl Tags {
         to.array("entries", entries);
         replacement.describe(to);
         to.part("index", |to| index.describe(to));
-        to.logic("hit", Logic::Comparator { width: *line_bits - index.bits(), count: ways });
+        let tag = *line_bits - index.bits();
+        to.logic("hit", Logic::Comparator { width: tag, count: ways });
+        describe_ranks(ways, entries.cell_shape().rank.bits, to);
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
+        to.logic("victim_tag", Logic::Mux { ways, width: tag + 2 });
+        // The access sees the row that the fill of the same cycle leaves, and changes it: a new tag, or another status.
+        let row = ways * entries.cell_bits();
+        to.logic("filled", Logic::Mux { ways: 2, width: row });
+        to.logic("kept", Logic::Mux { ways, width: 1 });
+        to.logic("changed", Logic::Mux { ways: 2, width: row });
+        to.logic("status", Logic::Gates { count: 20 * ways });
     }
 
     /// The line that a way holds, read by the probe of this cycle.

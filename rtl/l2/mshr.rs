@@ -375,7 +375,10 @@ impl Mshr {
         if let Some(needs) = needs {
             to.array("needs", &**needs);
         }
-        to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: shape.entries });
+        // A burst that arrives and an access look for their lines in the same cycle, and a filled one is answered from.
+        to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: 2 * shape.entries });
+        let place = bits_for(shape.sets) + bits_for(shape.ways);
+        to.table_ports(2, shape.entries, place + shape.bursts + 2 * bits_for(shape.merges + 1));
         to.logic("free_entry", Logic::PriorityEncoder { inputs: shape.entries });
     }
 }

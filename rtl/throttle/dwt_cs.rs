@@ -15,6 +15,7 @@ use self::monitor::Monitor;
 use super::message::Instructions;
 use super::{CorePlace, Hooks, Hub, Scheme};
 use crate::config::Rules;
+use crate::kernel::{Describe, Logic};
 
 /// Cycles of a period.
 type Time = u14;
@@ -88,6 +89,16 @@ impl DwtConfig {
     #[must_use]
     pub fn is_above(&self, misses: u64, instructions: u64) -> bool {
         1000 * misses > u64::from(self.mpki) * instructions
+    }
+
+    /// Lists the logic of the same, for counts of so many bits: both factors in lowest terms.
+    fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
+        let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki % d == 0).unwrap_or(1);
+        let [per_miss, per_instruction] = [1000 / common, self.mpki / common];
+        let width = (misses + u32::BITS - per_miss.leading_zeros()).max(instructions);
+        to.logic("per_miss", Logic::ConstantMultiplier { width: misses, factor: per_miss });
+        to.logic("per_instruction", Logic::ConstantMultiplier { width: instructions, factor: per_instruction });
+        to.logic("is_above", Logic::Less { width, count: 1 });
     }
 }
 

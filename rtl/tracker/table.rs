@@ -18,7 +18,7 @@
 
 use super::config::SharerList;
 use crate::cells::lru::Recency;
-use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
+use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of};
 
 /// A line that L1s hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -185,7 +185,18 @@ impl Table {
         to.array("recency", recency);
         to.logic("hit", Logic::Comparator { width: shape.tag_bits, count: *ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
-        to.logic("supplier", Logic::PriorityEncoder { inputs: shape.sms });
+        let cell = width_of::<Entry>(shape);
+        to.logic("entry", Logic::Mux { ways: *ways, width: cell });
+        // The first sharer behind the last one, and the first at all.
+        to.logic("is_behind", Logic::Less { width: bits_for(shape.sms), count: shape.sms });
+        to.logic("among", Logic::Mux { ways: 2, width: shape.sms });
+        to.logic("supplier", Logic::PriorityEncoder { inputs: 2 * shape.sms });
+        to.logic("self", Logic::Decoder { outputs: shape.sms });
+        to.logic("turn", Logic::Counter { width: bits_for(shape.sms) });
+        to.logic("others", Logic::Gates { count: 8 * shape.sms });
+        // A new entry, or one with another sharer more or less, in the place of the old one.
+        to.logic("changed", Logic::Mux { ways: 4, width: cell });
+        to.logic("way", Logic::Decoder { outputs: *ways });
         Recency::describe_logic(*ways, to);
     }
 }

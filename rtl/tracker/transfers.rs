@@ -177,5 +177,7 @@ impl Transfers {
         to.logic("line", Logic::Comparator { width: shape.line_bits, count: n });
         to.logic("ticket", Logic::Comparator { width: TICKET_BITS + shape.sm_bits, count: n });
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
+        // A reply and an answer of an L1 each find their row.
+        to.table_ports(2, n, 32 + shape.line_bits + 2 * shape.sm_bits + TICKET_BITS + SECTORS + 2);
     }
 }

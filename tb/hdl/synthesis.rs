@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use area::{Node, Technology};
+use area::{Kind, Memory, Node, Technology};
 use miette::{IntoDiagnostic, Report};
 use rtl::kernel::{BlockId, Blocks, Describe, Edge, Sleep};
 use warpsieve::estimate::Block as Estimate;
@@ -28,6 +29,21 @@ pub struct Gates {
 }
 
 impl Gates {
+    /// Of so many cells by name.
+    pub(super) fn of(cells: &BTreeMap<String, u64>, technology: &Technology) -> Self {
+        let mut gates = Self::default();
+        for (name, count) in cells {
+            let um2 = *count as f64 * technology.cell_um2(name).unwrap_or_default();
+            if Technology::is_flip_flop(name) {
+                gates.flip_flops += count;
+                gates.flip_flop_um2 += um2;
+            } else {
+                gates.logic_um2 += um2;
+            }
+        }
+        gates
+    }
+
     /// All of it.
     #[must_use]
     pub fn um2(&self) -> f64 {
@@ -44,7 +60,8 @@ pub struct Synthesis {
     pub cells: BTreeMap<String, u64>,
     /// What they cost.
     pub synthesised: Gates,
-    /// What is described costs by the model of `area`. Memories count as flip-flops without their multiplexers.
+    /// What is described costs by the model of `area`, with memories of flip-flops. Flip-flops count with the multiplexers
+    /// that keep their values.
     pub estimated: Gates,
     /// Pieces of logic described, by name, with their number and um2 in all.
     pub pieces: BTreeMap<String, (u32, f64)>,
@@ -58,63 +75,120 @@ impl Block {
     pub fn synthesise(&self, size: Size, technology: &Technology) -> Result<Synthesis, Report> {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
-        let cells = self.cells(&parameters, technology)?;
-        let mut synthesised = Gates::default();
-        for (name, count) in &cells {
-            let um2 = *count as f64 * technology.cell_um2(name).unwrap_or_default();
-            if Technology::is_flip_flop(name) {
-                synthesised.flip_flops += count;
-                synthesised.flip_flop_um2 += um2;
-            } else {
-                synthesised.logic_um2 += um2;
-            }
-        }
-        let counts = described(&*bench);
-        let tree = Estimate::of(&counts, technology, Node::N45);
-        let flip_flops = counts.bits;
-        let mut estimated =
-            Gates { flip_flops, flip_flop_um2: technology.flops(Node::N45, flip_flops).um2, logic_um2: 0.0 };
-        let mut pieces = BTreeMap::new();
-        tree.walk(&mut |_, block| {
-            for piece in &block.logic {
-                let (number, um2) = pieces.entry(piece.name.clone()).or_insert((0, 0.0));
-                (*number, *um2) = (*number + 1, *um2 + piece.um2);
-                estimated.logic_um2 += piece.um2;
-            }
-        });
+        let cells =
+            cells(&hdl_folder().join(self.path()).with_extension("sv"), self.module(), &parameters, technology)?;
+        let synthesised = Gates::of(&cells, technology);
+        let (estimated, pieces) = estimate(&*bench, technology);
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })
     }
 
-    /// Cells by name, as Yosys counts them.
-    fn cells(&self, parameters: &[(&str, String)], technology: &Technology) -> Result<BTreeMap<String, u64>, Report> {
-        let folder = tempfile::tempdir().into_diagnostic()?;
-        let [library, script, counted] = ["cells.lib", "script.ys", "counted.txt"].map(|name| folder.path().join(name));
-        let file = hdl_folder().join(self.path()).with_extension("sv");
-        let set: String = parameters.iter().map(|(name, value)| format!(" -chparam {name} {value}")).collect();
-        let [module, beside] = [self.module().to_owned(), file.with_file_name("").display().to_string()];
-        fs::write(&library, technology.liberty()).into_diagnostic()?;
-        let lib = library.display();
-        let commands = [
-            format!("read_verilog -sv {}", file.display()),
-            format!("hierarchy -check -libdir {beside} -top {module}{set}"),
-            "synth -flatten -noabc".to_owned(),
-            "dfflegalize -cell $_DFF_P_ x".to_owned(),
-            "opt_merge".to_owned(),
-            format!("dfflibmap -liberty {lib}"),
-            format!("abc -liberty {lib}"),
-            "opt_clean -purge".to_owned(),
-            format!("tee -q -o {} stat", counted.display()),
-        ];
-        fs::write(&script, commands.join("\n")).into_diagnostic()?;
-        done(Command::new("yosys").arg("-q").arg("-s").arg(&script))?;
-        let text = fs::read_to_string(&counted).into_diagnostic()?;
-        let cell = |line: &str| {
-            let (name, count) = line.trim().split_once(' ')?;
-            technology.cell_um2(name)?;
-            Some((name.to_owned(), count.trim().parse().ok()?))
-        };
-        Ok(text.lines().filter_map(cell).collect())
+    /// Flip-flops of the module with other parameters than a bench gives it.
+    ///
+    /// # Errors
+    /// As those of [`Block::synthesise`].
+    pub fn flip_flops(&self, parameters: &[(&str, u32)], technology: &Technology) -> Result<u64, Report> {
+        let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
+        Ok(Gates::of(&cells(&self.file(), self.module(), &parameters, technology)?, technology).flip_flops)
     }
+
+    /// On how many bits of an input each bit of an output depends, the lowest first.
+    ///
+    /// # Errors
+    /// As those of [`Block::synthesise`].
+    pub fn fan_ins(
+        &self,
+        parameters: &[(&str, u32)],
+        input: &str,
+        (output, bits): (&str, u32),
+    ) -> Result<Vec<usize>, Report> {
+        let folder = tempfile::tempdir().into_diagnostic()?;
+        let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
+        let wires =
+            ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {}", self.module())];
+        // The inputs of the cone of each bit, under a line that ends the list.
+        let cones = (0..bits).flat_map(|bit| {
+            [
+                format!("tee -q -a out.txt select -list o:{output}_{bit} %ci* i:{input}_* %i"),
+                "tee -q -a out.txt log ;".to_owned(),
+            ]
+        });
+        let text = yosys(folder.path(), &self.file(), self.module(), &parameters, wires.into_iter().chain(cones))?;
+        let lists = text.split(';').take(bits as usize);
+        Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
+    }
+
+    fn file(&self) -> PathBuf {
+        hdl_folder().join(self.path()).with_extension("sv")
+    }
+}
+
+/// Cells of a module by name, as Yosys counts them.
+pub(super) fn cells(
+    file: &Path,
+    module: &str,
+    parameters: &[(&str, String)],
+    technology: &Technology,
+) -> Result<BTreeMap<String, u64>, Report> {
+    let folder = tempfile::tempdir().into_diagnostic()?;
+    let library = folder.path().join("cells.lib");
+    fs::write(&library, technology.liberty()).into_diagnostic()?;
+    let lib = library.display();
+    let commands = [
+        "dfflegalize -cell $_DFF_P_ x".to_owned(),
+        "opt_merge".to_owned(),
+        format!("dfflibmap -liberty {lib}"),
+        format!("abc -liberty {lib}"),
+        "opt_clean -purge".to_owned(),
+        "tee -q -o out.txt stat".to_owned(),
+    ];
+    let text = yosys(folder.path(), file, module, parameters, commands)?;
+    let cell = |line: &str| {
+        let (name, count) = line.trim().split_once(' ')?;
+        technology.cell_um2(name)?;
+        Some((name.to_owned(), count.trim().parse().ok()?))
+    };
+    Ok(text.lines().filter_map(cell).collect())
+}
+
+/// Reads a module, brings it to gates, and goes on with some commands in a folder; what these wrote to `out.txt` there.
+fn yosys(
+    folder: &Path,
+    file: &Path,
+    module: &str,
+    parameters: &[(&str, String)],
+    commands: impl IntoIterator<Item = String>,
+) -> Result<String, Report> {
+    let set: String = parameters.iter().map(|(name, value)| format!(" -chparam {name} {value}")).collect();
+    let read = [
+        format!("read_verilog -sv {}", file.display()),
+        format!("hierarchy -check -libdir {} -top {module}{set}", file.with_file_name("").display()),
+        "synth -flatten -noabc".to_owned(),
+    ];
+    let commands: Vec<_> = read.into_iter().chain(commands).collect();
+    fs::write(folder.join("script.ys"), commands.join("\n")).into_diagnostic()?;
+    done(Command::new("yosys").args(["-q", "-s", "script.ys"]).current_dir(folder))?;
+    fs::read_to_string(folder.join("out.txt")).into_diagnostic()
+}
+
+/// What a part costs by the model of `area`, and its pieces of logic by name.
+pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BTreeMap<String, (u32, f64)>) {
+    let counts = described(bench);
+    let tree = Estimate::of(&counts, technology, Node::N45);
+    let mut estimated = Gates { flip_flops: counts.bits, ..Gates::default() };
+    let mut pieces = BTreeMap::new();
+    tree.walk(&mut |_, block| {
+        estimated.flip_flop_um2 += technology.flops(Node::N45, block.own_flops()).um2;
+        for array in &block.arrays {
+            let memory = Memory { kind: Kind::Flops, ..array.memory };
+            estimated.flip_flop_um2 += technology.memory(Node::N45, &memory).um2;
+        }
+        for piece in &block.logic {
+            let (number, um2) = pieces.entry(piece.name.clone()).or_insert((0, 0.0));
+            (*number, *um2) = (*number + 1, *um2 + piece.um2);
+            estimated.logic_um2 += piece.um2;
+        }
+    });
+    (estimated, pieces)
 }
 
 /// What the description of a part counts.

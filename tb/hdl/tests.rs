@@ -5,6 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use area::Node;
+use rtl::kernel::Logic;
+
 use super::*;
 
 const CYCLES: u64 = 20_000;
@@ -118,6 +121,57 @@ fn a_module_has_a_flip_flop_for_each_bit_that_its_part_describes() {
         let constant = (block.build)(Size::Small, Random::new(1)).constant_bits();
         assert_eq!(synthesised.flip_flops + constant, estimated.flip_flops, "{}", block.path());
         assert!(synthesised.logic_um2 > 0.0, "{}", block.path());
+    }
+}
+
+/// The modules with more registers take Yosys longer; `reproduce area/synthesis` has all of them.
+const FEW_REGISTERS: u64 = 600;
+
+#[test]
+#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+fn the_area_described_is_that_of_the_gates_within_a_fifth() {
+    let technology = area::Technology::built_in().unwrap();
+    for block in blocks() {
+        if !(1..FEW_REGISTERS).contains(&block.shape(Size::Synthesised).1) {
+            continue;
+        }
+        let Synthesis { synthesised, estimated, .. } = block.synthesise(Size::Synthesised, &technology).unwrap();
+        let ratio = estimated.um2() / synthesised.um2();
+        assert!((0.8..=1.2).contains(&ratio), "{}: {ratio:.2} of {:.0} um2", block.path(), synthesised.um2());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_yosys), ignore = "yosys is not installed")]
+fn a_unit_of_logic_costs_what_its_gates_do_within_a_quarter() {
+    let technology = area::Technology::built_in().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("units.sv");
+    let gates = |module: &str, n: u32| {
+        let cells = synthesis::cells(&file, module, &[("N", n.to_string())], &technology).unwrap();
+        Gates::of(&cells, &technology).um2()
+    };
+    let units = |n: u32| {
+        [
+            ("xor_tree", Logic::XorTree { fan_in: n }),
+            ("equal", Logic::Comparator { width: n, count: 1 }),
+            ("less", Logic::Less { width: n, count: 1 }),
+            ("first", Logic::PriorityEncoder { inputs: n }),
+            ("select", Logic::Mux { ways: n, width: 8 }),
+            ("decode", Logic::Decoder { outputs: n }),
+            ("add", Logic::Adder { width: n }),
+            ("count", Logic::Counter { width: n }),
+            ("population", Logic::Population { inputs: n }),
+            ("times", Logic::Multiplier { width: n, by: n }),
+            ("times_100", Logic::ConstantMultiplier { width: n, factor: 100 }),
+        ]
+    };
+    for n in [12, 20] {
+        for (module, logic) in units(n) {
+            let ratio = technology.logic(Node::N45, logic).um2 / gates(module, n);
+            assert!((0.75..=1.25).contains(&ratio), "{module} of {n}: {ratio:.2}");
+        }
+        let ratio = technology.flops(Node::N45, n.into()).um2 / gates("hold", n);
+        assert!((0.99..=1.01).contains(&ratio), "hold of {n}: {ratio:.2}");
     }
 }
 

@@ -55,19 +55,12 @@ impl Contention {
         let Self { most: _, line_bits } = self;
         let lanes = LANES as u32;
         to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes * (lanes - 1) / 2 });
-        sum(lanes, "lines", to);
-        sum(MAX_WARPS, "resident", to);
-        to.logic("most", Logic::Mux { ways: lanes, width: bits_of::<Warps>() });
-        to.logic("contends", Logic::Adder { width: bits_of::<Warps>() });
-    }
-}
-
-/// Adders that count the set ones of so many bits: of pairs of them, then of pairs of their sums.
-fn sum(bits: u32, name: &'static str, to: &mut dyn Describe) {
-    for level in 1..=bits.ilog2() {
-        for _ in 0..bits >> level {
-            to.logic(name, Logic::Adder { width: level });
-        }
+        to.logic("first", Logic::Gates { count: lanes * (lanes - 1) });
+        to.logic("lines", Logic::Population { inputs: lanes });
+        to.logic("resident", Logic::Population { inputs: MAX_WARPS });
+        // A table of constants.
+        to.logic("most", Logic::Gates { count: lanes * bits_of::<Warps>() });
+        to.logic("contends", Logic::Less { width: bits_of::<Warps>(), count: 1 });
     }
 }
 

@@ -153,7 +153,12 @@ impl Hooks for Pdp {
         to.part("pdp", |to| {
             to.array("left", left);
             for way in 0..left.spec().columns {
-                to.parts("age", way, |to| to.logic("step", Logic::Adder { width: bits_of::<Distance>() }));
+                to.parts("age", way, |to| {
+                    let width = bits_of::<Distance>();
+                    to.logic("step", Logic::Counter { width });
+                    to.logic("guarded", Logic::Gates { count: width });
+                    to.logic("starts", Logic::Mux { ways: 2, width });
+                });
             }
         });
     }

@@ -74,7 +74,7 @@ impl Start for Dynamic {
         let Self { sets: _, bimodal, choice } = self;
         bimodal.describe(to);
         to.bits("choice", *choice);
-        to.logic("choice_step", Logic::Adder { width: bits_of::<Selector>() });
+        to.logic("choice_step", Logic::Counter { width: bits_of::<Selector>() });
     }
 }
 

@@ -36,7 +36,7 @@ use bitvec::slice::BitSlice;
 
 use crate::choice::{Choice, Place};
 use crate::config::Rules;
-use crate::kernel::{Describe, Edge, Fields, FieldsExt};
+use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
 /// The configuration of a policy: its keys in `l1.replacement`, beside `kind`.
 #[typetag::serde(tag = "kind")]
@@ -195,6 +195,20 @@ impl Replacement {
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
+}
+
+/// Lists the logic that ranks the lines of a set after a use, and finds the highest rank.
+pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
+    to.part("rank", |to| {
+        to.logic("of_used", Logic::Mux { ways, width: bits });
+        to.logic("is_less", Logic::Less { width: bits, count: ways });
+        for _ in 0..ways {
+            to.logic("rises", Logic::Counter { width: bits });
+        }
+        to.logic("ranked", Logic::Mux { ways: 3, width: ways * bits });
+        to.logic("higher", Logic::Less { width: bits, count: ways - 1 });
+        to.logic("highest", Logic::Mux { ways, width: bits + ways.next_power_of_two().ilog2() });
+    });
 }
 
 /// Lets somebody change the ranks of a set.

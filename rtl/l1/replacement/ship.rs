@@ -148,7 +148,7 @@ impl Start for Ship {
         to.part("ship", |to| {
             to.array("counters", counters);
             to.array("lines", lines);
-            to.logic("count", Logic::Adder { width: bits_of::<u3>() });
+            to.logic("count", Logic::Counter { width: bits_of::<u3>() });
         });
     }
 }

@@ -13,7 +13,7 @@ use crate::cells::fifo::Fifo;
 use crate::cells::lru::{Recency, WORD_WAYS};
 use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
-use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, Logic, Rx, Storage, Tx};
+use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Logic, Rx, Storage, Tx};
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind, sectors_touched};
 
@@ -316,6 +316,8 @@ impl Core {
         index.describe(to);
         to.logic("tag_match", Logic::Comparator { width: tag_bits(config, place), count: config.ways });
         to.logic("free_way", Logic::PriorityEncoder { inputs: config.ways });
+        to.logic("changed", Logic::Mux { ways: 2, width: config.ways * self.tags.cell_bits() });
+        to.logic("evicted", Logic::Mux { ways: config.ways, width: self.tags.cell_bits() });
         AtomicOp::describe_logic(place.line_bytes, to);
         Recency::describe_logic(config.ways, to);
     }

@@ -369,6 +369,7 @@ impl InstructionCache {
         index.describe(to);
         to.logic("tag_match", Logic::Comparator { width: shape.line_bits - index.bits(), count: *ways });
         to.logic("search", Logic::Comparator { width: shape.line_bits, count });
+        to.table_ports(1, count, shape.line_bits + *num_warps);
         to.logic("free_entry", Logic::PriorityEncoder { inputs: count });
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         Recency::describe_logic(*ways, to);

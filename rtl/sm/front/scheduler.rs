@@ -69,7 +69,7 @@ impl Ages {
         let Self { num_warps, older } = self;
         let rows = older.iter().take(*num_warps as usize);
         to.entries("warp", rows, |row, to| to.sized("older", *row, *num_warps));
-        to.logic("oldest", Logic::Comparator { width: *num_warps, count: *num_warps });
+        to.logic("oldest", Logic::Gates { count: 2 * *num_warps * *num_warps });
     }
 }
 

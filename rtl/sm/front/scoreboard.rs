@@ -17,6 +17,9 @@ use isa::program::RegMask;
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 use crate::sm::MAX_WARPS;
 
+/// Registers of a warp that a write can be on its way to: words and predicates.
+const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
+
 /// The scoreboards of all warps.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
@@ -126,9 +129,14 @@ impl Scoreboard {
                 });
             }
         });
-        // Up to eight operand words and two predicates of the head look up their pending bits.
-        to.logic("lookup", Logic::Mux { ways: 256, width: 8 * warps });
-        to.logic("lookup_preds", Logic::Mux { ways: 32, width: 2 * warps });
+        // Each bit of both sets is set by what is reserved and cleared by what is released, and waits for its register's head.
+        let bits = REGISTERS * warps;
+        to.logic("of_warp", Logic::Decoder { outputs: 3 * warps });
+        to.logic("reserve", Logic::Gates { count: 2 * 2 * bits });
+        to.logic("release", Logic::Gates { count: 2 * 2 * bits });
+        to.logic("head", Logic::Mux { ways: 2, width: bits });
+        to.logic("waits", Logic::Gates { count: 2 * 2 * bits });
+        to.logic("is_clear", Logic::Gates { count: bits });
     }
 }
 

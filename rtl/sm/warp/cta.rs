@@ -121,5 +121,6 @@ impl CtaSlots {
             to.bits("z", *z);
         });
         to.logic("free", Logic::PriorityEncoder { inputs: slots });
+        to.table_ports(1, slots, 4 * u32::BITS);
     }
 }

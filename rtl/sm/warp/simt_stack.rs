@@ -223,8 +223,24 @@ impl SimtStacks {
             to.sized("below", u64::from(*below), spec.columns.ilog2() + 1);
             to.sized("alive", *alive, *lanes);
         });
-        to.logic("reconverged", Logic::Comparator { width: 32, count: spec.reads });
-        to.logic("next_entry", Logic::PriorityEncoder { inputs: spec.columns * spec.reads });
+        let warps = spec.rows;
+        let entry = 64 + *lanes;
+        for _ in 0..spec.reads {
+            to.logic("top", Logic::Mux { ways: warps, width: entry + *lanes + spec.columns.ilog2() + 1 });
+            to.logic("next_pc", Logic::Counter { width: 32 });
+            // Where the paths meet, whether both have instructions, and whether this one ends.
+            to.logic("reconverged", Logic::Comparator { width: 32, count: 5 });
+            to.logic("lanes_left", Logic::Gates { count: 6 * *lanes });
+            // Every entry below the top: has it lanes that live, and instructions?
+            to.logic("has_lanes", Logic::Gates { count: 2 * *lanes * spec.columns });
+            to.logic("has_ended", Logic::Comparator { width: 32, count: spec.columns });
+            to.logic("below_top", Logic::Less { width: spec.columns.ilog2() + 1, count: spec.columns });
+            to.logic("next_entry", Logic::PriorityEncoder { inputs: spec.columns });
+            to.logic("uncovered", Logic::Mux { ways: spec.columns, width: entry });
+            to.logic("new_top", Logic::Mux { ways: 4, width: entry });
+            to.logic("place", Logic::Decoder { outputs: 2 * spec.columns });
+        }
+        to.logic("start", Logic::Mux { ways: 2, width: warps * (entry + *lanes) });
     }
 }
 

@@ -190,7 +190,7 @@ impl Hooks for Scores {
                 });
             }
             to.stat("lost", *events);
-            to.logic("rank", Logic::Comparator { width: bits_of::<Score>(), count: num_warps * num_warps });
+            to.logic("rank", Logic::Less { width: bits_of::<Score>(), count: num_warps * num_warps });
             to.logic("boost", Logic::Adder { width: 24 });
         });
     }

@@ -29,7 +29,7 @@ use super::memo::Memo;
 use super::{DwtConfig, Periods, Persist, Trigger};
 use crate::kernel::{Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Sleep, bits_of};
 use crate::throttle::Hub;
-use crate::throttle::message::{Instructions, Limit, Order, OrderKind, Report};
+use crate::throttle::message::{Instructions, Limit, Misses, Order, OrderKind, Report};
 use crate::throttle::side::SideBand;
 
 /// Most cores.
@@ -260,7 +260,7 @@ impl Block for Coordinator {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { path: _, config: _, num_cores, most: _, key, search, memo, rounds } = self;
+        let Self { path: _, config, num_cores, most: _, key, search, memo, rounds } = self;
         let Search { phase, got, misses, instructions, hot, streak, base, best } = search;
         to.state("phase", *phase);
         to.bits("key", *key);
@@ -275,7 +275,28 @@ impl Block for Coordinator {
         to.bits("best_limit", limit);
         to.part("memo", |to| memo.describe(to));
         to.stat("rounds", *rounds);
-        to.logic("sum", Logic::Adder { width: bits_of::<AllInstructions>() });
-        to.logic("most", Logic::Comparator { width: bits_of::<Instructions>(), count: *num_cores });
+        for core in 0..*num_cores {
+            to.parts("report", core, |to| {
+                let instructions = bits_of::<Instructions>();
+                to.logic("misses", Logic::Adder { width: bits_of::<AllMisses>() });
+                to.logic("instructions", Logic::Adder { width: bits_of::<AllInstructions>() });
+                to.logic("counts", Logic::Gates { count: bits_of::<Misses>() + instructions });
+                // The best so far, of equals that with the lower limit.
+                to.logic("better", Logic::Less { width: instructions, count: 1 });
+                to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
+                to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });
+                to.logic("best", Logic::Mux { ways: 2, width: instructions + bits_of::<Limit>() });
+                // What the core tries in this round and in the next.
+                for _ in 0..2 {
+                    to.logic("limit", Logic::Adder { width: bits_of::<Limit>() });
+                    to.logic("most", Logic::Less { width: bits_of::<Limit>(), count: 1 });
+                    to.logic("limited", Logic::Mux { ways: 3, width: bits_of::<Limit>() });
+                }
+                to.logic("order", Logic::Mux { ways: 2, width: bits_of::<Limit>() });
+            });
+        }
+        config.describe_is_above(bits_of::<AllMisses>(), bits_of::<AllInstructions>(), to);
+        // A round that ends and a new kernel begin counts anew.
+        to.logic("anew", Logic::Gates { count: 2 * (bits_of::<AllMisses>() + bits_of::<AllInstructions>()) });
     }
 }

@@ -3,7 +3,7 @@
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u6;
 
-use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, bits_of};
 use crate::throttle::message::Limit;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +47,11 @@ impl Memo {
                 to.bits("limit", *limit);
             });
         }
-        to.logic("find", Logic::Comparator { width: 16, count: entries.len() as u32 });
+        let places = entries.len() as u32;
+        to.logic("find", Logic::Comparator { width: 16, count: places });
+        to.logic("found", Logic::PriorityEncoder { inputs: places });
+        to.logic("limit", Logic::Mux { ways: places, width: bits_of::<Limit>() });
+        to.logic("place", Logic::Decoder { outputs: places });
     }
 }
 

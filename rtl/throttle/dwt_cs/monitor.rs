@@ -216,7 +216,7 @@ impl Hooks for Monitor {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { config: _, most: _, phase, limit, timer, misses, instructions, counted: _, sampled, key } = self;
+        let Self { config, most: _, phase, limit, timer, misses, instructions, counted: _, sampled, key } = self;
         to.part("dwt", |to| {
             to.state("phase", *phase);
             to.bits("limit", *limit);
@@ -231,8 +231,13 @@ impl Hooks for Monitor {
             to.bits("instructions", *instructions);
             to.bits("sampled", *sampled);
             to.bits("key", *key);
-            to.logic("is_above", Logic::Adder { width: bits_of::<Instructions>() + 4 });
-            to.logic("timer", Logic::Adder { width: bits_of::<Time>() });
+            config.describe_is_above(bits_of::<Misses>(), bits_of::<Instructions>(), to);
+            to.logic("timer", Logic::Counter { width: bits_of::<Time>() });
+            to.logic("missed", Logic::Counter { width: bits_of::<Misses>() });
+            to.logic("issued", Logic::Adder { width: bits_of::<Instructions>() });
+            // A period that ends, an order and a new kernel begin counts anew.
+            let counts = bits_of::<Time>() + bits_of::<Misses>() + bits_of::<Instructions>();
+            to.logic("anew", Logic::Gates { count: 3 * counts });
         });
     }
 }

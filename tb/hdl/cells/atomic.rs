@@ -9,7 +9,7 @@
 use isa::lanes::AtomicFn;
 use isa::types::Type;
 use rtl::cells::atomic::AtomicOp;
-use rtl::kernel::{Edge, Encoding};
+use rtl::kernel::{Describe, Edge, Encoding};
 use rtl::noc::packet::LINE_BYTES;
 
 use crate::{Bench, Mistake, Ports, Random, Size};
@@ -64,7 +64,8 @@ impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let line_bytes = match size {
             Size::Small => 16,
-            Size::Fermi | Size::Synthesised => 128,
+            Size::Synthesised => 32,
+            Size::Fermi => 128,
             Size::Any => 16 << random.below(4),
         };
         Self { line_bytes, random }
@@ -108,5 +109,9 @@ impl Bench for Unit {
         let changed = AtomicOp { f, ty }.perform(&mut line, byte_mask, &operands, line_bytes);
         ports.wide_output("line_next", bits, Some(&line));
         ports.output("changed", 1, changed);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        AtomicOp::describe_logic(self.line_bytes, to);
     }
 }

@@ -16,7 +16,7 @@ use rtl::dram::message::DramRequest;
 use rtl::dram::queue::Queue;
 use rtl::dram::scheduler::{Gates, Scheduler, View};
 use rtl::dram::timing::Timing;
-use rtl::kernel::Edge;
+use rtl::kernel::{Describe, Edge};
 
 use super::bank::timing;
 use super::timing::config;
@@ -219,5 +219,9 @@ impl Bench for Unit {
         for (kind, slot) in row.into_iter().chain(column).filter(|_| goes) {
             self.send(now, kind, slot);
         }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.scheduler.describe(self.config.queue_entries, self.config.banks(), to);
     }
 }

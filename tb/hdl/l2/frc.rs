@@ -93,7 +93,7 @@ impl Unit {
             line_bytes: 128,
             l1s: 15,
             binds_early: false,
-            ports: (4, 4),
+            ports: (3, 2),
         };
         let shape = match size {
             Size::Small => FrcShape {

@@ -347,7 +347,23 @@ impl Frc {
         let width = shape.tag_bits + (shape.bank_sets / shape.sets).ilog2();
         to.logic("frc_match", Logic::Comparator { width, count: shape.ways });
         to.logic("frc_free", Logic::PriorityEncoder { inputs: shape.ways });
-        to.logic("frc_way", Logic::Mux { ways: shape.ways, width: shape.line_bytes * 8 });
+        // Fields of the entries that swap, leave and are recalled, and those that they take instead.
+        let places = entries.len() as u32;
+        let swapped = shape.tag_bits + 1 + shape.l1s;
+        to.logic("swaps", Logic::Mux { ways: places, width: swapped + bits_for(shape.bank_sets) });
+        to.logic("leaves", Logic::Mux { ways: places, width: 32 });
+        to.logic("recalled", Logic::Mux { ways: places, width: shape.l1s });
+        to.logic("recalled_l1", Logic::PriorityEncoder { inputs: shape.l1s });
+        to.logic("entry", Logic::Mux { ways: 2, width: places * (2 * shape.tag_bits + 2 * shape.l1s) });
+        to.logic("entry_of", Logic::Decoder { outputs: 5 * places });
+        to.logic("state", Logic::Gates { count: 24 * places });
+        for _ in 0..places {
+            to.logic("sharer", Logic::Gates { count: 4 * shape.l1s });
+            to.logic("inv_left", Logic::Counter { width: 2 * bits_for(shape.l1s + 1) });
+        }
+        to.logic("free", Logic::Gates { count: places * (shape.tag_bits + shape.l1s + 32) });
+        // Bytes of a line that a store writes.
+        to.logic("bytes", Logic::Gates { count: places * shape.line_bytes });
     }
 
     /// A port is used.

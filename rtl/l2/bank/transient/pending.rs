@@ -20,7 +20,7 @@
 //! Bench: its own tests and `tb/l2/frc.rs`.
 
 use super::super::super::looking::due_bits;
-use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload};
+use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, width_of};
 use crate::noc::packet::{PacketShape, Request};
 
 /// What a waiting request is doing.
@@ -213,6 +213,7 @@ impl Pending {
             to.state("step", step);
             to.bits("due", due_bits(due));
         });
+        to.table_ports(1, depth, width_of::<Request>(shape) + set_bits);
         to.logic("pending_line", Logic::Comparator { width: shape.line_bits, count: depth });
         to.logic("pending_set", Logic::Comparator { width: *set_bits, count: depth });
         to.logic("pending_awake", Logic::PriorityEncoder { inputs: depth });
