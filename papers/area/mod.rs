@@ -2,6 +2,7 @@
 
 mod errors;
 mod schemes;
+mod synthesis;
 
 use crate::Figure;
 
@@ -16,5 +17,10 @@ pub(super) const FIGURES: &[Figure] = &[
         name: "area/schemes",
         shows: "What each scheme adds to the machine, and the counts that papers give of theirs",
         draw: |_| schemes::schemes(),
+    },
+    Figure {
+        name: "area/synthesis",
+        shows: "Parts mapped to gates, beside what is estimated of them",
+        draw: |_| synthesis::synthesis(),
     },
 ];

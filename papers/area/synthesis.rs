@@ -1,0 +1,124 @@
+//! What the parts cost that stand in `hdl` as SystemVerilog, mapped to cells, beside what is estimated of them.
+
+use ::area::{Node, Technology};
+use hdl::{Block, Size, Synthesis, blocks};
+use miette::{IntoDiagnostic, Report, miette};
+use rayon::prelude::*;
+
+use crate::Halt;
+use crate::judge::{Class, Row};
+use crate::page::{Page, comma_separated};
+
+const HEAD: [&str; 8] =
+    ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
+
+/// The estimate is to be that near.
+const NEAR: f64 = 0.2;
+
+pub(super) fn synthesis() -> Result<Page, Halt> {
+    let technology = Technology::built_in().into_diagnostic()?;
+    let all = blocks();
+    let synthesised = all.par_iter().map(|block| block.synthesise(Size::Synthesised, &technology));
+    let synthesised: Vec<_> = synthesised.collect::<Result<_, _>>()?;
+    let mut page = Page::new("area/synthesis", false, "Parts as gates");
+    page.text(&format!(
+        "Each part of `hdl`, mapped by Yosys and ABC to the cells that `area` counts with ({} nm), beside the estimate from what the\n\
+         part lists of itself. Parts with sets have one of them: in a machine a memory holds the others. *Gates* are all cells but\n\
+         flip-flops. The estimate has the multiplexer by which a register keeps its value in its flip-flops, the gates have it in the\n\
+         logic. `warpsieve hdl synth PART` shows cells and pieces of one part.",
+        Node::N45.nm(),
+    ));
+    let rows: Vec<_> = all.iter().zip(&synthesised).map(|(block, parts)| row(block, parts)).collect();
+    page.table(&HEAD, rows.clone(), 1);
+    page.text("The parameters that differ from those of [the list](../../hdl.md):");
+    let parameters = all.iter().zip(&synthesised).map(|(block, synthesis)| {
+        let set: Vec<_> = synthesis.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let set = set.join(" ");
+        vec![block.path(), if set.len() < 120 { set } else { "as in the list".to_owned() }]
+    });
+    page.table(&["part", "parameters"], parameters.collect(), 2);
+    let mut judged = vec![flip_flops(&all, &synthesised)];
+    judged.extend(all.iter().zip(&synthesised).map(|(block, synthesis)| near(block, synthesis)));
+    judged.extend(published(&technology)?);
+    page.judged(judged);
+    let names = ["part", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
+    page.csv = comma_separated(&names, &rows)?;
+    Ok(page)
+}
+
+fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {
+    let Synthesis { parameters: _, cells, synthesised, estimated, pieces: _ } = synthesis;
+    let gates: u64 = cells.iter().filter(|(name, _)| !Technology::is_flip_flop(name)).map(|(_, count)| count).sum();
+    vec![
+        block.path(),
+        synthesised.flip_flops.to_string(),
+        estimated.flip_flops.to_string(),
+        gates.to_string(),
+        format!("{:.0}", synthesised.um2()),
+        format!("{:.0}", synthesised.logic_um2),
+        format!("{:.0}", estimated.um2()),
+        format!("{:.2}", estimated.um2() / synthesised.um2()),
+    ]
+}
+
+/// Flip-flops are to be the bits described.
+fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> Row {
+    let parts = all.iter().zip(synthesised);
+    let others: Vec<_> = parts
+        .filter(|(_, synthesis)| synthesis.synthesised.flip_flops != synthesis.estimated.flip_flops)
+        .map(|(block, synthesis)| {
+            let (gates, described) = (synthesis.synthesised.flip_flops, synthesis.estimated.flip_flops);
+            format!("{} {gates} of {described}", block.path())
+        })
+        .collect();
+    let same = all.len() - others.len();
+    let ours = format!("{same} of {}", all.len());
+    Row::claim(Class::Exact, "parts with a flip-flop for each bit described", &ours, "all", others.is_empty())
+        .because(&format!("bits that never change with these parameters are no flip-flops: {}", others.join(", ")))
+}
+
+/// The estimate is to be near what synthesis gives.
+fn near(block: &Block, synthesis: &Synthesis) -> Row {
+    let ratio = synthesis.estimated.um2() / synthesis.synthesised.um2();
+    let row = Row::claim(
+        Class::Factor,
+        &format!("{}: um2 estimated by um2 synthesised", block.path()),
+        &format!("{ratio:.2}"),
+        &format!("{:.1} to {:.1}", 1.0 - NEAR, 1.0 + NEAR),
+        (ratio - 1.0).abs() <= NEAR,
+    );
+    if block.path().starts_with("index/") {
+        return row.because("trees of several bits share gates, which are listed for each");
+    }
+    row
+}
+
+/// Figures of the papers, of the modules themselves.
+fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
+    let named = |path: &str| {
+        let found = blocks().into_iter().find(|block| block.path() == path);
+        found.ok_or_else(|| miette!("there is no part {path}"))
+    };
+    let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
+    // A set at a time: in the machine a memory holds them.
+    let (set, sets) = (("SETS", 1), 32);
+    let decoupled = flip_flops("l1/decoupled", &[set])? - 1;
+    let tags = flip_flops("l1/tags", &[set])?;
+    let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
+    let fan_ins: Vec<_> = fan_ins.iter().map(ToString::to_string).collect();
+    // Bytes of a line, doubled, double what an entry has of them.
+    let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
+    let line = (whole? - half?) / 2 * 2;
+    let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));
+    let sets_of_hybrid = 1024;
+    Ok(vec![
+        Row::exact("flip-flops that decoupled tags add to an SM (li2015 section 6.5)", sets * (decoupled - tags), 5984),
+        Row::exact("inputs of each index bit of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9"),
+        Row::exact("flip-flops of the 64 lines of an FRC (candel2018 section 5.1)", 64 * line, 65_536),
+        Row::exact(
+            "flip-flops of the sharer masks of 1,024 sets of 8 (anssari2012 Table 4.1)",
+            sets_of_hybrid * (mask? - last?),
+            131_072,
+        ),
+    ])
+}
