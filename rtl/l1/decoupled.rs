@@ -405,7 +405,10 @@ impl Decoupled {
         to.logic("count", Logic::Counter { width: count });
         to.logic("admitted", Logic::Less { width: count, count: 1 });
         // Each place against the tags that may own it: the victim, and its tag.
-        to.logic("owner", Logic::Comparator { width: place, count: tag_ways * ways });
+        for _ in 0..tag_ways {
+            to.logic("owner", Logic::Decoder { outputs: ways });
+        }
+        to.logic("owned", Logic::Gates { count: 2 * tag_ways * ways });
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways: tag_ways, width: tag });
         describe_ranks(ways, lines.cell_shape().bits, to);
