@@ -11,11 +11,11 @@ use crate::declared::{Declared, Member, find};
 
 /// The file that says what the statistics consist of.
 const STATS: &str = "cli/stats.rs";
-/// What makes a scheduler, a cache or a bank wait: who waits, the type of its reasons, and the names of their counters.
-const REASONS: [(&str, &str, &str, [&str; 2]); 3] = [
-    ("SM scheduler", "rtl/sm/front/stall.rs", "StallReason", ["stalls.", ""]),
-    ("cache of the LSU", "rtl/l1/watch.rs", "Fail", ["reservation_fails.", ""]),
-    ("L2 bank", "rtl/l2/stats.rs", "Stall", ["stall_", " in waveforms"]),
+/// What makes a scheduler, a cache or a bank wait: who waits, the type of its reasons, and where these are counted.
+const REASONS: [(&str, &str, &str, &str); 3] = [
+    ("SM scheduler", "rtl/sm/front/stall.rs", "StallReason", "stalls"),
+    ("cache of the LSU", "rtl/l1/watch.rs", "Fail", "reservation_fails"),
+    ("L2 bank", "rtl/l2/stats.rs", "Stall", "l2.stalls"),
 ];
 /// How the sentence of a reason begins that is none, but the want of one.
 const NO_STALL: &str = "No stall";
@@ -23,10 +23,10 @@ const NO_STALL: &str = "No stall";
 /// The table `STALLS`.
 pub fn stalls(root: &Path) -> Result<String, Box<dyn Error>> {
     let mut table = "&[\n".to_owned();
-    for (unit, file, ty, [before, behind]) in REASONS {
+    for (unit, file, ty, group) in REASONS {
         for Member { name: reason, about: meaning, .. } in find(root, file, ty)?.members {
             if !meaning.starts_with(NO_STALL) {
-                let counted = format!("{before}{reason}{behind}");
+                let counted = format!("{group}.{reason}");
                 table.push_str(&format!(
                     "Stall {{ unit: {unit:?}, reason: {reason:?}, meaning: {meaning:?}, counted: {counted:?} }},\n"
                 ));

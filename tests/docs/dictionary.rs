@@ -101,11 +101,7 @@ fn every_stall_reason_has_its_counter() {
     for reason in StallReason::ALL.into_iter().filter(|reason| *reason != StallReason::Issued) {
         assert!(counted.contains(&&*format!("stalls.{}", reason.name())), "{}", reason.name());
     }
-    let of_bank = fs::read_to_string(super::root().join("rtl/l2/stats.rs")).unwrap();
     for counter in counted {
-        match counter.strip_suffix(" in waveforms") {
-            Some(name) => assert!(of_bank.contains(&format!("\"{name}\"")), "{name}"),
-            None => assert!(COUNTERS.iter().any(|c| c.key.ends_with(counter)), "{counter}"),
-        }
+        assert!(COUNTERS.iter().any(|c| c.key.ends_with(counter)), "{counter}");
     }
 }
