@@ -17,6 +17,7 @@ pub mod blocks;
 mod compare;
 pub mod dictionary;
 mod dram;
+mod explain;
 mod files;
 mod hdl;
 mod interrupt;
@@ -89,6 +90,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
+        Command::Explain(arguments) => explain::explain(arguments),
         Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Profile(arguments) => profile::profile(arguments),
         Command::Optimize(arguments) => optimize::optimize(arguments),

@@ -97,7 +97,9 @@ fn refusals(
     refusals: impl Iterator<Item = (&'static str, u64)>,
 ) -> fmt::Result {
     let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
-    refusals.filter(|&(_, cycles)| cycles > 0).for_each(|(reason, cycles)| *reasons.entry(reason).or_default() += cycles);
+    refusals
+        .filter(|&(_, cycles)| cycles > 0)
+        .for_each(|(reason, cycles)| *reasons.entry(reason).or_default() += cycles);
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|&(_, cycles)| std::cmp::Reverse(cycles));
     let cells: Vec<_> = reasons.iter().map(|&(reason, cycles)| format!("{reason} {}", grouped(cycles))).collect();

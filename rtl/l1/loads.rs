@@ -3,7 +3,7 @@
 use super::watch::Outcome;
 
 /// Line requests of one instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct LoadStats {
     /// All that were accepted.
     pub accesses: u64,

@@ -8,6 +8,7 @@
 //! | runs side by side                                                | `compare`   |
 //! | the DRAM channels alone: reference streams, tables, refusals     | `dram`      |
 //! | kernels that never end, without time; what depends on an order   | `endless`   |
+//! | what changed between two runs, and why                          | `explain`   |
 //! | files: no output replaces another file, all written are listed   | `files`     |
 //! | parts in SystemVerilog: list, vectors, refusals                  | `hdl`       |
 //! | signals and limits of the system: nothing is left half-written   | `interrupt` |
@@ -31,6 +32,7 @@ mod bad_input;
 mod compare;
 mod dram;
 mod endless;
+mod explain;
 mod files;
 mod gtkwave;
 mod hdl;
