@@ -61,6 +61,22 @@ const EXPLAIN_EXAMPLES: &str = "Examples:
 A is what B is held against. Of a launch file, B is on --machine with --design and --set, and A on the same with the
 designs of --against instead, and its settings over those. Both runs are kept below --cache, as those of `sweep` are.";
 
+const COUNTERS_EXAMPLES: &str = "Examples:
+  warpsieve counters l1.reservation_fails.mshr_entry
+  warpsieve counters mshr_entry
+  jq \"$(warpsieve counters l1.hits --format json | jq -r '.[0].path')\" stats.json
+
+`list counters` lists them all.";
+
+const COMPLETIONS_EXAMPLES: &str = "Examples:
+  warpsieve completions bash > ~/.local/share/bash-completion/completions/warpsieve
+  warpsieve completions fish > ~/.config/fish/completions/warpsieve.fish
+  warpsieve completions zsh > ~/.zfunc/_warpsieve   (in a folder of $fpath)";
+
+const MAN_EXAMPLES: &str = "Examples:
+  warpsieve man ~/.local/share/man/man1
+  man warpsieve-run";
+
 const SWEEP_EXAMPLES: &str = "Examples:
   warpsieve sweep docs/example/sweep.toml
   warpsieve sweep mine.toml --csv mine.csv --json mine.jsonl --plot mine.svg
@@ -203,6 +219,31 @@ pub(super) enum Command {
     Waves(WavesArguments),
     /// Write a crate with a scheme of your own, whose binary is this command with the scheme in it
     New(NewArguments),
+    /// Say what a counter of the statistics counts, in which unit, and where it stands
+    #[command(after_help = COUNTERS_EXAMPLES)]
+    Counters(CountersArguments),
+    /// Print completions of this command line for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one a command
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// Folder of the files
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CountersArguments {
+    /// Its key, such as l1.hits, or the end of one: mshr_entry
+    pub name: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
 }
 
 #[derive(Args, Debug)]

@@ -15,6 +15,7 @@ mod area;
 mod args;
 pub mod blocks;
 mod compare;
+mod counters;
 pub mod dictionary;
 mod dram;
 mod explain;
@@ -23,6 +24,7 @@ mod hdl;
 mod interrupt;
 mod limit;
 mod list;
+mod manual;
 mod new;
 mod optimize;
 mod output;
@@ -105,6 +107,9 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         Command::Hdl(arguments) => hdl::hdl(arguments),
         Command::Waves(arguments) => waves::waves(arguments),
         Command::New(arguments) => new::new(arguments),
+        Command::Counters(arguments) => counters::counters(arguments),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man { folder } => manual::pages(folder),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit.status()),

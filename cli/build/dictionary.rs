@@ -73,7 +73,10 @@ impl Walk<'_> {
     fn entry(&mut self, key: &str, meaning: &str, member: &Member, file: &str) -> Result<(), Box<dyn Error>> {
         let has_keys = member.ty.starts_with(|c: char| c.is_ascii_uppercase()) && member.ty != "String";
         let like = self.listed.get(&member.ty).filter(|_| has_keys).cloned();
-        self.table.push_str(&format!("Counter {{ key: {key:?}, meaning: {meaning:?}, like: {like:?} }},\n"));
+        let is_list = member.is_list;
+        self.table.push_str(&format!(
+            "Counter {{ key: {key:?}, meaning: {meaning:?}, like: {like:?}, is_list: {is_list} }},\n"
+        ));
         if !has_keys || like.is_some() {
             return Ok(());
         }

@@ -16,7 +16,7 @@
 //! | profiles, and figures as files                                  | `profile`   |
 //! | the bypass compiler: PTX in and out, reports, refusals, figures  | `optimize`  |
 //! | PTX files: listings, and what cannot be run                      | `ptx`       |
-//! | what is printed by `list` and `config`                           | `print`     |
+//! | what `list`, `config`, `counters`, `completions` and `man` print | `print`     |
 //! | a sweep by a job array of Slurm                                   | `slurm`     |
 //! | short soaks, and their list                                      | `soak`      |
 //! | sweeps: kept runs, kills, shards, tables, pictures, refusals      | `sweep`     |
