@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use golden::l1::reuse::{DISTANCES, Histograms, REUSES};
 use rtl::dram::counts::{Counts, LATENCY_CLASSES};
 use rtl::l1::config::Organisation;
-use rtl::l1::loads::LoadStats;
+use rtl::l1::loads::{LOAD_LATENCIES, LoadStats};
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::Fail;
 use rtl::l2::{L2Config, L2Stats, Stall};
@@ -111,13 +111,16 @@ struct Load<'a> {
     hit_pending: u64,
     misses: u64,
     bypasses: u64,
+    answers: u64,
+    latency: u64,
+    latencies: [u64; LOAD_LATENCIES],
 }
 
 impl<'a> Load<'a> {
     fn of(load: &'a LoadCounters) -> Self {
         let &LoadCounters { ref kernel, pc, line, column: _, stats } = load;
-        let LoadStats { accesses, hits, hit_pending, misses, bypasses } = stats;
-        Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses }
+        let LoadStats { accesses, hits, hit_pending, misses, bypasses, answers, latency, latencies } = stats;
+        Self { kernel, pc, line, accesses, hits, hit_pending, misses, bypasses, answers, latency, latencies }
     }
 }
 

@@ -8,13 +8,14 @@ use serde::Serialize;
 use warpsieve::run::ratio;
 
 use super::super::dictionary::STALLS;
+use super::super::output::grouped;
 use super::super::sweep::tidy::place;
 use super::side::{Load, Side};
 use super::sources::Sources;
 
 /// Picojoules of a microjoule.
 const PJ_PER_UJ: f64 = 1e6;
-/// The first class of DRAM reads has those that took less than this.
+/// The first class of a histogram has those that took less than this.
 const FIRST_LATENCY: u64 = 16;
 /// What a reader forms of counters: its name, and the keys of which one sum is divided by another.
 const RATES: [(&str, &[&str], &[&str]); 7] = [
@@ -88,6 +89,9 @@ pub(super) struct Further {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
+    /// What makes its change large: a part of so much.
+    #[serde(skip)]
+    of: f64,
 }
 
 /// The rows that changed too little.
@@ -117,8 +121,8 @@ impl Changes {
             |side: &Side| Run { name: side.name.clone(), machine: side.machine(), config_hash: side.hash().to_owned() };
         let [before, after] = [a, b].map(|side| side.statistics.cycles);
         let mut sections = vec![slots(a, b, least), refusals(a, b, least)];
-        sections.extend([loads(a, b, sources, least), rates(a, b, least), counters(a, b, least)]);
-        sections.extend([latencies(a, b, least), energy(a, b, least)]);
+        sections.extend([loads(a, b, sources, least), load_latencies(a, b, least), rates(a, b, least)]);
+        sections.extend([dram_latencies(a, b, least), energy(a, b, least), counters(a, b, least)]);
         Self {
             a: run(a),
             b: run(b),
@@ -141,10 +145,14 @@ impl Row {
         Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None }
     }
 
-    /// Its largest change, of all that is known of it.
-    fn most(&self) -> f64 {
-        let further = self.further.iter().map(|further| (further.b - further.a).abs());
-        further.fold(self.change.abs(), f64::max)
+    /// Whether it changed by more than this part of so much, or anything else that is known of it by more than of its own.
+    fn is_large(&self, least: f64, of: f64) -> bool {
+        let is_large = |further: &Further| (further.b - further.a).abs() > least * further.of;
+        self.change.abs() > least * of || self.further.iter().any(is_large)
+    }
+
+    fn is_there(&self) -> bool {
+        self.a != 0.0 || self.b != 0.0 || self.further.iter().any(|further| further.a != 0.0 || further.b != 0.0)
     }
 }
 
@@ -160,10 +168,9 @@ impl Section {
                 Scale::Sum { of, .. } | Scale::Of(of) => *of,
                 Scale::Own => row.a.abs().max(row.b.abs()),
             };
-            row.most() > least * of
+            row.is_large(least, of)
         };
-        let is_there = |row: &Row| row.a != 0.0 || row.b != 0.0 || row.most() != 0.0;
-        let (mut rows, small): (Vec<_>, Vec<_>) = rows.filter(is_there).partition(is_large);
+        let (mut rows, small): (Vec<_>, Vec<_>) = rows.filter(Row::is_there).partition(is_large);
         let sum = |of: fn(&Row) -> f64| small.iter().map(of).fold(0.0, |sum, next| sum + next);
         let mut together = None;
         if let Scale::Sum { changed, .. } = scale {
@@ -241,39 +248,43 @@ fn refusals(a: &Side, b: &Side, least: f64) -> Section {
 
 /// What load instructions asked for and found.
 fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
-    let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 4]> {
+    let by_place = |side: &'_ Side| -> BTreeMap<(String, u32, u32), [f64; 5]> {
         let counts = |load: &Load| {
-            let &Load { ref kernel, pc, line, accesses, hits, hit_pending, misses, bypasses } = load;
-            let counts = [misses as f64 + bypasses as f64, accesses as f64, hits as f64, hit_pending as f64];
+            let &Load { ref kernel, pc, line, accesses, hits, hit_pending, misses, bypasses, answers, latency, .. } =
+                load;
+            let past = misses as f64 + bypasses as f64;
+            let counts = [past, accesses as f64, hits as f64, hit_pending as f64, ratio(latency, answers)];
             ((kernel.clone(), line, pc), counts)
         };
         side.statistics.loads.iter().map(counts).collect()
     };
     let [mine, its] = [a, b].map(by_place);
     let places = mine.keys().chain(its.keys().filter(|place| !mine.contains_key(*place)));
+    let accesses = [&mine, &its].map(|loads| loads.values().map(|counts| counts[1]).sum::<f64>());
+    let accesses = accesses[0].max(accesses[1]);
     let rows: Vec<_> = places
         .map(|place| {
             let (kernel, line, _) = place;
             let [a, b] = [&mine, &its].map(|loads| loads.get(place).copied().unwrap_or_default());
-            let further = [("accesses", 1), ("hits", 2), ("pending hits", 3)];
+            let count = |name, at: usize| Further { name, a: a[at], b: b[at], of: accesses };
+            let cycles = Further { name: "latency", a: a[4], b: b[4], of: a[4].max(b[4]) };
             Row {
-                further: further.map(|(name, at)| Further { name, a: a[at], b: b[at] }).into(),
+                further: vec![cycles, count("accesses", 1), count("hits", 2), count("pending hits", 3)],
                 note: sources.line(kernel, *line),
                 ..Row::new(format!("{kernel}, line {line}"), a[0], b[0])
             }
         })
         .collect();
-    let accesses = [&mine, &its].map(|loads| loads.values().map(|counts| counts[1]).sum::<f64>());
     let changed = rows.iter().map(|row| row.change).sum();
     Section::new(
         [
             "loads",
-            "lines that each asked the L2 for, by misses and on the bypass path; a weight is a part of the change of all",
+            "lines that each asked the L2 for, by misses and on the bypass path, and the mean latency of its warps; a weight is a part of the change of all",
             "load",
-            "the accesses of all loads",
+            "the accesses of all loads, or of their cycles",
         ],
         least,
-        &Scale::Sum { of: accesses[0].max(accesses[1]), changed },
+        &Scale::Sum { of: accesses, changed },
         rows.into_iter(),
     )
 }
@@ -296,35 +307,50 @@ fn counters(a: &Side, b: &Side, least: f64) -> Section {
     rows.sort_by_key(|(key, ..)| place(key));
     let rows = rows.into_iter().map(|(key, a, b)| Row::new(key.clone(), a, b));
     Section::new(
-        ["counters", "all others, in the order of the statistics", "counter", "its larger value"],
+        [
+            "counters",
+            "all others, in the order of the statistics; `warpsieve counters NAME` says what one counts",
+            "counter",
+            "its larger value",
+        ],
         least,
         &Scale::Own,
         rows,
     )
 }
 
+/// How long warps waited for their loads.
+fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
+    let all = |side: &Side| {
+        let loads = &side.statistics.loads;
+        let classes = loads.iter().map(|load| load.latencies.len()).max().unwrap_or(0);
+        let of = |class: usize| {
+            loads.iter().filter_map(|load| load.latencies.get(class)).map(|&answers| answers as f64).sum()
+        };
+        (0..classes).map(of).collect()
+    };
+    let about = "loads of warps by the cycles from the LSU to the last byte";
+    classes(["load latencies", about, "class", "the loads"], all(a), all(b), least)
+}
+
 /// How long the DRAM took for reads.
-fn latencies(a: &Side, b: &Side, least: f64) -> Section {
-    let [mine, its] = [a, b].map(|side| &side.statistics.dram.read_latencies);
-    let classes = mine.len().max(its.len());
-    let reads = |counts: &[u64], class: usize| counts.get(class).map_or(0.0, |&reads| reads as f64);
-    let rows = (0..classes).map(|class| {
-        let below = |class: usize| output_of(FIRST_LATENCY.checked_shl(class as u32));
-        let name = if class + 1 < classes { format!("below {}", below(class)) } else { "longer".to_owned() };
-        Row::new(name, reads(mine, class), reads(its, class))
+fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
+    let all = |side: &Side| side.statistics.dram.read_latencies.iter().map(|&reads| reads as f64).collect();
+    let about = "reads by the cycles of the DRAM clock that they took";
+    classes(["DRAM latencies", about, "class", "the reads"], all(a), all(b), least)
+}
+
+/// A histogram of latencies, each in the first class that holds it.
+fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Section {
+    let number = a.len().max(b.len());
+    let of = |counts: &[f64], class: usize| counts.get(class).copied().unwrap_or(0.0);
+    let rows = (0..number).map(|class| {
+        let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), grouped);
+        let name = if class + 1 < number { format!("below {below}") } else { "longer".to_owned() };
+        Row::new(name, of(&a, class), of(&b, class))
     });
-    let all = [mine, its].map(|counts| (0..classes).map(|class| reads(counts, class)).sum::<f64>());
-    Section::new(
-        [
-            "DRAM latencies",
-            "reads by the cycles of the DRAM clock that they took, each in the first class that holds it",
-            "class",
-            "the reads",
-        ],
-        least,
-        &Scale::Of(all[0].max(all[1])),
-        rows,
-    )
+    let all = [&a, &b].map(|counts| counts.iter().sum::<f64>());
+    Section::new(names, least, &Scale::Of(all[0].max(all[1])), rows)
 }
 
 /// Where the energy went: parts that make up the whole.
@@ -380,8 +406,4 @@ fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "core_mhz"].contains(&key)
         || ["stalls.", "energy."].iter().any(|group| key.starts_with(group));
     !elsewhere && !is_refusal(key)
-}
-
-fn output_of(limit: Option<u64>) -> String {
-    limit.map_or("more".to_owned(), super::super::output::grouped)
 }

@@ -66,6 +66,9 @@ pub(super) struct Load {
     pub hit_pending: u64,
     pub misses: u64,
     pub bypasses: u64,
+    pub answers: u64,
+    pub latency: u64,
+    pub latencies: Vec<u64>,
 }
 
 #[derive(Deserialize)]
